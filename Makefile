@@ -1,0 +1,65 @@
+# What a user and a developer do here. Each target makes what it needs; `make run` is the main job.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PRESET ?= quick
+# Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help run test test-machine test-numa selfcheck bench lint format docs clean
+
+help:  ## show the targets
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(VENV)/.run  ## evaluate this machine (PRESET=quick, standard or full); ends with findings and names the report
+	@# exit code 1 says that a finding is serious: the report tells of it, and the job was done all the same
+	@$(BIN)/steelyard run --preset $(PRESET) || [ $$? -eq 1 ]
+
+test: $(VENV)/.test  ## all tests that take minutes at most
+	$(BIN)/python -m pytest --ignore=tests/numa -m "not slow"
+
+test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns, kill -9
+	$(BIN)/python -m pytest --ignore=tests/numa -m slow
+
+test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (QEMU)
+	$(BIN)/python -m pytest tests/numa
+
+selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
+	$(BIN)/steelyard selfcheck
+
+bench: $(VENV)/.test  ## side by side with HPCC's STREAM and likwid-bench (installs them where it may)
+	$(BIN)/python bench/peers.py
+
+lint: $(VENV)/.lint  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	find src bench tests -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
+
+format: $(VENV)/.lint  ## put everything into the house's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	find src bench tests -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format -i
+
+docs: $(VENV)/.test  ## write the generated pages of docs/ anew
+	$(BIN)/python docs/generate.py
+
+clean:  ## remove the virtual environment (runs are kept)
+	rm -rf $(VENV)
+
+# A virtual environment even where Debian's python3-venv is missing: then the pip at hand fills it.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV) 2>/dev/null || $(PYTHON) -m venv --without-pip $(VENV)
+
+install = if $(BIN)/python -m pip --version >/dev/null 2>&1; then $(BIN)/python -m pip install -q $(1); else $(PYTHON) -m pip --python $(BIN)/python install -q $(1); fi
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	@$(call install,-e .)
+	@touch $@
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	@$(call install,-e '.[test]')
+	@touch $@ $(VENV)/.run
+$(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
+	@$(call install,-e '.[test$(comma)lint]')
+	@touch $@ $(VENV)/.run $(VENV)/.test
+comma := ,

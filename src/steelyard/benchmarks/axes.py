@@ -1,0 +1,26 @@
+"""Values of the axes that many benchmarks share, taken from the machine."""
+
+from steelyard.machine.advice import setting
+from steelyard.model import Machine
+
+
+def thread_counts(machine: Machine) -> tuple[int, ...]:
+    """1, 2, 4 … and all the processors that may be used."""
+    most = len(machine.cpus)
+    counts = [1]
+    while counts[-1] * 2 < most:
+        counts.append(counts[-1] * 2)
+    return tuple(counts) if most == 1 else (*counts, most)
+
+
+def page_sizes(machine: Machine) -> tuple[str, ...]:
+    """Small pages, transparent huge ones where the system has them, explicit ones where some are reserved."""
+    transparent = setting(machine, "transparent_huge_pages").value not in (None, "never")
+    reserved = setting(machine, "huge_pages_2MiB_free").value not in (None, "0")
+    return ("4k", *(("transparent",) if transparent else ()), *(("huge",) if reserved else ()))
+
+
+def memory_policies(machine: Machine) -> tuple[str, ...]:
+    """The nearest memory; and interleaved over all nodes where there is more than one."""
+    with_memory = [node for node in machine.nodes if node.memory > 0]
+    return ("local", "interleave") if len(with_memory) > 1 else ("local",)

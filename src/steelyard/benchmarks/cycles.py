@@ -1,0 +1,28 @@
+"""Times of single accesses, and times in cycles of the clock at which the cores really ran."""
+
+from statistics import fmean
+
+from steelyard.model import Record
+
+
+def core_clock(record: Record) -> float | None:
+    """The true core clock (Hz): the mean over the threads, before and after the samples; None where unknown."""
+    seen = record.surroundings.get("core_clock") or {}
+    hertz = [value for when in ("before", "after") for value in seen.get(when) or () if value]
+    return fmean(hertz) if hertz else None
+
+
+def cycles_of(seconds: float | None, record: Record) -> float | None:
+    """`seconds` in cycles of the record's true core clock."""
+    clock = core_clock(record)
+    return None if seconds is None or clock is None else seconds * clock
+
+
+def access_time(seconds: float, record: Record) -> float:
+    """Seconds that one thread takes for one of its accesses; `accesses` of the work are those of all threads."""
+    return seconds * int(record.parameters.get("threads", 1)) / record.work["accesses"]
+
+
+def access_cycles(seconds: float, record: Record) -> float | None:
+    """The same in cycles."""
+    return cycles_of(access_time(seconds, record), record)

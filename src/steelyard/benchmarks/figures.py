@@ -1,0 +1,94 @@
+"""How results become the plain data of figures: choosing, grouping into lines, and the marks that explain a step."""
+
+from collections.abc import Iterable, Sequence
+
+from steelyard.compare import published as others
+from steelyard.model import Machine, Mark, Result, Scalar, Series
+from steelyard.units import binary_size
+
+DEFAULTS: dict[str, Scalar] = {"page_size": "default", "memory_policy": "local", "stores": "ordinary"}
+
+
+def select(results: Iterable[Result], **wanted: Scalar | None) -> tuple[Result, ...]:
+    """The results with these parameters (`kernel` among them); None stands for the parameter's default."""
+    return tuple(r for r in results if all(_value(r, name) == (DEFAULTS.get(name) if value is None else value) for name, value in wanted.items()))
+
+
+def _value(result: Result, name: str) -> Scalar | None:
+    return result.kernel if name == "kernel" else result.parameters.get(name, DEFAULTS.get(name))
+
+
+def against(
+    parameter: str, metric: str, results: Sequence[Result], names: Sequence[str] = (), scale: float = 1, label: str = ""
+) -> tuple[Series, ...]:
+    """`metric` over `parameter` (times `scale`), one line for each combination of the parameters `names`.
+
+    A parameter that is the same in all lines is left out of their names; `label` names a line that has no other name.
+    """
+    lines: dict[tuple[Scalar | None, ...], list[Result]] = {}
+    for result in results:
+        if metric in result.metrics and parameter in result.parameters:
+            lines.setdefault(tuple(_value(result, name) for name in names), []).append(result)
+    varying = [i for i in range(len(names)) if len({key[i] for key in lines}) > 1]
+    series = []
+    for key, members in sorted(lines.items(), key=lambda item: str(item[0])):
+        members.sort(key=lambda r: float(r.parameters[parameter]))
+        values = [r.metrics[metric] for r in members]
+        words = ", ".join(_describe(names[i], key[i]) for i in varying)
+        series.append(
+            Series(
+                name=words or label or metric,
+                x=tuple(float(r.parameters[parameter]) * scale for r in members),
+                y=tuple(v.value for v in values),
+                low=tuple(v.low for v in values),
+                high=tuple(v.high for v in values),
+            )
+        )
+    return tuple(series)
+
+
+_WORDS = {
+    ("pinning", "none"): "not pinned",
+    ("pinning", "compact"): "pinned compact",
+    ("pinning", "scatter"): "pinned scattered",
+    ("stores", "ordinary"): "ordinary stores",
+    ("stores", "streaming"): "streaming stores",
+    ("page_size", "default"): "pages as the system is set",
+    ("page_size", "4k"): "4 KiB pages",
+    ("page_size", "transparent"): "transparent huge pages",
+    ("page_size", "huge"): "explicit huge pages",
+    ("memory_policy", "local"): "nearest memory",
+    ("memory_policy", "interleave"): "interleaved memory",
+}
+
+
+def _describe(name: str, value: Scalar | None) -> str:
+    if (name, value) in _WORDS:
+        return _WORDS[name, str(value)]
+    return str(value) if name in ("kernel", "toolchain") else f"{value} {name}"
+
+
+def cache_marks(machine: Machine) -> tuple[Mark, ...]:
+    """A line at the size of each level of cache that the first usable processor sees."""
+    first = machine.cpus[0] if machine.cpus else 0
+    levels = {c.level: c for c in machine.caches if c.kind != "instruction" and first in c.cpus}
+    return tuple(Mark("x", cache.size, f"L{level} {binary_size(cache.size)}") for level, cache in sorted(levels.items()))
+
+
+def published(benchmark: str, metric: str, x: str, **wanted: Scalar) -> tuple[Series, ...]:
+    """Lines of published systems over the parameter `x`, off until the reader turns them on."""
+    return others.series(others.select(benchmark, metric, **wanted), x)
+
+
+def table(
+    results: Sequence[Result], column: str, row: str, metric: str
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[tuple[float | None, ...], ...]]:
+    """Columns, rows and z[row][column] of `metric` over two numeric parameters; None where nothing was measured."""
+    cells = {
+        (float(r.parameters[row]), float(r.parameters[column])): r.metrics[metric].value
+        for r in results
+        if metric in r.metrics and row in r.parameters and column in r.parameters
+    }
+    columns = tuple(sorted({c for _, c in cells}))
+    rows = tuple(sorted({r for r, _ in cells}))
+    return columns, rows, tuple(tuple(cells.get((r, c)) for c in columns) for r in rows)

@@ -1,0 +1,1 @@
+"""What the memory does: bandwidth, latency, locality, placement, and the transfers between cores."""

@@ -1,0 +1,138 @@
+// APEX-MAP: blocks of L consecutive words are read, their starts drawn by a power law of temporal locality alpha.
+#include "kernel.h"
+#include "locality.h"
+#include "simd.h"
+
+using namespace steelyard;
+
+constexpr double factor = 0.1;  // c of the definition: W += c · data[x + k]
+
+// Reads `count` blocks of L words and adds them to `sum`.
+using Walk = double (*)(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum);
+
+// One accumulator, as in the original: every addition waits for the one before it.
+double serial(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double* block = data + L * blocks[i];
+    for (std::size_t k = 0; k < L; ++k) sum += factor * block[k];
+  }
+  return sum;
+}
+
+// A accumulators side by side along each block.
+template <std::size_t A>
+double along(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
+  constexpr std::size_t packs = A / pack_doubles;
+  Pack sums[packs] = {}, all = {};
+  const Pack c = pack_of(factor);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double* block = data + L * blocks[i];
+    for (std::size_t k = 0; k < L; k += A)
+#pragma GCC unroll 16
+      for (std::size_t j = 0; j < packs; ++j) sums[j] += c * pack_at(block + k + j * pack_doubles);
+  }
+  for (const Pack& s : sums) all += s;
+  for (std::size_t j = 0; j < pack_doubles; ++j) sum += all[j];
+  return sum;
+}
+
+// A blocks at a time, each with its accumulator: for blocks too short to be cut.
+template <std::size_t A>
+double across(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
+  double sums[A] = {};
+  std::size_t i = 0;
+  for (; i + A <= count; i += A)
+    for (std::size_t k = 0; k < L; ++k)
+#pragma GCC unroll 32
+      for (std::size_t j = 0; j < A; ++j) sums[j] += factor * data[L * blocks[i + j] + k];
+  for (double s : sums) sum += s;
+  return serial(data, blocks + i, count - i, L, sum);
+}
+
+template <std::size_t A>
+Walk side_by_side(std::size_t L) {
+  return L % A == 0 ? along<A> : across<A>;
+}
+
+// One operation is one test of the original: 1024 blocks, or fewer where that would be more than a million words.
+struct Gather {
+  static constexpr std::size_t most_words = 1 << 20, test_blocks = 1024;
+  static constexpr std::size_t most_prepared = 1 << 22;  // blocks: 16 MiB of indices; longer samples use them again
+  struct alignas(128) Own {
+    Random random{0};
+    std::vector<std::uint32_t> blocks;
+    std::vector<double> places;  // of each operation: the sum of all the places that it reads, exact below 2^53
+    std::size_t runs = 0;
+    double worst = 0;  // error of a sum over what rounding allows
+  };
+  std::size_t M, L, count;
+  PowerLaw law;
+  Walk walk;
+  std::vector<Buffer<double>> data;
+  std::vector<Own> own;
+
+  Gather(Params& p, Team& team) : M(p.count("elements", std::size_t{64} << 20)), L(p.count("L", 1)), law{p.number("alpha", 1), 0} {
+    if (L < 1 || M / L < 2 || M / L > (std::size_t{1} << 32)) throw CaseError("parameter L=" + std::to_string(L) + " must lie between elements / 2^32 and elements / 2; elements=" + std::to_string(M));
+    if (!(law.alpha > 0 && law.alpha <= 1)) throw CaseError("parameter alpha must be above 0 and at most 1");
+    law.blocks = M / L - 1;  // the definition's: the last block is never read
+    count = std::min(std::max(most_words, L), test_blocks * L) / L;
+    std::string accumulators = p.choice("accumulators", "1", {"1", "8", "32"});
+    walk = accumulators == "1" ? serial : accumulators == "8" ? side_by_side<8>(L) : side_by_side<32>(L);
+    data = Buffer<double>::one_each(M, MemoryPolicy(p), team, team.size());
+    own.resize(team.size());
+    team.each([&](Worker w) {
+      own[w.index].random.state = 1 + w.index;
+      Buffer<double>& mine = data[w.index];
+      if (mine.still_holds("ramp")) return;
+      for (std::size_t i = 0; i < M; ++i) mine[i] = 0.1 * static_cast<double>(i) / static_cast<double>(M);
+    });
+    for (auto& each : data) each.promise("ramp");
+  }
+
+  // Fresh blocks for every sample, as the original draws them before every test.
+  void prepare(Worker w, std::size_t operations) {
+    Own& mine = own[w.index];
+    std::size_t prepared = std::clamp<std::size_t>(operations, 1, std::max<std::size_t>(1, most_prepared / count));
+    mine.blocks.resize(prepared * count);
+    mine.places.assign(prepared, static_cast<double>(count) * static_cast<double>(L) * static_cast<double>(L - 1) / 2);
+    for (std::size_t i = 0; i < mine.blocks.size(); ++i) {
+      mine.blocks[i] = law.draw(mine.random);
+      mine.places[i / count] += static_cast<double>(L) * static_cast<double>(L) * mine.blocks[i];
+    }
+  }
+
+  void run(Worker w, std::size_t operations) {
+    Own& mine = own[w.index];
+    double sum = 0, places = 0;
+    for (std::size_t i = 0, at = 0; i < operations; ++i, at = at + 1 == mine.places.size() ? 0 : at + 1) {
+      sum = walk(data[w.index].data(), mine.blocks.data() + at * count, count, L, sum);
+      places += mine.places[at];
+    }
+    if (operations == 0) return;
+    // The closed form: data[i] = 0.1·i/M, times c. Rounding errors of n additions grow like a random walk.
+    double expected = factor * 0.1 / static_cast<double>(M) * places, additions = static_cast<double>(operations * count * L);
+    double error = std::abs(sum - expected), allowed = 1e-10 * std::sqrt(additions) * expected;
+    mine.worst = std::max(mine.worst, error == 0 ? 0 : error / allowed);
+    ++mine.runs;
+  }
+
+  Work work() const {
+    double accesses = static_cast<double>(count * L * own.size());
+    return {{"accesses", accesses}, {"bytes", 8 * accesses}, {"flops", 2 * accesses}};
+  }
+
+  Check check() {
+    double error = 0, distance = 0;
+    for (const Own& one : own) {
+      if (one.runs == 0) return {false, "nothing was read"};
+      error = std::max(error, one.worst);
+      std::vector<std::uint32_t> drawn(one.blocks.begin(), one.blocks.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(one.blocks.size(), 1 << 16)));
+      double n = static_cast<double>(drawn.size());
+      distance = std::max(distance, law.distance(std::move(drawn)) * std::sqrt(n));
+    }
+    constexpr double critical = 2.5;  // Kolmogorov: exceeded by chance once in 130 000 tests
+    return {error <= 1 && distance <= critical, "error of the sum over what rounding allows " + json::number(error) + ", Kolmogorov's distance times the root of n " + json::number(distance) + ", allowed " + json::number(critical)};
+  }
+};
+
+int main() { return serve({kernel<Gather>("gather")}); }

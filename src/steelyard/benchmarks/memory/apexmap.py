@@ -1,0 +1,175 @@
+"""Memory access by locality (APEX-MAP)
+
+Blocks of L consecutive words are read from an array of 512 MB. Their starts are drawn at random: L is the
+spatial locality, and alpha the temporal one (at 1 every place is as likely as every other, towards 0 nearly
+all reads go to the same place). Over the grid of both, the time of a single read is a surface that shows
+what the caches, the prefetchers and the translation of addresses do for a program of a given locality.
+Every thread has an array of its own.
+
+Reading: Point G (L = 1, alpha = 1) is the worst locality: each read goes to a random place of the memory.
+Point L (L = 65536, alpha = 0.001) is the best: long blocks, nearly always the same one. The way from G to L
+is what locality is worth on this machine. Against threads, "all threads together" is the time of a read
+divided by the number of threads: where it falls as threads are added, the machine tolerates the latency of
+its memory, because it keeps many reads under way at a time. Cycles are cycles of the clock at which the
+cores really ran.
+
+Caution: With one accumulator, as the original has, each addition waits for the one before it; point L then
+measures the adder and the compiler, not the memory. With several accumulators it measures the cache that
+holds a block of 512 KB. At G the addresses do not depend on each other, so that several reads overlap: it
+is not the latency (memory.latency is), and it depends much on the size of pages, since nearly every read
+also needs an address translation that is not at hand.
+
+Source: E. Strohmaier and H. Shan, Architecture Independent Performance Characterization and Benchmarking
+for Scientific Applications, MASCOTS 2004; grid, counting and block starts as their sequential version 3.0
+has them. The closed form of the sum and the test of the distribution, by which each result is checked, are
+ours.
+"""
+
+from steelyard.benchmarks.axes import memory_policies, page_sizes, thread_counts
+from steelyard.benchmarks.cycles import access_cycles, access_time, cycles_of
+from steelyard.benchmarks.figures import against, published, select, table
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Point,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+)
+
+WORDS = 64 << 20  # M of the standard grid: 512 MB
+LENGTHS = tuple(4**i for i in range(9))  # L: 1 … 65536 words
+ALPHAS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025, 0.001)
+QUICK_LENGTHS = LENGTHS[::2]
+QUICK_ALPHAS = (1.0, 0.25, 0.05, 0.01, 0.001)
+CORNERS = {"G": (LENGTHS[0], ALPHAS[0]), "L": (LENGTHS[-1], ALPHAS[-1])}  # worst and best locality
+SEVERAL = (
+    32  # accumulators: 4 additions in flight on 2 pipes of 8 doubles each are 64 at most; 32 hide most of it
+)
+LARGEST_SHARE = 0.6  # of the available memory: the rest of the machine must go on living
+
+
+def elements(machine: Machine, threads: int = 1) -> int:
+    """Words of each thread's array: the standard's 64 Mi, or half again and again until the memory suffices."""
+    words = WORDS
+    while words > 4 * LENGTHS[-1] and 8 * words * threads > machine.memory_available * LARGEST_SHARE:
+        words //= 2
+    return words
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """The grid with one thread; its two corners with all numbers of threads, memory policies and page sizes."""
+    quick = effort.name == "quick"
+    threads = thread_counts(machine)
+    sampling = Sampling(effort.sampling.width, 0.5 if quick else 1.0, 6 if quick else 10, 1000)
+
+    def block(keep_corners: bool, **values: tuple[Scalar, ...]) -> Axes:
+        every: dict[str, tuple[Scalar, ...]] = {
+            "kernel": ("gather",),
+            "threads": (1,),
+            "pinning": ("compact",),
+        }
+        every |= {"elements": (elements(machine),), "L": LENGTHS, "alpha": ALPHAS, "accumulators": (1,)}
+        return Axes(every | values, sampling, 0.05, _is_corner if keep_corners else None)
+
+    grid = block(False, L=QUICK_LENGTHS, alpha=QUICK_ALPHAS) if quick else block(False)
+    of_all = (elements(machine, threads[-1]),)
+    corners = [block(True, threads=threads, elements=of_all, accumulators=(1, SEVERAL))]
+    if not quick:
+        ends = tuple(sorted({1, threads[-1]}))
+        corners.append(block(True, threads=ends, elements=of_all, page_size=page_sizes(machine)))
+        if len(memory_policies(machine)) > 1:
+            corners.append(block(True, threads=ends, elements=of_all, memory_policy=("interleave",)))
+    return grid, *corners
+
+
+def _is_corner(point: Parameters) -> bool:
+    return (point["L"], point["alpha"]) in CORNERS.values()
+
+
+def cost(seconds: float, record: Record) -> float | None:
+    """Cycles an access, divided by the number of threads: how seed 000 counts several threads."""
+    return cycles_of(seconds / record.work["accesses"], record)
+
+
+def bandwidth(seconds: float, record: Record) -> float:
+    """Eight bytes an access, of all threads: not what the memory moves, which is whole lines."""
+    return record.work["bytes"] / seconds
+
+
+metrics = (
+    Metric("access_time", "s", "lower", "time of an access of one thread", access_time),
+    Metric("cycles", "cycle", "lower", "cycles of an access of one thread", access_cycles),
+    Metric("cost", "cycle", "lower", "cycles per access, all threads together", cost),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the words read", bandwidth),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: what a read costs at best depends on the cache that answers it."""
+    return None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The surface of each toolchain, in relief and as a map; both corners against threads."""
+    found = []
+    toolchains = sorted({str(r.parameters.get("toolchain", "")) for r in results}) or [""]
+    for toolchain in toolchains:
+        of_it = tuple(r for r in results if str(r.parameters.get("toolchain", "")) == toolchain)
+        found += _surfaces(of_it, machine, toolchain if len(toolchains) > 1 else "")
+    return *found, *(_corner(results, name) for name in CORNERS)
+
+
+def _surfaces(results: tuple[Result, ...], machine: Machine, toolchain: str) -> list[Figure]:
+    grid = select(
+        results, threads=1, accumulators=1, elements=elements(machine), page_size=None, memory_policy=None
+    )
+    metric, value = "cycles", Axis("cycles per access", "cycle", log=True)
+    if not any(metric in r.metrics for r in grid):  # the true clock is unknown: then in seconds
+        metric, value = "access_time", Axis("time per access", "s", log=True)
+    columns, rows, z = table(grid, "L", "alpha", metric)
+    ending = f", {toolchain}" if toolchain else ""
+    return [
+        Figure(
+            name="-".join(filter(None, ("apex", kind, toolchain))),
+            title=f"APEX {'surface' if kind == 'surface' else 'map'}: {value.title}, one thread{ending}",
+            kind="surface" if kind == "surface" else "heat",
+            x=Axis("spatial locality L", "", log=True),
+            y=Axis("temporal locality α", "", log=True),
+            columns=columns,
+            rows=rows,
+            z=z,
+            value=value,
+            points=tuple(Point(L, alpha, name) for name, (L, alpha) in CORNERS.items()),
+            caption="G is the worst locality, L the best. One accumulator, as in the original.",
+        )
+        for kind in ("surface", "map")
+    ]
+
+
+def _corner(results: tuple[Result, ...], name: str) -> Figure:
+    length, alpha = CORNERS[name]
+    there = select(results, L=length, alpha=alpha)
+    # Only the sizes with a sweep over threads make a line: the grid's own is another where memory is scarce.
+    swept = {r.parameters["elements"] for r in there if int(r.parameters.get("threads", 1)) > 1}
+    lines = tuple(r for r in there if not swept or r.parameters["elements"] in swept)
+    names = ("accumulators", "page_size", "memory_policy", "toolchain")
+    return Figure(
+        name=f"apex-{name}-threads",
+        title=f"Point {name} ({'worst' if name == 'G' else 'best'} locality) against threads",
+        kind="lines",
+        x=Axis("threads"),
+        y=Axis("cycles per access, all threads together", "cycle", log=True),
+        series=(
+            *against("threads", "cost", lines, names=names, label="this machine"),
+            *published("apexmap", "cycles_per_access", x="threads", point=name),
+        ),
+        caption="The time of an access divided by the number of threads. A line that falls as 1/threads is full tolerance.",
+    )

@@ -1,0 +1,39 @@
+// Two threads hand one cache line to and fro: what it costs that a core needs what another has just written.
+#include "kernel.h"
+
+using namespace steelyard;
+
+// One operation is one round trip: the first writes an odd number, the second answers with the next even one.
+struct Transfer {
+  struct alignas(128) Own {
+    std::size_t rounds = 0;
+  };
+  alignas(128) std::atomic<std::size_t> line{0};
+  Own own[2];
+
+  Transfer(Params&, Team& team) {
+    if (team.size() != 2) throw CaseError("the kernel 'transfer' needs threads=2, not " + std::to_string(team.size()));
+  }
+  void run(Worker w, std::size_t operations) {
+    std::size_t& rounds = own[w.index].rounds;
+    for (std::size_t last = rounds + operations; rounds < last; ++rounds) {
+      if (w.index == 0) line.store(2 * rounds + 1, std::memory_order_release);
+      await(2 * rounds + (w.index == 0 ? 2 : 1));
+      if (w.index == 1) line.store(2 * rounds + 2, std::memory_order_release);
+    }
+  }
+  Work work() const { return {{"messages", 2}}; }
+  Check check() {
+    std::size_t rounds = own[0].rounds, due = 2 * rounds, found = line.load();
+    return {rounds > 0 && own[1].rounds == rounds && found == due, std::to_string(rounds) + " round trips, the line holds " + std::to_string(found) + " and should hold " + std::to_string(due)};
+  }
+
+ private:
+  // No pause instruction: it would be timed with the line. Two threads on one processor have to give way, however.
+  void await(std::size_t value) const {
+    for (int i = 0; line.load(std::memory_order_acquire) != value; ++i)
+      if (i > 10'000) std::this_thread::yield();
+  }
+};
+
+int main() { return serve({kernel<Transfer>("transfer")}); }

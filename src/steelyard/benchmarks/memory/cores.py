@@ -1,0 +1,117 @@
+"""Transfer of a cache line between cores
+
+Two threads, each on a processor of its own, hand one cache line to and fro: the first writes a number, the
+second waits for it and answers with the next. Half of a round trip is the time after which one core sees
+what another has written. It is measured for the pairs of processors, and shown as a matrix.
+
+Reading: Dark blocks along the diagonal are processors that are near to each other: hardware threads of one
+core, cores that share a cache, cores of one socket. Threads that talk much to each other (locks, barriers,
+queues, reductions) belong into one block. The figure is also the lowest price of a lock or a barrier
+between those processors.
+
+Caution: The line's own home counts as well: it lies in the memory of the first processor's node, and a pair
+on another socket may have to ask there. On large machines not every pair is measured: at least one of every
+kind of neighbourhood, the others drawn at random (always the same ones). Virtual machines hide which
+processors are near to each other.
+
+Source: The round trip of a modified line is a common measurement (for example pingpong of Google's
+multichase). The method here is ours: the numbers only ever rise, so that the final one proves every round
+trip.
+"""
+
+import random
+from itertools import combinations
+
+from steelyard.benchmarks.cycles import cycles_of
+from steelyard.model import Axes, Axis, Core, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling
+
+MOST_PAIRS = {"quick": 120, "standard": 2016, "full": 8128}  # all pairs of 16, 64 and 128 processors
+Pair = tuple[int, int]
+
+
+def neighbourhood(machine: Machine, a: int, b: int) -> str:
+    """What two processors share, the nearest thing first."""
+    core: dict[int, Core] = {cpu: c for c in machine.cores for cpu in c.cpus}
+    if a in core and core[a] is core.get(b):
+        return "same core"
+    for level in (2, 3, 4):
+        if any(
+            c.level == level and c.kind != "instruction" and a in c.cpus and b in c.cpus
+            for c in machine.caches
+        ):
+            return f"same L{level} cache"
+    if a not in core or b not in core:
+        return "unknown"
+    if core[a].node == core[b].node:
+        return "same node"
+    return "same socket" if core[a].socket == core[b].socket else "other socket"
+
+
+def pairs(machine: Machine, most: int) -> tuple[Pair, ...]:
+    """All pairs of processors; or `most` of them: one of each neighbourhood, the rest at random but always the same."""
+    every = list(combinations(sorted(machine.cpus), 2))
+    if len(every) <= most:
+        return tuple(every)
+    random.Random(1).shuffle(every)
+    of_a_kind: dict[str, Pair] = {}
+    for a, b in every:
+        of_a_kind.setdefault(neighbourhood(machine, a, b), (a, b))
+    chosen = dict.fromkeys([*of_a_kind.values(), *every])  # keeps the order, drops the repeated
+    return tuple(sorted(list(chosen)[:most]))
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Every pair; nothing where there is only one processor."""
+    chosen = pairs(machine, MOST_PAIRS[effort.name])
+    if not chosen:
+        return ()
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 0.012 if quick else 0.05, 6, 200)
+    pinnings = tuple(f"{a},{b}" for a, b in chosen)
+    return (Axes({"kernel": ("transfer",), "threads": (2,), "pinning": pinnings}, sampling, 0.002),)
+
+
+def transfer_latency(seconds: float, record: Record) -> float:
+    """One way: half of a round trip."""
+    return seconds / record.work["messages"]
+
+
+def cycles(seconds: float, record: Record) -> float | None:
+    """One way, in cycles of the true core clock."""
+    return cycles_of(transfer_latency(seconds, record), record)
+
+
+metrics = (
+    Metric("transfer_latency", "s", "lower", "time of a line from core to core, one way", transfer_latency),
+    Metric("cycles", "cycle", "lower", "cycles of a line from core to core, one way", cycles),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: no law but the distance bounds a latency."""
+    return None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The matrix of all pairs; where several toolchains measured, the first one's (a line's way depends on none)."""
+    times: dict[Pair, float] = {}
+    for r in results:
+        ends = str(r.parameters["pinning"]).split(",")
+        if len(ends) == 2 and all(e.isdigit() for e in ends) and "transfer_latency" in r.metrics:
+            times.setdefault((int(ends[0]), int(ends[1])), r.metrics["transfer_latency"].value)
+    cpus = sorted({cpu for pair in times for cpu in pair})
+    possible = len(machine.cpus) * (len(machine.cpus) - 1) // 2
+    return (
+        Figure(
+            name="cores-matrix",
+            title="Transfer of a cache line between processors, one way",
+            kind="heat",
+            x=Axis("processor"),
+            y=Axis("processor"),
+            columns=tuple(str(cpu) for cpu in cpus),
+            rows=tuple(str(cpu) for cpu in cpus),
+            z=tuple(tuple(times.get((a, b), times.get((b, a))) for b in cpus) for a in cpus),
+            value=Axis("time one way", "s"),
+            caption=f"{len(times)} of {possible} pairs were measured; both ways are the same round trip.",
+        ),
+    )

@@ -1,0 +1,254 @@
+"""Latency of caches and memory (pointer chase)
+
+A thread walks along a ring of cache lines that lie in random order. The address of each line is stored in
+the line before it, so that no load can begin before the last has ended: the time of a step is the latency.
+Walked over working sets from 4 KiB to four times the last cache, it draws a ladder with a step for each
+cache. With several rings walked at once, it shows how many loads a core keeps under way (memory-level
+parallelism).
+
+Reading: A flat part of the ladder is a level of the memory, and its height is that level's latency; it ends
+near the size of the cache. Where a step lies well below the reported size, the cache is shared with others
+or partly taken. With small pages the ladder goes on climbing where it should be flat: every access then
+also waits for the translation of its address, and large pages show how much. With several chains the time
+per access falls until the core cannot keep more loads under way.
+
+Caution: The order is random over the whole working set, so that neither the prefetcher nor large strides
+help; real programs mostly do better. In a virtual machine the translation of an address costs up to five
+times as much, and the last cache may be shared with neighbours that nobody sees.
+
+Source: L. McVoy and C. Staelin, lmbench: Portable Tools for Performance Analysis, USENIX 1996 (memory read
+latency); random cycles and parallel chains are today's usual practice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
+from statistics import median
+
+from steelyard.benchmarks.axes import page_sizes, thread_counts
+from steelyard.benchmarks.cycles import access_cycles, access_time
+from steelyard.benchmarks.figures import against, cache_marks, select
+from steelyard.machine.caches import cache_levels, reachable_cache
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+)
+from steelyard.units import binary_size, quantity
+
+SMALLEST = 4 << 10  # bytes: below every first cache
+BEYOND = 4  # times the last-level cache: then at most a quarter of the lines can be found there
+UNKNOWN_CACHE = 64 << 20  # bytes, where the system tells no cache sizes: more than most last-level caches
+LARGEST_SHARE = 0.5  # of the available memory
+CHAINS = (1, 2, 4, 8, 16)
+BUILD_RATE = 0.5e9  # bytes of ring linked a second (measured: 1 GiB in 2 s); only for the plan's expectation
+
+
+@dataclass(frozen=True)
+class Level:
+    """A flat part of the ladder: from `smallest` to `largest` (bytes of working set), at `latency` (seconds)."""
+
+    smallest: int
+    largest: int
+    latency: float
+
+
+def memory_bytes(machine: Machine, threads: int = 1) -> int:
+    """A working set that is in the memory: four times the last-level cache, or what memory `threads` threads have."""
+    wanted = BEYOND * (reachable_cache(machine, machine.cpus[:1]) or UNKNOWN_CACHE)
+    possible = int(machine.memory_available * LARGEST_SHARE) // threads
+    return max(SMALLEST, min(wanted, possible) >> 20 << 20)
+
+
+def working_sets(machine: Machine, steps: int) -> tuple[int, ...]:
+    """Bytes from 4 KiB to the memory, `steps` an octave."""
+    last, sizes, i = memory_bytes(machine), [SMALLEST], 0
+    while sizes[-1] < last:
+        i += 1
+        sizes.append(int(SMALLEST * 2 ** (i / steps)) >> 10 << 10)
+    # The last one is as asked; a neighbour closer than a fifth would measure the same again.
+    return (*(s for s in sizes if s * 1.2 < last), last)
+
+
+def held_sets(machine: Machine) -> tuple[int, ...]:
+    """One working set for each cache, about half of its size, and one for the memory; all of them on the ladder."""
+    ladder = working_sets(machine, 1)
+    caches = [cache.size for cache in cache_levels(machine, machine.cpus[0])] if machine.cpus else []
+    fitting = (max((s for s in ladder if s <= size / 2), default=ladder[0]) for size in caches)
+    return tuple(sorted({*fitting, ladder[-1]}))
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """The ladder; parallel chains at each level; all threads at once; page sizes."""
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 0.15 if quick else 0.4, 8, 1000)
+    threads = thread_counts(machine)
+    ladder = working_sets(machine, 1 if quick else 2)
+    largest = memory_bytes(machine)
+
+    def block(setup: float, **values: tuple[Scalar, ...]) -> Axes:
+        every: dict[str, tuple[Scalar, ...]] = {
+            "kernel": ("chase",),
+            "threads": (1,),
+            "pinning": ("compact",),
+        }
+        return Axes(every | {"bytes": (largest,), "chains": (1,)} | values, sampling, setup)
+
+    blocks = [
+        block(sum(ladder) / BUILD_RATE / len(ladder), bytes=ladder),
+        block(0.1, bytes=held_sets(machine), chains=CHAINS),
+        block(largest / BUILD_RATE, bytes=ladder if not quick else (largest,), page_size=page_sizes(machine)),
+    ]
+    if len(threads) > 1:
+        blocks.append(
+            block(largest / BUILD_RATE, threads=threads, bytes=(memory_bytes(machine, threads[-1]),))
+        )
+    return tuple(blocks)
+
+
+def bandwidth(seconds: float, record: Record) -> float:
+    """Whole lines of 64 bytes, of all threads."""
+    return record.work["bytes"] / seconds
+
+
+metrics = (
+    Metric("latency", "s", "lower", "time of an access of one thread (one chain: the latency)", access_time),
+    Metric("cycles", "cycle", "lower", "cycles of an access of one thread", access_cycles),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the lines loaded", bandwidth),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: no law but the distance bounds a latency."""
+    return None
+
+
+def levels(results: Sequence[Result]) -> tuple[Level, ...]:
+    """The levels that the ladder of one thread and one chain shows, nearest first.
+
+    The page size with the most points is taken, and of equals the largest pages. Empty: nothing is flat.
+    """
+    ladders: dict[str, list[Result]] = {}
+    for r in select(results, kernel="chase", threads=1, chains=1):
+        if "latency" in r.metrics:
+            ladders.setdefault(str(r.parameters.get("page_size", "default")), []).append(r)
+    if not ladders:
+        return ()
+    order = ("4k", "default", "transparent", "huge")
+    best = max(
+        ladders, key=lambda pages: (len({r.parameters["bytes"] for r in ladders[pages]}), order.index(pages))
+    )
+    times: dict[int, list[float]] = {}
+    for r in ladders[best]:  # the same size may have been measured with several toolchains
+        times.setdefault(int(r.parameters["bytes"]), []).append(r.metrics["latency"].value)
+    return plateaus(sorted(times), [median(times[size]) for size in sorted(times)])
+
+
+def plateaus(sizes: Sequence[int], times: Sequence[float]) -> tuple[Level, ...]:
+    """The flat parts of a ladder. Steps and slopes between them belong to none.
+
+    The logarithms of the times are cut into constant pieces at the least sum of squared errors plus a price for
+    each piece (optimal partitioning: Jackson et al., IEEE Signal Processing Letters 12, 2005). The error of a point is
+    judged from the differences of neighbours, most of which lie on a flat part. A piece counts as flat over a range of
+    1.5 and more in size; neighbours within a quarter of each other are one.
+    """
+    if len(sizes) < 3:
+        return ()
+    y = [log(t) for t in times]
+    sigma = min(
+        0.1, max(0.02, median(abs(b - a) for a, b in pairwise(y)) / 0.954)
+    )  # 0.954: of a normal difference
+    found: list[Level] = []
+    for first, last in _pieces(y, 4 * log(len(y)) * sigma**2):
+        latency = median(times[first:last])
+        if sizes[last - 1] < 1.5 * sizes[first] or max(times[first:last]) > 1.5 * min(times[first:last]):
+            continue
+        if found and max(latency, found[-1].latency) < 1.25 * min(latency, found[-1].latency):
+            inside = [
+                t for s, t in zip(sizes, times, strict=True) if found[-1].smallest <= s <= sizes[last - 1]
+            ]
+            found[-1] = Level(found[-1].smallest, sizes[last - 1], median(inside))
+        else:
+            found.append(Level(sizes[first], sizes[last - 1], latency))
+    return tuple(found)
+
+
+def _pieces(y: Sequence[float], price: float) -> list[tuple[int, int]]:
+    """The constant pieces [first, last) of `y` at the least squared error plus `price` a piece."""
+    best = [0.0] + [float("inf")] * len(y)
+    start = [0] * (len(y) + 1)
+    for last in range(1, len(y) + 1):
+        total = squares = 0.0
+        for first in range(last - 1, -1, -1):
+            total += y[first]
+            squares += y[first] ** 2
+            cost = best[first] + max(0.0, squares - total**2 / (last - first)) + price
+            if cost < best[last]:
+                best[last], start[last] = cost, first
+    pieces, last = [], len(y)
+    while last > 0:
+        pieces.append((start[last], last))
+        last = start[last]
+    return pieces[::-1]
+
+
+def told(found: Sequence[Level], machine: Machine) -> str:
+    """The levels recognised, beside the caches that the system reports, in one sentence."""
+    if not found:
+        return "No level is flat enough to be recognised."
+    seen = "; ".join(f"{quantity(lv.latency, 's')} up to {binary_size(lv.largest)}" for lv in found)
+    caches = cache_levels(machine, machine.cpus[0]) if machine.cpus else []
+    reported = ", ".join(f"L{c.level} {binary_size(c.size)}" for c in caches) or "none"
+    return f"Recognised levels: {seen}. The system reports these caches: {reported}."
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The ladder, the parallel chains, and all threads at once."""
+    alone = select(results, kernel="chase", threads=1)
+    ladder = Figure(
+        name="latency-ladder",
+        title="Latency against the working set, one thread",
+        kind="lines",
+        x=Axis("working set", "B", log=True),
+        y=Axis("latency", "s", log=True),
+        series=against(
+            "bytes", "latency", select(alone, chains=1), names=("page_size", "toolchain"), label="latency"
+        ),
+        marks=cache_marks(machine),
+        caption=told(levels(results), machine),
+    )
+    held = [r for r in select(alone, page_size=None) if r.parameters["bytes"] in held_sets(machine)]
+    parallel = Figure(
+        name="latency-parallel",
+        title="Memory-level parallelism: time per access against parallel chains",
+        kind="lines",
+        x=Axis("chains", log=True),
+        y=Axis("time per access", "s", log=True),
+        series=against("chains", "latency", held, names=("bytes", "toolchain")),
+        caption="One line a working set. A line that halves with every doubling keeps all its loads under way at once.",
+    )
+    threads = Figure(
+        name="latency-threads",
+        title="Memory latency against threads",
+        kind="lines",
+        x=Axis("threads"),
+        y=Axis("latency", "s"),
+        series=against("threads", "latency", _swept(results), names=("bytes", "toolchain"), label="latency"),
+        caption="Every thread walks along a ring of its own. A flat line: they do not hinder each other.",
+    )
+    return (ladder, parallel, threads) if threads.series else (ladder, parallel)
+
+
+def _swept(results: tuple[Result, ...]) -> tuple[Result, ...]:
+    at_one_size = select(results, kernel="chase", chains=1, page_size=None)
+    swept = {r.parameters["bytes"] for r in at_one_size if int(r.parameters.get("threads", 1)) > 1}
+    return tuple(r for r in at_one_size if r.parameters["bytes"] in swept)

@@ -1,0 +1,402 @@
+"""Placement of threads and memory (NUMA)
+
+Where a machine has several memory nodes, the way to the memory depends on whose it is. Triad bandwidth (all
+processors of a node) and latency (its first processor) are measured from every node with processors to
+every node with memory. A further series shows the latency while other processors load the memory: one
+thread walks along its ring, the others run Triad with pauses.
+
+Reading: The diagonal of a matrix is local memory. The ratio of a latency to the local one, times ten, is
+what the firmware's distance table (SLIT) claims to be; where both differ, an operating system that trusts
+the table places memory badly. The five placements are the full system, a socket and a node with its own
+memory, then the memory of another node in the same socket and in another socket, each beside its limit. The
+loaded latency stays flat until the memory is nearly full, and then rises steeply: the knee is the bandwidth
+that can be used without making everyone wait.
+
+Caution: The limit of a remote node is that node's own share of the memory's bandwidth; the link between the
+nodes mostly allows less, and its bandwidth is not known to this program. (The published example below took
+one channel as the limit of remote memory.) The injected bandwidth is counted as STREAM counts; with
+write-allocate the memory moves a third more. Injected bandwidth of few processors does not fill the memory:
+then the knee is not reached.
+
+Source: The five placements: measurements of a two-socket Xeon E5 v3 server under different firmware
+settings, which are among the published systems. SLIT: ACPI specification, chapter 5. Loaded latency as a
+curve is common practice of memory characterisation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.benchmarks.cycles import cycles_of
+from steelyard.benchmarks.figures import published, select
+from steelyard.benchmarks.memory.latency import memory_bytes
+from steelyard.machine.caches import reachable_cache
+from steelyard.machine.cpulist import format_cpu_list
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    NumaNode,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+    Series,
+)
+
+CACHE_RULE = 4  # STREAM's rule: each vector is at least four times all last-level caches together
+LARGEST_SHARE = 0.5  # of a node's memory for three vectors
+MOST_QUICK_NODES = 4  # the quick preset measures from so many nodes at most, spread over the sockets
+IDLE = 1.0  # seconds of pause: longer than any sample, so that nothing is injected
+PAUSES = (IDLE, 64e-6, 16e-6, 4e-6, 2e-6, 1e-6, 0.5e-6, 0.0)  # a chunk itself takes some 0.5 µs
+MORE_PAUSES = (32e-6, 8e-6, 0.25e-6)
+TITLES = {
+    "full_system": "full system",
+    "local_socket": "local socket",
+    "local_numa_node": "local memory node",
+    "remote_same_socket": "remote node, same socket",
+    "remote_other_socket": "remote socket",
+}
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One of the five: the processors, and the parameters of the Triad case that measures it."""
+
+    name: str
+    cpus: tuple[int, ...]
+    pinning: str
+    memory_policy: str
+    limit: Limit | None
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.name]
+
+
+def usable_cpus(machine: Machine, node: NumaNode) -> tuple[int, ...]:
+    """The node's processors that this process may use."""
+    return tuple(cpu for cpu in node.cpus if cpu in machine.cpus)
+
+
+def cpu_nodes(machine: Machine) -> tuple[NumaNode, ...]:
+    """The nodes with processors that may be used."""
+    return tuple(node for node in machine.nodes if usable_cpus(machine, node))
+
+
+def memory_nodes(machine: Machine) -> tuple[NumaNode, ...]:
+    """The nodes with memory."""
+    return tuple(node for node in machine.nodes if node.memory > 0)
+
+
+def policy(machine: Machine, node: NumaNode) -> str:
+    """The memory policy for memory of `node`. With one node there is nothing to bind, and containers may forbid it."""
+    return f"bind:{node.number}" if len(memory_nodes(machine)) > 1 else "local"
+
+
+def socket_of(machine: Machine, node: NumaNode) -> int | None:
+    """The socket of a node's cores; None for a node without any."""
+    return next((core.socket for core in machine.cores if set(core.cpus) & set(node.cpus)), None)
+
+
+def placements(machine: Machine) -> tuple[Placement, ...]:
+    """Those of the five placements that the machine has, each with its limit where the memory's bandwidth is known."""
+    near = [n for n in cpu_nodes(machine) if n.memory > 0]
+    if not near:
+        return ()
+    home, sockets = near[0], {socket_of(machine, n) for n in near}
+    siblings = [n for n in near if socket_of(machine, n) == socket_of(machine, home)]
+    others = [n for n in near if n not in siblings]
+    local = usable_cpus(machine, home)
+
+    def of(name: str, cpus: tuple[int, ...], pinning: str, memory: str, nodes: int) -> Placement:
+        return Placement(name, cpus, pinning, memory, share(machine, nodes, name.startswith("remote")))
+
+    def from_home(name: str, node: NumaNode) -> Placement:
+        return of(name, local, format_cpu_list(local), policy(machine, node), 1)
+
+    if len(memory_nodes(machine)) == 1 and len(near) == 1:
+        return (of("full_system", local, format_cpu_list(local), "local", 1),)
+    found = [of("full_system", machine.cpus, "compact", "local", len(memory_nodes(machine)))]
+    if len(sockets) > 1 and len(siblings) > 1:
+        cpus = tuple(sorted(cpu for n in siblings for cpu in usable_cpus(machine, n)))
+        found.append(of("local_socket", cpus, format_cpu_list(cpus), "local", len(siblings)))
+    # Where a socket is one node, both names mean the same: it is called as the wider of both.
+    found.append(from_home("local_numa_node" if len(siblings) > 1 else "local_socket", home))
+    if len(siblings) > 1:
+        found.append(from_home("remote_same_socket", siblings[1]))
+    if others:
+        found.append(from_home("remote_other_socket", others[0]))
+    return tuple(found)
+
+
+def share(machine: Machine, nodes: int, remote: bool = False) -> Limit | None:
+    """The bandwidth of `nodes` memory nodes of all, their channels taken as evenly spread."""
+    whole, all_nodes = machine.limits.get("memory_bandwidth"), len(memory_nodes(machine))
+    if whole is None or all_nodes == 0:
+        return None
+    source = whole.source if nodes == all_nodes else f"{nodes} of {all_nodes} memory nodes of {whole.source}"
+    return Limit(
+        whole.value * nodes / all_nodes, whole.unit, source + (" (the link may allow less)" if remote else "")
+    )
+
+
+def elements(machine: Machine, cpus: Sequence[int], memory: int) -> int:
+    """Elements of a vector by STREAM's rule for these processors, or as many as `memory` bytes allow."""
+    wanted = max(10_000_000, CACHE_RULE * reachable_cache(machine, cpus) // 8)
+    possible = int(min(memory, machine.memory_available) * LARGEST_SHARE) // 24
+    return max(1 << 17, min(wanted, possible)) // 8 * 8
+
+
+def loading_cpus(machine: Machine) -> tuple[int, ...]:
+    """The walker first, then the processors of its node that load the memory: not those of the walker's own core."""
+    for cpus in (*(usable_cpus(machine, n) for n in cpu_nodes(machine)[:1]), machine.cpus):
+        shared = next((set(core.cpus) for core in machine.cores if cpus and cpus[0] in core.cpus), set())
+        chosen = cpus[:1] + tuple(cpu for cpu in cpus[1:] if cpu not in shared)
+        if len(chosen) > 1:
+            return chosen
+    return machine.cpus if len(machine.cpus) > 1 else ()
+
+
+def measured_nodes(machine: Machine, effort: Effort) -> tuple[NumaNode, ...]:
+    """The nodes from which the matrix is measured: all, or in the quick preset a few, of every socket some."""
+    nodes = cpu_nodes(machine)
+    step = max(1, -(-len(nodes) // MOST_QUICK_NODES)) if effort.name == "quick" else 1
+    return nodes[::step]
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Triad and latency for each processor node and memory node, the wider placements, and the loaded latency."""
+    quick = effort.name == "quick"
+    width = effort.sampling.width
+    long = Sampling(width, 0.6 if quick else 2.0, 6, 25)
+    short = Sampling(width, 0.2 if quick else 0.6, 8, 1000)
+    least = min((n.memory for n in memory_nodes(machine)), default=machine.memory)
+    blocks = []
+    for node in measured_nodes(machine, effort):
+        cpus = usable_cpus(machine, node)
+        memories = tuple(policy(machine, m) for m in memory_nodes(machine))
+        near: dict[str, tuple[Scalar, ...]] = {"threads": (len(cpus),), "pinning": (format_cpu_list(cpus),)}
+        n = elements(machine, cpus, least)
+        blocks.append(
+            Axes({"kernel": ("triad",)} | near | {"memory_policy": memories, "elements": (n,)}, long, n / 2e8)
+        )
+        first: dict[str, tuple[Scalar, ...]] = {"threads": (1,), "pinning": (str(cpus[0]),)}
+        ring = min(memory_bytes(machine), least // 2 >> 20 << 20)
+        blocks.append(
+            Axes(
+                {"kernel": ("chase",)} | first | {"memory_policy": memories, "bytes": (ring,)},
+                short,
+                ring / 0.5e9,
+            )
+        )
+    for placement in placements(machine):
+        if placement.memory_policy == "local" and len(memory_nodes(machine)) > 1:
+            count = elements(machine, placement.cpus, machine.memory)
+            values: dict[str, tuple[Scalar, ...]] = {"kernel": ("triad",), "threads": (len(placement.cpus),)}
+            values |= {"pinning": (placement.pinning,), "memory_policy": ("local",), "elements": (count,)}
+            blocks.append(Axes(values, long, count / 2e8))
+    return (*blocks, *_loaded(machine, short, PAUSES if quick else PAUSES + MORE_PAUSES))
+
+
+def _loaded(machine: Machine, sampling: Sampling, pauses: tuple[float, ...]) -> tuple[Axes, ...]:
+    cpus = loading_cpus(machine)
+    if not cpus:
+        return ()
+    ring, injectors = memory_bytes(machine, 2), len(cpus) - 1
+    wanted = max(1 << 20, CACHE_RULE * reachable_cache(machine, cpus) // (24 * injectors))
+    possible = int(machine.memory_available * 0.3) // (24 * injectors)
+    values: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("loaded",), "threads": (len(cpus),), "pinning": (format_cpu_list(cpus),),
+        "bytes": (ring,), "elements": (max(1 << 16, min(wanted, possible)) // 256 * 256,), "pause": pauses,
+    }  # fmt: skip
+    return (Axes(values, sampling, ring / 0.5e9 / len(pauses) + 0.1),)
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """Of Triad, as STREAM counts."""
+    return record.work["bytes"] / seconds if record.kernel == "triad" else None
+
+
+def latency(seconds: float, record: Record) -> float | None:
+    """Of the one thread that walks."""
+    return None if record.kernel == "triad" else seconds / record.work["accesses"]
+
+
+def cycles(seconds: float, record: Record) -> float | None:
+    """The latency in cycles of the true core clock."""
+    return cycles_of(latency(seconds, record), record)
+
+
+def injected_bandwidth(seconds: float, record: Record) -> float | None:
+    """What the other threads read and wrote meanwhile, as STREAM counts."""
+    injected = record.work.get("injected_bytes")
+    return injected / seconds if injected else None
+
+
+metrics = (
+    Metric("bandwidth", "B/s", "higher", "Triad bandwidth (counted as STREAM counts)", bandwidth),
+    Metric("latency", "s", "lower", "latency", latency),
+    Metric("cycles", "cycle", "lower", "latency in cycles", cycles),
+    Metric("injected_bandwidth", "B/s", "none", "bandwidth of the load meanwhile", injected_bandwidth),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """Of Triad: the share that its memory nodes have of the memory's bandwidth."""
+    if metric != "bandwidth" or result.kernel != "triad":
+        return None
+    asked = (result.parameters.get("pinning"), result.parameters.get("memory_policy", "local"))
+    for placement in placements(machine):
+        if (placement.pinning, placement.memory_policy) == asked:
+            return placement.limit
+    return share(machine, 1) if str(asked[1]).startswith("bind:") else machine.limits.get("memory_bandwidth")
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The matrices, the distances beside the measured ratios, the five placements, the loaded latency."""
+    several = len(memory_nodes(machine)) > 1
+    alone = (
+        ""
+        if several
+        else "This machine has one memory node: there is nothing to compare, and the one is measured. "
+    )
+    found = [
+        _matrix(
+            results,
+            machine,
+            "triad",
+            "bandwidth",
+            Axis("bandwidth", "B/s"),
+            alone + "Rows: where the threads run.",
+        ),
+        _matrix(
+            results, machine, "chase", "latency", Axis("latency", "s"), alone + "Rows: where the thread runs."
+        ),
+    ]
+    if several:
+        found += _distances(machine, found[1])
+    loaded = _loaded_latency(results)
+    return *found, _five(results, machine), *((loaded,) if loaded.series else ())
+
+
+def _matrix(
+    results: Sequence[Result], machine: Machine, kernel: str, metric: str, value: Axis, caption: str
+) -> Figure:
+    rows = [
+        n
+        for n in cpu_nodes(machine)
+        if any(_cell(results, machine, kernel, metric, n, m) for m in machine.nodes)
+    ]
+    columns = memory_nodes(machine)
+    return Figure(
+        name=f"placement-{metric}",
+        title=f"{'Triad bandwidth' if kernel == 'triad' else 'Latency'} by processor node and memory node",
+        kind="heat",
+        x=Axis("memory of node"),
+        y=Axis("processors of node"),
+        columns=tuple(str(n.number) for n in columns),
+        rows=tuple(str(n.number) for n in rows),
+        z=tuple(
+            tuple(_cell(results, machine, kernel, metric, row, column) for column in columns) for row in rows
+        ),
+        value=value,
+        caption=caption,
+    )
+
+
+def _cell(
+    results: Sequence[Result], machine: Machine, kernel: str, metric: str, near: NumaNode, memory: NumaNode
+) -> float | None:
+    cpus = usable_cpus(machine, near)
+    pinning = format_cpu_list(cpus) if kernel == "triad" else str(cpus[0])
+    there = select(results, kernel=kernel, pinning=pinning, memory_policy=policy(machine, memory))
+    return next((r.metrics[metric].value for r in there if metric in r.metrics), None)
+
+
+def _distances(machine: Machine, latency: Figure) -> list[Figure]:
+    """The firmware's table beside ten times the ratio of each latency to the local one of its row."""
+    nodes = {str(n.number): n for n in machine.nodes}
+    place = {str(n.number): i for i, n in enumerate(machine.nodes)}
+    slit = tuple(
+        tuple(_at(nodes[row].distances, place[column]) for column in latency.columns)
+        for row in map(str, latency.rows)
+    )
+    ratios = []
+    for row, line in zip(latency.rows, latency.z, strict=True):
+        local = line[latency.columns.index(row)] if row in latency.columns else None
+        ratios.append(tuple(10 * t / local if t and local else None for t in line))
+    value = Axis("distance, local = 10")
+    told = "Both figures should agree: the operating system places memory by the firmware's."
+    return [
+        replace(latency, name="placement-slit", title="Distance as the firmware reports it (SLIT)", z=slit, value=value, caption=told),
+        replace(latency, name="placement-ratio", title="Distance as measured: latency over local latency, times 10", z=tuple(ratios), value=value, caption=told),
+    ]  # fmt: skip
+
+
+def _at(distances: Sequence[int], index: int) -> float | None:
+    return distances[index] if index < len(distances) else None
+
+
+def _five(results: Sequence[Result], machine: Machine) -> Figure:
+    known = placements(machine)
+    bars: list[Series] = []
+    measured = []
+    for p in known:
+        there = select(results, kernel="triad", pinning=p.pinning, memory_policy=p.memory_policy)
+        measured.append(next((r.metrics["bandwidth"] for r in there if "bandwidth" in r.metrics), None))
+    names = tuple(p.title for p in known)
+    if any(measured):
+        bars.append(
+            Series(
+                "measured",
+                names,
+                y=tuple(v.value if v else None for v in measured),
+                low=tuple(v.low if v else None for v in measured),
+                high=tuple(v.high if v else None for v in measured),
+            )
+        )
+    if any(p.limit for p in known):
+        bars.append(Series("limit", names, tuple(p.limit.value if p.limit else None for p in known)))
+    others = (s for s in published("stream", "triad_bandwidth", x="placement"))
+    return Figure(
+        name="placement-five",
+        title="Triad bandwidth of the placements",
+        kind="bars",
+        x=Axis("placement"),
+        y=Axis("bandwidth", "B/s"),
+        series=(*bars, *(replace(s, x=tuple(TITLES.get(str(x), x) for x in s.x)) for s in others)),
+        caption="The limit of a remote node is that node's share of the memory's bandwidth; the link may allow less.",
+    )
+
+
+def _loaded_latency(results: Sequence[Result]) -> Figure:
+    lines: dict[str, list[Result]] = {}
+    for r in select(results, kernel="loaded"):
+        if {"latency", "injected_bandwidth"} <= r.metrics.keys():
+            lines.setdefault(str(r.parameters.get("toolchain", "")), []).append(r)
+    series = []
+    for toolchain, members in sorted(lines.items()):
+        members.sort(key=lambda r: -float(r.parameters["pause"]))  # from idle to full load
+        values = [r.metrics["latency"] for r in members]
+        series.append(
+            Series(
+                name=toolchain if len(lines) > 1 else "latency",
+                x=tuple(r.metrics["injected_bandwidth"].value for r in members),
+                y=tuple(v.value for v in values),
+                low=tuple(v.low for v in values),
+                high=tuple(v.high for v in values),
+            )
+        )
+    return Figure(
+        name="placement-loaded",
+        title="Latency under load",
+        kind="lines",
+        x=Axis("injected bandwidth", "B/s"),
+        y=Axis("latency", "s"),
+        series=tuple(series),
+        caption="One thread walks along its ring, the others of its node run Triad with ever shorter pauses.",
+    )

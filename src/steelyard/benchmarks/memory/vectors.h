@@ -1,0 +1,93 @@
+// The three vectors of STREAM and its four operations, with ordinary and with streaming stores.
+#pragma once
+#include <cmath>
+#include <string>
+
+#include "kernel.h"
+#include "simd.h"
+
+namespace steelyard {
+
+// A loop that copies must stay a loop: the library's memcpy chooses its stores by itself.
+#if defined(__clang__)
+#define STEELYARD_NO_MEMCPY __attribute__((no_builtin("memcpy", "memset", "memmove")))
+#else
+#define STEELYARD_NO_MEMCPY __attribute__((optimize("no-tree-loop-distribute-patterns")))
+#endif
+
+struct Copy {
+  static constexpr double bytes = 16, flops = 0;
+  static auto apply(auto x, auto, auto) { return x; }
+};
+struct Scale {
+  static constexpr double bytes = 16, flops = 1;
+  static auto apply(auto x, auto, auto s) { return s * x; }
+};
+struct Add {
+  static constexpr double bytes = 24, flops = 1;
+  static auto apply(auto x, auto y, auto) { return x + y; }
+};
+struct Triad {
+  static constexpr double bytes = 24, flops = 2;
+  static auto apply(auto x, auto y, auto s) { return x + s * y; }
+};
+
+// to[i] = Operation(x[i], y[i], s) for i in [first, last); both ends at multiples of 8.
+template <class Operation>
+STEELYARD_NO_MEMCPY void sweep(double* __restrict to, const double* __restrict x, const double* __restrict y, double s, std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) to[i] = Operation::apply(x[i], y[i], s);
+}
+template <class Operation>
+STEELYARD_NO_MEMCPY void sweep_streaming(double* __restrict to, const double* __restrict x, const double* __restrict y, double s, std::size_t first, std::size_t last) {
+  const Pack scalar = pack_of(s);
+  std::size_t i = first;
+  for (; i + pack_doubles <= last; i += pack_doubles) store_streaming(to + i, Operation::apply(pack_at(x + i), pack_at(y + i), scalar));
+  for (; i < last; ++i) to[i] = Operation::apply(x[i], y[i], s);
+  drain_stores();
+}
+
+// What every kernel over three vectors has: the vectors, filled by the threads that will use them.
+struct Vectors {
+  std::size_t elements;
+  bool streaming;
+  MemoryPolicy policy;
+  Buffer<double> a, b, c;
+  static constexpr double scalar = 3.0;
+
+  Vectors(Params& p, Team& team)
+      : elements(p.count("elements", 10'000'000)), streaming(p.choice("stores", "ordinary", {"ordinary", "streaming"}) == "streaming"), policy(p), a(elements, policy, team), b(elements, policy, team), c(elements, policy, team) {
+    if (streaming && !has_streaming_stores()) throw CaseError("stores='streaming': this compiler offers no streaming stores for this processor");
+    fill(team, 1, 2, 0);
+  }
+  void fill(Team& team, double in_a, double in_b, double in_c) {
+    team.each([&](Worker w) {
+      auto [first, last] = w.part(elements);
+      std::fill(a.data() + first, a.data() + last, in_a);
+      std::fill(b.data() + first, b.data() + last, in_b);
+      std::fill(c.data() + first, c.data() + last, in_c);
+    });
+  }
+  template <class Operation>
+  void apply(Worker w, double* to, const double* x, const double* y, double s) const {
+    auto [first, last] = w.part(elements);
+    if (streaming) sweep_streaming<Operation>(to, x, y, s, first, last);
+    else sweep<Operation>(to, x, y, s, first, last);
+  }
+  // Counted as STREAM counts (explicit reads and writes), and as the memory sees it: an ordinary store reads the line first.
+  Work work(double bytes, double flops, double stores) const {
+    double n = static_cast<double>(elements);
+    return {{"bytes", bytes * n}, {"bytes_moved", (bytes + (streaming ? 0 : 8 * stores)) * n}, {"flops", flops * n}};
+  }
+  // STREAM's own validation: the mean error of each vector, relative to the value that it must hold.
+  static double error(const Buffer<double>& vector, double expected) {
+    double sum = 0;
+    for (double x : vector.span()) sum += std::abs(x - expected);
+    return sum / static_cast<double>(vector.size()) / std::abs(expected);
+  }
+  static Check validate(double worst) {
+    constexpr double tolerance = 1e-13;  // STREAM's, for 8-byte elements
+    return {worst <= tolerance, "mean relative error " + json::number(worst) + ", allowed " + json::number(tolerance)};
+  }
+};
+
+}  // namespace steelyard

@@ -1,0 +1,115 @@
+"""Compiles the native programs with a named toolchain into a cache keyed by compiler, version, flags and sources."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.errors import MachineFailed, ProgramFailed, UsageError, nearest
+from steelyard.model import Benchmark, Machine, Tool
+
+NATIVE = Path(__file__).with_name("native")
+# As users build for speed: all optimisation that keeps IEEE arithmetic, for the processor at hand.
+FLAGS = "-O3 -march=native"
+FAMILIES = {"gcc": "g++", "clang": "clang++", "intel": "icpx"}
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler with its flags; `name` is the factor's value in the records, as "gcc-12.2.0"."""
+
+    name: str
+    compiler: str
+    version: str
+    flags: str
+
+
+def resolve(text: str, machine: Machine) -> Toolchain:
+    """The toolchain that a user names: "gcc", "clang", "g++-12", or with flags of his own: "gcc -O2".
+
+    UsageError where it is not on this machine, MachineFailed where no compiler is.
+    """
+    if not machine.compilers:
+        raise MachineFailed("There is no C++ compiler on this machine. Install one, for example: apt-get install g++  (or: dnf install gcc-c++)")
+    wanted, _, flags = text.strip().partition(" ")
+    name = FAMILIES.get(wanted, wanted)
+    for tool in machine.compilers:
+        if name in (tool.name, tool.path, Path(tool.path).name) or (wanted in FAMILIES and tool.name.startswith(name)):
+            return _toolchain(tool, flags.strip())
+    known = {f for f, c in FAMILIES.items() if any(t.name.startswith(c) for t in machine.compilers)} | {t.name for t in machine.compilers}
+    raise UsageError(f"There is no compiler '{wanted}' on this machine (given by --toolchain). {nearest(wanted, known)}")
+
+
+def default(machine: Machine) -> str:
+    """The toolchain of a run that names none: GCC where there is one, otherwise the first compiler found."""
+    names = [t.name for t in machine.compilers]
+    return "gcc" if any(n.startswith("g++") for n in names) or not names else names[0]
+
+
+def _toolchain(tool: Tool, flags: str) -> Toolchain:
+    family = next((f for f, c in FAMILIES.items() if Path(tool.name).name.startswith(c)), tool.name)
+    number = re.search(r"\d+(\.\d+)+", tool.version)
+    name = f"{family}-{number.group()}" if number else family
+    return Toolchain(name + ("+" + flags.replace(" ", "") if flags else ""), tool.path, tool.version, flags or FLAGS)
+
+
+def cache() -> Path:
+    """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder."""
+    own = os.environ.get("STEELYARD_CACHE")
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
+
+
+def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain) -> dict[str, Path]:
+    """The executable of each benchmark, compiled where the cache has none. ProgramFailed shows the compiler's words whole."""
+    programs = {b.name: (Path(b.program), cache() / "build" / _key(Path(b.program), toolchain) / b.name) for b in benchmarks}
+    missing = {name: source for name, (source, program) in programs.items() if not program.exists()}
+    if missing:
+        _compile(missing, {name: programs[name][1] for name in missing}, toolchain)
+    return {name: program for name, (_, program) in programs.items()}
+
+
+def _key(source: Path, toolchain: Toolchain) -> str:
+    """Every header that the source could include is part of its identity: those of the harness and of its own folder."""
+    digest = hashlib.sha256(f"{toolchain.compiler}\n{toolchain.version}\n{toolchain.flags}\n".encode())
+    for path in (source, *sorted(source.parent.glob("*.h")), *sorted(NATIVE.iterdir())):
+        if path.is_file():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+def _compile(sources: dict[str, Path], targets: dict[str, Path], toolchain: Toolchain) -> None:
+    try:
+        (cache() / "build").mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache() / "build", prefix="making-") as folder:
+            listed = ";".join(f"{name}={source.resolve()}" for name, source in sources.items())
+            configure = [_tool("cmake"), "-G", "Ninja", "-S", str(NATIVE), "-B", folder, f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}"]
+            configure += [f"-DCMAKE_CXX_COMPILER={toolchain.compiler}", f"-DCMAKE_CXX_FLAGS={toolchain.flags}", f"-DSTEELYARD_PROGRAMS={listed}"]
+            _run(f"Preparing the build with {toolchain.name}", configure)
+            _run(f"Compiling with {toolchain.name}", [_tool("cmake"), "--build", folder])
+            for name, target in targets.items():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(Path(folder) / name, target)
+    except OSError as error:
+        raise MachineFailed(f"The programs cannot be written to the cache {cache()}: {error}. Set STEELYARD_CACHE to a folder with space.") from error
+
+
+def _run(purpose: str, command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ProgramFailed(purpose, " ".join(f"'{w}'" if " " in w or ";" in w else w for w in command), done.returncode, done.stdout + done.stderr)
+
+
+def _tool(name: str) -> str:
+    """CMake or Ninja: the one from PyPI that came with this package, otherwise the site's."""
+    module = __import__(name)
+    folder = getattr(module, "CMAKE_BIN_DIR", None) or getattr(module, "BIN_DIR", None)
+    found = shutil.which(name, path=folder) if folder else None
+    found = found or shutil.which(name)
+    if not found:
+        raise MachineFailed(f"The program '{name}' is missing, although it comes with Steelyard's dependencies: pip install {name}")
+    return found

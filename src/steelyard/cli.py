@@ -1,0 +1,252 @@
+"""The command line. Each command is a few lines: it reads its words, calls one part of the house, and prints."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard import __version__
+from steelyard.errors import SteelyardError, UsageError
+
+app = typer.Typer(
+    name="steelyard",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Measures computers honestly, from a laptop to a cluster, and explains what it measured.",
+    epilog="Begin with **steelyard run**, which ends with findings and an HTML report. Exit codes: 0 fine, 1 a serious finding, "
+    "2 wrong usage, 3 a wrong result, 4 the machine failed.",
+)
+
+Runs = Annotated[Path, typer.Option("--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.")]
+RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id or folder; the newest when left out.")]
+Paths = Annotated[list[Path] | None, typer.Option("--path", help="A folder with further benchmarks (may be repeated).")]
+Only = Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this benchmark or group, as memory.apexmap (may be repeated).")]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUES", help="Values of an axis, as threads=1,2,4 (may be repeated).")]
+Preset = Annotated[str, typer.Option("--preset", help="quick (at most 3 min on 2 cores), standard (20 min) or full.")]
+Budget = Annotated[str | None, typer.Option("--budget", metavar="TIME", help="The most time to take, as 90s, 5m or 1h.")]
+Compilers = Annotated[list[str] | None, typer.Option("--toolchain", metavar="COMPILER", help="gcc, clang, g++-12, or with flags: 'gcc -O2' (repeat to compare).")]
+System = Annotated[str | None, typer.Option("--system", metavar="NAME|FILE", help="A system file (TOML) with what cannot be read: name, limits.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for other programs.")]
+
+
+def main() -> None:
+    """The entry point: mistakes are explained without a traceback, and Ctrl-C keeps what was measured."""
+    try:
+        app()
+    except SteelyardError as error:
+        print(f"steelyard: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("steelyard: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output has gone (as `| head` does): nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"steelyard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+    pass
+
+
+@app.command()
+def run(
+    preset: Preset = "quick",
+    only: Only = None,
+    settings: Settings = None,
+    toolchains: Compilers = None,
+    budget: Budget = None,
+    system: System = None,
+    seed: Annotated[int, typer.Option(help="Of the order of launches and cases.")] = 1,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Where the report goes; into the run's folder when left out.")] = None,
+    json_: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """Evaluate this machine; ends with findings and an HTML report.
+
+    Examples: **steelyard run** · **steelyard run --preset standard** ·
+    **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang**
+    """
+    from steelyard import session
+
+    asked = session.Asked(preset, only or [], settings or [], toolchains or [], budget, system, seed, paths or [])
+    session.conclude(session.start(asked, runs, quiet), paths or [], report, json_)
+
+
+@app.command()
+def resume(name: RunName = None, runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False, quiet: bool = False) -> None:
+    """Go on with a run that was interrupted or killed; nothing that was finished is measured again.
+
+    Example: **steelyard resume 20261120-101500**
+    """
+    from steelyard import records, session
+
+    session.conclude(session.go_on(records.find(runs, name), paths or [], quiet), paths or [], None, json_)
+
+
+@app.command()
+def plan(
+    preset: Preset = "quick",
+    only: Only = None,
+    settings: Settings = None,
+    toolchains: Compilers = None,
+    budget: Budget = None,
+    system: System = None,
+    seed: int = 1,
+    paths: Paths = None,
+    json_: Json = False,
+) -> None:
+    """Show what a run would do and how long it would take, without doing it.
+
+    Example: **steelyard plan --preset standard --only memory.apexmap**
+    """
+    from steelyard import session, show
+
+    asked = session.Asked(preset, only or [], settings or [], toolchains or [], budget, system, seed, paths or [])
+    show.plan(session.plan(asked)[0], json_)
+
+
+@app.command("list")
+def list_(runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False) -> None:
+    """List the benchmarks and the runs.
+
+    Example: **steelyard list --json**
+    """
+    from steelyard import catalogue, records, show
+
+    show.everything(catalogue.find(paths or []), records.all_runs(runs), json_)
+
+
+@app.command("show")
+def show_(name: RunName = None, runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False) -> None:
+    """Show a run's findings and figures in the terminal.
+
+    Example: **steelyard show** (the newest run)
+    """
+    from steelyard import records, session
+
+    session.present(records.find(runs, name), paths or [], json_)
+
+
+@app.command()
+def report(
+    name: RunName = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file; into the run's folder when left out.")] = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+) -> None:
+    """Write a run's HTML report anew: one file, no network needed.
+
+    Example: **steelyard report --output node17.html**
+    """
+    from steelyard import records, session
+
+    print(session.write_report(records.find(runs, name), paths or [], output))
+
+
+@app.command()
+def export(
+    name: RunName = None,
+    form: Annotated[str, typer.Option("--format", help="json, csv or parquet.")] = "json",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output when left out.")] = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+) -> None:
+    """Export a run for spreadsheets, data frames and scripts.
+
+    Example: **steelyard export --format csv > run.csv**
+    """
+    from steelyard import evaluation, export, records
+    from steelyard.errors import nearest
+
+    if form not in export.FORMATS:
+        raise UsageError(f"There is no format '{form}' (given by --format). {nearest(form, export.FORMATS)}")
+    sys.stdout.write(export.write(evaluation.evaluate(records.find(runs, name), paths or []), form, output))
+
+
+@app.command()
+def query(sql: Annotated[str, typer.Argument(help="SQL over the tables metrics and samples.")], runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False) -> None:
+    """Ask all runs at once, in SQL (DuckDB).
+
+    Example: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"**
+    """
+    from steelyard import evaluation, export, records, show
+
+    show.table(*export.query((evaluation.evaluate(p, paths or []) for p in records.all_runs(runs)), sql), json_)
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(help="A run.")],
+    second: Annotated[str, typer.Argument(help="Another run.")],
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    json_: Json = False,
+) -> None:
+    """Compare two runs: what differs between the machines, and which figures really differ.
+
+    Example: **steelyard compare 20261120-101500 20261120-113000**
+    """
+    from steelyard import evaluation, records
+    from steelyard.compare import runs as comparing
+
+    a, b = (evaluation.evaluate(records.find(runs, name), paths or []) for name in (first, second))
+    comparing.show(comparing.compare(a, b), json_)
+
+
+@app.command()
+def doctor(system: System = None, json_: Json = False) -> None:
+    """Say what in this machine's settings will spoil a measurement, and how to change it.
+
+    Example: **steelyard doctor**
+    """
+    from steelyard import session, show
+    from steelyard.machine.doctor import examine
+
+    show.advice(examine(session.machine(system)), json_)
+
+
+@app.command()
+def build(only: Only = None, toolchains: Compilers = None, paths: Paths = None) -> None:
+    """Compile the native programs for this machine into the cache (a run does it by itself).
+
+    Example: **steelyard build --toolchain clang**
+    """
+    from steelyard import session
+
+    for (name, toolchain), program in session.build_all(session.machine(None), only or [], toolchains or [], paths or []).items():
+        print(f"{name} {toolchain} {program}")
+
+
+@app.command()
+def selfcheck(
+    only: Annotated[list[str] | None, typer.Option("--only", help="Only this check (may be repeated).")] = None,
+    thorough: Annotated[bool, typer.Option("--thorough", help="100 repetitions, as the guarantees are stated for; some 20 minutes.")] = False,
+    json_: Json = False,
+) -> None:
+    """Plant known disturbances and see whether each is found and named.
+
+    Example: **steelyard selfcheck**
+    """
+    from steelyard import selfcheck
+
+    raise typer.Exit(selfcheck.main(only or [], thorough, json_))
+
+
+def arguments(words: Sequence[str]) -> None:
+    """Runs the command line with these words; for tests."""
+    app(list(words), standalone_mode=False)

@@ -1,0 +1,1 @@
+"""Systems side by side: runs with runs, and runs with published systems."""

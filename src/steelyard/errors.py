@@ -1,0 +1,47 @@
+"""The mistakes that users and machines make, each with the exit code that it ends with."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class SteelyardError(Exception):
+    """A failure that is explained to the user without a traceback. `exit_code` is the process's own."""
+
+    exit_code = 4
+
+
+class UsageError(SteelyardError):
+    """The user asked for something that cannot be: exit code 2."""
+
+    exit_code = 2
+
+
+class WrongResult(SteelyardError):
+    """A measurement's check failed: exit code 3."""
+
+    exit_code = 3
+
+
+class MachineFailed(SteelyardError):
+    """The machine did not do what it was asked (no compiler, full disk, a program that died): exit code 4."""
+
+
+class ProgramFailed(MachineFailed):
+    """A program that ended badly, shown whole: what it was for, the command, the exit code, its output."""
+
+    def __init__(self, purpose: str, command: str, exit_code: int | None, output: str) -> None:
+        self.command = command
+        self.output = output
+        ended = "did not end in time" if exit_code is None else f"ended with exit code {exit_code}"
+        super().__init__(f"{purpose}: the program {ended}.\nThe command was:\n  {command}\nIt said:\n{output.rstrip() or '(nothing)'}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest of `known` to `name`, or lists them all when none is near."""
+    names = sorted(known)
+    lower = {candidate.lower(): candidate for candidate in names}
+    # A bare last word is a common shortening: `stream` for `memory.stream`.
+    close = [n for n in names if n.rsplit(".", 1)[-1] == name.lower()] or [
+        lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    ]
+    return f"Did you mean '{close[0]}'?" if close else f"Known are: {', '.join(names) or 'none'}."

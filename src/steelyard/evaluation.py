@@ -1,0 +1,41 @@
+"""A run read back and judged: results, limits that follow from the measured clock, findings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard import catalogue, findings, records
+from steelyard.machine.limits import limits
+from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
+from steelyard.statistics.results import results
+
+
+def evaluate(path: Path, paths: Iterable[Path] = ()) -> Evaluation:
+    """The evaluation of the run in the folder `path`; `paths` are where further benchmarks were found."""
+    run = records.read(path)
+    known = catalogue.find(paths)
+    return judged(run, {name: known[name] for name in benchmarks_of(run) if name in known})
+
+
+def judged(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:
+    """The same from a run at hand."""
+    run = replace(run, machine=with_limits(run.machine, run.records))
+    return findings.judge(Evaluation(run, benchmarks, results(run.records, benchmarks), ()))
+
+
+def benchmarks_of(run: Run) -> list[str]:
+    """The names of the benchmarks that the run planned, sorted."""
+    return sorted({launch.benchmark for launch in run.plan.launches})
+
+
+def core_clock(measured: Iterable[Record]) -> float | None:
+    """The true core clock (Hz): the median over the records of what the chain showed before the samples."""
+    seen = sorted(
+        hertz for r in measured for hertz in ((r.surroundings.get("core_clock") or {}).get("before") or ()) if hertz
+    )
+    return seen[len(seen) // 2] if seen else None
+
+
+def with_limits(machine: Machine, measured: Iterable[Record]) -> Machine:
+    """The machine with the limits that need the measured clock; those that the user gave stand above all."""
+    return replace(machine, limits={**limits(machine, core_clock(measured)), **machine.limits})

@@ -1,0 +1,111 @@
+"""A running kernel program: cases in, one line each, and records out; watched, so that none hangs or stays behind."""
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.launch.local import shown
+
+GRACE = 2.0  # seconds that a program is given to end by itself
+
+
+class Conversation(Protocol):
+    """What the orchestrator needs of a program; tests put a fake in its place."""
+
+    def ask(self, line: str, seconds: float) -> dict[str, Any]:
+        """Sends a case and returns its record; ProgramFailed when the program dies or takes longer than `seconds`."""
+
+    def close(self) -> None:
+        """Ends the program; nothing of it stays behind."""
+
+
+class Program:
+    """A `Conversation` with a real process."""
+
+    def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
+        self._shown = shown(command, environment)
+        self._errors = tempfile.TemporaryFile()
+        try:
+            # A group of its own: Ctrl-C reaches the tool alone, which then ends the program in good order.
+            self._process = subprocess.Popen(
+                command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True
+            )
+        except OSError as error:
+            raise MachineFailed(f"The program cannot be started: {error}\nThe command was:\n  {self._shown}") from error
+        assert self._process.stdout
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        self._rest = b""
+
+    def ask(self, line: str, seconds: float) -> dict[str, Any]:
+        assert self._process.stdin
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._failed("Running the case " + line, self._ended()) from None
+        answer = self._read_line(line, time.monotonic() + seconds)
+        try:
+            record = json.loads(answer)
+        except ValueError:
+            raise ProgramFailed("Reading the record of the case " + line, self._shown, self._process.poll(), answer.decode(errors="replace")) from None
+        if not isinstance(record, dict):
+            raise ProgramFailed("Reading the record of the case " + line, self._shown, self._process.poll(), answer.decode(errors="replace"))
+        return record
+
+    def close(self) -> None:
+        self._selector.close()
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                if stream:
+                    stream.close()
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._kill()
+        self._errors.close()
+
+    def kill(self) -> None:
+        """Ends the program at once: it is in the middle of something that nobody waits for."""
+        self._kill()
+        self.close()
+
+    def _read_line(self, line: str, deadline: float) -> bytes:
+        assert self._process.stdout
+        while b"\n" not in self._rest:
+            left = deadline - time.monotonic()
+            if left <= 0 or not self._selector.select(left):
+                self._kill()
+                raise self._failed("Running the case " + line, None)
+            part = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not part:
+                raise self._failed("Running the case " + line, self._ended())
+            self._rest += part
+        answer, _, self._rest = self._rest.partition(b"\n")
+        return answer
+
+    def _ended(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(GRACE)
+        self._kill()
+        return None
+
+    def _failed(self, purpose: str, code: int | None) -> ProgramFailed:
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace")
+        if code is not None and code < 0:
+            said = f"(killed by {signal.Signals(-code).name})\n" + said
+        return ProgramFailed(purpose, self._shown, code, said)
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()

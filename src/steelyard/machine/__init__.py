@@ -1,0 +1,174 @@
+"""What the machine is: topology, caches, memory modules, settings, tools, and the limits that follow."""
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard.machine.cgroups import Allowance, read_allowance
+from steelyard.machine.cpulist import format_cpu_list
+from steelyard.machine.files import KernelFiles, kibibytes
+from steelyard.machine.hwloc import ask_lstopo, read_hwloc
+from steelyard.machine.limits import explain_absent, limits
+from steelyard.machine.memory_modules import read_modules
+from steelyard.machine.processors import identify
+from steelyard.machine.settings import read_settings
+from steelyard.machine.system_file import load_system
+from steelyard.machine.tools import find_tools
+from steelyard.machine.topology import Topology, allowed_cpus, allowed_memory, read_topology
+from steelyard.model import Machine, Setting
+
+__all__ = ["describe"]
+
+# What makers leave in the firmware's fields when they do not fill them in.
+_NO_NAMES = (
+    "",
+    "default string",
+    "system product name",
+    "system manufacturer",
+    "to be filled by o.e.m.",
+    "none",
+    "o.e.m.",
+)
+
+
+def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine:
+    """Everything that the kernel's own files below `root` tell, without root rights; bytes, quota in cores.
+
+    What cannot be read is None or absent, and a note or the setting's reason says why; the memory alone is 0
+    where not even /proc/meminfo tells it. Under a `root` other than / nothing is asked of the running system.
+    `system_file` adds what the user knows. Raises UsageError for a wrong system file, nothing else.
+    """
+    files = KernelFiles(root)
+    cpuinfo = files.pairs("/proc/cpuinfo")
+    processor = identify(cpuinfo)
+    given = load_system(system_file) if system_file else None
+    allowance = read_allowance(files)
+    topology = _completed(files, read_topology(files, processor.inclusive_l3))
+    modules, module_notes = read_modules(files)
+    memory, available, memory_notes = _memory(files, topology, allowance)
+    notes = [*topology.notes, *module_notes, *memory_notes]
+    compilers, mpis = find_tools() if files.live else ((), ())
+    if not files.live:
+        notes.append(f"Read from recorded files below {root}: compilers and MPI were not looked for.")
+    host = _host(files)
+    machine = Machine(
+        system=(given and given.name) or _product(files) or host,
+        host=host,
+        processor=processor.name,
+        vendor=processor.vendor,
+        architecture=_architecture(files, cpuinfo),
+        cores=topology.cores,
+        nodes=topology.nodes,
+        caches=topology.caches,
+        cpus=_cpus(files, topology, allowance),
+        cpu_quota=allowance.cpu_quota,
+        memory=memory,
+        memory_available=available,
+        modules=modules,
+        fma_width=processor.fma_width,
+        fma_units=processor.fma_units,
+        settings=_settings(files, cpuinfo, allowance, topology),
+        compilers=compilers,
+        mpis=mpis,
+        limits=given.limits if given else {},
+    )
+    found = limits(machine, None)
+    if processor.fma_width is None and "flops" not in found:
+        notes.append(f"No ceiling of flop/s: {processor.reason}. A system file can give it.")
+    notes += [*explain_absent(found, machine), *(given.notes if given else ())]
+    return replace(machine, limits=found, notes=tuple(notes))
+
+
+def _completed(files: KernelFiles, topology: Topology) -> Topology:
+    """The topology, with what an installed lstopo knows besides where the kernel's files tell no caches."""
+    if not files.live or (topology.caches and topology.cores):
+        return topology
+    answer = ask_lstopo()
+    try:
+        cores, nodes, caches = read_hwloc(answer) if answer else ((), (), ())
+    except ValueError as problem:
+        return replace(topology, notes=(*topology.notes, f"lstopo's answer was left aside: {problem}."))
+    if not caches and not (cores and not topology.cores):
+        return topology
+    note = "Caches and cores that the kernel's files do not tell were taken from lstopo."
+    return replace(
+        topology,
+        cores=topology.cores or cores,
+        nodes=topology.nodes or nodes,
+        caches=topology.caches or caches,
+        notes=(*topology.notes, note),
+    )
+
+
+def _cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, ...]:
+    """The affinity, which respects a running system's cpuset; of a recorded tree both are intersected."""
+    allowed = allowed_cpus(files, topology.online)
+    if files.live or not allowance.cpus:
+        return allowed
+    return tuple(cpu for cpu in allowed if cpu in allowance.cpus) or allowed
+
+
+def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, int, list[str]]:
+    """(bytes that may be used, bytes that are free for use now, notes)."""
+    told = files.pairs("/proc/meminfo")
+    installed = kibibytes(told.get("MemTotal"))
+    if installed is None and files.live:
+        installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if installed is None:
+        return 0, 0, ["The memory is unknown: /proc/meminfo is missing."]
+    # Kernels before 3.14 have no MemAvailable: what is free and what caches hold comes near.
+    parts = [kibibytes(told.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
+    available = kibibytes(told.get("MemAvailable")) or sum(parts)
+    bounds = [installed, allowance.memory_limit, allowed_memory(files, topology.nodes)]
+    memory = min(bound for bound in bounds if bound is not None)
+    left = allowance.memory_left
+    return memory, min(available, memory, memory if left is None else left), []
+
+
+def _host(files: KernelFiles) -> str:
+    return (
+        files.text("/proc/sys/kernel/hostname") or (socket.gethostname() if files.live else "") or "unknown"
+    )
+
+
+def _product(files: KernelFiles) -> str:
+    """The maker's name and the product's, as the firmware gives them; "" where it does not."""
+    names = [
+        (files.text(f"/sys/class/dmi/id/{name}") or "").strip() for name in ("sys_vendor", "product_name")
+    ]
+    vendor, product = ("" if name.lower() in _NO_NAMES else name for name in names)
+    if not product:
+        return (files.text("/sys/firmware/devicetree/base/model") or "").strip("\0")
+    return product if product.startswith(vendor) else f"{vendor} {product}"
+
+
+def _architecture(files: KernelFiles, cpuinfo: Mapping[str, str]) -> str:
+    if files.live:
+        return os.uname().machine
+    told = files.text("/proc/sys/kernel/arch")  # since Linux 6.1
+    guess = "x86_64" if "vendor_id" in cpuinfo else "aarch64" if "CPU implementer" in cpuinfo else "unknown"
+    return told or guess
+
+
+def _settings(
+    files: KernelFiles, cpuinfo: Mapping[str, str], allowance: Allowance, topology: Topology
+) -> tuple[Setting, ...]:
+    quota = "none" if allowance.cpu_quota is None else f"{allowance.cpu_quota:g} cores"
+    online, source = format_cpu_list(topology.online), "/sys/devices/system/cpu/online"
+    limit = "none" if allowance.memory_limit is None else f"{allowance.memory_limit} B"
+    group = "/proc/self/cgroup"
+    reason = files.read(group).reason
+    own = [
+        Setting("control_groups", None if reason else allowance.version, "/proc/self/mountinfo", reason),
+        Setting("cpu_quota", None if reason else quota, allowance.cpu_quota_path or group, reason),
+        Setting("memory_limit", None if reason else limit, allowance.memory_limit_path or group, reason),
+        Setting(
+            "online_cpus",
+            online or None,
+            source,
+            "" if online else f"neither {source} nor /proc/cpuinfo tells",
+        ),
+    ]
+    return tuple(sorted([*read_settings(files, cpuinfo), *own], key=lambda setting: setting.name))

@@ -1,0 +1,35 @@
+"""A piece of advice about a machine, and the questions that all the rules of the doctor ask."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.model import Machine, Setting
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing that was looked at: what was seen, why it spoils a measurement, and how to change it.
+
+    "serious": figures will be wrong or cannot be had. "notice": figures are right for this setting, but know
+    it. "fine": nothing to do. "unknown": it could not be read, `seen` says why. `remedy` is in words,
+    `command` is what to paste, with sudo where `root` rights are needed; each is "" where there is none.
+    """
+
+    name: str
+    level: Literal["serious", "notice", "fine", "unknown"]
+    seen: str
+    why: str
+    remedy: str = ""
+    command: str = ""
+    root: bool = False
+
+
+def setting(machine: Machine, name: str) -> Setting:
+    """The setting of that name; one without a value where the machine has none of that name."""
+    absent = Setting(name, None, "", "this machine's description does not mention it")
+    return next((known for known in machine.settings if known.name == name), absent)
+
+
+def unknown(name: str, known: Setting, why: str) -> Advice:
+    """The advice for a setting that could not be read."""
+    return Advice(name, "unknown", f"Not known: {known.reason or 'it could not be read'}.", why)

@@ -1,0 +1,50 @@
+"""The kernel's notation for sets of processors: "0-3,8"."""
+
+from collections.abc import Iterable
+
+# Linux can be built for 8192 processors at most on x86 (NR_CPUS); a much larger number is a mistake.
+_MOST_CPUS = 1 << 16
+
+
+def parse_cpu_list(text: str) -> tuple[int, ...]:
+    """'0-3,8' → (0, 1, 2, 3, 8), in the order as written, each once; '' → ().
+
+    Raises ValueError for anything else. Source: the kernel's Documentation/admin-guide/cputopology.rst.
+    """
+    found: dict[int, None] = {}
+    for part in (piece.strip() for piece in text.strip().split(",")) if text.strip() else ():
+        first, dash, last = part.partition("-")
+        if not _is_number(first) or (dash and not _is_number(last)):
+            raise ValueError(f"'{part}' in '{text.strip()}' is no processor number and no range such as 0-3")
+        low, high = int(first), int(last if dash else first)
+        if low > high or high >= _MOST_CPUS:
+            raise ValueError(
+                f"'{part}' in '{text.strip()}' runs backwards or beyond processor {_MOST_CPUS - 1}"
+            )
+        found.update(dict.fromkeys(range(low, high + 1)))
+    return tuple(found)
+
+
+def format_cpu_list(cpus: Iterable[int]) -> str:
+    """(0, 1, 2, 3, 8) → '0-3,8', ascending: the inverse of `parse_cpu_list`."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
+
+
+def readable_cpu_list(text: str | None) -> tuple[int, ...] | None:
+    """As `parse_cpu_list`, ascending, but None for a missing or malformed list: for the kernel's files."""
+    if text is None:
+        return None
+    try:
+        return tuple(sorted(parse_cpu_list(text)))
+    except ValueError:
+        return None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10

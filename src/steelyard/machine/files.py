@@ -1,0 +1,116 @@
+"""Reads the kernel's own files below a root, so that a recorded tree describes a machine as / does."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+# A sysfs attribute is at most one page; the tables in /proc and of the firmware stay far below this.
+_MOST_BYTES = 1 << 20
+_PAGE = 4096
+_LIVE = Path("/")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a file said, stripped. `text` None: it could not be read, `reason` says why."""
+
+    text: str | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class KernelFiles:
+    """The kernel's files below `root`. No method raises for a file that is missing, forbidden or torn."""
+
+    root: Path
+
+    @property
+    def live(self) -> bool:
+        """Whether these are the files of the machine on which this runs, and not recorded ones."""
+        return self.root == _LIVE
+
+    def _below_root(self, path: str) -> str:
+        return str(self.root).rstrip("/") + path
+
+    def read(self, path: str) -> Reading:
+        """The text of `path`, or the reason why there is none."""
+        content, reason = self.read_bytes(path)
+        return Reading(None if content is None else content.decode("utf-8", "replace").strip(), reason)
+
+    def read_bytes(self, path: str) -> tuple[bytes | None, str]:
+        """The bytes of `path` (at most 1 MiB) and "", or None and the reason why there are none."""
+        try:
+            # Plain descriptors: 256 processors have thousands of files, and buffers cost more than reads.
+            descriptor = os.open(self._below_root(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as problem:
+            return None, _reason(problem, path)
+        try:
+            content = b""
+            while len(content) < _MOST_BYTES and (part := os.read(descriptor, 1 << 16)):
+                content += part
+                if len(part) < _PAGE and path.startswith("/sys/"):  # there a short read is the last one
+                    break
+            return content, ""
+        except OSError as problem:
+            return None, _reason(problem, path)
+        finally:
+            os.close(descriptor)
+
+    def text(self, path: str) -> str | None:
+        """The stripped text of `path`, or None."""
+        return self.read(path).text
+
+    def number(self, path: str) -> int | None:
+        """The whole number that `path` holds, or None."""
+        try:
+            return int(self.text(path) or "")
+        except ValueError:
+            return None
+
+    def names(self, folder: str) -> list[str]:
+        """The names in `folder`, by their numbers (cpu2 before cpu10); empty when it cannot be listed."""
+        try:
+            return sorted(os.listdir(self._below_root(folder)), key=_by_number)
+        except OSError:
+            return []
+
+    def exists(self, path: str) -> bool:
+        """Whether there is something at `path`."""
+        return os.path.exists(self._below_root(path))
+
+    def pairs(self, path: str) -> dict[str, str]:
+        """A file of `key: value` lines up to the first empty one: of /proc/cpuinfo the first processor."""
+        found: dict[str, str] = {}
+        for line in (self.text(path) or "").splitlines():
+            if not line.strip():
+                break
+            key, colon, value = line.partition(":")
+            if colon:
+                found.setdefault(key.strip(), value.strip())
+        return found
+
+
+def natural(text: str | None) -> int | None:
+    """The whole number, 0 or more, that `text` is; None for anything else."""
+    stripped = (text or "").strip()
+    # 20 digits hold every 64-bit number; more are no number of the kernel's, and slow to convert.
+    return int(stripped) if stripped.isascii() and stripped.isdecimal() and len(stripped) <= 20 else None
+
+
+def kibibytes(value: str | None) -> int | None:
+    """'4678212 kB', as the kernel writes kibibytes, in bytes; None for anything else."""
+    number = natural((value or "").removesuffix("kB"))
+    return number * 1024 if number is not None and (value or "").endswith("kB") else None
+
+
+def _by_number(name: str) -> tuple[str, int, str]:
+    digits = name[len(name.rstrip("0123456789")) :]
+    return name.rstrip("0123456789"), int(digits[:18]) if digits else -1, name
+
+
+def _reason(problem: OSError, path: str) -> str:
+    if isinstance(problem, PermissionError):
+        return f"{path} may be read by root only"
+    if isinstance(problem, FileNotFoundError | NotADirectoryError):
+        return f"there is no {path} here: not in this kernel, or hidden by a hypervisor or a container"
+    return f"{path} could not be read: {problem.strerror or problem}"

@@ -1,0 +1,114 @@
+"""Reads hwloc's XML, as `lstopo --of xml` writes it: used where the kernel's own files say too little."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from steelyard.model import Cache, Core, NumaNode
+
+_CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}  # hwloc_obj_cache_type_t
+# lstopo answers in some 50 ms; a hanging one (a broken GPU driver that it asks) must not hold up a run.
+_SECONDS = 5.0
+
+
+def ask_lstopo() -> str | None:
+    """The XML of this machine, or None when lstopo is not installed, fails or hangs."""
+    program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
+    if program is None:
+        return None
+    try:
+        answer = subprocess.run(
+            [program, "--no-io", "--of", "xml"], capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None
+    return answer.stdout if answer.returncode == 0 else None
+
+
+def read_hwloc(xml_text: str) -> tuple[tuple[Core, ...], tuple[NumaNode, ...], tuple[Cache, ...]]:
+    """Cores, memory nodes and caches from hwloc's XML (versions 1 and 2).
+
+    Raises ValueError when the text is no XML or its sets and sizes are malformed.
+    Source: hwloc's manual, "Importing and exporting topologies from/to XML files".
+    """
+    try:
+        document = ElementTree.fromstring(xml_text)
+    except ElementTree.ParseError as problem:
+        raise ValueError(f"this is no XML of hwloc: {problem}") from None
+    objects = list(document.iter("object"))
+    nodes = _nodes(document, objects)
+    return _cores(objects, nodes), nodes, _caches(objects)
+
+
+def _cores(objects: list[ElementTree.Element], nodes: tuple[NumaNode, ...]) -> tuple[Core, ...]:
+    node_of = {cpu: node.number for node in nodes for cpu in node.cpus}
+    sockets = {
+        cpu: int(package.get("os_index", "0"))
+        for package in _of_type(objects, "Package", "Socket")
+        for cpu in _cpus(package)
+    }
+    found = sorted(
+        (sockets.get(cpus[0], 0), node_of.get(cpus[0], 0), cpus)
+        for cpus in (_cpus(core) for core in _of_type(objects, "Core"))
+        if cpus
+    )
+    return tuple(Core(number, socket, node, cpus) for number, (socket, node, cpus) in enumerate(found))
+
+
+def _nodes(document: ElementTree.Element, objects: list[ElementTree.Element]) -> tuple[NumaNode, ...]:
+    found = sorted(_of_type(objects, "NUMANode"), key=lambda node: int(node.get("os_index", "0")))
+    distances = _distances(document)
+    return tuple(
+        NumaNode(
+            int(node.get("os_index", "0")),
+            _cpus(node),
+            int(node.get("local_memory", "0")),
+            # Firmware that tells no distances leaves a single node at its distance to itself.
+            distances.get(int(node.get("os_index", "0")), (10,) if len(found) == 1 else ()),
+        )
+        for node in found
+    )
+
+
+def _distances(document: ElementTree.Element) -> dict[int, tuple[int, ...]]:
+    for table in document.iter("distances2"):
+        if table.get("type") != "NUMANode":
+            continue
+        indexes = [int(word) for part in table.iter("indexes") for word in (part.text or "").split()]
+        values = [int(word) for part in table.iter("u64values") for word in (part.text or "").split()]
+        width = len(indexes)
+        if width and len(values) == width * width:
+            return {
+                index: tuple(values[row * width : (row + 1) * width]) for row, index in enumerate(indexes)
+            }
+    return {}
+
+
+def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
+    found = []
+    for item in objects:
+        kind, size = item.get("type", ""), int(item.get("cache_size", "0"))
+        if not kind.endswith("Cache") or size == 0 or not _cpus(item):
+            continue
+        inclusive = {"1": True, "0": False}.get(item.get("cache_inclusive", _info(item, "Inclusive")))
+        line = int(item.get("cache_linesize", "64")) or 64
+        name = _CACHE_KINDS.get(item.get("cache_type", "0"), "unified")
+        found.append(Cache(int(item.get("depth", "0")), name, size, line, _cpus(item), inclusive))
+    return tuple(sorted(found, key=lambda cache: (cache.level, cache.kind, cache.cpus)))
+
+
+def _of_type(objects: list[ElementTree.Element], *names: str) -> Iterator[ElementTree.Element]:
+    return (item for item in objects if item.get("type") in names)
+
+
+def _info(item: ElementTree.Element, name: str) -> str:
+    return next((info.get("value", "") for info in item.findall("info") if info.get("name") == name), "")
+
+
+def _cpus(item: ElementTree.Element) -> tuple[int, ...]:
+    """The processors of a set such as '0x3,,0x1': words of 32 bits, the highest first, empty ones are 0."""
+    bits = 0
+    for word in item.get("cpuset", "").split(","):
+        bits = (bits << 32) | int(word or "0", 16)
+    return tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)

@@ -1,0 +1,80 @@
+"""The physical ceilings of a machine: memory bandwidth from its modules, flop/s from its pipes."""
+
+from collections.abc import Mapping
+
+from steelyard.model import Limit, Machine, MemoryModule
+from steelyard.units import quantity
+
+_CHANNEL_BYTES = (
+    8  # JEDEC: a DDR to DDR5 channel moves 64 bits of data a transfer (DDR5: as two halves of 32)
+)
+_WITH_64_BIT_CHANNELS = ("DDR", "DDR2", "DDR2 FB-DIMM", "DDR3", "DDR4", "DDR5")
+
+
+def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
+    """The ceilings of `machine`: "memory_bandwidth", "memory_bandwidth_node" (B/s) and "flops" (flop/s).
+
+    A limit that the machine already has (from a system file) stays. `true_clock` is the measured core clock
+    under load in hertz; without it there are no flops. What is not known is absent.
+    """
+    found = dict(machine.limits)
+    if "memory_bandwidth" not in found:
+        bandwidth, _ = bandwidth_limit(machine.modules)
+        if bandwidth:
+            found["memory_bandwidth"] = bandwidth
+    whole = found.get("memory_bandwidth")
+    with_memory = sum(1 for node in machine.nodes if node.memory)
+    if whole and with_memory and "memory_bandwidth_node" not in found:
+        share = f", divided evenly by {with_memory} memory nodes" if with_memory > 1 else ""
+        found["memory_bandwidth_node"] = Limit(whole.value / with_memory, "B/s", whole.source + share)
+    if "flops" not in found and true_clock and machine.fma_width and machine.fma_units:
+        found["flops"] = _flops(machine, true_clock, machine.fma_width * machine.fma_units)
+    return found
+
+
+def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
+    """Cores × true clock × doubles an instruction × pipes × 2 (a multiplication and an addition)."""
+    allowed = set(machine.cpus)
+    cores: float = sum(1 for core in machine.cores if allowed.intersection(core.cpus)) or len(allowed)
+    quota = ""
+    if machine.cpu_quota is not None and machine.cpu_quota < cores:
+        cores, quota = machine.cpu_quota, " (a control group's quota)"
+    source = (
+        f"{cores:g} cores{quota} × {quantity(true_clock, 'Hz')} true clock × "
+        f"{machine.fma_width} doubles × {machine.fma_units} fused multiply-add pipes × 2"
+    )
+    return Limit(cores * true_clock * doubles * 2, "flop/s", source)
+
+
+def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, str]:
+    """Channels × transfers per second × 8 B, and "", or None and the reason why it cannot be derived."""
+    usable = [module for module in modules if module.kind in _WITH_64_BIT_CHANNELS]
+    if not modules:
+        return None, "no memory module is described"
+    if not usable:
+        kinds = ", ".join(sorted({module.kind for module in modules}))
+        return None, f"the width of a channel of '{kinds}' memory is not known"
+    rates: dict[str, float] = {}
+    named = all(module.channel for module in usable)
+    for module in usable:
+        if module.rate is None:
+            return None, f"the firmware does not tell the rate of the module in {module.slot}"
+        # The modules of a channel run at the rate of its slowest.
+        name = (module.channel if named else None) or module.slot
+        rates[name] = min(module.rate, rates.get(name, module.rate))
+    count = (
+        f"{len(rates)} channels" if named else f"{len(rates)} populated modules, each taken for a channel,"
+    )
+    caution = "" if named else "; too high if modules share a channel"
+    each = sorted({round(rate / 1e6) for rate in rates.values()})
+    speed = " and ".join(str(rate) for rate in each)
+    source = f"{count} × {speed} MT/s × {_CHANNEL_BYTES} B (SMBIOS){caution}"
+    return Limit(sum(rates.values()) * _CHANNEL_BYTES, "B/s", source), ""
+
+
+def explain_absent(found: Mapping[str, Limit], machine: Machine) -> list[str]:
+    """A line for the memory's ceiling when it is absent although modules are described."""
+    if "memory_bandwidth" in found or not machine.modules:
+        return []
+    _, reason = bandwidth_limit(machine.modules)
+    return [f"No ceiling of the memory's bandwidth: {reason}. A system file can give it."]

@@ -1,0 +1,254 @@
+"""Reads the settings of a machine that can change a measurement, each with the file that tells it."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+
+from steelyard.machine.cpulist import format_cpu_list, readable_cpu_list
+from steelyard.machine.files import KernelFiles, kibibytes, natural
+from steelyard.model import Setting
+from steelyard.units import binary_size, quantity
+
+_CPU = "/sys/devices/system/cpu"
+_HUGE = "/sys/kernel/mm/hugepages"
+_THP = "/sys/kernel/mm/transparent_hugepage"
+_CLOCK = "/sys/devices/system/clocksource/clocksource0"
+
+
+def _selected(text: str) -> str:
+    """'always [madvise] never' → 'madvise'."""
+    return text.partition("[")[2].partition("]")[0] or text
+
+
+def _switch(text: str) -> str:
+    return {"0": "off", "1": "on"}.get(text, text)
+
+
+def _reversed_switch(text: str) -> str:
+    return {"1": "off", "0": "on"}.get(text, text)
+
+
+def _or_none(text: str) -> str:
+    return "none" if text in ("", "(null)") else text
+
+
+def _no_zeros(text: str) -> str:
+    return text.strip("\0")
+
+
+def _load(text: str) -> str:
+    return " ".join(text.split()[:3])
+
+
+# name → the files that may tell it (the first that can be read does), and how to read them.
+_FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
+    "kernel": (("/proc/sys/kernel/osrelease",), str),
+    "kernel_command_line": (("/proc/cmdline",), str),
+    "energy_preference": ((f"{_CPU}/cpu0/cpufreq/energy_performance_preference",), str),
+    "idle_driver": ((f"{_CPU}/cpuidle/current_driver",), _or_none),
+    "smt": ((f"{_CPU}/smt/active",), _switch),
+    "isolated_cpus": ((f"{_CPU}/isolated",), _or_none),
+    "tickless_cpus": ((f"{_CPU}/nohz_full",), _or_none),
+    "transparent_huge_pages": ((f"{_THP}/enabled",), _selected),
+    "transparent_huge_pages_defrag": ((f"{_THP}/defrag",), _selected),
+    "huge_pages_2MiB": ((f"{_HUGE}/hugepages-2048kB/nr_hugepages",), str),
+    "huge_pages_2MiB_free": ((f"{_HUGE}/hugepages-2048kB/free_hugepages",), str),
+    "huge_pages_1GiB": ((f"{_HUGE}/hugepages-1048576kB/nr_hugepages",), str),
+    "huge_pages_1GiB_free": ((f"{_HUGE}/hugepages-1048576kB/free_hugepages",), str),
+    "numa_balancing": (("/proc/sys/kernel/numa_balancing",), _switch),
+    "zone_reclaim": (("/proc/sys/vm/zone_reclaim_mode",), str),
+    "overcommit": (("/proc/sys/vm/overcommit_memory",), str),
+    "clock_source": ((f"{_CLOCK}/current_clocksource",), str),
+    "clock_sources_offered": ((f"{_CLOCK}/available_clocksource",), str),
+    "perf_event_paranoid": (("/proc/sys/kernel/perf_event_paranoid",), str),
+    "address_randomisation": (("/proc/sys/kernel/randomize_va_space",), str),
+    "load_average": (("/proc/loadavg",), _load),
+    "firmware": (("/sys/class/dmi/id/bios_version",), str),
+    "product": (("/sys/class/dmi/id/product_name", "/sys/firmware/devicetree/base/model"), _no_zeros),
+}  # fmt: skip
+
+
+def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Setting]:
+    """Every setting that this module knows, by name; one that cannot be read has no value but a reason."""
+    found = [_from_file(files, name, paths, read) for name, (paths, read) in _FILES.items()]
+    found += [
+        *_frequency(files),
+        _turbo(files),
+        _mitigations(files),
+        _hypervisor(files, cpuinfo),
+        *_swap(files),
+        _microcode(files, cpuinfo),
+        _distribution(files),
+        _libc(files),
+        _page_size(files),
+    ]
+    return sorted(found, key=lambda setting: setting.name)
+
+
+def _from_file(files: KernelFiles, name: str, paths: tuple[str, ...], read: Callable[[str], str]) -> Setting:
+    reasons = []
+    for path in paths:
+        reading = files.read(path)
+        if reading.text is not None:
+            return Setting(name, read(reading.text), path)
+        reasons.append(reading.reason)
+    return Setting(name, None, paths[0], reasons[0])
+
+
+def _frequency(files: KernelFiles) -> list[Setting]:
+    """Governor, driver and the range that it may choose from, over all frequency policies."""
+    folder = f"{_CPU}/cpufreq"
+    policies = [name for name in files.names(folder) if name.startswith("policy")]
+    wanted = {
+        "governor": "scaling_governor",
+        "frequency_driver": "scaling_driver",
+        "frequency_min": "scaling_min_freq",
+        "frequency_max": "scaling_max_freq",
+        "frequency_hardware_max": "cpuinfo_max_freq",
+    }
+    if not policies:
+        reason = f"there is no {folder}/policy0 here: the frequency is not under this kernel's control"
+        return [Setting(name, None, folder, reason) for name in wanted]
+    found = []
+    for name, file in wanted.items():
+        having: dict[str, list[str]] = {}  # value → the policies that have it
+        for policy in policies:
+            text = files.text(f"{folder}/{policy}/{file}")
+            if text:
+                kilohertz = natural(text)
+                value = text if kilohertz is None else quantity(kilohertz * 1e3, "Hz")
+                having.setdefault(value, []).append(f"{folder}/{policy}")
+        reason = "" if having else f"no policy has a readable {file}"
+        found.append(Setting(name, _summed_up(files, having), f"{folder}/policy*/{file}", reason))
+    return found
+
+
+def _summed_up(files: KernelFiles, having: Mapping[str, list[str]]) -> str | None:
+    """The value that all policies have, or each with its processors where they differ."""
+    if len(having) < 2:
+        return next(iter(having), None)
+    parts = []
+    for value, policies in sorted(having.items()):
+        told = (files.text(f"{policy}/affected_cpus") or "" for policy in policies)
+        cpus = (readable_cpu_list(text.replace(" ", ",")) or () for text in told)
+        parts.append(f"{value} (cpus {format_cpu_list(cpu for some in cpus for cpu in some)})")
+    return ", ".join(parts)
+
+
+def _turbo(files: KernelFiles) -> Setting:
+    for path, read in (
+        (f"{_CPU}/intel_pstate/no_turbo", _reversed_switch),
+        (f"{_CPU}/cpufreq/boost", _switch),
+        (f"{_CPU}/cpufreq/policy0/boost", _switch),
+    ):
+        text = files.text(path)
+        if text is not None:
+            return Setting("turbo", read(text), path)
+    reason = "neither intel_pstate/no_turbo nor cpufreq/boost is there: not under this kernel's control"
+    return Setting("turbo", None, f"{_CPU}/cpufreq/boost", reason)
+
+
+def _mitigations(files: KernelFiles) -> Setting:
+    """Which weaknesses of the processor the kernel works around, and which it leaves open."""
+    folder = f"{_CPU}/vulnerabilities"
+    states: dict[str, list[str]] = {"mitigated": [], "vulnerable": []}
+    names = files.names(folder)
+    for name in names:
+        text = files.text(f"{folder}/{name}") or ""
+        state = {"Mitigation": "mitigated", "Vulnerable": "vulnerable"}.get(
+            re.split(r"[:;]", text)[0].strip()
+        )
+        if state:
+            states[state].append(name)
+    if not names:
+        return Setting("mitigations", None, folder, f"there is no {folder} here")
+    value = "; ".join(f"{state}: {', '.join(sorted(found))}" for state, found in states.items() if found)
+    return Setting("mitigations", value or "none needed", folder)
+
+
+_DMI = "/sys/class/dmi/id"
+# Words in the firmware's names that betray a virtual machine.
+_VIRTUAL = {
+    "KVM": "KVM", "QEMU": "QEMU", "VMware": "VMware", "VirtualBox": "VirtualBox", "Xen": "Xen",
+    "Bochs": "QEMU",
+    "Virtual Machine": "Hyper-V", "Amazon EC2": "KVM (Amazon EC2)", "Google Compute Engine": "KVM (Google)",
+    "OpenStack": "OpenStack",
+}  # fmt: skip
+
+
+def _hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
+    """The hypervisor's name, "unnamed" for one that hides it, "none", or unknown where nothing could tell."""
+    flags = cpuinfo.get("flags", "").split()
+    offered = files.text(f"{_CLOCK}/available_clocksource") or ""
+    names = " ".join(filter(None, (files.text(f"{_DMI}/{name}") for name in ("sys_vendor", "product_name"))))
+    # A bare-metal instance of a cloud has its maker's name too: on x86 the processor's own flag decides.
+    if flags and "hypervisor" not in flags:
+        return Setting("hypervisor", "none", "/proc/cpuinfo")
+    xen = files.text("/sys/hypervisor/type")
+    clock = next((clock for clock in ("kvm", "hyperv", "xen") if clock in offered), None)
+    named = next((maker for word, maker in _VIRTUAL.items() if word in names), None)
+    tree = files.text("/sys/firmware/devicetree/base/hypervisor/compatible")
+    for value, source in (
+        (xen, "/sys/hypervisor/type"),
+        (tree and tree.replace("\0", " ").strip(), "/sys/firmware/devicetree/base/hypervisor"),
+        (
+            clock and {"kvm": "KVM", "hyperv": "Hyper-V", "xen": "Xen"}[clock],
+            f"{_CLOCK}/available_clocksource",
+        ),
+        (named, _DMI),
+    ):
+        if value:
+            return Setting("hypervisor", value, source)
+    if flags:
+        return Setting("hypervisor", "unnamed", "/proc/cpuinfo")
+    if names:
+        return Setting("hypervisor", "none", _DMI)
+    return Setting("hypervisor", None, "/proc/cpuinfo", "neither the processor nor the firmware tells")
+
+
+def _swap(files: KernelFiles) -> list[Setting]:
+    source = "/proc/meminfo"
+    memory = files.pairs(source)
+    total, free = kibibytes(memory.get("SwapTotal")), kibibytes(memory.get("SwapFree"))
+    if total is None or free is None:
+        reason = f"{source} does not tell it"
+        return [Setting("swap", None, source, reason), Setting("swap_used", None, source, reason)]
+    used = "none" if total == free else binary_size(total - free)
+    return [
+        Setting("swap", binary_size(total) if total else "none", source),
+        Setting("swap_used", used, source),
+    ]
+
+
+def _microcode(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
+    if cpuinfo.get("microcode"):
+        return Setting("microcode", cpuinfo["microcode"], "/proc/cpuinfo")
+    return _from_file(files, "microcode", (f"{_CPU}/cpu0/microcode/version",), str)
+
+
+def _distribution(files: KernelFiles) -> Setting:
+    for path in ("/etc/os-release", "/usr/lib/os-release"):
+        for line in (files.text(path) or "").splitlines():
+            if line.startswith("PRETTY_NAME="):
+                return Setting("distribution", line.partition("=")[2].strip("\"'"), path)
+    return Setting(
+        "distribution", None, "/etc/os-release", "there is no /etc/os-release with a PRETTY_NAME here"
+    )
+
+
+def _libc(files: KernelFiles) -> Setting:
+    if not files.live:
+        return Setting("libc", None, "confstr", "only a running system tells it")
+    try:
+        return Setting("libc", os.confstr("CS_GNU_LIBC_VERSION") or "unknown", "confstr")
+    except (ValueError, OSError):
+        musl = [name for name in files.names("/lib") if name.startswith("ld-musl")]
+        return Setting(
+            "libc", "musl" if musl else None, "/lib", "" if musl else "neither glibc nor musl was recognised"
+        )
+
+
+def _page_size(files: KernelFiles) -> Setting:
+    if not files.live:
+        return Setting("page_size", None, "sysconf", "only a running system tells it")
+    return Setting("page_size", f"{os.sysconf('SC_PAGE_SIZE') // 1024} KiB", "sysconf")

@@ -1,0 +1,117 @@
+"""Reads a system file (TOML): what the user knows about a machine and its own files do not tell."""
+
+import math
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files as package_files
+from pathlib import Path
+
+from steelyard.errors import UsageError, nearest
+from steelyard.model import Limit
+
+_CHANNEL_BYTES = 8  # JEDEC: 64 bits of data a transfer
+# No machine has less: a smaller number was meant in M, G or T.
+_LEAST = 1e6
+_KEYS = {
+    "name": "a text",
+    "notes": "a text or a list of texts",
+    "memory_bandwidth": "bytes per second: 136.5 GB/s is written 136.5e9",
+    "memory_channels": "a whole number, all sockets together",
+    "memory_rate": "transfers per second: 2133 MT/s is written 2133e6",
+    "flops": "double precision flop per second: 1.2 Tflop/s is written 1.2e12",
+}
+
+
+@dataclass(frozen=True)
+class SystemFile:
+    """What a system file states. `name` None: it gives none."""
+
+    name: str | None
+    limits: dict[str, Limit]
+    notes: tuple[str, ...]
+
+
+def shipped_systems() -> dict[str, Path]:
+    """The system files that come with Steelyard, by name."""
+    folder = Path(str(package_files("steelyard") / "systems"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def find_system(name: str) -> Path:
+    """The path that `name` is, or the shipped file of that name. Raises UsageError when there is neither."""
+    path, shipped = Path(name), shipped_systems()
+    if path.suffix == ".toml" or path.is_file():
+        return path
+    if name in shipped:
+        return shipped[name]
+    raise UsageError(
+        f"There is no system file '{name}'. {nearest(name, shipped)} Or give the path of a file."
+    )
+
+
+def load_system(path: Path) -> SystemFile:
+    """Reads and checks `path`. Raises UsageError with the file, the key, and what is expected there."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise UsageError(f"The system file '{path}' cannot be read: {problem.strerror or problem}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise UsageError(f"The system file '{path}' is no valid TOML: {problem}.") from None
+    for key in content:
+        if key not in _KEYS:
+            raise UsageError(f"The system file '{path}' has an unknown key '{key}'. {nearest(key, _KEYS)}")
+    name = content.get("name")
+    if name is not None and not (isinstance(name, str) and name.strip()):
+        raise _wrong(path, "name", name)
+    notes = content.get("notes", [])
+    notes = [notes] if isinstance(notes, str) else notes
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise _wrong(path, "notes", notes)
+    return SystemFile(name, _limits(path, content), tuple(notes))
+
+
+def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
+    source = f"given by {path.name}"
+    found = {}
+    bandwidth = _positive(path, content, "memory_bandwidth")
+    rate = _positive(path, content, "memory_rate")
+    channels = content.get("memory_channels")
+    if channels is not None and (isinstance(channels, bool) or not isinstance(channels, int) or channels < 1):
+        raise _wrong(path, "memory_channels", channels)
+    if (rate is None) != (channels is None):
+        given, absent = (
+            ("memory_rate", "memory_channels") if channels is None else ("memory_channels", "memory_rate")
+        )
+        raise UsageError(f"The system file '{path}' gives '{given}' without '{absent}' ({_KEYS[absent]}).")
+    if bandwidth is not None and rate is not None:
+        raise UsageError(
+            f"The system file '{path}' gives the memory's bandwidth twice: keep either 'memory_bandwidth' or "
+            "'memory_channels' and 'memory_rate'."
+        )
+    if isinstance(channels, int) and rate is not None:
+        derived = f"{channels} channels × {rate / 1e6:.0f} MT/s × {_CHANNEL_BYTES} B, {source}"
+        found["memory_bandwidth"] = Limit(channels * rate * _CHANNEL_BYTES, "B/s", derived)
+    elif bandwidth is not None:
+        found["memory_bandwidth"] = Limit(bandwidth, "B/s", source)
+    flops = _positive(path, content, "flops")
+    if flops is not None:
+        found["flops"] = Limit(flops, "flop/s", source)
+    return found
+
+
+def _positive(path: Path, content: dict[str, object], key: str) -> float | None:
+    value = content.get(key)
+    if value is None:
+        return None
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+        or value < _LEAST
+    ):
+        raise _wrong(path, key, value)
+    return float(value)
+
+
+def _wrong(path: Path, key: str, value: object) -> UsageError:
+    return UsageError(f"The system file '{path}' has {key} = '{value}'. Expected is {_KEYS[key]}.")

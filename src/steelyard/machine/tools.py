@@ -1,0 +1,114 @@
+"""Finds compilers and MPIs by asking them: besides lstopo the only programs that this package starts."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from steelyard.model import Tool
+
+# Without a version or with one ("g++-12"). `c++` stands for one of the others, and counts where it is alone.
+_COMPILERS = re.compile(r"(g\+\+|clang\+\+|icpx|nvc\+\+|armclang\+\+|c\+\+)(-[\d.]+)?")
+_COMPILER_ORDER = ("g++", "clang++", "icpx", "nvc++", "armclang++", "c++")
+_WRAPPERS = re.compile(r"(mpicxx|mpiicpx)(\.\w+)?")
+# One program under the names of many: the name that is called decides, so that its real path tells nothing.
+_MASKS = ("ccache", "sccache", "distcc", "icecc")
+# A compiler answers in some 10 ms; over a slow network file system it may take a second or two.
+_SECONDS = 10.0
+
+
+def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
+    """(C++ compilers, MPIs) on `path` (default: PATH and the folder of this Python, where wheels put mpicxx).
+
+    Each distinct program once, under the first of its names. A compiler's version is the first line of
+    `--version`. An MPI is named by its flavour ("openmpi", "mpich", "intelmpi", "mvapich"), and its path is
+    its C++ wrapper's.
+    """
+    folders = (path if path is not None else _search_path()).split(os.pathsep)
+    compilers = _programs(folders, _COMPILERS, _COMPILER_ORDER)
+    wrappers = _programs(folders, _WRAPPERS, ("mpicxx", "mpiicpx"))
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        versions = pool.map(lambda program: _first_line([program, "--version"]), compilers)
+        flavours = pool.map(_mpi, wrappers)
+        found = tuple(Tool(os.path.basename(p), p, v) for p, v in zip(compilers, versions, strict=True) if v)
+        return found, tuple(tool for tool in flavours if tool)
+
+
+def mpiexec_of(mpi: Tool) -> str | None:
+    """The program that starts processes for `mpi`, beside its wrapper; None when only that is installed."""
+    folder, _, suffix = mpi.path.rpartition("/")[0], *os.path.basename(mpi.path).partition(".")[1:]
+    names = [f"{name}.{suffix}" for name in ("mpiexec", "mpirun") if suffix] + ["mpiexec", "mpirun"]
+    return next((f"{folder}/{name}" for name in names if os.access(f"{folder}/{name}", os.X_OK)), None)
+
+
+def _search_path() -> str:
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+
+def _programs(folders: Iterable[str], pattern: re.Pattern[str], order: tuple[str, ...]) -> list[str]:
+    """Paths of the programs whose name matches, as a shell would find them, each program once."""
+    first: dict[str, str] = {}
+    for folder in filter(None, folders):
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            if (
+                pattern.fullmatch(name)
+                and name not in first
+                and os.access(path, os.X_OK)
+                and os.path.isfile(path)
+            ):
+                first[name] = path
+    kept: dict[str, str] = {}
+    for name in sorted(first, key=lambda name: _rank(name, pattern, order)):
+        real = os.path.realpath(first[name])
+        kept.setdefault(f"{real}:{name}" if os.path.basename(real) in _MASKS else real, first[name])
+    return list(kept.values())
+
+
+def _rank(name: str, pattern: re.Pattern[str], order: tuple[str, ...]) -> tuple[int, list[int], str]:
+    """Unversioned names first, then the newest version."""
+    match = pattern.fullmatch(name)
+    kind, suffix = (match.group(1), match.group(2) or "") if match else (name, "")
+    version = [-int(number) for number in re.findall(r"\d+", suffix)] or [-(1 << 30)]
+    return order.index(kind) if kind in order else len(order), version, name
+
+
+def _mpi(wrapper: str) -> Tool | None:
+    # Open MPI knows --showme, MPICH and its kin answer -v; each passes the other's question to the compiler.
+    for question in ("--showme:version", "-v"):
+        answer = _first_line([wrapper, question])
+        for flavour, pattern in (
+            ("openmpi", r"Open MPI ([\w.]+)"),
+            ("mvapich", r"MVAPICH\S* version ([\w.]+)"),
+            ("intelmpi", r"Intel\(R\) MPI Library.*?([\d.]+)"),
+            ("mpich", r"MPICH version ([\w.]+)"),
+        ):
+            match = re.search(pattern, answer)
+            if match:
+                return Tool(flavour, wrapper, match.group(1))
+    return None
+
+
+def _first_line(command: list[str]) -> str:
+    """The first line that `command` says, on either channel; "" when it does not start, hangs or is mute."""
+    try:
+        answer = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_SECONDS,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    lines = answer.stdout.decode("utf-8", "replace").strip().splitlines()
+    return lines[0].strip() if lines else ""

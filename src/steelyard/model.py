@@ -1,0 +1,378 @@
+"""The nouns of Steelyard: frozen dataclasses, no behaviour beyond their own identity. SI units throughout."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Scalar = str | int | float | bool
+Parameters = Mapping[str, Scalar]
+Better = Literal["higher", "lower", "none"]
+Level = Literal["CLEAN", "DISTURBED", "INVALID"]
+
+# --------------------------------------------------------------------------- the machine
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One instance of a cache: its level (1, 2, 3 …), kind ("data", "unified", "instruction"), bytes, and who shares it."""
+
+    level: int
+    kind: str
+    size: int
+    line: int
+    cpus: tuple[int, ...]
+    inclusive: bool | None = None  # None: the machine does not tell
+
+
+@dataclass(frozen=True)
+class Core:
+    """A physical core: `cpus` are its hardware threads (more than one with SMT)."""
+
+    number: int
+    socket: int
+    node: int
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class NumaNode:
+    """A memory node: bytes of memory, the processors near it, and the firmware's distance (SLIT) to every node."""
+
+    number: int
+    cpus: tuple[int, ...]
+    memory: int
+    distances: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MemoryModule:
+    """One memory module as the firmware (SMBIOS) describes it: bytes and transfers per second."""
+
+    slot: str
+    size: int
+    kind: str
+    rate: float | None
+    channel: str | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of the machine that can change a measurement. `value` None: could not be read, `reason` says why."""
+
+    name: str
+    value: str | None
+    source: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A compiler or an MPI found on the machine."""
+
+    name: str
+    path: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A physical ceiling of a metric, and how it was derived."""
+
+    value: float
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What was evaluated. `cpus` are those that this process may use; `cpu_quota` is in cores (None: no quota)."""
+
+    system: str
+    host: str
+    processor: str
+    vendor: str
+    architecture: str
+    cores: tuple[Core, ...]
+    nodes: tuple[NumaNode, ...]
+    caches: tuple[Cache, ...]
+    cpus: tuple[int, ...]
+    cpu_quota: float | None
+    memory: int  # bytes that this process may use: the least of what is installed and what its control group allows
+    memory_available: int
+    modules: tuple[MemoryModule, ...]
+    fma_width: int | None  # doubles that one fused multiply-add instruction computes; None: unknown processor
+    fma_units: int | None  # fused multiply-add pipes a core; None: unknown processor
+    settings: tuple[Setting, ...]
+    compilers: tuple[Tool, ...]
+    mpis: tuple[Tool, ...]
+    limits: Mapping[str, Limit] = field(default_factory=dict)  # "memory_bandwidth", "flops" … as given or derived
+    notes: tuple[str, ...] = ()  # what could not be found out, and why
+
+
+# --------------------------------------------------------------------------- the plan
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How long a case is sampled: until the 95 % interval of the median is within ± `width` (relative), or `seconds` are over."""
+
+    width: float = 0.02
+    seconds: float = 1.0
+    least: int = 5
+    most: int = 2000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One point of a benchmark's parameter space."""
+
+    benchmark: str
+    kernel: str
+    parameters: Parameters
+    sampling: Sampling = Sampling()
+    setup_seconds: float = 0.0  # expected time outside the samples: allocation, first touch, check
+
+
+@dataclass(frozen=True)
+class Effort:
+    """A preset: how many launches, how wide the intervals, and which share of the parameter space."""
+
+    name: Literal["quick", "standard", "full"]
+    launches: int
+    sampling: Sampling
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One start of one program with many cases. `number` is unique in the run, `repetition` counts equal launches."""
+
+    number: int
+    benchmark: str
+    toolchain: str
+    repetition: int
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will do: launches in the order in which they are started, already shuffled with `seed`."""
+
+    preset: str
+    seed: int
+    launches: tuple[Launch, ...]
+    seconds: float  # expected duration without building
+
+
+# --------------------------------------------------------------------------- what was measured
+
+
+@dataclass(frozen=True)
+class Check:
+    """The kernel's own verdict on its result."""
+
+    passed: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a record may be believed, and the evidence for that, one sentence each."""
+
+    level: Level
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """One case of one launch with all its samples.
+
+    `samples` are seconds per operation, in the order of time; `work` is what one operation does (bytes, flops,
+    messages, accesses …); `surroundings` is what was seen around and inside the samples (see docs/formats.md);
+    `error` says why there are no samples (the case failed), otherwise None.
+    """
+
+    benchmark: str
+    kernel: str
+    parameters: Parameters
+    launch: int
+    case: int  # index of the case in its launch
+    attempt: int  # 1, and one more for each repetition of a disturbed case
+    samples: tuple[float, ...]
+    operations: int  # operations in each sample
+    work: Mapping[str, float]
+    check: Check
+    verdict: Verdict
+    surroundings: Mapping[str, Any]
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Value:
+    """A metric's value with its 95 % interval. `low`/`high` are None where too little was measured to state one."""
+
+    value: float
+    unit: str
+    low: float | None
+    high: float | None
+    better: Better
+
+
+@dataclass(frozen=True)
+class Result:
+    """All the records of one case over its launches, summarised. `parameters` include `toolchain`."""
+
+    benchmark: str
+    kernel: str
+    parameters: Parameters
+    records: tuple[Record, ...]
+    metrics: Mapping[str, Value]
+    verdict: Verdict
+
+
+# --------------------------------------------------------------------------- what a benchmark declares
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number with a unit that follows from the time of one operation.
+
+    `of(seconds, record)` is monotone in `seconds`, so that the ends of an interval of the time become the ends
+    of an interval of the metric; None where it does not apply to that record.
+    """
+
+    name: str
+    unit: str
+    better: Better
+    title: str
+    of: Callable[[float, Record], float | None]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a figure. `log` where decades matter."""
+
+    title: str
+    unit: str = ""
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, or one set of points. `low`/`high` draw the interval; `published` is another system's, off at first."""
+
+    name: str
+    x: tuple[float | str, ...]
+    y: tuple[float | None, ...]
+    low: tuple[float | None, ...] = ()
+    high: tuple[float | None, ...] = ()
+    published: bool = False
+    connected: bool = True  # False: the points are no trend, and are not joined
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line across a figure: a limit (`axis` "y") or a cache's size (`axis` "x")."""
+
+    axis: Literal["x", "y"]
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """A named place on a figure, as G and L on the APEX surface."""
+
+    x: float | str
+    y: float | str
+    label: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Plain data of a figure: "lines" (series), "heat" or "surface" (z over x and y), "bars" (series over names)."""
+
+    name: str  # a file's name: "triad-threads"
+    title: str
+    kind: Literal["lines", "heat", "surface", "bars"]
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...] = ()
+    z: tuple[tuple[float | None, ...], ...] = ()  # z[row of y][column of x]
+    columns: tuple[float | str, ...] = ()
+    rows: tuple[float | str, ...] = ()
+    value: Axis | None = None  # of z
+    marks: tuple[Mark, ...] = ()
+    points: tuple[Point, ...] = ()
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """A block of the parameter space: the cases are the product of `values` (every axis a tuple), each sampled by `sampling`.
+
+    `kernel` is an axis like any other. `sampling` None: the preset's own. `keep` drops combinations that make no sense.
+    `setup_seconds` is what a case is expected to take besides its samples.
+    """
+
+    values: Mapping[str, tuple[Scalar, ...]]
+    sampling: Sampling | None = None
+    setup_seconds: float = 0.0
+    keep: Callable[[Parameters], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark as its folder declares it: <group>/<name>.py beside <group>/<name>.cpp."""
+
+    name: str  # "memory.stream"
+    title: str  # the docstring's first line
+    summary: str
+    reading: str  # how to read its figures
+    caution: str  # what its figures do not say
+    source: str  # where its definition comes from
+    program: str  # path of the C++ source
+    axes: Callable[[Machine, Effort], tuple[Axes, ...]]
+    metrics: tuple[Metric, ...]
+    limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
+    figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
+
+
+# --------------------------------------------------------------------------- the judgement
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement with its evidence. `serious` findings make the exit code 1."""
+
+    rule: str
+    level: Literal["serious", "notice", "good"]
+    seen: str
+    evidence: tuple[str, ...]
+    cause: str
+    remedy: str
+    benchmark: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One evaluation, read back from its folder."""
+
+    id: str
+    path: str
+    started: str
+    machine: Machine
+    plan: Plan
+    versions: Mapping[str, str]
+    records: tuple[Record, ...]
+    finished: bool
+    notes: tuple[str, ...] = ()  # what reading it back had to mend
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A run with everything that is judged from it: what the report, the terminal and the exports show."""
+
+    run: Run
+    benchmarks: Mapping[str, Benchmark]
+    results: tuple[Result, ...]
+    findings: tuple[Finding, ...]

@@ -1,0 +1,226 @@
+// Times a kernel: warm-up, then sample after sample until the median is known well enough or the time is up.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "clock.h"
+#include "disturbance.h"
+#include "params.h"
+#include "stopping.h"
+#include "team.h"
+
+namespace steelyard {
+
+// The parameters of the sampling; every kernel has them.
+struct Sampling {
+  double width;           // asked half-width of the median's 95 % interval, relative
+  double seconds;         // the most time for the samples
+  std::size_t least, most;
+  double sample_seconds;  // the least length of a sample
+  explicit Sampling(Params& p)
+      : width(p.number("width", 0.02)), seconds(p.number("seconds", 1.0)), least(p.count("least", 5)), most(p.count("most", 2000)),
+        // 0.2 ms: so that what is read between two samples (a few µs) costs little of the whole time.
+        sample_seconds(p.number("sample_seconds", 2e-4)) {
+    if (!(width > 0) || !(seconds > 0) || least < 1 || most < least)
+      throw CaseError("the sampling needs width > 0, seconds > 0 and 1 <= least <= most");
+  }
+};
+
+// A disturbance planted on purpose, by which the tool is tested (`steelyard selfcheck` and the contract of the kernels).
+struct Plant {
+  std::string kind;   // "none", "skip" (run nothing), "delay", "work", "clock", "faults"
+  double amount = 0;
+  explicit Plant(Params& p) {
+    kind = p.word("plant", "none");
+    if (std::size_t colon = kind.find(':'); colon != std::string::npos) {
+      std::string number = kind.substr(colon + 1);
+      kind.resize(colon);
+      if (std::from_chars(number.data(), number.data() + number.size(), amount).ec != std::errc{}) throw CaseError("plant='" + kind + ":" + number + "' needs a number");
+    }
+    if (kind != "none" && kind != "skip" && kind != "delay" && kind != "work" && kind != "clock" && kind != "faults")
+      throw CaseError("plant='" + kind + "' is not known; known are none, skip, delay:share, work:share, clock:factor, faults:pages");
+  }
+};
+
+// One timed repetition as its threads saw it.
+struct Sample {
+  double at, seconds, waited, core_clock;
+  long switches, faults;
+};
+
+struct Measurement {
+  std::size_t operations = 1;  // in each sample
+  std::vector<Sample> samples;
+  std::vector<double> clock_before, clock_after;  // Hz, one a thread
+  double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown, interrupts = unknown, throttled = unknown;
+  bool oversubscribed = false;
+};
+
+template <class K>
+class Sampler {
+ public:
+  Sampler(K& kernel, Team& team, const Sampling& sampling, const Plant& plant) : kernel_(kernel), team_(team), sampling_(sampling), plant_(plant), views_(team.size()) {}
+
+  Measurement measure() {
+    Measurement m;
+    std::set<int> cpus = processors(team_);
+    m.oversubscribed = team_.size() > cpus.size();
+    calibrate(m);
+    taken_ = 0;
+    m.clock_before = clocks();
+    MachineReading before(cpus);
+    std::uint64_t begin = Clock::get().ticks();
+    std::vector<double> seconds;
+    std::size_t next_look = std::max<std::size_t>(sampling_.least, 6);
+    while (true) {
+      m.samples.push_back(sample(m.operations, begin));
+      seconds.push_back(m.samples.back().seconds);
+      double elapsed = Clock::get().seconds(Clock::get().ticks() - begin);
+      if (seconds.size() >= sampling_.most) break;
+      if (elapsed >= sampling_.seconds && seconds.size() >= sampling_.least) break;
+      if (elapsed >= 4 * sampling_.seconds) break;  // even `least` must not hold a run up without end
+      if (seconds.size() >= next_look) {
+        if (relative_half_width(seconds) <= sampling_.width) break;
+        next_look = std::max(next_look + 1, next_look * 11 / 10);  // statistics/stopping.py says why not at every sample
+      }
+    }
+    MachineReading after(cpus);
+    m.clock_after = clocks();
+    account(m, before, after);
+    return m;
+  }
+
+ private:
+  static constexpr double longest_interruption = 0.05;  // seconds: some turns of another process
+  static constexpr std::uint64_t long_chain = 100'000, short_chain = 12'800;  // cycles: some 30 µs and 4 µs
+
+  static std::set<int> processors(const Team& team) {
+    if (!team.cpus().empty()) return {team.cpus().begin(), team.cpus().end()};
+    std::set<int> allowed;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) allowed.insert(cpu);
+    return allowed;
+  }
+
+  // Doubles the operations of a sample until the clock's error is below 0.1 % of it and it is not too short to watch.
+  void calibrate(Measurement& m) {
+    const Clock& clock = Clock::get();
+    double wanted = std::max(sampling_.sample_seconds, 1000 * std::max(clock.resolution(), clock.overhead()));
+    sample(1, clock.ticks());  // the warm-up: first use of code and data
+    // Where nothing runs there is nothing to calibrate by: the check will say so.
+    if (plant_.kind == "skip") return;
+    while (true) {
+      double took = std::max(sample(m.operations, clock.ticks()).seconds, 1e-9);
+      // An interruption must not pass for a long operation: a length that one could have has to show twice alike.
+      for (int again = 0; again < 8 && took >= wanted && took < longest_interruption; ++again) {
+        double second = std::max(sample(m.operations, clock.ticks()).seconds, 1e-9), ratio = second / took;
+        took = std::min(took, second);
+        if (ratio > 0.8 && ratio < 1.25) break;
+      }
+      if (took >= wanted || m.operations > (std::size_t{1} << 40)) return;
+      double factor = std::min(100.0, 1.2 * wanted / took);
+      m.operations = std::max(m.operations + 1, static_cast<std::size_t>(static_cast<double>(m.operations) * factor));
+    }
+  }
+
+  struct alignas(128) View {
+    std::uint64_t start, end;
+    ThreadWatch::Reading before, after;
+    double core_clock;
+  };
+
+  Sample sample(std::size_t operations, std::uint64_t begin) {
+    bool watch_clock = last_seconds_ > 2e-3;  // the short chain takes 4 µs: below this it would cost over 0.2 %
+    team_.each([&](Worker w) {
+      View& view = views_[w.index];
+      if constexpr (requires { kernel_.prepare(w, operations); }) kernel_.prepare(w, operations);
+      view.before = watch_.read();
+      team_.barrier().wait();
+      view.start = Clock::get().ticks();
+      run(w, operations);
+      view.end = Clock::get().ticks();
+      view.after = watch_.read();
+      view.core_clock = watch_clock ? planted_clock(core_clock(short_chain, 1)) : unknown;
+    });
+    Sample s{Clock::get().seconds(views_[0].start - begin), 0, 0, unknown, 0, 0};
+    std::uint64_t first = views_[0].start, last = views_[0].end;
+    for (const View& v : views_) {
+      first = std::min(first, v.start);
+      last = std::max(last, v.end);
+      s.waited = std::isnan(v.after.waited) ? unknown : std::max(s.waited, v.after.waited - v.before.waited);
+      s.switches += v.after.switches - v.before.switches;
+      s.faults += v.after.faults - v.before.faults;
+      if (!(v.core_clock >= s.core_clock)) s.core_clock = v.core_clock;  // also replaces an unknown
+    }
+    s.seconds = last_seconds_ = Clock::get().seconds(last - first) / (plant_.kind == "clock" && dropped() ? plant_.amount : 1.0);
+    ++taken_;
+    return s;
+  }
+
+  // The kernel, or the kernel with what was planted.
+  void run(Worker w, std::size_t operations) {
+    if (plant_.kind == "none") return kernel_.run(w, operations);
+    if (plant_.kind == "skip") return;
+    std::uint64_t start = Clock::get().ticks();
+    kernel_.run(w, operations);
+    if (plant_.kind == "work") kernel_.run(w, extra(operations));
+    if (plant_.kind == "delay") {
+      auto length = static_cast<std::uint64_t>(static_cast<double>(Clock::get().ticks() - start) * (1 + plant_.amount));
+      while (Clock::get().ticks() - start < length) relax();
+    }
+    if (plant_.kind == "faults") fault(static_cast<std::size_t>(plant_.amount));
+  }
+  // Whole operations only: the share that does not make one is carried over to the next sample.
+  std::size_t extra(std::size_t operations) {
+    thread_local double owed = 0;
+    owed += plant_.amount * static_cast<double>(operations);
+    auto whole = static_cast<std::size_t>(owed);
+    owed -= static_cast<double>(whole);
+    return whole;
+  }
+  static void fault(std::size_t pages) {
+    std::size_t bytes = pages * 4096;
+    void* fresh = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fresh == MAP_FAILED) return;
+    for (std::size_t at = 0; at < bytes; at += 4096) static_cast<volatile char*>(fresh)[at] = 1;
+    munmap(fresh, bytes);
+  }
+  // A clock that drops is emulated where it shows: kernel and chain alike take longer from the sixth sample on.
+  bool dropped() const { return taken_ > 6; }
+  double planted_clock(double hertz) const { return plant_.kind == "clock" && dropped() ? hertz * plant_.amount : hertz; }
+
+  std::vector<double> clocks() {
+    std::vector<double> hertz(team_.size());
+    team_.each([&](Worker w) { hertz[w.index] = planted_clock(core_clock(long_chain, 3)); });
+    return hertz;
+  }
+
+  static void account(Measurement& m, const MachineReading& before, const MachineReading& after) {
+    double own = after.own - before.own;
+    m.elapsed = after.at - before.at;
+    m.steal = after.steal - before.steal;
+    m.other = std::max(0.0, after.busy - before.busy - own);
+    m.machine_other = std::max(0.0, after.busy_all - before.busy_all - own) / m.elapsed;
+    m.interrupt_time = after.interrupt_time - before.interrupt_time;
+    m.interrupts = after.interrupts - before.interrupts;
+    m.throttled = after.throttled - before.throttled;
+  }
+
+  K& kernel_;
+  Team& team_;
+  const Sampling& sampling_;
+  const Plant& plant_;
+  ThreadWatch watch_;
+  std::vector<View> views_;
+  std::size_t taken_ = 0;
+  double last_seconds_ = 0;
+};
+
+}  // namespace steelyard

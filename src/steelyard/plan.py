@@ -1,0 +1,127 @@
+"""Benchmarks × machine × factors → shuffled launches of cases within a time budget. Pure: nothing is started here."""
+
+import itertools
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from steelyard.errors import UsageError, nearest
+from steelyard.machine.placement import place
+from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Parameters, Plan, Sampling, Scalar
+
+EFFORTS = {
+    # Two starts are the fewest that show how starts differ; the report says that two are few.
+    "quick": Effort("quick", 2, Sampling(width=0.02, seconds=0.5, least=6, most=400)),
+    "standard": Effort("standard", 5, Sampling(width=0.02, seconds=1.0, least=10, most=1000)),
+    "full": Effort("full", 10, Sampling(width=0.01, seconds=2.0, least=30, most=2000)),
+}
+
+# Parameters of every kernel: they may be set even where a benchmark's axes do not name them.
+GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
+# A case that changes one of these needs other memory than the one before: such cases are kept together.
+MEMORY = ("threads", "pinning", "elements", "bytes", "page_size", "memory_policy")
+START_SECONDS = 0.1  # of a program: process, clock calibration
+STOPPED_EARLY = 0.6  # share of a case's time limit that it takes on average: most reach their width before
+
+
+def make(
+    benchmarks: Mapping[str, Benchmark],
+    machine: Machine,
+    effort: Effort,
+    settings: Mapping[str, Sequence[Scalar]],
+    toolchains: Sequence[str],
+    budget: float | None = None,
+    seed: int = 1,
+) -> Plan:
+    """The plan. `settings` replaces values of axes; `budget` (seconds) lessens the launches, then the time of each case.
+
+    UsageError for a setting that no benchmark knows, for impossible placements, and where nothing is left to run.
+    """
+    cases = {name: _cases(benchmark, machine, effort, settings) for name, benchmark in benchmarks.items()}
+    _refuse_unknown(benchmarks, machine, effort, settings)
+    if not any(cases.values()):
+        asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
+        raise UsageError(f"Nothing is left to run with {asked or 'these benchmarks on this machine'}.")
+    once = sum(_seconds(c) for found in cases.values() for c in found) + START_SECONDS * len(cases)
+    once *= len(toolchains)
+    launches, shorter = effort.launches, 1.0
+    if budget is not None:
+        launches = max(1, min(launches, math.floor(budget / once)))
+        shorter = min(1.0, budget / once)
+    return Plan(effort.name, seed, _launches(cases, toolchains, launches, shorter, seed), once * launches * shorter)
+
+
+def cpus_of(machine: Machine, parameters: Parameters) -> tuple[int, ...] | None:
+    """The processors to which a case's threads are pinned, or None for no pinning."""
+    return place(machine, int(parameters.get("threads", 1)), str(parameters.get("pinning", "compact")))
+
+
+def _seconds(case: Case) -> float:
+    return case.setup_seconds + STOPPED_EARLY * case.sampling.seconds
+
+
+def _launches(cases: Mapping[str, list[Case]], toolchains: Sequence[str], count: int, shorter: float, seed: int) -> tuple[Launch, ...]:
+    """Every repetition holds all benchmarks once, in an order of its own: a run that is cut short has them all."""
+    chance = random.Random(seed)
+    launches: list[Launch] = []
+    for repetition in range(1, count + 1):
+        block = [(name, toolchain) for name in cases if cases[name] for toolchain in toolchains]
+        chance.shuffle(block)
+        for name, toolchain in block:
+            shortened = [replace(c, sampling=_shorten(c.sampling, shorter)) for c in cases[name]]
+            launches.append(Launch(len(launches) + 1, name, toolchain, repetition, tuple(_shuffle(shortened, chance))))
+    return tuple(launches)
+
+
+def _shorten(sampling: Sampling, factor: float) -> Sampling:
+    return sampling if factor >= 1 else replace(sampling, seconds=max(0.02, sampling.seconds * factor))
+
+
+def _shuffle(cases: list[Case], chance: random.Random) -> list[Case]:
+    """In random order, but with those that need the same memory side by side (groups and members are shuffled)."""
+    groups: dict[tuple[Scalar | None, ...], list[Case]] = {}
+    for case in cases:
+        groups.setdefault(tuple(case.parameters.get(name) for name in MEMORY), []).append(case)
+    order = list(groups.values())
+    chance.shuffle(order)
+    for group in order:
+        chance.shuffle(group)
+    return [case for group in order for case in group]
+
+
+def _cases(benchmark: Benchmark, machine: Machine, effort: Effort, settings: Mapping[str, Sequence[Scalar]]) -> list[Case]:
+    found: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
+    for block in benchmark.axes(machine, effort):
+        for point in _points(block, settings):
+            cpus_of(machine, point)  # an impossible placement is refused before anything has started
+            kernel = str(point.pop("kernel"))
+            case = Case(benchmark.name, kernel, point, block.sampling or effort.sampling, block.setup_seconds)
+            found.setdefault((kernel, tuple(sorted(point.items(), key=lambda item: item[0]))), case)
+    return list(found.values())
+
+
+def _points(block: Axes, settings: Mapping[str, Sequence[Scalar]]) -> Iterable[dict[str, Scalar]]:
+    values = dict(block.values)
+    for name, wanted in settings.items():
+        if name == "kernel":
+            values[name] = tuple(v for v in values[name] if v in wanted)
+        elif name in values or name in GENERAL:
+            values[name] = tuple(wanted)
+    for combination in itertools.product(*values.values()):
+        point = dict(zip(values, combination, strict=True))
+        if block.keep is None or block.keep(point):
+            yield point
+
+
+def _refuse_unknown(benchmarks: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Mapping[str, Sequence[Scalar]]) -> None:
+    blocks = [block for b in benchmarks.values() for block in b.axes(machine, effort)]
+    known = {name for block in blocks for name in block.values} | set(GENERAL)
+    for name, wanted in settings.items():
+        if name not in known:
+            raise UsageError(f"No chosen benchmark has a parameter '{name}' (given by --set). {nearest(name, known)}")
+        if name == "kernel":
+            kernels = {str(v) for block in blocks for v in block.values["kernel"]}
+            for value in wanted:
+                if str(value) not in kernels:
+                    raise UsageError(f"No chosen benchmark has a kernel '{value}' (given by --set kernel=). {nearest(str(value), kernels)}")

@@ -1,0 +1,177 @@
+"""A run is a folder: run.json says what was planned and where, records.jsonl has one line for each case measured.
+
+Records are appended and forced to the disk one by one, so that a run that is killed loses none that was finished.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import MachineFailed, UsageError, nearest
+from steelyard.model import Machine, Plan, Record, Run
+from steelyard.plain import from_plain, to_plain
+
+FORMAT = 1  # of run.json and records.jsonl; one more for each change that older readers would misread
+
+
+class RunFolder:
+    """A run being written. One writer at a time: a lock on records.jsonl says so."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = self._open(path / "records.jsonl")
+
+    @classmethod
+    def create(cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any]) -> "RunFolder":
+        """A new folder under `runs`, named after the time; run.json is written whole or not at all."""
+        path = runs
+        try:
+            for attempt in range(100):
+                stem = datetime.now().strftime("%Y%m%d-%H%M%S")
+                path = runs / (stem if attempt == 0 else f"{stem}-{attempt + 1}")
+                with contextlib.suppress(FileExistsError):
+                    path.mkdir(parents=True)
+                    break
+            content = {"format": FORMAT, "id": path.name, "started": datetime.now().astimezone().isoformat(timespec="seconds"), **about}
+            write_whole(path / "run.json", json.dumps({**content, "machine": to_plain(machine), "plan": to_plain(plan)}, indent=1))
+            return cls(path)
+        except OSError as error:
+            raise MachineFailed(f"The run folder {path} cannot be written: {error}. Choose another with --runs FOLDER.") from error
+
+    def append(self, record: Record) -> None:
+        """One line, on the disk when this returns. After a failure the file is as it was before."""
+        line = json.dumps(to_plain(record), separators=(",", ":")).encode() + b"\n"
+        end = os.lseek(self._file, 0, os.SEEK_END)
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(self._file, line[written:])
+            os.fsync(self._file)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, end)
+            raise MachineFailed(
+                f"A record cannot be written to {self.path}: {error}. Nothing that was finished is lost; make room and go on with: steelyard resume {self.path}"
+            ) from error
+
+    def finish(self, about: Mapping[str, Any]) -> None:
+        """Says that the plan was carried out to its end."""
+        try:
+            write_whole(self.path / "finished.json", json.dumps(to_plain(about), indent=1))
+        except OSError as error:
+            raise MachineFailed(f"The run folder {self.path} cannot be written: {error}.") from error
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    @staticmethod
+    def _open(path: Path) -> int:
+        import fcntl
+
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            raise UsageError(f"The run {path.parent} is being written by another process; wait until it ends.") from None
+        except OSError:
+            pass  # a file system without locks (some NFS): one writer is then the user's own care
+        _cut_torn_line(file)
+        return file
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old one or the new one, never half of it."""
+    making = path.with_name(path.name + ".making")
+    with making.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(making, path)
+
+
+def _cut_torn_line(file: int) -> None:
+    """A process killed in the middle of a write leaves half a line: the case counts as not measured."""
+    size = os.fstat(file).st_size
+    step = 1 << 16
+    at = size
+    while at > 0:
+        start = max(0, at - step)
+        chunk = os.pread(file, at - start, start)
+        found = chunk.rfind(b"\n")
+        if found >= 0:
+            at = start + found + 1
+            break
+        at = start
+    if at != size:
+        os.ftruncate(file, at)
+
+
+def read(path: Path) -> Run:
+    """A run from its folder. UsageError where it is none, MachineFailed where it cannot be read; bad lines become notes."""
+    try:
+        about = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        lines = (path / "records.jsonl").read_bytes().split(b"\n")
+    except FileNotFoundError as error:
+        raise UsageError(f"'{path}' is not a run folder: it has no {Path(str(error.filename)).name}.{_runs_near(path)}") from None
+    except (OSError, ValueError) as error:
+        raise MachineFailed(f"The run folder {path} cannot be read: {error}.") from error
+    records, notes = _read_records(lines)
+    try:
+        if about.get("format", 0) > FORMAT:
+            notes.append(f"the run was written by a newer Steelyard (format {about['format']}, this one knows {FORMAT})")
+        return Run(
+            id=str(about["id"]),
+            path=str(path),
+            started=str(about["started"]),
+            machine=from_plain(Machine, about["machine"]),
+            plan=from_plain(Plan, about["plan"]),
+            versions={k: str(v) for k, v in about.get("versions", {}).items()},
+            records=tuple(records),
+            finished=(path / "finished.json").exists(),
+            notes=tuple(notes),
+        )
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise MachineFailed(f"The run folder {path} cannot be read: run.json is not of the expected form ({error}).") from error
+
+
+def _read_records(lines: list[bytes]) -> tuple[list[Record], list[str]]:
+    """A record ends with a line's end: what stands behind the last one is half a record."""
+    records: list[Record] = []
+    notes: list[str] = []
+    *whole, rest = lines
+    for number, line in enumerate(whole, 1):
+        try:
+            records.append(from_plain(Record, json.loads(line)))
+        except (ValueError, TypeError) as error:
+            notes.append(f"line {number} of records.jsonl was left out: {error}")
+    if rest.strip():
+        notes.append("the last line of records.jsonl is torn (the run was killed while writing it) and was left out")
+    return records, notes
+
+
+def find(runs: Path, name: str | None) -> Path:
+    """The folder of the run that a user names: a path, an id under `runs`, or None for the newest."""
+    if name is None:
+        known = all_runs(runs)
+        if not known:
+            raise UsageError(f"There is no run in '{runs}' yet. Make one with: steelyard run")
+        return known[-1]
+    for path in (Path(name), runs / name):
+        if path.is_dir():
+            return path
+    raise UsageError(f"There is no run '{name}', neither as a folder nor in '{runs}'. {nearest(name, (p.name for p in all_runs(runs)))}")
+
+
+def all_runs(runs: Path) -> list[Path]:
+    """The run folders under `runs`, oldest first."""
+    return sorted((p.parent for p in runs.glob("*/run.json")), key=lambda p: (p / "run.json").stat().st_mtime) if runs.is_dir() else []
+
+
+def _runs_near(path: Path) -> str:
+    inside = all_runs(path)
+    return f" It holds runs, though; the newest is '{inside[-1]}'." if inside else ""

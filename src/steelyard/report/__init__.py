@@ -1,0 +1,81 @@
+"""The report: one HTML file that holds everything it shows, opens without a network, and prints."""
+
+import base64
+import gzip
+import importlib.util
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from steelyard.errors import MachineFailed
+from steelyard.model import Evaluation
+from steelyard.report import values
+from steelyard.report.pages import benchmark, findings, machine, method, overview, provenance
+
+_HERE = Path(__file__).parent
+
+
+def write(evaluation: Evaluation, path: Path) -> Path:
+    """Write the report of `evaluation` to `path` and return it. MachineFailed where that fails."""
+    page = render(evaluation)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise MachineFailed(f"The report could not be written to '{path}': {error}.") from error
+    return path
+
+
+def render(evaluation: Evaluation) -> str:
+    """The report as one HTML text."""
+    benchmarks = tuple(benchmark.data(evaluation, name) for name in evaluation.benchmarks)
+    drawn = any(figure for page in benchmarks for figure in page.figures if not figure.error)
+    return (
+        _environment()
+        .get_template("layout.html")
+        .render(
+            run=evaluation.run,
+            overview=overview.data(evaluation),
+            findings=findings.data(evaluation),
+            machine=machine.data(evaluation),
+            benchmarks=benchmarks,
+            method=method.data(evaluation),
+            provenance=provenance.data(evaluation),
+            style=Markup(_asset("style.css")),
+            script=Markup(_asset("script.js")),
+            plotly=Markup(plotly()) if drawn else "",
+        )
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader([_HERE, _HERE / "pages"]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["percent"] = values.percent
+    return environment
+
+
+def _asset(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+@cache
+def plotly() -> str:
+    """plotly.js as base64 of gzip: 2 MB instead of 5. MachineFailed where the package lacks it."""
+    # The package itself is not imported: that takes a second, and only this one file of it is wanted.
+    found = importlib.util.find_spec("plotly")
+    folders = list(found.submodule_search_locations or []) if found else []
+    for folder in folders:
+        script = Path(folder, "package_data", "plotly.min.js")
+        if script.is_file():
+            return base64.b64encode(gzip.compress(script.read_bytes(), 9, mtime=0)).decode("ascii")
+    raise MachineFailed(
+        "The package 'plotly' with its plotly.min.js is missing; install it: pip install 'plotly>=6'."
+    )

@@ -1,0 +1,107 @@
+"""Axes of the figures: prefixes, ticks and labels, as Plotly wants them."""
+
+import html
+import math
+import re
+from typing import Any
+
+from steelyard import units
+from steelyard.model import Axis
+from steelyard.report import values
+
+Json = dict[str, Any]
+
+MOST_NAMED_TICKS = 12  # beyond this the labels of an axis run into each other
+
+
+def scale(reference: float, unit: str) -> tuple[float, str]:
+    """The factor and the prefixed unit of `units.quantity` for `reference`: 3e10 B/s → (1e9, 'GB/s')."""
+    if not math.isfinite(reference) or reference == 0:
+        return 1.0, unit
+    mantissa, _, label = units.quantity(reference, unit, 6).partition(" ")
+    return 10.0 ** round(math.log10(abs(reference) / abs(float(mantissa)))), label
+
+
+def title(axis: Axis, unit: str) -> str:
+    """An axis title with its unit in brackets."""
+    return text(f"{capital(axis.title)} ({unit})" if unit else capital(axis.title))
+
+
+def capital(name: str) -> str:
+    """The name with a capital letter, unless it is a symbol such as α."""
+    return (
+        name[:1].upper() + name[1:] if name[:2].isascii() and name[:2].islower() and len(name) > 1 else name
+    )
+
+
+def label(value: float | str | None, axis: Axis, digits: int = 3) -> str:
+    """A position on an axis as text: bytes with binary prefixes, all else through `units.quantity`."""
+    if value is None or isinstance(value, str):
+        return "–" if value is None else value
+    if axis.unit == "B" and float(value).is_integer() and value >= 0:
+        return values.size(int(value))
+    if axis.unit == "" and float(value).is_integer():
+        return f"{int(value):,}".replace(",", "\u202f")
+    return values.quantity(value, axis.unit, digits)
+
+
+def text(raw: str) -> str:
+    """`raw` so that Plotly, which reads a subset of HTML in every text, shows it as it is."""
+    return html.escape(raw, quote=False)
+
+
+def tick(value: float | str, axis: Axis) -> str:
+    """`label` of a place on an axis, without zeros that only mark precision: '0.05', '10 ns'."""
+    return re.sub(r"(\.\d*?)0+(?=\s|$)", lambda zeros: zeros[1].rstrip("."), label(value, axis))
+
+
+def plotted(axis: Axis, found: list[Any]) -> tuple[float, Json]:
+    """The factor by which values are divided, and Plotly's axis; a category axis has the factor 1."""
+    numbers = [float(v) for v in found if not isinstance(v, str) and math.isfinite(v)]
+    if len(numbers) < len(found) or not numbers:
+        return 1.0, {"type": "category", "title": {"text": title(axis, axis.unit)}, "automargin": True}
+    if axis.log:
+        ticks = log_ticks([n for n in numbers if n > 0], axis)
+        shown: Json = {"type": "log", "title": {"text": title(axis, "")}}
+        return 1.0, shown | _named(ticks, axis) | {"automargin": True}
+    if axis.unit in {"", "B"} and len(set(numbers)) <= MOST_NAMED_TICKS and axis.unit == "B":
+        ticks = sorted(set(numbers))
+        return 1.0, {"type": "linear", "title": {"text": title(axis, "")}, "automargin": True} | _named(
+            ticks, axis
+        )
+    factor, unit = scale(max(numbers, key=abs), axis.unit)
+    linear: Json = {"type": "linear", "title": {"text": title(axis, unit)}, "automargin": True}
+    whole = sorted(set(numbers))
+    if axis.unit == "" and len(whole) <= MOST_NAMED_TICKS and all(n.is_integer() for n in whole):
+        linear |= {"tickmode": "array", "tickvals": whole, "ticktext": [tick(n, axis) for n in whole]}
+        return 1.0, linear
+    return factor, linear
+
+
+def _named(ticks: list[float], axis: Axis) -> Json:
+    return {"tickmode": "array", "tickvals": ticks, "ticktext": [tick(at, axis) for at in ticks]}
+
+
+def log_ticks(numbers: list[float], axis: Axis) -> list[float]:
+    """Few round ticks on a logarithmic axis: the values themselves, powers of two, otherwise 1-2-5."""
+    if not numbers:
+        return []
+    whole = sorted(set(numbers))
+    if axis.unit == "" and len(whole) <= MOST_NAMED_TICKS and all(n.is_integer() for n in whole):
+        return whole
+    low, high = min(numbers), max(numbers)
+    if axis.unit in {"B", ""} and all(n.is_integer() for n in whole):
+        first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+        step = max(1, math.ceil((last - first) / 8))
+        return [2.0**power for power in range(first - first % step, last + 1, step)]
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    decades = math.log10(high / low)
+    # Between four and eight ticks, whatever the span.
+    mantissas = (1,) if decades > 4 else (1, 3) if decades > 1.7 else (1, 2, 5)
+    ticks = [m * 10.0**power for power in range(first, last + 1) for m in mantissas]
+    return [tick for tick in ticks if low / 2.5 <= tick <= high * 2.5]
+
+
+def divided(value: float | None, factor: float) -> float | None:
+    """`value / factor`; None where there is no finite value."""
+    return None if value is None or not math.isfinite(value) else value / factor

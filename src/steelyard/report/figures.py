@@ -1,0 +1,160 @@
+"""Turns a Figure's plain data into Plotly's JSON; colours are roles here, the page's theme gives them."""
+
+import math
+from collections.abc import Mapping
+
+from steelyard.model import Axis, Figure, Mark, Point, Series
+from steelyard.report import maps
+from steelyard.report.axes import Json, divided, label, plotted, text, tick
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
+MOST_ERROR_BARS = 12  # points a line; beyond this whiskers run into each other and a band is calmer
+
+
+def plotly(figure: Figure, disturbed: Mapping[float, str] | None = None) -> Json:
+    """`{"data": […], "layout": {…}, "wide": bool}`. `disturbed`: the values that are, with evidence."""
+    marked = disturbed or {}
+    if figure.kind == "surface":
+        return maps.surface(figure, marked)
+    if figure.kind == "heat":
+        return maps.heat(figure, marked)
+    return _lines(figure, marked)
+
+
+def _lines(figure: Figure, disturbed: Mapping[float, str]) -> Json:
+    horizontal = [x for series in figure.series for x in series.x]
+    vertical = [y for series in figure.series for y in series.y if y is not None]
+    vertical += [mark.at for mark in figure.marks if mark.axis == "y"]
+    x_factor, x_axis = plotted(figure.x, horizontal)
+    y_factor, y_axis = plotted(figure.y, vertical)
+    if not figure.y.log:
+        y_axis["rangemode"] = "tozero"  # a cut axis makes small differences look large
+    data: list[Json] = []
+    for number in range(len(figure.series)):
+        data += _trace(figure, number, (x_factor, y_factor), disturbed)
+    layout: Json = {"xaxis": x_axis, "yaxis": y_axis, "shapes": [], "annotations": [], "height": 400}
+    layout["showlegend"] = len(figure.series) > 1 or any(series.published for series in figure.series)
+    if figure.kind == "bars":
+        layout["barmode"] = "group"
+    for mark in figure.marks:
+        _mark(layout, mark, x_factor if mark.axis == "x" else y_factor)
+    for point in figure.points:
+        _point(layout, point, figure, x_factor, y_factor)
+    return {"data": data, "layout": layout, "wide": False}
+
+
+def _trace(
+    figure: Figure, number: int, factors: tuple[float, float], disturbed: Mapping[float, str]
+) -> list[Json]:
+    series, (x_factor, y_factor) = figure.series[number], factors
+    flags = [y is not None and y in disturbed for y in series.y]
+    name = text(series.name)
+    trace: Json = {
+        "name": name,
+        "x": [text(x) if isinstance(x, str) else x / x_factor for x in series.x],
+        "y": [divided(y, y_factor) for y in series.y],
+        "customdata": [text(told) for told in _told(figure, series, disturbed)],
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "legendgroup": f"series{number}",
+        "meta": {"colour": number},
+    }
+    if series.published:
+        trace["visible"] = "legendonly"
+    bounds = _bounds(series, y_factor)
+    if figure.kind == "bars":
+        trace |= {"type": "bar", "marker": {"pattern": {"shape": ["/" if flag else "" for flag in flags]}}}
+        return [trace | bounds]
+    symbol = SYMBOLS[number % len(SYMBOLS)]
+    dash = "dot" if series.published else DASHES[number % len(DASHES)]
+    trace |= {
+        "type": "scatter",
+        "mode": "lines+markers" if series.connected else "markers",
+        "line": {"dash": dash, "width": 2},
+        "marker": {
+            "symbol": [f"{symbol}-open" if flag else symbol for flag in flags],
+            "size": [11 if flag else 7 for flag in flags],
+            "line": {"width": [2 if flag else 0 for flag in flags]},
+        },
+    }
+    if bounds and series.connected and len(series.x) > MOST_ERROR_BARS:
+        return [*_band(trace, series, y_factor), trace]
+    return [trace | bounds]
+
+
+def _told(figure: Figure, series: Series, disturbed: Mapping[float, str]) -> list[str]:
+    """What is shown over each point: where it is, the value, its interval, and whether it was disturbed."""
+    told = []
+    for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+        line = f"{series.name}: {label(y, figure.y)} at {figure.x.title} {tick(x, figure.x)}"
+        low = series.low[index] if series.low else None
+        high = series.high[index] if series.high else None
+        if low is not None and high is not None:
+            line += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
+        if y is not None and y in disturbed:
+            line += " (DISTURBED)"
+        told.append(line)
+    return told
+
+
+def _bounds(series: Series, factor: float) -> Json:
+    if not series.low or not series.high:
+        return {}
+    up = [None if None in (y, h) else (h - y) / factor for y, h in zip(series.y, series.high, strict=True)]  # type: ignore[operator]
+    down = [None if None in (y, w) else (y - w) / factor for y, w in zip(series.y, series.low, strict=True)]  # type: ignore[operator]
+    return {
+        "error_y": {
+            "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.2, "width": 4,
+        }
+    }  # fmt: skip
+
+
+def _band(trace: Json, series: Series, factor: float) -> list[Json]:
+    common = {
+        "x": trace["x"], "type": "scatter", "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip",
+        "showlegend": False, "legendgroup": trace["legendgroup"], "visible": trace.get("visible", True),
+        "meta": trace["meta"] | {"band": True},
+    }  # fmt: skip
+    low = common | {"y": [divided(value, factor) for value in series.low]}
+    return [low, common | {"y": [divided(value, factor) for value in series.high], "fill": "tonexty"}]
+
+
+def _mark(layout: Json, mark: Mark, factor: float) -> None:
+    axis = layout[f"{mark.axis}axis"]
+    if axis["type"] == "category" or (axis["type"] == "log" and mark.at <= 0):
+        return
+    at = mark.at / factor
+    written = (
+        math.log10(at) if axis["type"] == "log" else at
+    )  # Plotly wants an annotation's place as its logarithm
+    shape: Json = {"type": "line", "line": {"dash": "dash", "width": 1.4}, "layer": "below"}
+    note: Json = {"text": text(mark.label), "showarrow": False, "font": {"size": 12}}
+    if mark.axis == "y":
+        shape |= {"xref": "paper", "x0": 0, "x1": 1, "y0": at, "y1": at}
+        note |= {"xref": "paper", "x": 1, "xanchor": "right", "y": written, "yanchor": "bottom"}
+    else:
+        shape |= {"yref": "paper", "y0": 0, "y1": 1, "x0": at, "x1": at}
+        note |= {
+            "yref": "paper",
+            "y": 1,
+            "yanchor": "top",
+            "x": written,
+            "xanchor": "right",
+            "textangle": -90,
+        }
+    layout["shapes"].append(shape)
+    layout["annotations"].append(note)
+
+
+def _point(layout: Json, point: Point, figure: Figure, x_factor: float, y_factor: float) -> None:
+    def place(value: float | str, factor: float, axis: Axis) -> float | str:
+        if isinstance(value, str):
+            return value
+        return math.log10(value) if axis.log and value > 0 else value / factor
+
+    layout["annotations"].append(
+        {
+            "x": place(point.x, x_factor, figure.x), "y": place(point.y, y_factor, figure.y),
+            "text": f"<b>{text(point.label)}</b>", "showarrow": True, "arrowhead": 0, "ax": 18, "ay": -22,
+        }
+    )  # fmt: skip

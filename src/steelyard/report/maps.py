@@ -1,0 +1,161 @@
+"""Heat maps and surfaces in Plotly's JSON: a value over two parameters."""
+
+import math
+from collections.abc import Mapping
+
+from steelyard import units
+from steelyard.model import Axis, Figure, Point
+from steelyard.report.axes import Json, divided, label, log_ticks, scale, text, tick, title
+
+MOST_NUMBERED_CELLS = 120  # beyond this the numbers in the cells of a heat map no longer fit
+
+
+def heat(figure: Figure, disturbed: Mapping[float, str]) -> Json:
+    axis = figure.value or Axis("")
+    colour, bar, factor = _coloured(figure, axis)
+    cells = len(figure.rows) * len(figure.columns)
+    names = {(_index(p.y, figure.rows), _index(p.x, figure.columns)): p.label for p in figure.points}
+    trace: Json = {
+        "type": "heatmap", "z": colour,
+        "x": list(range(len(figure.columns))), "y": list(range(len(figure.rows))),
+        "colorscale": "Cividis", "colorbar": bar, "xgap": 1.5, "ygap": 1.5, "hoverongaps": False,
+        "customdata": _cells_told(figure, axis, disturbed), "hovertemplate": "%{customdata}<extra></extra>",
+    }  # fmt: skip
+    if not axis.log and (known := [v for line in colour for v in line if v is not None]) and min(known) >= 0:
+        trace |= {"zmin": 0, "zmax": max(known)}  # colours from zero on, so that small differences look small
+    if cells <= MOST_NUMBERED_CELLS:
+        trace["text"] = [
+            [_cell(value, factor, names.get((row, column)), disturbed) for column, value in enumerate(line)]
+            for row, line in enumerate(figure.z)
+        ]
+        trace["texttemplate"] = "%{text}"
+    layout: Json = {
+        "xaxis": _indexed(figure.x, figure.columns),
+        "yaxis": _indexed(figure.y, figure.rows),
+        "shapes": [_outline(row, column) for row, column in names if row is not None and column is not None],
+        "annotations": [],
+        "height": min(620, max(300, 140 + 36 * len(figure.rows))),
+    }
+    if not figure.y.log:
+        layout["yaxis"]["autorange"] = "reversed"  # a matrix is read from its first row at the top
+    widest = 300 + 150 * len(figure.columns)  # so that a small matrix keeps cells of a sensible shape
+    return {"data": [trace], "layout": layout, "wide": len(figure.columns) > 6, "widest": widest}
+
+
+def surface(figure: Figure, disturbed: Mapping[float, str]) -> Json:
+    axis = figure.value or Axis("")
+    colour, bar, _ = _coloured(figure, axis)
+    xs, ys = _places(figure.columns, figure.x), _places(figure.rows, figure.y)
+    trace: Json = {
+        "type": "surface", "x": xs, "y": ys, "z": colour, "colorscale": "Cividis", "colorbar": bar,
+        "customdata": _cells_told(figure, axis, disturbed), "hovertemplate": "%{customdata}<extra></extra>",
+        "contours": {name: {"show": True, "width": 1, "highlight": False} for name in ("x", "y")},
+        "lighting": {"ambient": 0.85, "diffuse": 0.3, "specular": 0.05},
+    }  # fmt: skip
+    scene: Json = {
+        "xaxis": _scene_axis(figure.x, xs, figure.columns),
+        "yaxis": _scene_axis(figure.y, ys, figure.rows),
+        "zaxis": {"title": {"text": ""}}  # the colour bar has it
+        | {key: bar[key] for key in ("tickmode", "tickvals", "ticktext") if key in bar},
+        "camera": {"eye": {"x": 1.55, "y": -1.55, "z": 0.75}, "center": {"x": 0, "y": 0, "z": -0.15}},
+        "aspectratio": {"x": 1.15, "y": 1.15, "z": 0.8},
+    }
+    placed = [_placed(point, figure, xs, ys, colour) for point in figure.points]
+    found = [point for point in placed if point is not None]
+    scene["annotations"] = [_annotation(point, found) for point in found]
+    dots: Json = {
+        "type": "scatter3d", "mode": "markers", "hoverinfo": "skip", "showlegend": False,
+        "marker": {"size": 5},
+        "x": [p[0] for p in found], "y": [p[1] for p in found], "z": [p[2] for p in found],
+        "meta": {"colour": 0, "points": True},
+    }  # fmt: skip
+    layout = {"scene": scene, "height": 560}
+    return {"data": [trace, dots], "layout": layout, "wide": False, "webgl": True}
+
+
+def _annotation(
+    point: tuple[float, float, float, str], points: list[tuple[float, float, float, str]]
+) -> Json:
+    x, y, z, name = point
+    away = -24 if z == max(other[2] for other in points) else 26  # pixels: clear of the surface
+    return {"x": x, "y": y, "z": z, "text": f"<b>{text(name)}</b>", "ax": 0, "ay": away, "arrowhead": 0}
+
+
+def _coloured(figure: Figure, axis: Axis) -> tuple[list[list[float | None]], Json, float]:
+    """Heights for the colours (logarithms where the axis is), the colour bar, the factor of the numbers."""
+    known = [
+        v for line in figure.z for v in line if v is not None and math.isfinite(v) and (v > 0 or not axis.log)
+    ]
+    bar: Json = {"thickness": 12, "outlinewidth": 0, "title": {"side": "right"}}
+    if not known:
+        return [[None for _ in line] for line in figure.z], bar | {"title": {"text": title(axis, "")}}, 1.0
+    factor, unit = scale(sorted(known)[len(known) // 2], axis.unit)
+    bar["title"] = {"text": title(axis, unit if not axis.log else ""), "side": "right"}
+    if not axis.log:
+        return [[divided(v, factor) for v in line] for line in figure.z], bar, factor
+    ticks = log_ticks(known, axis)
+    bar |= {"tickmode": "array", "tickvals": [math.log10(at) for at in ticks]}
+    bar["ticktext"] = [tick(at, axis) for at in ticks]
+    return [[math.log10(v) if v in known else None for v in line] for line in figure.z], bar, factor
+
+
+def _cell(value: float | None, factor: float, name: str | None, disturbed: Mapping[float, str]) -> str:
+    if value is None or not math.isfinite(value):
+        return ""
+    dagger = "†" if value in disturbed else ""
+    return f"{text(name) + ' ' if name else ''}{units.significant(value / factor)}{dagger}"
+
+
+def _cells_told(figure: Figure, axis: Axis, disturbed: Mapping[float, str]) -> list[list[str]]:
+    return [
+        [
+            text(
+                f"{label(value, axis)} at {figure.x.title} {tick(column, figure.x)}, "
+                f"{figure.y.title} {tick(row, figure.y)}{' (DISTURBED)' if value in disturbed else ''}"
+            )
+            for column, value in zip(figure.columns, line, strict=True)
+        ]
+        for row, line in zip(figure.rows, figure.z, strict=True)
+    ]
+
+
+def _indexed(axis: Axis, names: tuple[float | str, ...]) -> Json:
+    return {
+        "title": {"text": title(axis, "")}, "tickmode": "array", "tickvals": list(range(len(names))),
+        "ticktext": [text(tick(name, axis)) for name in names], "showgrid": False, "zeroline": False,
+        "automargin": True, "ticks": "",
+    }  # fmt: skip
+
+
+def _outline(row: int, column: int) -> Json:
+    corner = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    return {"type": "rect", "line": {"width": 2.5, "dash": "solid"}, "name": "outline"} | corner
+
+
+def _index(value: float | str, names: tuple[float | str, ...]) -> int | None:
+    return names.index(value) if value in names else None
+
+
+def _places(names: tuple[float | str, ...], axis: Axis) -> list[float]:
+    numbers = [name for name in names if not isinstance(name, str)]
+    if len(numbers) < len(names) or (axis.log and min(numbers, default=1) <= 0):
+        return [float(index) for index in range(len(names))]
+    return [math.log10(number) if axis.log else float(number) for number in numbers]
+
+
+def _scene_axis(axis: Axis, places: list[float], names: tuple[float | str, ...]) -> Json:
+    step = max(1, math.ceil(len(names) / 6))  # more tick labels than this overlap in perspective
+    return {
+        "title": {"text": title(axis, axis.unit)}, "tickmode": "array", "tickvals": places[::step],
+        "ticktext": [text(tick(name, axis)) for name in names[::step]],
+    }  # fmt: skip
+
+
+def _placed(
+    point: Point, figure: Figure, xs: list[float], ys: list[float], heights: list[list[float | None]]
+) -> tuple[float, float, float, str] | None:
+    row, column = _index(point.y, figure.rows), _index(point.x, figure.columns)
+    if row is None or column is None:
+        return None
+    height = heights[row][column]
+    return None if height is None else (xs[column], ys[row], height, point.label)

@@ -1,0 +1,123 @@
+"""How a benchmark's results were measured, in words: launches, samples, clocks, toolchain, commands."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from steelyard import units
+from steelyard.model import Evaluation, Record, Result
+from steelyard.report import values
+
+_WORDED = {"pinning", "memory_policy", "page_size", "mpi"}  # factors of the measurement, not of the question
+
+
+def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str, str], ...]:
+    """Pairs of what and how, each only where the records tell it."""
+    records = [record for result in results for record in result.records]
+    if not records:
+        return ()
+    found = (
+        ("Launches", _launches(results)),
+        ("Samples", _samples(records)),
+        ("Sampling", _sampling(evaluation, {r.benchmark for r in results})),
+        ("Summary", "median of the samples with its nonparametric 95 % interval; every sample is kept"),
+        ("Repeated", _repeated(records)),
+        ("Clock", _clock(records)),
+        ("Core clock", _core_clock(records)),
+        ("Toolchain", _distinct(r.parameters.get("toolchain") for r in results)),
+        *(
+            (values.words(n).capitalize(), _distinct(r.parameters.get(n) for r in results))
+            for n in sorted(_WORDED)
+        ),
+    )
+    return tuple((what, text) for what, text in found if text)
+
+
+def commands(results: tuple[Result, ...]) -> tuple[str, ...]:
+    """The command lines that started the programs, each once."""
+    told = (_command(record) for result in results for record in result.records)
+    return tuple(dict.fromkeys(text for text in told if text))
+
+
+def _command(record: Record) -> str:
+    command = record.surroundings.get("command", "")
+    return (
+        " ".join(str(word) for word in command) if isinstance(command, list | tuple) else str(command or "")
+    )
+
+
+def _span(numbers: Iterable[int]) -> str:
+    ordered = sorted(numbers)
+    return str(ordered[0]) if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+
+
+def _launches(results: tuple[Result, ...]) -> str:
+    each = [len({record.launch for record in result.records}) for result in results if result.records]
+    return f"{_span(each)} for each case, in shuffled order"
+
+
+def _samples(records: list[Record]) -> str:
+    counted = [len(record.samples) for record in records if record.samples]
+    if not counted:
+        return ""
+    total = f"{sum(counted):,}".replace(",", "\u202f")
+    return f"{_span(counted)} for each case and launch, {total} in all"
+
+
+def _sampling(evaluation: Evaluation, benchmarks: set[str]) -> str:
+    asked = {
+        (case.sampling.width, case.sampling.seconds)
+        for launch in evaluation.run.plan.launches
+        if launch.benchmark in benchmarks
+        for case in launch.cases
+    }
+    if not asked:
+        return ""
+    told = (f"± {units.quantity(w, '%', 2)} or {units.duration(s)}" for w, s in sorted(asked))
+    return f"until the interval of the median is within {'; '.join(told)}"
+
+
+def _repeated(records: list[Record]) -> str:
+    again = sum(record.attempt > 1 for record in records)
+    return f"{again} disturbed cases were waited out and measured again" if again else ""
+
+
+def _clock(records: list[Record]) -> str:
+    told = []
+    for record in records:
+        clock = record.surroundings.get("clock")
+        if isinstance(clock, dict) and "source" in clock:
+            told.append(f"{clock['source']}{_precision(clock)}")
+    return told[0] if told else ""
+
+
+def _precision(clock: dict[str, Any]) -> str:
+    parts = [
+        f"{name} {units.quantity(value, 's')}"
+        for name in ("resolution", "overhead")
+        if isinstance(value := clock.get(name), int | float)
+    ]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _core_clock(records: list[Record]) -> str:
+    """The least and greatest core clock in hertz that a dependent chain showed around the samples."""
+    seen: list[float] = []
+    for record in records:
+        clock = record.surroundings.get("core_clock")
+        if isinstance(clock, dict):
+            ends = [clock.get("before"), clock.get("after")]
+            seen += [
+                v
+                for end in ends
+                if isinstance(end, list)
+                for v in end
+                if isinstance(v, int | float) and v > 0
+            ]
+    if not seen:
+        return ""
+    low, high = units.quantity(min(seen), "Hz"), units.quantity(max(seen), "Hz")
+    return f"{low if low == high else f'{low} to {high}'}, measured by a dependent chain"
+
+
+def _distinct(found: Iterable[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in found if value not in {None, ""}))

@@ -1,0 +1,133 @@
+"""A benchmark's page: its figures, its table of results, how to read them, and how they were measured."""
+
+from dataclasses import dataclass
+
+from steelyard.model import Benchmark, Evaluation, Level, Machine, Metric, Result
+from steelyard.report import drawn, measured, values
+from steelyard.report.names import slug
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result: varying parameters, main metric, text of the others; `note` numbers its footnote."""
+
+    parameters: tuple[str, ...]
+    shown: values.Shown | None
+    share: str
+    others: tuple[str, ...]
+    level: Level
+    evidence: str
+    note: int | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """The results of a benchmark. `limit` is said once where it is the same in every row."""
+
+    parameters: tuple[str, ...]
+    metric: str
+    unit_of_share: str
+    others: tuple[str, ...]
+    rows: tuple[Row, ...]
+    constant: tuple[tuple[str, str], ...]
+    limit: str
+    limit_source: str
+    limits_differ: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What the columns of a table are: whether the kernel is one, the parameters that vary, the metrics."""
+
+    benchmark: Benchmark
+    machine: Machine
+    kernel: bool
+    varying: tuple[str, ...]
+    main: Metric | None
+    others: tuple[Metric, ...]
+
+    def shown(self, result: Result) -> values.Shown | None:
+        return values.shown(result, self.main.name, self.benchmark, self.machine) if self.main else None
+
+
+@dataclass(frozen=True)
+class BenchmarkPage:
+    """What the page shows."""
+
+    anchor: str
+    name: str
+    title: str
+    benchmark: Benchmark
+    counts: dict[Level, int]
+    figures: tuple[drawn.Drawn, ...]
+    table: Table | None
+    measured: tuple[tuple[str, str], ...]
+    commands: tuple[str, ...]
+
+
+def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
+    """The page of the benchmark of that name."""
+    benchmark = evaluation.benchmarks[name]
+    results = values.of_benchmark(evaluation, name)
+    return BenchmarkPage(
+        slug(name),
+        name,
+        benchmark.title,
+        benchmark,
+        values.counts(results),
+        drawn.figures(benchmark, results, evaluation.run.machine),
+        _table(benchmark, results, evaluation.run.machine) if results else None,
+        measured.how(evaluation, results),
+        measured.commands(results),
+    )
+
+
+def _table(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> Table:
+    metrics = [m for m in benchmark.metrics if any(m.name in r.metrics for r in results)]
+    main, others = (metrics[0], tuple(metrics[1:])) if metrics else (None, ())
+    kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
+    shape = _Shape(benchmark, machine, kernel, varying, main, others)
+    notes: list[str] = []
+    rows = tuple(_row(result, shape, notes) for result in results)
+    limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
+    same = limits.pop() if len(limits) == 1 else ("", "")
+    fixed = {"kernel": results[0].kernel} if not kernel else {}
+    return Table(
+        (("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
+        main.title if main else "Value",
+        "share of the limit" if main is None or main.better == "higher" else "limit over value",
+        tuple(m.title for m in others),
+        rows,
+        tuple(
+            (values.words(n), values.parameter(n, v)) for n, v in (fixed | values.constant(results)).items()
+        ),
+        *same,
+        len(limits) > 0,
+        tuple(notes),
+    )
+
+
+def _row(result: Result, shape: _Shape, notes: list[str]) -> Row:
+    level = values.level(result)
+    told = " ".join(values.evidence(result)) if level != "CLEAN" else ""
+    if told and told not in notes:
+        notes.append(told)
+    shown = shape.shown(result)
+    cells = tuple(values.parameter(name, result.parameters.get(name)) for name in shape.varying)
+    return Row(
+        ((result.kernel,) if shape.kernel else ()) + cells,
+        shown,
+        values.percent(shown.share) if shown else "",
+        tuple(_other(result, metric, level) for metric in shape.others),
+        level,
+        told,
+        notes.index(told) + 1 if told else None,
+    )
+
+
+def _other(result: Result, metric: Metric, level: Level) -> str:
+    value = result.metrics.get(metric.name)
+    if value is None or level == "INVALID":
+        return ""
+    return values.quantity(value.value, value.unit)

@@ -1,0 +1,43 @@
+"""The findings: what was seen, on what evidence, why it may be so, and what to try."""
+
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation, Finding
+from steelyard.report.names import slug
+
+LEVELS = {
+    "serious": ("Serious", "acts on what the machine delivers, or on whether its figures hold"),
+    "notice": ("Notice", "worth knowing before the figures are used"),
+    "good": ("Good", "is as it should be"),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """The findings of one level."""
+
+    level: str
+    word: str
+    meaning: str
+    findings: tuple[tuple[Finding, str, str], ...]  # with the anchor and the title of its benchmark, or ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the page shows, the serious ones first."""
+
+    groups: tuple[Group, ...]
+
+
+def data(evaluation: Evaluation) -> Findings:
+    """The findings by level, in the order in which the rules gave them."""
+
+    def linked(finding: Finding) -> tuple[Finding, str, str]:
+        benchmark = evaluation.benchmarks.get(finding.benchmark)
+        return finding, slug(finding.benchmark) if benchmark else "", benchmark.title if benchmark else ""
+
+    groups = (
+        Group(level, word, meaning, tuple(linked(f) for f in evaluation.findings if f.level == level))
+        for level, (word, meaning) in LEVELS.items()
+    )
+    return Findings(tuple(group for group in groups if group.findings))

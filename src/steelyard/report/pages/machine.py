@@ -1,0 +1,199 @@
+"""The machine: its topology as nested boxes, its memory, its settings, and the limits that follow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from steelyard import units
+from steelyard.model import Cache, Core, Evaluation, Machine, NumaNode, Setting, Tool
+from steelyard.report import values
+
+MOST_DETAILED_CORES = 8  # in one group; beyond this the caches of each core are said once for the group
+
+
+@dataclass(frozen=True)
+class CoreBox:
+    """One core: its number, its hardware threads, whether this run may use it, and its own caches."""
+
+    number: int
+    threads: str
+    usable: bool
+    caches: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cores that share a last-level cache ("": there is none). `each`: the caches of every core."""
+
+    cache: str
+    cores: tuple[CoreBox, ...]
+    each: str
+
+
+@dataclass(frozen=True)
+class NodeBox:
+    """A NUMA node with its groups of cores."""
+
+    number: int
+    memory: str
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class SocketBox:
+    """A socket with its NUMA nodes."""
+
+    number: int
+    nodes: tuple[NodeBox, ...]
+
+
+@dataclass(frozen=True)
+class MachinePage:
+    """What the page shows."""
+
+    facts: tuple[tuple[str, str], ...]
+    sockets: tuple[SocketBox, ...]
+    unusable: bool  # some cores are not this run's
+    caches: tuple[tuple[str, ...], ...]
+    modules: tuple[tuple[str, ...], ...]
+    nodes: tuple[NumaNode, ...]
+    readable: tuple[Setting, ...]
+    unreadable: tuple[Setting, ...]
+    tools: tuple[tuple[str, Tool], ...]
+    limits: tuple[tuple[str, str, str], ...]
+    notes: tuple[str, ...]
+
+
+def data(evaluation: Evaluation) -> MachinePage:
+    """Plain data of the page; what the machine does not tell is left out or said with its reason."""
+    machine = evaluation.run.machine
+    return MachinePage(
+        _facts(machine),
+        _sockets(machine),
+        any(not set(core.cpus) & set(machine.cpus) for core in machine.cores),
+        _caches(machine.caches),
+        tuple(_module(machine)),
+        machine.nodes,
+        tuple(s for s in machine.settings if s.value is not None),
+        tuple(s for s in machine.settings if s.value is None),
+        (*(("Compiler", tool) for tool in machine.compilers), *(("MPI", tool) for tool in machine.mpis)),
+        tuple(
+            (name.replace("_", " "), units.quantity(limit.value, limit.unit), limit.source)
+            for name, limit in machine.limits.items()
+        ),
+        machine.notes,
+    )
+
+
+def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
+    cores, threads = len(machine.cores), sum(len(core.cpus) for core in machine.cores)
+    unknown = "unknown for this processor"
+    return (
+        ("Host", machine.host),
+        ("System", machine.system),
+        ("Processor", f"{machine.processor} ({machine.vendor}, {machine.architecture})"),
+        (
+            "Cores",
+            f"{cores} cores with {threads} hardware threads; this run may use {len(machine.cpus)} of them",
+        ),
+        ("Quota of time", f"{machine.cpu_quota:g} cores" if machine.cpu_quota else "none"),
+        (
+            "Memory",
+            f"{values.size(machine.memory)} usable, "
+            f"{values.size(machine.memory_available)} free at the start",
+        ),
+        (
+            "Fused multiply-add",
+            f"{machine.fma_width or '?'} doubles an instruction, {machine.fma_units or '?'} units a core"
+            if machine.fma_width or machine.fma_units
+            else unknown,
+        ),
+    )
+
+
+def _sockets(machine: Machine) -> tuple[SocketBox, ...]:
+    sockets = sorted({core.socket for core in machine.cores})
+    return tuple(SocketBox(number, _nodes(machine, number)) for number in sockets)
+
+
+def _nodes(machine: Machine, socket: int) -> tuple[NodeBox, ...]:
+    cores = [core for core in machine.cores if core.socket == socket]
+    memory = {node.number: node.memory for node in machine.nodes}
+    return tuple(
+        NodeBox(
+            number,
+            values.size(memory[number]) if memory.get(number) else "",
+            _groups(machine, [core for core in cores if core.node == number]),
+        )
+        for number in sorted({core.node for core in cores})
+    )
+
+
+def _groups(machine: Machine, cores: list[Core]) -> tuple[Group, ...]:
+    """The cores by the last-level cache that they share (level 3 and above)."""
+    outer = [cache for cache in machine.caches if cache.level >= 3 and cache.kind != "instruction"]
+    level = max((cache.level for cache in outer), default=0)
+    by_cache: dict[Cache | None, list[Core]] = {}
+    for core in cores:
+        of_core = (c for c in outer if c.level == level and set(core.cpus) & set(c.cpus))
+        by_cache.setdefault(next(of_core, None), []).append(core)
+    return tuple(_group(machine, cache, members) for cache, members in by_cache.items())
+
+
+def _group(machine: Machine, cache: Cache | None, cores: list[Core]) -> Group:
+    own = {core.number: _own(machine, core) for core in cores}
+    alike = len(set(own.values())) == 1 and len(cores) > MOST_DETAILED_CORES
+    boxes = tuple(
+        CoreBox(
+            core.number,
+            ", ".join(str(cpu) for cpu in core.cpus),
+            bool(set(core.cpus) & set(machine.cpus)),
+            () if alike else own[core.number],
+        )
+        for core in cores
+    )
+    text = ""
+    if cache:
+        here = {cpu for core in cores for cpu in core.cpus}
+        elsewhere = " in part (shared with cores outside this box)" if set(cache.cpus) - here else ""
+        text = f"L{cache.level} {values.size(cache.size)}{elsewhere}"
+    return Group(text, boxes, " · ".join(own[cores[0].number]) if alike else "")
+
+
+def _own(machine: Machine, core: Core) -> tuple[str, ...]:
+    """The caches of levels 1 and 2 that a core reaches, outermost first."""
+    reached = [c for c in machine.caches if c.level < 3 and set(c.cpus) & set(core.cpus)]
+    letters: Mapping[str, str] = {"data": "d", "instruction": "i"}
+    return tuple(
+        f"L{c.level}{letters.get(c.kind, '')} {values.size(c.size)}"
+        + (" shared" if set(c.cpus) - set(core.cpus) else "")
+        for c in sorted(reached, key=lambda c: (-c.level, c.kind))
+    )
+
+
+def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
+    """Equal caches in one row: level, kind, instances, size, line, sharers, inclusive."""
+    kinds: dict[tuple[int, str, int, int, int, bool | None], int] = {}
+    for cache in caches:
+        key = (cache.level, cache.kind, cache.size, cache.line, len(cache.cpus), cache.inclusive)
+        kinds[key] = kinds.get(key, 0) + 1
+    told = {None: "not told", True: "yes", False: "no"}
+    return tuple(
+        (
+            f"L{level}",
+            kind,
+            str(kinds[key]),
+            values.size(size),
+            f"{line} B",
+            str(sharers),
+            told[inclusive],
+        )
+        for key in sorted(kinds, key=lambda k: k[:5])
+        for level, kind, size, line, sharers, inclusive in [key]
+    )
+
+
+def _module(machine: Machine) -> list[tuple[str, ...]]:
+    return [
+        (m.slot, values.size(m.size), m.kind, units.quantity(m.rate, "T/s", 4), m.channel or "–")
+        for m in machine.modules
+    ]

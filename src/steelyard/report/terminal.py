@@ -1,0 +1,114 @@
+"""The report in short for a terminal: the verdict, the findings, and one compact table a benchmark."""
+
+import unicodedata
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.model import Evaluation, Finding, Metric, Result
+from steelyard.report import headline, values
+
+# Shapes and words beside the colours, so that nothing hangs on the colour alone.
+_LAMPS = {
+    "CLEAN": ("● CLEAN", "green"),
+    "DISTURBED": ("▲ DISTURBED", "yellow"),
+    "INVALID": ("✕ INVALID", "red"),
+}
+_LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}
+MOST_ROWS = 16  # a table; the report has the others
+
+
+def show(evaluation: Evaluation, console: Console) -> None:
+    """Print the evaluation in short. Nothing from a record is read as markup or as a control character."""
+    console.print()
+    for sentence in headline.sentences(evaluation):
+        console.print(_safe(sentence))
+    if evaluation.findings:
+        console.print(Text("\nFindings", style="bold"))
+        for level in _LEVELS:
+            for finding in (f for f in evaluation.findings if f.level == level):
+                _finding(finding, console)
+    for name in evaluation.benchmarks:
+        results = values.of_benchmark(evaluation, name)
+        if results:
+            _benchmark(evaluation, name, results, console)
+
+
+def _safe(text: str, style: str = "") -> Text:
+    """A host name may hold escape sequences, which a terminal would obey."""
+    kept = (c if c == "\n" or unicodedata.category(c)[0] != "C" else "\ufffd" for c in text)
+    return Text("".join(kept), style=style)
+
+
+def _finding(finding: Finding, console: Console) -> None:
+    word, colour = _LEVELS[finding.level]
+    console.print(Text.assemble((word, colour), " ", _safe(finding.seen, "bold")))
+    for title, text in (
+        ("evidence", " ".join(finding.evidence)),
+        ("likely cause", finding.cause),
+        ("what to try", finding.remedy),
+    ):
+        if text:
+            console.print(Padding(Text.assemble((f"{title}: ", "dim"), _safe(text)), (0, 0, 0, 2)))
+
+
+def _benchmark(evaluation: Evaluation, name: str, results: tuple[Result, ...], console: Console) -> None:
+    benchmark = evaluation.benchmarks[name]
+    metrics = [m for m in benchmark.metrics if any(m.name in r.metrics for r in results)]
+    table, limited = _table(evaluation, name, results, metrics[0] if metrics else None)
+    console.print(Text.assemble("\n", _safe(benchmark.title, "bold"), (f"  {name}", "dim")))
+    fixed = ", ".join(values.phrase(n, v) for n, v in values.constant(results).items())
+    if fixed:
+        console.print(_safe(f"In every row: {fixed}.", "dim"))
+    if metrics and not limited:
+        console.print(Text("No limit of it is known on this machine.", style="dim"))
+    console.print(table)
+    if len(results) > MOST_ROWS:
+        console.print(Text(f"{len(results) - MOST_ROWS} more results are in the report.", style="dim"))
+    told = dict.fromkeys(reason for result in _chosen(results) for reason in values.evidence(result))
+    for reason in told:
+        console.print(_safe(f"  ▲ {reason}", "dim"))
+
+
+def _chosen(results: tuple[Result, ...]) -> tuple[Result, ...]:
+    """The rows to show: of many, evenly spread ones, and before these all that are not CLEAN."""
+    if len(results) <= MOST_ROWS:
+        return results
+    marked = [r for r in results if values.level(r) != "CLEAN"][: MOST_ROWS // 2]
+    clean = [r for r in results if values.level(r) == "CLEAN"]
+    wanted = MOST_ROWS - len(marked)
+    step = (len(clean) - 1) / max(1, wanted - 1)
+    spread = [clean[round(index * step)] for index in range(wanted)] if clean else []
+    shown = {id(result) for result in (*marked, *spread)}
+    return tuple(result for result in results if id(result) in shown)
+
+
+def _table(
+    evaluation: Evaluation, name: str, results: tuple[Result, ...], metric: Metric | None
+) -> tuple[Table, bool]:
+    """The table, and whether any of its rows has a limit."""
+    varying = values.varying(results)
+    kernel = len({r.kernel for r in results}) > 1
+    benchmark, machine = evaluation.benchmarks[name], evaluation.run.machine
+    chosen = _chosen(results)
+    shown = [values.shown(r, metric.name, benchmark, machine) if metric else None for r in chosen]
+    limited = any(s is not None and s.share is not None for s in shown)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in (*(("kernel",) if kernel else ()), *(values.words(n) for n in varying)):
+        table.add_column(_safe(column), no_wrap=False)
+    table.add_column(_safe(metric.title if metric else "value"), justify="right")
+    table.add_column("95 % interval", justify="right")
+    if limited:
+        table.add_column("of limit", justify="right")
+    table.add_column("verdict", no_wrap=True)
+    for result, text in zip(chosen, shown, strict=True):
+        cells = [result.kernel] if kernel else []
+        cells += [values.parameter(n, result.parameters.get(n)) for n in varying]
+        cells += [text.value or "–" if text else "–", text.interval or "–" if text else "–"]
+        if limited:
+            cells.append((values.percent(text.share) or "–") if text else "–")
+        word, colour = _LAMPS[values.level(result)]
+        table.add_row(*(_safe(cell) for cell in cells), Text(word, style=colour))
+    return table, limited

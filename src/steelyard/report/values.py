@@ -1,0 +1,179 @@
+"""Values as text: never a number without its unit, nor without its verdict where that is not CLEAN."""
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+
+from steelyard import units
+from steelyard.model import Benchmark, Evaluation, Level, Limit, Machine, Result, Scalar, Value
+
+_BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
+_COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs"}
+_NO_EVIDENCE = {
+    "DISTURBED": "The measurement was disturbed; the record names no evidence.",
+    "INVALID": "The result cannot be used; the record names no evidence.",
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A metric of a result, ready to be shown. `share`: of the limit, 1.0 is all; `value`: "" if INVALID."""
+
+    value: str
+    interval: str
+    limit: str
+    limit_source: str
+    share: float | None
+    level: Level
+    evidence: tuple[str, ...]
+
+    @property
+    def marked(self) -> str:
+        """The value with its verdict's word: what stands in running text."""
+        return " ".join(part for part in (self.value, "" if self.level == "CLEAN" else self.level) if part)
+
+
+def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Machine) -> Shown | None:
+    """The metric of that name as text; None where the result has no such metric and nothing went wrong."""
+    value = result.metrics.get(metric)
+    level = result.verdict.level
+    if level == "INVALID" or (value is None and any(record.error for record in result.records)):
+        return Shown("", "", "", "", None, "INVALID", evidence(result))
+    if value is None:
+        return None
+    limit = benchmark.limit(metric, result, machine) if benchmark else None
+    return Shown(
+        quantity(value.value, value.unit),
+        interval(value),
+        quantity(limit.value, limit.unit) if limit else "",
+        limit.source if limit else "",
+        share(value, limit),
+        level,
+        evidence(result),
+    )
+
+
+def share(value: Value, limit: Limit | None) -> float | None:
+    """What part of the limit is reached; for a cost, the limit over the value. None without a limit."""
+    if limit is None or value.value <= 0 or limit.value <= 0:
+        return None
+    return limit.value / value.value if value.better == "lower" else value.value / limit.value
+
+
+def quantity(value: float | None, unit: str, digits: int = 3) -> str:
+    """`units.quantity` as it is read in a sentence: '306 cycles'."""
+    text = units.quantity(value, unit, digits)
+    return f"{text}s" if unit == "cycle" and value is not None else text
+
+
+def size(count: int) -> str:
+    """`units.binary_size` without decimals that say nothing: '32 GiB'."""
+    return re.sub(r"\.0+(?= )", "", units.binary_size(count))
+
+
+def percent(part: float | None) -> str:
+    """0.8 → '80 %'; '' for None."""
+    return "" if part is None else units.quantity(part, "%", 3 if part >= 1 else 2)
+
+
+def interval(value: Value) -> str:
+    """'28.1 – 28.4 GB/s', with as many digits as tell the ends apart; '' where there is none."""
+    if value.low is None or value.high is None:
+        return ""
+    ends = ("", "")
+    for digits in (3, 4, 5):
+        ends = quantity(value.low, value.unit, digits), quantity(value.high, value.unit, digits)
+        if ends[0] != ends[1]:
+            break
+    (low, _, low_unit), high = ends[0].partition(" "), ends[1]
+    return f"{low} – {high}" if low_unit == high.partition(" ")[2] else f"{ends[0]} – {high}"
+
+
+def evidence(result: Result) -> tuple[str, ...]:
+    """Why a result is not CLEAN, each reason once: its own evidence or its records', and their errors."""
+    if result.verdict.level == "CLEAN" and not any(record.error for record in result.records):
+        return ()
+    errors = [record.error for record in result.records if record.error]
+    failed = [
+        record.check.detail for record in result.records if not record.check.passed and record.check.detail
+    ]
+    told = result.verdict.evidence or tuple(chain(*(record.verdict.evidence for record in result.records)))
+    reasons = tuple(dict.fromkeys((*told, *errors, *(failed if not told else ()))))
+    return reasons or (_NO_EVIDENCE.get(result.verdict.level, _NO_EVIDENCE["INVALID"]),)
+
+
+def level(result: Result) -> Level:
+    """The result's verdict; INVALID where nothing was measured because every record failed."""
+    if result.records and all(record.error for record in result.records):
+        return "INVALID"
+    return result.verdict.level
+
+
+def counts(results: tuple[Result, ...]) -> dict[Level, int]:
+    """How many results bear each verdict."""
+    levels = [level(result) for result in results]
+    return {name: levels.count(name) for name in ("CLEAN", "DISTURBED", "INVALID")}
+
+
+def varying(results: tuple[Result, ...]) -> tuple[str, ...]:
+    """The parameters that differ among the results, in the order in which they first appear."""
+    names = dict.fromkeys(name for result in results for name in result.parameters)
+    return tuple(name for name in names if len({result.parameters.get(name) for result in results}) > 1)
+
+
+def constant(results: tuple[Result, ...]) -> dict[str, Scalar]:
+    """The parameters that all the results share, with their value."""
+    if not results:
+        return {}
+    first = results[0].parameters
+    return {
+        name: first[name] for name in first if all(r.parameters.get(name) == first[name] for r in results)
+    }
+
+
+def parameter(name: str, value: Scalar | None) -> str:
+    """A parameter's value as text: sizes with binary prefixes, counts in groups of three, '–' for None."""
+    if value is None or isinstance(value, str):
+        return "–" if value is None else value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith(_BYTES) and float(value).is_integer():
+        return size(int(value))
+    if isinstance(value, int) or value.is_integer():
+        return f"{int(value):,}".replace(",", "\u202f")
+    return f"{value:.6g}"
+
+
+def number(value: Scalar | None) -> float | None:
+    """The parameter as a number, also where it is written as text ("8"); None where it is none."""
+    if isinstance(value, int | float):
+        return value
+    return float(value) if value and value.isdigit() else None
+
+
+def words(name: str) -> str:
+    """A parameter's name as it is read: 'memory_policy' → 'memory policy'."""
+    return re.sub(r"\bcpu\b", "CPU", name.replace("_", " "))
+
+
+def phrase(name: str, value: Scalar | None) -> str:
+    """A parameter and its value in running text: '4 threads', 'stores: streaming'."""
+    if name in _COUNTED and number(value) is not None:
+        return f"{value} {name if number(value) != 1 else name.removesuffix('s')}"
+    return f"{words(name)}: {parameter(name, value)}"
+
+
+def order(result: Result) -> tuple[object, ...]:
+    """A key that sorts results by their parameters, numbers by size."""
+    key: list[object] = []
+    for name, value in sorted(result.parameters.items()):
+        size = number(value)
+        key += [name, size is None, size or 0, "" if size is not None else str(value)]
+    return tuple(key)
+
+
+def of_benchmark(evaluation: Evaluation, name: str) -> tuple[Result, ...]:
+    """The results of one benchmark: kernels as they come first, each with its parameters in order."""
+    mine = [result for result in evaluation.results if result.benchmark == name]
+    kernels = list(dict.fromkeys(result.kernel for result in mine))
+    return tuple(sorted(mine, key=lambda result: (kernels.index(result.kernel), order(result))))

@@ -1,0 +1,177 @@
+"""The evaluation itself: launches in the plan's order, a record on the disk for each case, disturbed cases repeated."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import ProgramFailed
+from steelyard.launch import local
+from steelyard.launch.program import Conversation, Program
+from steelyard.machine.load import wait_until_quiet
+from steelyard.model import Case, Check, Launch, Machine, Plan, Record, Scalar, Verdict
+from steelyard.plain import scalar
+from steelyard.plan import cpus_of
+from steelyard.records import RunFolder
+from steelyard.statistics.verdict import judge
+
+# Words that the harness reads for itself; everything else that a kernel read is one of its parameters.
+HARNESS = {"case", "kernel", "cpus", "width", "seconds", "least", "most", "sample_seconds", "placement", "toolchain", "pinning"}
+ATTEMPTS = 3  # of a disturbed case: a neighbour that stays is not waited for without end
+REPEATING_SHARE = 0.2  # of the plan's time that may go into repeating disturbed cases
+TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
+
+
+@dataclass
+class Surroundings:
+    """What the evaluation depends on besides the plan; tests replace it (design: time can be replaced)."""
+
+    now: Callable[[], float] = time.monotonic
+    start: Callable[[list[str], Mapping[str, str]], Conversation] = Program
+    wait: Callable[[float], object] = wait_until_quiet
+
+
+@dataclass
+class Progress:
+    """Told to whoever shows it; `seconds_left` follows the plan's own estimate, corrected by the pace so far."""
+
+    launch: Launch
+    case: Case
+    done: int
+    total: int
+    seconds_left: float
+    last: Record | None = None
+    waiting: bool = False
+
+
+@dataclass
+class Evaluator:
+    """Carries out a plan. `budget` is the most seconds that it may take; launches that do not fit are left out, and said."""
+
+    machine: Machine
+    plan: Plan
+    programs: Mapping[tuple[str, str], Path]  # (benchmark, toolchain) → executable
+    folder: RunFolder
+    done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) finished before, when resuming
+    budget: float | None = None
+    show: Callable[[Progress], None] = lambda progress: None
+    around: Surroundings = field(default_factory=Surroundings)
+
+    def run(self) -> list[str]:
+        """All launches. Returns notes on what was not done; records are in the folder."""
+        self._begin = self.around.now()
+        self._expected_done = 0.0
+        self._count = len(self.done)
+        self._repeating = 0.0
+        self._last: Record | None = None
+        left_out = 0
+        for launch in self.plan.launches:
+            open_cases = [(i, c) for i, c in enumerate(launch.cases) if (launch.number, i) not in self.done]
+            if not open_cases:
+                continue
+            if self._spent():
+                left_out += len(open_cases)
+                continue
+            left_out += self._launch(launch, open_cases)
+        return [f"{left_out} cases were left out because the budget of {self.budget:.0f} s was spent"] if left_out else []
+
+    def _spent(self) -> bool:
+        return self.budget is not None and self.around.now() - self._begin > self.budget
+
+    def _launch(self, launch: Launch, cases: list[tuple[int, Case]]) -> int:
+        """One start of the program; it is started again after a case that killed it. Returns the cases left out."""
+        program: Conversation | None = None
+        try:
+            for position, (index, case) in enumerate(cases):
+                if self._spent():
+                    return len(cases) - position
+                program = program or self._start(launch)
+                self._show(launch, case)
+                if not self._case(program, launch, index, case):
+                    program.close()
+                    program = None
+                self._count += 1
+                self._expected_done += case.setup_seconds + case.sampling.seconds
+        except BaseException:
+            # Ctrl-C, a full disk: the case in hand is given up, those before it are on the disk.
+            if isinstance(program, Program):
+                program.kill()
+                program = None
+            raise
+        finally:
+            if program:
+                program.close()
+        return 0
+
+    def _start(self, launch: Launch) -> Conversation:
+        command = local.argv(self.programs[launch.benchmark, launch.toolchain])
+        return self.around.start(command, local.environment(self.machine))
+
+    def _case(self, program: Conversation, launch: Launch, index: int, case: Case) -> bool:
+        """Measures a case, again while it is disturbed and time is left. False: the program is gone."""
+        limit = TIME_LIMIT + 4 * (case.setup_seconds + 4 * case.sampling.seconds)
+        for attempt in range(1, ATTEMPTS + 1):
+            began = self.around.now()
+            try:
+                answer = program.ask(line(self.machine, launch, index, case), limit)
+            except ProgramFailed as failure:
+                self._keep(failed_record(launch, index, case, attempt, str(failure)))
+                return False
+            record = record_of(launch, index, case, attempt, answer)
+            self._keep(record)
+            took = self.around.now() - began
+            affordable = self._repeating + took <= REPEATING_SHARE * self.plan.seconds and not self._spent()
+            if record.verdict.level != "DISTURBED" or attempt == ATTEMPTS or not affordable:
+                return True
+            self._show(launch, case, waiting=True)
+            self.around.wait(min(2.0, REPEATING_SHARE * self.plan.seconds - self._repeating))
+            self._repeating += self.around.now() - began
+        return True
+
+    def _keep(self, record: Record) -> None:
+        self.folder.append(record)
+        self._last = record
+
+    def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
+        total = sum(len(x.cases) for x in self.plan.launches)
+        expected = sum(c.setup_seconds + c.sampling.seconds for x in self.plan.launches for i, c in enumerate(x.cases) if (x.number, i) not in self.done)
+        elapsed = self.around.now() - self._begin
+        # The estimate counts for a tenth of the work before it, so that the first minutes do not swing.
+        pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * expected) if expected else 0.0
+        left = max(0.0, (expected - self._expected_done) * pace)
+        self.show(Progress(launch, case, self._count, total, left if self.budget is None else min(left, max(0.0, self.budget - elapsed)), self._last, waiting))
+
+
+def line(machine: Machine, launch: Launch, index: int, case: Case) -> str:
+    """The case as the program reads it: `name=value` words. A pure function, tested as text."""
+    sampling = case.sampling
+    words: dict[str, Any] = {"case": index, "kernel": case.kernel, **case.parameters}
+    words |= {"width": sampling.width, "seconds": sampling.seconds, "least": sampling.least, "most": sampling.most}
+    cpus = cpus_of(machine, case.parameters)
+    if cpus:
+        words["cpus"] = ",".join(map(str, cpus))
+    return " ".join(f"{name}={value}" for name, value in words.items())
+
+
+def record_of(launch: Launch, index: int, case: Case, attempt: int, answer: Mapping[str, Any]) -> Record:
+    """The program's answer as a record, judged."""
+    declared = {k: scalar(v) for k, v in answer.get("declared", {}).items() if k not in HARNESS}
+    if declared.get("plant") == "none":
+        del declared["plant"]
+    parameters: dict[str, Scalar] = {**declared, **case.parameters, "toolchain": launch.toolchain}
+    check = Check(bool(answer.get("check", {}).get("passed", False)), str(answer.get("check", {}).get("detail", "")))
+    samples = tuple(float(s) if s is not None else float("nan") for s in answer.get("samples", []))
+    surroundings = answer.get("surroundings", {})
+    error = answer.get("error")
+    verdict = judge(samples, surroundings, check, error)
+    operations, work = int(answer.get("operations", 0)), {k: v for k, v in answer.get("work", {}).items() if v is not None}
+    return Record(case.benchmark, case.kernel, parameters, launch.number, index, attempt, samples, operations, work, check, verdict, surroundings, error)
+
+
+def failed_record(launch: Launch, index: int, case: Case, attempt: int, reason: str) -> Record:
+    """A case that ended its program: kept with the reason, and the run goes on."""
+    parameters = {**case.parameters, "toolchain": launch.toolchain}
+    verdict = Verdict("INVALID", (f"error: {reason}",))
+    return Record(case.benchmark, case.kernel, parameters, launch.number, index, attempt, (), 0, {}, Check(False, "did not end"), verdict, {}, reason)
+

@@ -1,0 +1,228 @@
+"""What the commands do: from the words of a user to a plan, a run, and its report."""
+
+import platform
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard import __version__, build, catalogue, evaluation, records
+from steelyard import plan as planning
+from steelyard.errors import UsageError, nearest
+from steelyard.model import Evaluation, Machine, Plan, Run, Scalar
+from steelyard.plain import scalar
+from steelyard.progress import Display
+from steelyard.run import Evaluator
+from steelyard.units import parse_duration, parse_size
+
+SIZES = ("elements", "bytes")  # parameters for which 4k and 2m are understood
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asked for, in his own words."""
+
+    preset: str
+    only: Sequence[str]
+    settings: Sequence[str]
+    toolchains: Sequence[str]
+    budget: str | None
+    system: str | None
+    seed: int
+    paths: Sequence[Path]
+
+
+def machine(system: str | None) -> Machine:
+    """This machine; with a system file's own words where one is named."""
+    from steelyard.machine import describe
+    from steelyard.machine.system_file import find_system
+
+    return describe(system_file=find_system(system) if system else None)
+
+
+def plan(asked: Asked) -> tuple[Plan, Machine, dict[str, build.Toolchain]]:
+    """The plan, for which machine, and the toolchains by name. UsageError for what cannot be."""
+    here = machine(asked.system)
+    chosen = catalogue.choose(catalogue.find(asked.paths), asked.only)
+    if asked.preset not in planning.EFFORTS:
+        raise UsageError(f"There is no preset '{asked.preset}' (given by --preset). {nearest(asked.preset, planning.EFFORTS)}")
+    toolchains = _toolchains(asked.toolchains, here)
+    budget = _duration(asked.budget) if asked.budget else None
+    made = planning.make(chosen, here, planning.EFFORTS[asked.preset], settings(asked.settings), list(toolchains), budget, asked.seed)
+    return made, here, toolchains
+
+
+def settings(words: Sequence[str]) -> dict[str, list[Scalar]]:
+    """'threads=1,2,4' → {'threads': [1, 2, 4]}. A list of processors (pinning=0,2) is one value; ';' separates several."""
+    found: dict[str, list[Scalar]] = {}
+    for word in words:
+        name, sign, text = word.partition("=")
+        if not sign or not name or not text:
+            raise UsageError(f"'{word}' (given by --set) must be NAME=VALUE[,VALUE…], as in --set threads=1,2,4")
+        one = ";" in text or (name == "pinning" and re.fullmatch(r"[\d,-]+", text))
+        values = [v for v in (text.split(";") if one else text.split(",")) if v]
+        if not values or any(re.search(r"\s", v) for v in values):
+            raise UsageError(f"'{word}' (given by --set) has an empty value or one with a space in it")
+        found.setdefault(name, []).extend(_scalar(name, v) for v in values)
+    return found
+
+
+def _scalar(name: str, text: str) -> Scalar:
+    if name in SIZES:
+        try:
+            return parse_size(text)
+        except ValueError as error:
+            raise UsageError(f"--set {name}={text}: {error}") from None
+    if name in ("pinning", "page_size", "kernel", "plant"):
+        return text
+    return scalar(text)
+
+
+def _duration(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--budget: {error}") from None
+
+
+def _toolchains(names: Sequence[str], here: Machine) -> dict[str, build.Toolchain]:
+    found = [build.resolve(text, here) for text in (names or [build.default(here)])]
+    return {toolchain.name: toolchain for toolchain in found}
+
+
+def build_all(here: Machine, only: Sequence[str], names: Sequence[str], paths: Sequence[Path]) -> dict[tuple[str, str], Path]:
+    """The programs of the chosen benchmarks with each toolchain."""
+    chosen = catalogue.choose(catalogue.find(paths), only)
+    return _build(chosen, _toolchains(names, here))
+
+
+def _build(chosen: Mapping[str, Any], toolchains: Mapping[str, build.Toolchain]) -> dict[tuple[str, str], Path]:
+    return {(name, t.name): program for t in toolchains.values() for name, program in build.build(chosen.values(), t).items()}
+
+
+def start(asked: Asked, runs: Path, quiet: bool) -> Path:
+    """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
+    made, here, toolchains = plan(asked)
+    chosen = {name: b for name, b in catalogue.find(asked.paths).items() if any(x.benchmark == name for x in made.launches)}
+    if not quiet:
+        print(f"Building {len(chosen)} programs with {', '.join(toolchains)} (kept for the next run) …", file=sys.stderr)
+    programs = _build(chosen, toolchains)
+    about = {
+        "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
+        "toolchains": {name: vars(t) for name, t in toolchains.items()},
+        "command": ["steelyard", *sys.argv[1:]],
+        "budget": _duration(asked.budget) if asked.budget else None,
+        "paths": [str(p.resolve()) for p in asked.paths],
+    }
+    folder = records.RunFolder.create(runs, here, made, about)
+    return _carry_out(folder, Evaluator(here, made, programs, folder, budget=about["budget"]), quiet)  # type: ignore[arg-type]
+
+
+def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
+    """The rest of a run that was interrupted."""
+    run = records.read(path)
+    names = sorted({launch.toolchain for launch in run.plan.launches})
+    here = machine(None)
+    known = {t.name: t for t in (build.resolve(x, here) for x in _commands(path))}
+    if missing := [n for n in names if n not in known]:
+        raise UsageError(f"The run {path} was built with {missing[0]}, which is not on this machine any more (now: {', '.join(known)}). Start a new run.")
+    chosen = {name: b for name, b in catalogue.find(paths).items() if name in evaluation.benchmarks_of(run)}
+    if lost := [n for n in evaluation.benchmarks_of(run) if n not in chosen]:
+        raise UsageError(f"The run {path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path.")
+    programs = _build(chosen, {n: known[n] for n in names})
+    done = finished_cases(run)
+    folder = records.RunFolder(path)
+    if not quiet:
+        print(f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.", file=sys.stderr)
+    return _carry_out(folder, Evaluator(run.machine, run.plan, programs, folder, done), quiet)
+
+
+def _commands(path: Path) -> list[str]:
+    import json
+
+    kept = json.loads((path / "run.json").read_text(encoding="utf-8")).get("toolchains", {})
+    return [f"{t['compiler']} {t['flags']}" if t["flags"] != build.FLAGS else t["compiler"] for t in kept.values()]
+
+
+def finished_cases(run: Run) -> set[tuple[int, int]]:
+    """(launch, case) of every record: what `resume` need not measure again."""
+    return {(r.launch, r.case) for r in run.records}
+
+
+def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> Path:
+    try:
+        with Display(quiet) as display:
+            evaluator.show = display.show
+            notes = evaluator.run()
+        folder.finish({"notes": notes})
+        for note in notes:
+            print(f"steelyard: {note}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"\nInterrupted; every finished case is kept in {folder.path}\nGo on with:   steelyard resume {folder.path}\nSee it with:  steelyard show {folder.path}", file=sys.stderr)
+        raise
+    finally:
+        folder.close()
+    return folder.path
+
+
+def conclude(path: Path, paths: Sequence[Path], report: Path | None, as_json: bool) -> None:
+    """Shows a run's findings, writes its report, names it last, and ends with the exit code that the run deserves."""
+    judged = _read(path, paths)
+    _print(judged, as_json)
+    where = _write(judged, report)
+    print(f"\nThe report: {where}", file=sys.stderr if as_json else sys.stdout)
+    if code := exit_code(judged):
+        sys.exit(code)
+
+
+def exit_code(judged: Evaluation) -> int:
+    """3 where a result was wrong, 4 where a case could not be run, 1 for a serious finding, else 0."""
+    last = [r for result in judged.results for r in result.records]
+    if any(r.error is None and not r.check.passed for r in last):
+        return 3
+    if any(r.error for r in last):
+        return 4
+    return 1 if any(f.level == "serious" for f in judged.findings) else 0
+
+
+def present(path: Path, paths: Sequence[Path], as_json: bool) -> None:
+    """A run's findings and figures on the terminal."""
+    _print(_read(path, paths), as_json)
+
+
+def write_report(path: Path, paths: Sequence[Path], output: Path | None) -> Path:
+    """The HTML report of a run; returns where it is."""
+    return _write(_read(path, paths), output)
+
+
+def _read(path: Path, paths: Sequence[Path]) -> Evaluation:
+    import json
+
+    try:
+        remembered = [Path(p) for p in json.loads((path / "run.json").read_text(encoding="utf-8")).get("paths", [])]
+    except (OSError, ValueError):
+        remembered = []  # the reader proper says what is wrong
+    return evaluation.evaluate(path, [*paths, *(p for p in remembered if p.is_dir() and p not in paths)])
+
+
+def _print(judged: Evaluation, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        from steelyard.export import as_json as plain
+
+        print(json.dumps(plain(judged), indent=1))
+        return
+    from rich.console import Console
+
+    from steelyard.report.terminal import show
+
+    show(judged, Console())
+
+
+def _write(judged: Evaluation, output: Path | None) -> Path:
+    from steelyard import report
+
+    return report.write(judged, output or Path(judged.run.path) / "report.html")

@@ -1,0 +1,100 @@
+"""Results chosen, paired and named by their parameters."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from steelyard.model import Result, Scalar
+from steelyard.statistics.cost import cost
+from steelyard.units import binary_size, significant
+
+# Parameters that say nothing when they have this value: they are left out of a case's name.
+USUAL: dict[str, Scalar] = {
+    "page_size": "default",
+    "memory_policy": "local",
+    "stores": "ordinary",
+    "pinning": "compact",
+}
+_WORDS: dict[str, Callable[[Scalar], str]] = {
+    "threads": lambda v: f"{v} thread" if v == 1 else f"{v} threads",
+    "chains": lambda v: f"{v} chain" if v == 1 else f"{v} chains",
+    "accumulators": lambda v: f"{v} accumulator" if v == 1 else f"{v} accumulators",
+    "stores": lambda v: f"{v} stores",
+    "pinning": lambda v: "not pinned" if v == "none" else f"pinned {v}",
+    "page_size": lambda v: "pages as the system is set" if v == "default" else f"{v} pages",
+    "bytes": lambda v: binary_size(v) if isinstance(v, int) else str(v),
+    "elements": lambda v: f"{v} elements",
+    "memory_policy": lambda v: f"memory {v}",
+    "toolchain": str,
+}
+
+
+def number(result: Result, name: str) -> float | None:
+    """The parameter as a number; None where it is missing or is none."""
+    value = result.parameters.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def of(results: Iterable[Result], benchmark: str, kernel: str) -> list[Result]:
+    """The results of that kernel from which a cost can be told (INVALID ones have none)."""
+    mine = (r for r in results if r.benchmark == benchmark and r.kernel == kernel)
+    return [r for r in mine if r.verdict.level != "INVALID" and cost(r) is not None]
+
+
+def where(results: Iterable[Result], **wanted: Scalar) -> list[Result]:
+    """Those with these parameters; a parameter that a result does not have counts as its usual value."""
+    return [r for r in results if all(value(r, name) == v for name, v in wanted.items())]
+
+
+def value(result: Result, name: str) -> Scalar | None:
+    """The parameter, or what is usual where the result does not have it."""
+    return result.parameters.get(name, USUAL.get(name))
+
+
+def with_most(results: Sequence[Result], name: str) -> list[Result]:
+    """Those at which the parameter is greatest; none where none has it as a number."""
+    most = max((n for r in results if (n := number(r, name)) is not None), default=None)
+    return [r for r in results if most is not None and number(r, name) == most]
+
+
+def pairs(results: Sequence[Result], name: str, first: Scalar, second: Scalar) -> list[tuple[Result, Result]]:
+    """Results that are the same but for the parameter `name`, which is `first` in one and `second` in the other."""
+    others = {_but(r, name): r for r in results if value(r, name) == second}
+    return [(r, others[_but(r, name)]) for r in results if value(r, name) == first and _but(r, name) in others]
+
+
+def groups(results: Iterable[Result], name: str) -> list[list[Result]]:
+    """Results that are the same but for the parameter `name`, in the order of its numbers."""
+    found: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        if number(result, name) is not None:
+            found.setdefault(_but(result, name), []).append(result)
+    return [sorted(members, key=lambda r: number(r, name) or 0.0) for members in found.values()]
+
+
+def describe(result: Result, but: Sequence[str] = ()) -> str:
+    """A case in words: 'triad (2 threads, streaming stores)'. Left out are usual values and the parameters `but`."""
+    parts = [
+        words(name, v)
+        for name, v in result.parameters.items()
+        if name not in (*but, "toolchain") and USUAL.get(name) != v
+    ]
+    return f"{result.kernel} ({', '.join(parts)})" if parts else result.kernel
+
+
+def words(name: str, v: Scalar | None) -> str:
+    """A parameter in words: ('threads', 2) → '2 threads'."""
+    if v is None:
+        return f"no {name}"
+    if name in _WORDS:
+        return _WORDS[name](v)
+    return f"{name.replace('_', ' ')} {significant(v) if isinstance(v, float) else v}"
+
+
+def caution(*results: Result) -> str:
+    """A sentence, with a space before it, where one of them was disturbed; otherwise ''."""
+    disturbed = any(r.verdict.level == "DISTURBED" for r in results)
+    return " (Disturbed: take this with care.)" if disturbed else ""
+
+
+def _but(result: Result, name: str) -> tuple[object, ...]:
+    rest = sorted((k, str(v)) for k, v in result.parameters.items() if k != name and USUAL.get(k) != v)
+    return (result.benchmark, result.kernel, *rest)

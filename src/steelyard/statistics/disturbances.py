@@ -1,0 +1,238 @@
+"""What disturbed a case: one rule a function, from what was seen around its samples and from their shape.
+
+Missing evidence is no evidence: a rule whose numbers the platform does not give says nothing. A median stands
+where few samples were hit: a rule asks for a share of the samples, or of the time, that could move it.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from steelyard.statistics.interval import Array, correlations
+from steelyard.statistics.seen import Observation, Seen, number, numbers
+from steelyard.statistics.shape import drift, modes
+
+# Of the samples: with one in ten hit, the median moves by an eighth of a standard deviation at most.
+HIT_SHARE = 0.10
+HIT = 0.01  # of a sample, lost: half of the width that is usually asked of the interval
+SOME = 0.02  # of the samples: more than a lone event
+TICK = 0.01  # s: what the kernel's processor accounts count in
+FAULT_SECONDS = 5e-7  # of one minor page fault of 4 KiB, cleared: 0.25 … 1 µs on current processors
+# Relative: a sample's below the fastest; from before to after, the median thread's and any one thread's.
+CLOCK_DIP, CLOCK_CHANGE, CLOCK_CHANGE_OF_ONE = 0.02, 0.015, 0.05
+
+Rule = Callable[[Seen], Observation | None]
+
+
+def competing_load(seen: Seen) -> Observation | None:
+    """Threads that wanted to run and were not let, or, where that is not told, were interrupted by others."""
+    waited = seen.column("waited")
+    if waited is None or seen.lengths is None:
+        return _switched(seen)
+    known = np.isfinite(waited) & (seen.lengths > 0)
+    hit = known & (waited > HIT * seen.lengths)
+    if not hit.any():
+        return None
+    share = float(hit.sum() / known.sum())
+    lost = float(waited[known].sum() / seen.lengths[known].sum())
+    disturbed = share > HIT_SHARE and (lost > 0.01 or abs(seen.moved(hit)) > 0.01)
+    disturbed = disturbed or (share > SOME and lost > 0.05)
+    effect = "" if disturbed else "; too few to move the median"
+    return Observation(
+        disturbed,
+        f"competing load: in {hit.sum()} of {known.sum()} samples a thread waited for its processor for more "
+        f"than {_percent(HIT)} of the sample, in all {_percent(lost)} of the time{effect}.",
+    )
+
+
+def _switched(seen: Seen) -> Observation | None:
+    switches = seen.column("switches")
+    if switches is None:
+        return None
+    hit = switches > 0
+    share, moved = float(hit.mean()), seen.moved(hit)
+    # A switch alone costs little and comes on every machine: only with its effect it is a disturbance.
+    if share <= 0.25 or moved <= 0.02 or np.isinf(moved):
+        return None
+    return Observation(
+        True,
+        f"competing load: {hit.sum()} of {len(hit)} samples were interrupted by other processes, and the "
+        f"median is {_percent(moved)} above that of the others.",
+    )
+
+
+def other_load(seen: Seen) -> Observation | None:
+    """Processor time of other processes on the processors used."""
+    # Where each thread tells how long it waited, this adds only what pollutes caches between the waits.
+    share = 0.03 if seen.column("waited") is None else 0.10
+    # What is usual on an idle machine (0.3 % a processor), and what a tick on each processor can feign.
+    return _processor_time(
+        seen,
+        "other",
+        share + 0.003 * seen.cpus,
+        0.01 + TICK * seen.cpus,
+        "competing load: other processes ran on the processors used",
+    )
+
+
+def machine_load(seen: Seen) -> Observation | None:
+    """Other processes on the whole machine: they share caches, memory channels and the power budget."""
+    cores = number(seen.surroundings.get("machine_other"))
+    if cores is None or cores <= 0.5 or (seen.elapsed is not None and cores * seen.elapsed < 10 * TICK):
+        return None
+    return Observation(
+        True, f"competing load: other processes kept {cores:.1f} cores of the machine busy meanwhile."
+    )
+
+
+def steal(seen: Seen) -> Observation | None:
+    """Time that the hypervisor gave to other guests."""
+    return _processor_time(
+        seen, "steal", 0.02, 2 * TICK, "steal: the hypervisor gave processors used to other guests"
+    )
+
+
+def interrupts(seen: Seen) -> Observation | None:
+    """Time spent in interrupts on the processors used."""
+    return _processor_time(
+        seen, "interrupts", 0.05, 2 * TICK, "interrupts: the processors used served interrupts"
+    )
+
+
+def throttled(seen: Seen) -> Observation | None:
+    """Time in which the control group's processor quota was used up."""
+    seconds = number(seen.surroundings.get("throttled"))
+    if seconds is None or seconds <= 0:
+        return None
+    disturbed = seen.elapsed is None or seconds > HIT * seen.elapsed
+    return Observation(
+        disturbed,
+        f"throttled: the control group's processor quota stopped it for {seconds:.3g} s{_of(seconds, seen)}.",
+    )
+
+
+def page_faults(seen: Seen) -> Observation | None:
+    """Page faults inside samples: memory was touched for the first time, or moved, while time was taken."""
+    faults = seen.column("faults")
+    if faults is None or seen.lengths is None:
+        return None
+    hit = faults * FAULT_SECONDS > HIT * seen.lengths
+    if not hit.any():
+        return None
+    return Observation(
+        float(hit.mean()) > HIT_SHARE,
+        f"page faults: {hit.sum()} of {len(hit)} samples held so many page faults (about "
+        f"{np.median(faults[hit]):.0f}) that these alone take over {_percent(HIT)} of the sample.",
+    )
+
+
+def core_clock(seen: Seen) -> Observation | None:
+    """A true core clock that was not the same all the time."""
+    around = seen.part("core_clock")
+    before, after = (numbers(around.get(when)) for when in ("before", "after"))
+    clocks = seen.column("core_clock")
+    if clocks is None or np.isfinite(clocks).mean() < 0.5:
+        return _changed(before, after)
+    known = clocks[np.isfinite(clocks)]
+    fastest = float(np.quantile(known, 0.9))
+    if np.isfinite(before).any():
+        fastest = max(fastest, float(np.nanmedian(before)))
+    # A reading is low, too, where an interrupt hit it. A clock that drops stays down, so the
+    # neighbours must be low as well.
+    steady = np.maximum.reduce([known, np.append(known[1:], known[-1]), np.append(known[0], known[:-1])])
+    slow = steady < (1 - CLOCK_DIP) * fastest
+    if not slow.any():
+        return None
+    return Observation(
+        float(slow.mean()) > HIT_SHARE,
+        f"core clock: in {slow.sum()} of {len(slow)} samples the true clock was more than "
+        f"{_percent(CLOCK_DIP)} below {fastest / 1e9:.3g} GHz, down to {steady.min() / 1e9:.3g} GHz.",
+    )
+
+
+def _changed(before: Array, after: Array) -> Observation | None:
+    if len(before) != len(after):
+        return None
+    known = (before > 0) & (after > 0)
+    if not known.any():
+        return None
+    ratios = after[known] / before[known]
+    typical, furthest = float(np.median(ratios)), float(ratios[np.argmax(np.abs(ratios - 1))])
+    if abs(typical - 1) <= CLOCK_CHANGE and abs(furthest - 1) <= CLOCK_CHANGE_OF_ONE:
+        return None
+    change = typical if abs(typical - 1) > CLOCK_CHANGE else furthest
+    word = "rose" if change > 1 else "dropped"
+    return Observation(
+        True,
+        f"core clock: the true clock {word} by {_percent(abs(change - 1))} during the case (the threads' "
+        f"median from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz).",
+    )
+
+
+def oversubscribed(seen: Seen) -> Observation | None:
+    """More threads or ranks than processors."""
+    if seen.surroundings.get("oversubscribed") is not True:
+        return None
+    return Observation(
+        True, f"oversubscribed: more threads than processors ({seen.cpus}) shared them by turns."
+    )
+
+
+def bimodal(seen: Seen) -> Observation | None:
+    """Two modes: the median is one of two answers by chance."""
+    found = modes(seen.row)
+    if found is None:
+        return None
+    return Observation(
+        True,
+        f"bimodal: {_percent(found.upper_share)} of the samples lie around a value "
+        f"{_percent(found.upper / found.lower - 1)} above the others.",
+    )
+
+
+def drifting(seen: Seen) -> Observation | None:
+    """A trend over time: the median depends on how long was measured."""
+    total = drift(seen.row)
+    if total is None:
+        return None
+    word = "rose" if total > 0 else "fell"
+    return Observation(
+        True, f"drift: from the first to the last sample the time {word} by {_percent(abs(total))}."
+    )
+
+
+def autocorrelation(seen: Seen) -> Observation | None:
+    """Samples that depend on each other: no disturbance, but a wider interval."""
+    n = len(seen.row)
+    effective = float(correlations(seen.row[np.newaxis, :])[1][0])
+    if effective >= n / 2:
+        return None
+    return Observation(
+        False,
+        f"autocorrelation: the {n} samples tell as much as {effective:.0f} independent ones; the interval is "
+        f"widened accordingly.",
+    )
+
+
+# The first that disturbs names the disturbance: causes before what they look like.
+RULES: tuple[Rule, ...] = (
+    competing_load, other_load, steal, throttled, page_faults, core_clock, oversubscribed, interrupts,
+    machine_load, bimodal, drifting, autocorrelation,
+)  # fmt: skip
+
+
+def _processor_time(seen: Seen, name: str, share: float, least: float, what: str) -> Observation | None:
+    seconds = number(seen.part("processor_seconds").get(name))
+    if seconds is None or seen.elapsed is None or seconds <= least + share * seen.elapsed:
+        return None
+    return Observation(True, f"{what} for {seconds:.3g} s{_of(seconds, seen)}.")
+
+
+def _of(seconds: float, seen: Seen) -> str:
+    if seen.elapsed is None:
+        return ""
+    return f", {_percent(seconds / seen.elapsed)} of the case's {seen.elapsed:.3g} s"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.2g} %" if share < 0.995 else f"{share * 100:.0f} %"

@@ -1,0 +1,66 @@
+"""From records to results: the launches of one case brought together, and its metrics with their intervals."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from steelyard.model import Benchmark, Metric, Record, Result, Value, Verdict
+from steelyard.statistics.launches import combine
+
+
+def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> tuple[Result, ...]:
+    """One result for each case, in the order of its first record; records of unknown benchmarks are left out."""
+    cases: dict[tuple[object, ...], list[Record]] = {}
+    for record in records:
+        if record.benchmark in benchmarks:
+            cases.setdefault(identity(record), []).append(record)
+    return tuple(_result(members, benchmarks[members[0].benchmark]) for members in cases.values())
+
+
+def identity(record: Record | Result) -> tuple[object, ...]:
+    """What makes two records the same case: benchmark, kernel and every parameter."""
+    return (record.benchmark, record.kernel, *sorted((k, str(v)) for k, v in record.parameters.items()))
+
+
+def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
+    """The records that the value rests on, and the verdict of all together.
+
+    Of each launch the last attempt counts. Clean ones stand alone where there are any; otherwise the disturbed ones
+    are used and the result is called disturbed. What was left out is counted in the evidence.
+    """
+    last = {r.launch: r for r in sorted(records, key=lambda r: r.attempt)}
+    groups: dict[str, list[Record]] = {"CLEAN": [], "DISTURBED": [], "INVALID": []}
+    for record in last.values():
+        groups[record.verdict.level].append(record)
+    invalid = groups["INVALID"]
+    if groups["CLEAN"]:
+        left = len(last) - len(groups["CLEAN"])
+        evidence = [f"{left} of {len(last)} launches were disturbed or invalid and were left out"] if left else []
+        evidence += [f"launch {r.launch}: {e}" for r in invalid for e in r.verdict.evidence[:1]]
+        return groups["CLEAN"], Verdict("CLEAN", tuple(evidence))
+    if groups["DISTURBED"]:
+        disturbed = groups["DISTURBED"]
+        return disturbed, Verdict("DISTURBED", tuple(dict.fromkeys(e for r in disturbed for e in r.verdict.evidence)))
+    return [], Verdict("INVALID", tuple(dict.fromkeys(e for r in invalid for e in r.verdict.evidence)))
+
+
+def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:
+    used, verdict = believed(records)
+    first = records[0]
+    metrics: dict[str, Value] = {}
+    if used:
+        spread = combine([r.samples for r in used])
+        for metric in benchmark.metrics:
+            value = _value(metric, used, spread.value, spread.low, spread.high)
+            if value is not None:
+                metrics[metric.name] = value
+    return Result(first.benchmark, first.kernel, first.parameters, tuple(records), metrics, verdict)
+
+
+def _value(metric: Metric, used: Sequence[Record], seconds: float, low: float | None, high: float | None) -> Value | None:
+    # The record nearest to the value stands for what differs between launches besides the time, as the core clock.
+    nearest = min(used, key=lambda r: abs(sorted(r.samples)[len(r.samples) // 2] - seconds))
+    value = metric.of(seconds, nearest)
+    if value is None:
+        return None
+    ends = [metric.of(end, nearest) for end in (low, high) if end is not None]
+    known = sorted(end for end in ends if end is not None)
+    return Value(value, metric.unit, known[0] if len(known) == 2 else None, known[-1] if len(known) == 2 else None, metric.better)

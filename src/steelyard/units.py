@@ -1,0 +1,74 @@
+"""Prefixes and units, in the one place where they are put on; everything else computes in SI."""
+
+import math
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+# Units that take no prefix: a prefix on a count or on a ratio would mislead.
+_BARE = {"", "1", "cycle", "cycle/access", "x"}
+
+
+def quantity(value: float | None, unit: str, digits: int = 3) -> str:
+    """`value` with a prefix chosen so that 1 ≤ mantissa < 1000: 3.05e10, 'B/s' → '30.5 GB/s'. None → 'unknown'."""
+    if value is None:
+        return "unknown"
+    if unit == "%":
+        return f"{value * 100:.{digits}g} %"
+    if not math.isfinite(value):
+        return f"{value} {unit}"
+    if value == 0 or unit in _BARE:
+        return f"{significant(value, digits)} {unit}".rstrip()
+    factor, prefix = next(((f, p) for f, p in _PREFIXES if abs(value) >= f * 0.9995), _PREFIXES[-1])
+    return f"{significant(value / factor, digits)} {prefix}{unit}"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`value` with so many significant digits and no exponent in the usual range: 0.01234 → '0.0123'."""
+    if value == 0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:.{max(0, decimals)}f}" if -4 < decimals - digits < 8 else f"{value:.{digits}g}"
+
+
+def binary_size(count: int) -> str:
+    """A size of memory with binary prefixes: 50331648 → '48 MiB'."""
+    for factor, name in _BINARY:
+        if count >= factor:
+            return f"{significant(count / factor, 3 if count % factor else 4)} {name}"
+    return f"{count} B"
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it: 75 → '1 min 15 s'."""
+    if seconds < 60:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+_TIMES = {"s": 1, "m": 60, "min": 60, "h": 3600, "": 1}
+_SIZES = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30, "t": 1 << 40, "tib": 1 << 40}
+
+
+def parse_duration(text: str) -> float:
+    """'5m' → 300.0 seconds. Raises ValueError for anything else than a positive number with s, m, min or h."""
+    return _parse(text, _TIMES, "a length of time such as '90s', '5m' or '1h'")
+
+
+def parse_size(text: str) -> int:
+    """'48k' or '48 KiB' → 49152 bytes. Raises ValueError for anything else than a positive number with a binary prefix."""
+    return int(_parse(text, _SIZES, "a size such as '4k', '2m' or '1g'"))
+
+
+def _parse(text: str, factors: dict[str, int], expected: str) -> float:
+    stripped = text.strip().lower()
+    number = stripped.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    suffix = stripped[len(number) :].strip()
+    try:
+        value = float(number) * factors[suffix]
+    except (ValueError, KeyError):
+        raise ValueError(f"'{text}' is not {expected}") from None
+    if not value > 0 or not math.isfinite(value):
+        raise ValueError(f"'{text}' is not {expected}: it must be positive")
+    return value

@@ -1,0 +1,213 @@
+"""Builds evaluations by hand: a machine, results whose costs are chosen, and a run around them."""
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from steelyard.model import (
+    Benchmark,
+    Cache,
+    Case,
+    Check,
+    Core,
+    Evaluation,
+    Launch,
+    Level,
+    Limit,
+    Machine,
+    Metric,
+    NumaNode,
+    Plan,
+    Record,
+    Result,
+    Run,
+    Sampling,
+    Scalar,
+    Setting,
+    Value,
+    Verdict,
+)
+
+CLOCK = 2.5e9
+
+
+def machine(nodes: int = 1, cores: int = 4, l3: int = 8 << 20, **changed: Any) -> Machine:
+    """Cores shared evenly by the nodes; an L3 for each node; 32 GiB; no limit known."""
+    per = cores // nodes
+    cpus = tuple(range(cores))
+    of_node = [cpus[n * per : (n + 1) * per] for n in range(nodes)]
+    fields: dict[str, Any] = {
+        "system": "bench",
+        "host": "bench",
+        "processor": "Example processor",
+        "vendor": "Example",
+        "architecture": "x86_64",
+        "cores": tuple(Core(c, c // per, c // per, (c,)) for c in cpus),
+        "nodes": tuple(
+            NumaNode(n, of_node[n], (32 << 30) // nodes, tuple(10 if n == m else 21 for m in range(nodes)))
+            for n in range(nodes)
+        ),
+        "caches": (
+            *(Cache(1, "data", 32 << 10, 64, (c,)) for c in cpus),
+            *(Cache(2, "unified", 1 << 20, 64, (c,)) for c in cpus),
+            *(Cache(3, "unified", l3, 64, of_node[n], True) for n in range(nodes)),
+        ),
+        "cpus": cpus,
+        "cpu_quota": None,
+        "memory": 32 << 30,
+        "memory_available": 30 << 30,
+        "modules": (),
+        "fma_width": 4,
+        "fma_units": 2,
+        "settings": (
+            Setting("transparent_huge_pages", "madvise", "/sys/kernel/mm/transparent_hugepage/enabled"),
+            Setting("memory_limit", "none", "/proc/self/cgroup"),
+        ),
+        "compilers": (),
+        "mpis": (),
+        "limits": {},
+    }
+    return Machine(**{**fields, **changed})
+
+
+def samples(seconds: float, seed: int = 1, count: int = 30, spread: float = 0.002) -> tuple[float, ...]:
+    """So many times around `seconds`, normally spread."""
+    chance = random.Random(seed)
+    return tuple(seconds * (1 + chance.gauss(0, spread)) for _ in range(count))
+
+
+def result(
+    benchmark: str,
+    kernel: str,
+    parameters: Mapping[str, Scalar],
+    seconds: float,
+    work: Mapping[str, float],
+    level: Level = "CLEAN",
+    evidence: tuple[str, ...] = (),
+    launches: int = 3,
+    error: str | None = None,
+    check: Check | None = None,
+    clock: tuple[float, ...] = (CLOCK,),
+    surroundings: Mapping[str, Any] | None = None,
+    metrics: Mapping[str, Value] | None = None,
+    spread: float = 0.002,
+) -> Result:
+    """A case measured in several launches. `seconds` is the time of one operation that does `work`."""
+    case = {"toolchain": "gcc-12.2.0", **parameters}
+    verdict = Verdict(level, evidence)
+    records = tuple(
+        Record(
+            benchmark,
+            kernel,
+            case,
+            launch,
+            0,
+            1,
+            () if error else samples(seconds, seed=launch, spread=spread),
+            1,
+            work,
+            check or Check(error is None),
+            verdict,
+            {"core_clock": {"before": list(clock), "after": list(clock)}, **(surroundings or {})},
+            error,
+        )
+        for launch in range(1, launches + 1)
+    )
+    told = {} if level == "INVALID" else dict(metrics or {})
+    return Result(benchmark, kernel, case, records, told, verdict)
+
+
+def bandwidth(value: float, half_width: float = 0.01) -> Value:
+    """A bandwidth with a symmetric interval (relative half-width)."""
+    return Value(value, "B/s", value * (1 - half_width), value * (1 + half_width), "higher")
+
+
+def triad(
+    rate: float, threads: int = 1, elements: int = 16_000_000, half_width: float = 0.01, **changed: Any
+) -> Result:
+    """A Triad of so many bytes per second; other parameters, and arguments of `result`, by name."""
+    own = {"level", "evidence", "launches", "error", "check", "clock", "surroundings", "spread"}
+    arguments = {k: v for k, v in changed.items() if k in own}
+    parameters: dict[str, Scalar] = {
+        "elements": elements,
+        "threads": threads,
+        "pinning": "compact",
+        "stores": "ordinary",
+        "page_size": "default",
+        "memory_policy": "local",
+        **{k: v for k, v in changed.items() if k not in own},
+    }
+    work = {"bytes": 24.0 * elements, "flops": 2.0 * elements}
+    told = {"bandwidth": bandwidth(rate, half_width)}
+    return result("memory.stream", "triad", parameters, work["bytes"] / rate, work, metrics=told, **arguments)
+
+
+def gather(seconds: float, L: int = 1, alpha: float = 1.0, **changed: Any) -> Result:  # noqa: N803
+    """An APEX-MAP point with so many seconds an access, of all threads together; `elements` 64 Mi."""
+    own = {"level", "evidence", "launches", "spread"}
+    parameters: dict[str, Scalar] = {
+        "L": L,
+        "alpha": alpha,
+        "accumulators": 1,
+        "threads": 1,
+        "elements": 64 << 20,
+        "page_size": "default",
+        "memory_policy": "local",
+        **{k: v for k, v in changed.items() if k not in own},
+    }
+    work = {"accesses": 1024.0, "bytes": 8192.0}
+    arguments = {k: v for k, v in changed.items() if k in own}
+    return result("memory.apexmap", "gather", parameters, seconds * 1024, work, **arguments)
+
+
+def chase(seconds: float, size: int = 512 << 20, chains: int = 1, **changed: Any) -> Result:
+    """A pointer chase with so many seconds an access, of all chains and threads together."""
+    own = {"level", "evidence", "launches", "spread"}
+    parameters: dict[str, Scalar] = {
+        "bytes": size,
+        "chains": chains,
+        "threads": 1,
+        "page_size": "default",
+        "memory_policy": "local",
+        **{k: v for k, v in changed.items() if k not in own},
+    }
+    work = {"accesses": float(chains), "bytes": 64.0 * chains}
+    arguments = {k: v for k, v in changed.items() if k in own}
+    return result("memory.latency", "chase", parameters, seconds * chains, work, **arguments)
+
+
+def benchmark(name: str, limit: Limit | None = None) -> Benchmark:
+    """A declaration that knows one metric, and that limit for it."""
+    metric = Metric("bandwidth", "B/s", "higher", "Bandwidth", lambda s, r: r.work["bytes"] / s)
+    return Benchmark(
+        name, name, "", "", "", "", "", lambda m, e: (), (metric,), lambda m, r, where: limit, lambda r, m: ()
+    )
+
+
+def evaluation(results: Iterable[Result], where: Machine | None = None, **changed: Any) -> Evaluation:
+    """A finished run that holds these results; `changed` are fields of the Run."""
+    found = tuple(results)
+    here = where or machine()
+    names = sorted({r.benchmark for r in found})
+    plan = Plan(
+        "quick",
+        1,
+        tuple(
+            Launch(i, n, "gcc-12.2.0", 1, (Case(n, "triad", {}, Sampling(0.02, 1.0)),))
+            for i, n in enumerate(names, 1)
+        ),
+        60.0,
+    )
+    fields: dict[str, Any] = {
+        "id": "a",
+        "path": "runs/a",
+        "started": "2025-11-20T12:00:00+00:00",
+        "machine": here,
+        "plan": plan,
+        "versions": {"steelyard": "0.1.0", "python": "3.11.9"},
+        "records": tuple(record for r in found for record in r.records),
+        "finished": True,
+    }
+    run = Run(**{**fields, **changed})
+    declared = {n: benchmark(n, here.limits.get("memory_bandwidth")) for n in names}
+    return Evaluation(run, declared, found, ())

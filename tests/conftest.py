@@ -1,0 +1,48 @@
+"""What all tests share: compiled programs, machines made by hand, and a quiet place for runs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from steelyard import build, catalogue
+from steelyard.machine import describe
+from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode
+
+
+@pytest.fixture(scope="session")
+def here() -> Machine:
+    """This machine."""
+    return describe()
+
+
+@pytest.fixture(scope="session")
+def benchmarks() -> dict[str, Benchmark]:
+    """The package's own benchmarks."""
+    return catalogue.find()
+
+
+@pytest.fixture(scope="session")
+def programs(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]:
+    """Every program, compiled with the default toolchain (kept in the user's cache from run to run)."""
+    return build.build(benchmarks.values(), build.resolve(build.default(here), here))
+
+
+@pytest.fixture
+def two_sockets() -> Machine:
+    """A machine made by hand: two sockets with two cores each, one memory node and one 8 MiB cache a socket."""
+    cores = tuple(Core(i, i // 2, i // 2, (i,)) for i in range(4))
+    caches = [Cache(1, "data", 32 << 10, 64, (i,)) for i in range(4)] + [Cache(2, "unified", 1 << 20, 64, (i,)) for i in range(4)]
+    caches += [Cache(3, "unified", 8 << 20, 64, (0, 1)), Cache(3, "unified", 8 << 20, 64, (2, 3))]
+    nodes = (NumaNode(0, (0, 1), 8 << 30, (10, 21)), NumaNode(1, (2, 3), 8 << 30, (21, 10)))
+    return Machine("by hand", "by-hand", "Test", "Test", "x86_64", cores, nodes, tuple(caches), (0, 1, 2, 3), None, 16 << 30, 15 << 30, (), 8, 2, (), (), ())
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The test's own folder as the working directory, so that runs/ lands there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("STEELYARD_RUNS", raising=False)
+    os.environ.setdefault("TERM", "dumb")
+    return tmp_path

@@ -1,0 +1,116 @@
+"""The contract: what holds for every kernel of every benchmark, also for those that are added later."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard import catalogue
+from steelyard.launch import local
+from steelyard.launch.program import Program
+from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling
+from steelyard.plan import EFFORTS, make
+from steelyard.run import line, record_of
+from steelyard.statistics.results import results
+
+# Large enough that every thread has work, small enough that a case takes milliseconds.
+SMALL = {"elements": 1 << 16, "bytes": 1 << 16}
+SHORT = Sampling(width=0.5, seconds=0.05, least=3, most=20)
+
+
+def small_cases(benchmark: Benchmark, machine: Machine) -> list[Case]:
+    """One small case for each kernel; the smallest parameters come first."""
+    made = make({benchmark.name: benchmark}, machine, EFFORTS["quick"], {}, ["any"])
+    found: dict[str, Case] = {}
+    for case in sorted(made.launches[0].cases, key=lambda c: str(sorted(c.parameters.items()))):
+        smaller = {k: min(v, SMALL[k]) if k in SMALL else v for k, v in case.parameters.items()}  # type: ignore[type-var]
+        found.setdefault(case.kernel, replace(case, parameters=smaller, sampling=SHORT))
+    return list(found.values())
+
+
+def all_cases() -> list[Any]:
+    from steelyard.machine import describe
+
+    machine = describe()
+    return [pytest.param(b, c, id=f"{b.name}-{c.kernel}") for b in catalogue.find().values() for c in small_cases(b, machine)]
+
+
+def ask(programs: dict[str, Path], machine: Machine, case: Case, **more: str) -> dict[str, Any]:
+    """The program's answer to a case, with further parameters."""
+    asked = replace(case, parameters={**case.parameters, **more})
+    program = Program(local.argv(programs[case.benchmark]), local.environment(machine))
+    try:
+        return program.ask(line(machine, Launch(1, case.benchmark, "any", 1, (asked,)), 0, asked), 60)
+    finally:
+        program.close()
+
+
+def measured(programs: dict[str, Path], machine: Machine, case: Case) -> Record:
+    return record_of(Launch(1, case.benchmark, "any", 1, (case,)), 0, case, 1, ask(programs, machine, case))
+
+
+@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+def test_a_kernel_measures_and_its_check_passes(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+    answer = ask(programs, here, case)
+    assert "error" not in answer, answer.get("error")
+    assert answer["check"]["passed"], answer["check"]["detail"]
+    assert len(answer["samples"]) >= 3
+    assert all(s > 0 for s in answer["samples"])
+    assert answer["work"]
+    assert all(amount >= 0 for amount in answer["work"].values())
+
+
+@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+def test_the_check_fails_when_nothing_ran(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+    answer = ask(programs, here, case, plant="skip")
+    assert answer["check"]["passed"] is False, answer["check"]["detail"]
+
+
+@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+def test_extra_work_leaves_the_result_right(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+    answer = ask(programs, here, case, plant="work:0.5")
+    assert answer["check"]["passed"], answer["check"]["detail"]
+
+
+@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+def test_a_sample_is_a_thousand_times_longer_than_the_clocks_resolution(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+    answer = ask(programs, here, case)
+    seconds = sorted(answer["surroundings"]["samples"]["seconds"])
+    assert seconds[len(seconds) // 2] >= 1000 * answer["surroundings"]["clock"]["resolution"] * 0.5  # half: pace may change after calibration
+
+
+@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+def test_a_misspelt_parameter_is_refused(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+    answer = ask(programs, here, case, elephants="3")
+    assert "elephants" in answer["error"]
+
+
+@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+def test_the_metrics_of_a_record_are_finite_numbers(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+    record = measured(programs, here, case)
+    values = [m.of(record.samples[0], record) for m in benchmark.metrics]
+    assert any(v is not None for v in values), "no metric applies to this kernel"
+    assert all(v is None or (math.isfinite(v) and v > 0) for v in values)
+
+
+@pytest.mark.parametrize("benchmark", [pytest.param(b, id=b.name) for b in catalogue.find().values()])
+def test_a_benchmark_explains_itself_and_draws_its_figures(benchmark: Benchmark, programs: dict[str, Path], here: Machine) -> None:
+    assert all(len(text) > 40 for text in (benchmark.summary, benchmark.reading, benchmark.caution, benchmark.source))
+    made = make({benchmark.name: benchmark}, here, EFFORTS["quick"], {}, ["any"])
+    records = tuple(measured(programs, here, case) for case in small_cases(benchmark, here))
+    run = Run("a", "a", "now", here, made, {}, records, True)
+    found = results(run.records, {benchmark.name: benchmark})
+    assert len({f.name for f in benchmark.figures(found, here)}) == len(benchmark.figures(found, here))
+    for figure in benchmark.figures((), here):
+        assert figure.title
+
+
+@pytest.mark.parametrize("benchmark", [pytest.param(b, id=b.name) for b in catalogue.find().values()])
+@pytest.mark.parametrize("preset", sorted(EFFORTS))
+def test_every_preset_plans_every_benchmark(benchmark: Benchmark, preset: str, here: Machine, two_sockets: Machine) -> None:
+    for machine in (here, two_sockets):
+        made = make({benchmark.name: benchmark}, machine, EFFORTS[preset], {}, ["any"])
+        assert made.launches
+        assert made.seconds > 0

@@ -1,0 +1,85 @@
+"""Compiling: the cache's key, compilers that are missing, and errors shown whole."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from steelyard import build
+from steelyard.errors import MachineFailed, ProgramFailed, UsageError
+from steelyard.model import Benchmark, Machine, Tool
+
+GOOD = """// A kernel that does nothing much.
+#include "kernel.h"
+using namespace steelyard;
+struct Nothing {
+  double sum = 0;
+  Nothing(Params&, Team&) {}
+  void run(Worker, std::size_t operations) { for (std::size_t i = 0; i < operations; ++i) { sum += 1; keep(sum); } }
+  Work work() const { return {{"operations", 1}}; }
+  Check check() { return {sum > 0, "it ran"}; }
+};
+int main() { return serve({kernel<Nothing>("nothing")}); }
+"""
+
+
+def benchmark(folder: Path, text: str) -> Benchmark:
+    source = folder / "thing.cpp"
+    source.write_text(text)
+    return Benchmark("my.thing", "T", "s", "r", "c", "s", str(source), lambda m, e: (), (), lambda m, r, x: None, lambda r, m: ())
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_a_program_is_built_once_and_again_when_its_source_changes(tmp_path: Path, here: Machine) -> None:
+    toolchain = build.resolve(build.default(here), here)
+    first = build.build([benchmark(tmp_path, GOOD)], toolchain)["my.thing"]
+    stamp = first.stat().st_mtime_ns
+    assert build.build([benchmark(tmp_path, GOOD)], toolchain)["my.thing"].stat().st_mtime_ns == stamp
+    assert build.build([benchmark(tmp_path, GOOD + "// changed\n")], toolchain)["my.thing"] != first
+
+
+def test_other_flags_are_another_toolchain(tmp_path: Path, here: Machine) -> None:
+    name = build.default(here)
+    plain, own = build.resolve(name, here), build.resolve(f"{name} -O1", here)
+    assert own.name == plain.name + "+-O1"
+    assert own.flags == "-O1"
+    assert build._key(Path(__file__), plain) != build._key(Path(__file__), own)
+
+
+def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: Machine) -> None:
+    with pytest.raises(ProgramFailed) as failure:
+        build.build([benchmark(tmp_path, GOOD.replace("sum += 1", "summ += 1"))], build.resolve(build.default(here), here))
+    text = str(failure.value)
+    assert "summ" in text
+    assert "thing.cpp" in text
+    assert "--build" in text
+    assert failure.value.exit_code == 4
+
+
+def test_a_kernel_that_breaks_the_contract_is_refused_by_the_concept(tmp_path: Path, here: Machine) -> None:
+    with pytest.raises(ProgramFailed, match="constraints|Kernel"):
+        build.build([benchmark(tmp_path, GOOD.replace("  Check check() { return {sum > 0, \"it ran\"}; }\n", ""))], build.resolve(build.default(here), here))
+
+
+def test_a_machine_without_a_compiler_is_told_how_to_get_one(here: Machine) -> None:
+    with pytest.raises(MachineFailed, match="apt-get install g\\+\\+"):
+        build.resolve("gcc", replace(here, compilers=()))
+
+
+def test_an_unknown_compiler_is_answered_with_the_nearest(here: Machine) -> None:
+    machine = replace(here, compilers=(Tool("g++", "/usr/bin/g++", "g++ 12.2.0"), Tool("clang++", "/usr/bin/clang++", "clang version 14.0.6")))
+    with pytest.raises(UsageError, match="Did you mean 'clang'"):
+        build.resolve("clagn", machine)
+    assert build.resolve("clang", machine).name == "clang-14.0.6"
+
+
+def test_a_cache_that_cannot_be_written_is_an_explained_error(tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "file"))
+    with pytest.raises(MachineFailed, match="STEELYARD_CACHE"):
+        build.build([benchmark(tmp_path, GOOD)], build.resolve(build.default(here), here))

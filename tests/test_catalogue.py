@@ -1,0 +1,112 @@
+"""Adding a benchmark is two files and no edit: it is listed, run, reported and documented."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from steelyard import catalogue
+from steelyard.cli import arguments
+from steelyard.errors import UsageError
+
+SOURCE = """// Adds one number after the other: the smallest benchmark there is.
+#include "kernel.h"
+using namespace steelyard;
+struct Sum {
+  std::size_t n;
+  double sum = 0;
+  Sum(Params& p, Team&) : n(p.count("length", 1000)) {}
+  void run(Worker, std::size_t operations) {
+    for (std::size_t i = 0; i < operations * n; ++i) { sum += 1; keep(sum); }
+  }
+  Work work() const { return {{"flops", static_cast<double>(n)}}; }
+  Check check() { return {sum > 0, "sum " + std::to_string(sum)}; }
+};
+int main() { return serve({kernel<Sum>("sum")}); }
+"""
+
+DECLARATION = '''"""How fast numbers are added one by one
+
+A chain of additions.
+
+Reading: Higher is faster; the chain's latency is what is measured.
+
+Caution: It is an example, and says little about a machine.
+
+Source: Our own.
+"""
+
+from steelyard.benchmarks.figures import against
+from steelyard.model import Axes, Axis, Figure, Metric, Sampling
+
+
+def axes(machine, effort):
+    return (Axes({"kernel": ("sum",), "threads": (1,), "length": (100, 1000)}, Sampling(0.1, 0.05, 5, 40)),)
+
+
+metrics = (Metric("rate", "flop/s", "higher", "rate", lambda seconds, record: record.work["flops"] / seconds),)
+
+
+def limit(metric, result, machine):
+    return None
+
+
+def figures(results, machine):
+    lines = against("length", "rate", results)
+    return (Figure("rate", "Rate of additions", "lines", Axis("length"), Axis("rate", "flop/s"), lines),)
+'''
+
+
+@pytest.fixture
+def added(tmp_path: Path) -> Path:
+    folder = tmp_path / "mine" / "example"
+    folder.mkdir(parents=True)
+    (folder / "adding.cpp").write_text(SOURCE)
+    (folder / "adding.py").write_text(DECLARATION)
+    return tmp_path / "mine"
+
+
+def test_two_files_make_a_benchmark_that_is_listed_run_and_reported(added: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments(["list", "--path", str(added), "--json"])
+    listed = {b["name"] for b in json.loads(capsys.readouterr().out)["benchmarks"]}
+    assert "example.adding" in listed
+    assert "memory.stream" in listed
+    try:
+        arguments(["run", "--path", str(added), "--only", "example", "--quiet", "--json"])
+    except SystemExit as end:  # a serious finding, as when this machine is busy
+        assert end.code == 1
+    run = json.loads(capsys.readouterr().out)
+    assert {(r["kernel"], r["parameters"]["length"]) for r in run["results"]} == {("sum", 100), ("sum", 1000)}
+    assert all(r["metrics"]["rate"]["value"] > 0 for r in run["results"])
+    report = next(elsewhere.glob("runs/*/report.html")).read_text()
+    assert "How fast numbers are added one by one" in report
+    assert "It is an example, and says little about a machine." in report
+
+
+def test_a_declaration_that_lacks_something_says_what(added: Path) -> None:
+    path = added / "example" / "adding.py"
+    path.write_text(DECLARATION.replace("def figures", "def drawings"))
+    with pytest.raises(UsageError, match="lacks figures"):
+        catalogue.find([added])
+    path.write_text(DECLARATION.replace("Caution:", "Beware:"))
+    with pytest.raises(UsageError, match="lacks Caution"):
+        catalogue.find([added])
+    path.write_text("raise RuntimeError('no')")
+    with pytest.raises(UsageError, match="RuntimeError: no"):
+        catalogue.find([added])
+
+
+def test_a_path_without_benchmarks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no benchmark"):
+        catalogue.find([tmp_path])
+    with pytest.raises(UsageError, match="not a folder"):
+        catalogue.find([tmp_path / "nowhere"])
+
+
+def test_a_group_a_full_name_and_a_last_word_choose(benchmarks: dict) -> None:
+    assert set(catalogue.choose(benchmarks, ["memory"])) == {n for n in benchmarks if n.startswith("memory.")}
+    assert set(catalogue.choose(benchmarks, ["memory.stream"])) == {"memory.stream"}
+    with pytest.raises(UsageError, match=r"no benchmark 'stream'.*Did you mean 'memory\.stream'"):
+        catalogue.choose(benchmarks, ["stream"])
+    with pytest.raises(UsageError, match=r"Did you mean 'memory\.stream'"):
+        catalogue.choose(benchmarks, ["memory.steam"])

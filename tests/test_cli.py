@@ -1,0 +1,162 @@
+"""End to end through the command line: a run, its exports, bad input, and its exit codes."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from steelyard.records import all_runs, read
+
+STEELYARD = [str(Path(sys.executable).with_name("steelyard"))]
+SMALL = ["run", "--only", "memory.stream", "--set", "kernel=triad", "--set", "elements=4096,65536", "--set", "threads=1", "--set", "pinning=compact", "--set", "stores=ordinary"]
+
+
+def steelyard(*words: str, cwd: Path, **more: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*STEELYARD, *words], cwd=cwd, capture_output=True, text=True, timeout=240, env={**os.environ, "COLUMNS": "200"}, check=False, **more)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory, programs: dict) -> Path:
+    """A folder with one finished small run."""
+    folder = tmp_path_factory.mktemp("cli")
+    done = steelyard(*SMALL, "--quiet", cwd=folder)
+    assert done.returncode in (0, 1), done.stderr
+    assert "The report: " in done.stdout.splitlines()[-1]
+    return folder
+
+
+def test_a_run_ends_by_naming_its_report(finished: Path) -> None:
+    assert (all_runs(finished / "runs")[0] / "report.html").stat().st_size > 100_000
+
+
+def test_every_sample_is_kept(finished: Path) -> None:
+    run = read(all_runs(finished / "runs")[0])
+    assert run.finished
+    assert {r.parameters["elements"] for r in run.records} == {4096, 65536}
+    assert {r.launch for r in run.records} == {1, 2}
+    assert all(len(r.samples) >= 5 for r in run.records)
+    assert all(len(r.surroundings["samples"]["waited"]) == len(r.samples) for r in run.records)
+
+
+def test_exports_say_the_same_in_every_format(finished: Path, tmp_path: Path) -> None:
+    whole = json.loads(steelyard("export", cwd=finished).stdout)
+    rows = list(csv.DictReader(io.StringIO(steelyard("export", "--format", "csv", cwd=finished).stdout)))
+    assert {float(r["value"]) for r in rows} == {v["value"] for x in whole["results"] for v in x["metrics"].values()}
+    assert whole["results"][0]["metrics"]["bandwidth"]["unit"] == "B/s"
+    target = tmp_path / "run.parquet"
+    assert steelyard("export", "--format", "parquet", "--output", str(target), cwd=finished).returncode == 0
+    import duckdb
+
+    assert duckdb.sql(f"select count(*) from '{target}'").fetchall() == [(len(rows),)]
+    samples = duckdb.sql(f"select count(*) from '{target.with_name('run-samples.parquet')}'").fetchall()
+    assert samples == [(sum(len(r["samples"]) for r in whole["records"]),)]
+
+
+def test_a_question_in_sql_is_answered(finished: Path) -> None:
+    done = steelyard("query", "select kernel, count(*) as n from metrics where metric = 'bandwidth' group by kernel", "--json", cwd=finished)
+    assert json.loads(done.stdout) == [{"kernel": "triad", "n": 2}]
+    wrong = steelyard("query", "select nothing from nowhere", cwd=finished)
+    assert wrong.returncode == 2
+    assert "nowhere" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+
+def test_a_question_cannot_read_other_files(finished: Path) -> None:
+    assert steelyard("query", "select * from read_csv('/etc/passwd')", cwd=finished).returncode == 2
+
+
+def test_show_list_and_report_find_the_run(finished: Path, tmp_path: Path) -> None:
+    assert "memory.stream" in steelyard("show", cwd=finished).stdout
+    assert "finished" in steelyard("list", cwd=finished).stdout
+    done = steelyard("report", "--output", str(tmp_path / "r.html"), cwd=finished)
+    assert done.stdout.strip() == str(tmp_path / "r.html")
+
+
+def test_output_can_be_cut_off_by_its_reader(finished: Path) -> None:
+    done = subprocess.run(f"{STEELYARD[0]} export | head -1", shell=True, cwd=finished, capture_output=True, text=True, check=False)
+    assert done.stdout == "{\n"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["run", "--only", "memory.steam"], 2, "Did you mean 'memory.stream'"),
+        (["run", "--only", "memory.stream", "--set", "threads=4096"], 2, "4096"),
+        (["run", "--set", "thread=1"], 2, "Did you mean 'threads'"),
+        (["run", "--set", "threads"], 2, "NAME=VALUE"),
+        (["run", "--set", "elements=-5", "--only", "memory.stream"], 2, "-5"),
+        (["run", "--set", "kernel=quadriad"], 2, "Did you mean 'triad'"),
+        (["run", "--preset", "quik"], 2, "Did you mean 'quick'"),
+        (["run", "--budget", "soon"], 2, "length of time"),
+        (["run", "--toolchain", "fortran-77"], 2, "no compiler 'fortran-77'"),
+        (["run", "--system", "/nowhere.toml"], 2, "nowhere"),
+        (["run", "--path", "/nowhere"], 2, "not a folder"),
+        (["show", "20200101-000000"], 2, "no run"),
+        (["export", "--format", "xml"], 2, "no format 'xml'"),
+        (["export", "--format", "parquet"], 2, "--output"),
+        (["nonsense"], 2, "nonsense"),
+    ],
+)
+def test_bad_input_is_answered_with_what_to_do(words: list[str], code: int, expected: str, finished: Path) -> None:
+    done = steelyard(*words, cwd=finished)
+    assert done.returncode == code, done.stderr
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(all_runs(finished / "runs")) == 1, "bad input must not leave a run behind"
+
+
+def test_a_machine_without_a_compiler_is_an_explained_failure(tmp_path: Path) -> None:
+    done = subprocess.run([*STEELYARD, *SMALL], cwd=tmp_path, capture_output=True, text=True, env={"PATH": str(tmp_path), "HOME": str(tmp_path)}, check=False)
+    assert done.returncode == 4
+    assert "no C++ compiler" in done.stderr
+    assert "apt-get install" in done.stderr
+
+
+def test_impossible_sizes_become_explained_records_and_exit_code_4(tmp_path: Path, programs: dict) -> None:
+    done = steelyard(*SMALL[:5], "--set", "elements=800000000000", "--set", "threads=1", "--quiet", cwd=tmp_path)
+    assert done.returncode == 4
+    run = read(all_runs(tmp_path / "runs")[0])
+    assert all("not enough memory" in str(r.error) for r in run.records)
+
+
+def test_a_plan_is_shown_without_running_anything(tmp_path: Path) -> None:
+    done = steelyard("plan", "--only", "memory.stream", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["launches"][0]["benchmark"] == "memory.stream"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path, programs: dict) -> None:
+    words = [*STEELYARD, "run", "--only", "memory.stream", "--set", "kernel=triad", "--set", "threads=1", "--set", "elements=4096,8192,16384,32768", "--set", "pinning=compact", "--quiet"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    _wait_for_records(tmp_path / "runs", 2)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "steelyard resume" in said
+    before = read(all_runs(tmp_path / "runs")[0])
+    assert len(before.records) >= 2
+    assert not before.finished
+    done = steelyard("resume", "--quiet", cwd=tmp_path)
+    assert done.returncode in (0, 1), done.stderr
+    after = read(all_runs(tmp_path / "runs")[0])
+    assert after.finished
+    assert after.records[: len(before.records)] == before.records
+    measured = [(r.launch, r.case, r.attempt) for r in after.records]
+    assert len(set(measured)) == len(measured)
+    assert {(x.number, i) for x in after.plan.launches for i in range(len(x.cases))} == {(r.launch, r.case) for r in after.records}
+
+
+def _wait_for_records(runs: Path, count: int) -> None:
+    for _ in range(6000):
+        if any(p.read_bytes().count(b"\n") >= count for p in runs.glob("*/records.jsonl")):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"no {count} records in {runs} after a minute")

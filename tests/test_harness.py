@@ -1,0 +1,178 @@
+"""The native harness by its own words: cases in, records out; clocks, memory, threads, stopping rule."""
+
+import json
+import math
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from steelyard import build
+from steelyard.model import Machine
+from steelyard.statistics import stopping
+
+QUICK = "seconds=0.05 least=3 most=30 width=0.2"
+
+
+def answers(program: Path, *lines: str, **environment: str) -> list[dict[str, Any]]:
+    done = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=120, check=True, env={**os.environ, **environment})
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
+
+
+@pytest.fixture(scope="session")
+def stream(programs: dict[str, Path]) -> Path:
+    return programs["memory.stream"]
+
+
+def test_one_start_serves_many_cases_in_order(stream: Path) -> None:
+    found = answers(stream, *(f"case={i} kernel=triad elements=4096 {QUICK}" for i in range(5)))
+    assert [f["case"] for f in found] == list("01234")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("kernel=trio", "triad, copy"),
+        ("elements=many", "a whole number"),
+        ("elements=0", "not possible"),
+        ("elements=-5", "a whole number"),
+        ("elements=99999999999999999999999", "a whole number"),
+        ("elements=800000000000", "not enough memory"),
+        ("threads=0", "at least 1"),
+        ("threads=2 cpus=0", "names 1 processors for 2 threads"),
+        ("cpus=999999", "cannot pin|names"),
+        ("cpus=zero", "list of processor numbers"),
+        ("stores=sideways", "ordinary, streaming"),
+        ("memory_policy=far", "local, interleave or bind"),
+        ("memory_policy=bind:77", "refuses"),
+        ("page_size=3k", "4k, transparent, huge"),
+        ("width=0", "width > 0"),
+        ("least=9 most=3", "least <= most"),
+        ("plant=surprise", "known are"),
+        ("nonsense", "name=value"),
+        ("=3", "name=value"),
+    ],
+)
+def test_a_case_that_cannot_be_run_is_an_explained_record_and_the_next_goes_on(stream: Path, words: str, expected: str) -> None:
+    import re
+
+    bad, good = answers(stream, f"case=1 kernel=triad {words}", f"case=2 kernel=triad elements=4096 {QUICK}")
+    assert re.search(expected, bad["error"]), bad["error"]
+    assert good["check"]["passed"]
+
+
+@given(text=st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=60))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_line_is_answered_by_one_line_of_json(stream: Path, text: str) -> None:
+    found = answers(stream, f"{text} least=oops", f"kernel=triad elements=512 {QUICK}")
+    assert found[-1]["check"]["passed"]
+    assert all("error" in f or f["samples"] for f in found)
+
+
+def test_more_memory_than_the_control_group_allows_is_refused_before_it_is_touched(stream: Path) -> None:
+    found = answers(stream, "kernel=triad elements=100000000", STEELYARD_MEMORY=str(64 << 20))
+    assert "not enough memory" in found[0]["error"]
+
+
+def test_explicit_huge_pages_that_nobody_reserved_are_an_explained_error(stream: Path) -> None:
+    free = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
+    if not free.exists() or int(free.read_text()) > 1000:
+        pytest.skip("this system has huge pages reserved, or none at all")
+    assert "nr_hugepages" in answers(stream, "kernel=triad elements=100000000 page_size=huge")[0]["error"]
+
+
+def test_pages_are_reported_as_they_lie(stream: Path, here: Machine) -> None:
+    small, large = answers(stream, *(f"kernel=triad elements=4000000 page_size={p} memory_policy=bind:{here.nodes[0].number} {QUICK}" for p in ("4k", "transparent")))
+    assert small["surroundings"]["pages"]["nodes"] == {str(here.nodes[0].number): 1}
+    assert small["surroundings"]["pages"]["huge"] == 0
+    assert large.get("error") or large["surroundings"]["pages"]["huge"] > 0.5
+
+
+def test_threads_run_where_they_are_pinned(stream: Path, here: Machine) -> None:
+    last = here.cpus[-1]
+    found = answers(stream, f"kernel=triad elements=4096 threads=1 cpus={last} {QUICK}")[0]
+    assert found["surroundings"]["cpus"] == [last]
+
+
+def test_more_threads_than_processors_are_marked_as_oversubscribed(stream: Path, here: Machine) -> None:
+    found = answers(stream, f"kernel=triad elements=4096 threads={2 * len(here.cpus) + 1} {QUICK}")[0]
+    assert found["surroundings"]["oversubscribed"] is True
+
+
+def test_the_clock_says_what_it_is(stream: Path) -> None:
+    clock = answers(stream, f"kernel=triad elements=4096 {QUICK}")[0]["surroundings"]["clock"]
+    assert clock["source"] in ("time-stamp counter", "monotonic")
+    assert 0 < clock["resolution"] < 1e-5
+    assert 0 < clock["overhead"] < 1e-5
+
+
+def test_samples_stop_at_the_most_and_never_below_the_least(stream: Path) -> None:
+    found = answers(stream, "kernel=triad elements=4096 seconds=5 width=1e-9 least=3 most=40", "kernel=triad elements=4096 seconds=0.000001 least=7 most=40")
+    assert len(found[0]["samples"]) == 40
+    assert len(found[1]["samples"]) >= 1
+
+
+@pytest.fixture(scope="session")
+def rule(tmp_path_factory: pytest.TempPathFactory, here: Machine) -> Path:
+    """The native stopping rule behind a program of five lines."""
+    folder = tmp_path_factory.mktemp("rule")
+    source = folder / "rule.cpp"
+    source.write_text(
+        '#include "stopping.h"\n#include <cstdio>\n'
+        "int main() { std::vector<double> x; double v; while (std::scanf(\"%lf\", &v) == 1) x.push_back(v);\n"
+        'std::printf("%.17g\\n", steelyard::relative_half_width(x)); }\n'
+    )
+    compiler = build.resolve(build.default(here), here).compiler
+    subprocess.run([compiler, "-std=c++20", "-O2", f"-I{build.NATIVE}", source, "-o", folder / "rule"], check=True)
+    return folder / "rule"
+
+
+@given(
+    samples=st.one_of(
+        st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=60),
+        st.lists(st.sampled_from([1.0, 1.01, 1.02, 1.5]), min_size=6, max_size=80),
+    ),
+    width=st.floats(1e-4, 0.5),
+)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_the_native_stopping_rule_is_the_reference(rule: Path, samples: list[float], width: float) -> None:
+    said = subprocess.run([rule], input=" ".join(repr(s) for s in samples), capture_output=True, text=True, check=True).stdout
+    half = float(said)
+    if math.isclose(half, width, rel_tol=1e-9):
+        return  # on the border rounding may fall either way
+    assert (half <= width) == stopping.enough(samples, width, 1)
+
+
+def test_the_true_clock_agrees_with_another_chain_of_known_length(tmp_path: Path, here: Machine) -> None:
+    """A dependent chain of multiplications takes 3 cycles each on every x86 core since 2008, and on Neoverse 3 or 4... only x86 is held to it."""
+    if here.architecture != "x86_64":
+        pytest.skip("the length of a multiplication is known for x86-64 alone")
+    source = tmp_path / "chain.cpp"
+    source.write_text(
+        """#include "clock.h"
+#include <cstdio>
+using namespace steelyard;
+int main() {
+  double best = 1;
+  for (int outer = 0; outer < 400; ++outer) {
+    double ours = core_clock(100000, 3), other = 0;
+    for (int t = 0; t < 3; ++t) {
+      std::uint64_t x = 3, y = 5, start = Clock::get().ticks();
+      for (int i = 0; i < 400; ++i) asm volatile(".rept 128\\n\\timul %1, %0\\n\\t.endr" : "+r"(x) : "r"(y) : "cc");
+      other = std::max(other, 3.0 * 128 * 400 / (Clock::get().seconds(Clock::get().ticks() - start) - Clock::get().overhead()));
+    }
+    double off = ours / other - 1;
+    if (std::abs(off) < std::abs(best)) best = off;
+  }
+  std::printf("%.6f\\n", best);
+}
+"""
+    )
+    compiler = build.resolve(build.default(here), here).compiler
+    subprocess.run([compiler, "-std=c++20", "-O2", f"-I{build.NATIVE}", source, "-include", "cmath", "-o", tmp_path / "chain"], check=True)
+    off = float(subprocess.run([tmp_path / "chain"], capture_output=True, text=True, check=True).stdout)
+    assert abs(off) < 0.01

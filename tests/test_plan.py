@@ -1,0 +1,93 @@
+"""The plan: products of axes, settings of users, placements, shuffling, budgets."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.errors import UsageError
+from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Sampling
+from steelyard.plan import EFFORTS, MEMORY, make
+from steelyard.run import line
+
+
+def benchmark(name: str = "group.one", *blocks: Axes) -> Benchmark:
+    found = blocks or (Axes({"kernel": ("a", "b"), "threads": (1, 2), "size": (10, 20)}, Sampling(0.02, 1.0, 5, 50), 0.5),)
+    return Benchmark(name, "T", "s", "r", "c", "s", "x.cpp", lambda m, e: found, (Metric("m", "s", "lower", "m", lambda s, r: s),), lambda m, r, x: None, lambda r, m: ())
+
+
+def plan_of(machine: Machine, settings: dict | None = None, toolchains: tuple = ("gcc",), **more):  # type: ignore[no-untyped-def]
+    return make({"group.one": benchmark()}, machine, EFFORTS["quick"], settings or {}, toolchains, **more)
+
+
+def test_a_launch_holds_the_product_of_the_axes_once(two_sockets: Machine) -> None:
+    launches = plan_of(two_sockets).launches
+    assert len(launches) == EFFORTS["quick"].launches
+    for launch in launches:
+        points = [(c.kernel, c.parameters["threads"], c.parameters["size"]) for c in launch.cases]
+        assert sorted(points) == sorted((k, t, s) for k in "ab" for t in (1, 2) for s in (10, 20))
+
+
+def test_a_setting_replaces_the_values_of_an_axis_and_doubles_nothing(two_sockets: Machine) -> None:
+    cases = plan_of(two_sockets, {"threads": [4], "kernel": ["a"]}).launches[0].cases
+    assert sorted((c.kernel, c.parameters["threads"], c.parameters["size"]) for c in cases) == [("a", 4, 10), ("a", 4, 20)]
+
+
+def test_a_setting_that_nobody_knows_is_refused_with_the_nearest_name(two_sockets: Machine) -> None:
+    with pytest.raises(UsageError, match="'thread'.*Did you mean 'threads'"):
+        plan_of(two_sockets, {"thread": [1]})
+    with pytest.raises(UsageError, match="kernel 'c'"):
+        plan_of(two_sockets, {"kernel": ["c"]})
+
+
+def test_more_threads_than_processors_are_refused_before_anything_starts(two_sockets: Machine) -> None:
+    with pytest.raises(UsageError, match="64"):
+        plan_of(two_sockets, {"threads": [64]})
+
+
+def test_every_toolchain_gets_every_case(two_sockets: Machine) -> None:
+    launches = plan_of(two_sockets, toolchains=("gcc", "clang")).launches
+    assert Counter(x.toolchain for x in launches) == {"gcc": 2, "clang": 2}
+
+
+def test_a_small_budget_lessens_launches_first_and_then_the_time_of_each_case(two_sockets: Machine) -> None:
+    whole = plan_of(two_sockets)
+    half = plan_of(two_sockets, budget=whole.seconds / 2)
+    assert len(half.launches) == len(whole.launches) // 2
+    assert half.launches[0].cases[0].sampling.seconds == 1.0
+    tenth = plan_of(two_sockets, budget=whole.seconds / 20)
+    assert len(tenth.launches) == 1
+    assert tenth.launches[0].cases[0].sampling.seconds == pytest.approx(0.1)
+    assert tenth.seconds <= whole.seconds / 20 * 1.01
+
+
+@given(seed=st.integers(0, 10_000))
+def test_shuffling_keeps_cases_of_the_same_memory_together(seed: int) -> None:
+    machine = _MACHINE
+    for launch in make({"group.one": benchmark()}, machine, Effort("quick", 2, Sampling()), {}, ["gcc"], seed=seed).launches:
+        keys = [tuple(c.parameters.get(n) for n in MEMORY) for c in launch.cases]
+        changes = sum(a != b for a, b in zip(keys, keys[1:], strict=False))
+        assert changes == len(set(keys)) - 1
+
+
+def test_the_same_seed_makes_the_same_plan_and_another_seed_another(two_sockets: Machine) -> None:
+    assert plan_of(two_sockets, seed=3) == plan_of(two_sockets, seed=3)
+    assert [x.cases for x in plan_of(two_sockets, seed=3).launches] != [x.cases for x in plan_of(two_sockets, seed=4).launches]
+
+
+def test_a_case_is_one_line_of_words(two_sockets: Machine) -> None:
+    made = plan_of(two_sockets, {"kernel": ["a"], "threads": [2], "pinning": ["scatter"], "size": [10]})
+    assert line(two_sockets, made.launches[0], 0, made.launches[0].cases[0]) == (
+        "case=0 kernel=a threads=2 size=10 pinning=scatter width=0.02 seconds=1.0 least=5 most=50 cpus=0,2"
+    )
+
+
+def _machine() -> Machine:
+    from steelyard.model import Core, NumaNode
+
+    cores = tuple(Core(i, 0, 0, (i,)) for i in range(4))
+    return Machine("x", "x", "x", "x", "x", cores, (NumaNode(0, (0, 1, 2, 3), 1 << 30, (10,)),), (), (0, 1, 2, 3), None, 1 << 30, 1 << 30, (), None, None, (), (), ())
+
+
+_MACHINE = _machine()

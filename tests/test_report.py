@@ -1,0 +1,301 @@
+"""The report: one file, nothing loaded, nothing hostile let through, no number without unit and verdict."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import report_fixture
+from steelyard import report
+from steelyard.compare import published
+from steelyard.errors import MachineFailed
+from steelyard.model import Axis, Evaluation, Figure, Series
+from steelyard.report import figures, headline, terminal, values
+from steelyard.report.axes import scale, tick
+
+
+class Page(HTMLParser):
+    """The elements of a page in their order, with their attributes and the text directly inside them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        self.texts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.texts:
+            self.texts[-1] += data
+
+    def of(self, tag: str, style: str = "") -> list[str]:
+        """The texts of the elements of that tag which have the class `style`."""
+        return [
+            text
+            for (found, attributes), text in zip(self.elements, self.texts, strict=True)
+            if found == tag and (not style or style in attributes.get("class", "").split())
+        ]
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    return report_fixture.evaluation()
+
+
+@pytest.fixture(scope="module")
+def html(evaluation: Evaluation) -> str:
+    return report.render(evaluation)
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_there_is_one_file_of_less_than_five_megabytes(evaluation: Evaluation, tmp_path: Path) -> None:
+    path = report.write(evaluation, tmp_path / "new" / "report.html")
+    assert [found.name for found in path.parent.iterdir()] == ["report.html"]
+    assert 1e5 < path.stat().st_size < 5e6
+
+
+def test_each_page_is_there_once_and_every_anchor_leads_somewhere(page: Page, evaluation: Evaluation) -> None:
+    sections = [attributes["id"] for tag, attributes in page.elements if tag == "section"]
+    benchmarks = [name.replace(".", "-") for name in evaluation.benchmarks]
+    assert sections == ["overview", "findings", "machine", *benchmarks, "method", "provenance"]
+    identities = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(identities) == len(set(identities))
+    links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
+    assert {link for link in links if link.removeprefix("#") not in identities} == set()
+
+
+def test_each_benchmark_shows_its_reading_its_caution_and_its_source(
+    page: Page, evaluation: Evaluation
+) -> None:
+    text = " ".join(page.texts)
+    for benchmark in evaluation.benchmarks.values():
+        for part in (
+            benchmark.summary,
+            *benchmark.reading.split("\n\n"),
+            benchmark.caution,
+            benchmark.source,
+        ):
+            assert part in text
+
+
+def test_nothing_is_loaded_from_anywhere(html: str, page: Page) -> None:
+    for tag, attributes in page.elements:
+        for name in ("src", "srcset", "data", "action", "poster"):
+            assert name not in attributes, f"<{tag} {name}=…>"
+        assert attributes.get("href", "#").startswith(("#", "data:"))
+    style = re.search(r"<style>(.*?)</style>", html, re.S)
+    assert style
+    assert not re.search(r"url\(|@import", style[1])
+    policy = next(a["content"] for t, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none';")
+    assert "http" not in policy
+
+
+def test_hostile_strings_are_shown_and_not_obeyed(html: str, page: Page) -> None:
+    assert report_fixture.HOSTILE not in html
+    assert "alert(1)" in page.of("h1")[0]
+    kinds = [attributes.get("type", "") for tag, attributes in page.elements if tag == "script"]
+    assert sorted(set(kinds)) == ["", "application/json", "application/octet-stream"]
+    assert kinds.count("") == 1
+    for data in page.of("script", "figure-data"):
+        assert "<" not in data
+        json.loads(data)
+
+
+def test_names_in_a_figure_are_not_markup_for_plotly() -> None:
+    figure = Figure("f", "f", "lines", Axis("x"), Axis("y"), (Series('<a href="x">', (1.0,), (2.0,)),))
+    trace = figures.plotly(figure)["data"][0]
+    assert trace["name"] == '&lt;a href="x"&gt;'
+    assert "<" not in trace["customdata"][0]
+
+
+def test_every_value_of_the_results_carries_its_unit(page: Page) -> None:
+    shown = [text.strip() for text in page.of("td", "value") if text.strip() != "–"]
+    assert len(shown) > 100
+    for text in shown:
+        assert re.search(r"\d (?:[kMGnµm]?(?:B/s|s)|cycles)$", text), text
+
+
+def test_a_disturbed_value_is_never_a_plain_number(html: str, evaluation: Evaluation) -> None:
+    rows = re.findall(r'<tr class="disturbed">.*?</tr>', html, re.S)
+    assert len(rows) == 2
+    for row in rows:
+        assert f'title="{report_fixture.STOLEN}' in row.replace("&#39;", "'")
+        assert row.count("DISTURBED") >= 2
+        assert "-note-" in row
+    value = next(r for r in evaluation.results if r.verdict.level == "DISTURBED").metrics["bandwidth"].value
+    number = values.quantity(value, "B/s")
+    body = re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.S)
+    places = [match.end() for match in re.finditer(re.escape(number), body)]
+    assert places
+    assert all("DISTURBED" in re.sub(r"<[^>]*>", "", body[at : at + 80]) for at in places)
+
+
+def test_a_disturbed_point_has_its_own_mark_in_the_figure(evaluation: Evaluation) -> None:
+    results = values.of_benchmark(evaluation, "memory.stream")
+    usable = tuple(r for r in results if r.verdict.level != "INVALID")
+    figure = report_fixture.stream_figures(usable, evaluation.run.machine)[0]
+    value = next(r for r in usable if r.verdict.level == "DISTURBED").metrics["bandwidth"].value
+    traces = {trace["name"]: trace for trace in figures.plotly(figure, {value: "why"})["data"]}
+    assert [symbol.endswith("-open") for symbol in traces["triad"]["marker"]["symbol"]] == [
+        False,
+        True,
+        False,
+    ]
+    assert "DISTURBED" in traces["triad"]["customdata"][1]
+    assert not any(symbol.endswith("-open") for symbol in traces["add"]["marker"]["symbol"])
+
+
+def test_an_invalid_result_shows_its_reason_and_no_number(html: str, evaluation: Evaluation) -> None:
+    row = re.search(r'<tr class="invalid">.*?</tr>', html, re.S)
+    assert row
+    assert "INVALID" in row[0]
+    assert "a[17] is 0" in row[0]
+    value = next(r for r in evaluation.results if r.verdict.level == "INVALID").metrics["bandwidth"].value
+    assert values.quantity(value, "B/s") not in html
+    assert repr(value / 1e9) not in html
+
+
+def test_a_run_without_results_has_a_report_too() -> None:
+    html = report.render(report_fixture.empty())
+    page = Page(html)
+    assert "No result was measured" in " ".join(page.texts)
+    assert len(page.of("section")) == 5 + len(report_fixture.benchmarks())
+    assert not page.of("div", "plot")
+    assert len(html) < 2e5, "the drawing library is only there when something is drawn"
+
+
+def test_a_run_that_knows_nothing_of_its_machine_has_a_report_too() -> None:
+    full = report_fixture.empty()
+    bare = replace(
+        full.run.machine,
+        processor="", cores=(), nodes=(), caches=(), modules=(), settings=(), limits={}, notes=(),
+        memory=0, memory_available=0, fma_width=None, fma_units=None, compilers=(),
+    )  # fmt: skip
+    html = report.render(replace(full, run=replace(full.run, machine=bare), benchmarks={}))
+    assert "No limit of this machine is known" in html
+
+
+def test_a_benchmark_whose_figures_fail_does_not_take_the_report_with_it(evaluation: Evaluation) -> None:
+    def broken(results: object, machine: object) -> tuple[Figure, ...]:
+        raise KeyError("threads")
+
+    bad = replace(evaluation.benchmarks["memory.stream"], figures=broken)
+    html = report.render(replace(evaluation, benchmarks={**evaluation.benchmarks, "memory.stream": bad}))
+    assert "This figure could not be made: KeyError" in html
+    assert "The latency ladder" in html
+
+
+def test_the_verdict_is_five_sentences_made_from_the_results(evaluation: Evaluation) -> None:
+    machine, memory, locality, trust, advice = headline.sentences(evaluation)
+    assert "4 cores in 2 sockets and 2 NUMA nodes, with 32 GiB" in machine
+    assert "51.9 GB/s (4 threads), 76 % of the limit of 68.3 GB/s" in memory
+    assert "306 cycles at the worst locality (G) and 1.20 cycles at the best (L)" in locality
+    assert "4 threads a Triad operation costs 0.28" in locality
+    assert "Of 140 results 137 are CLEAN" in trust
+    assert "2 DISTURBED and 1 INVALID" in trust
+    assert "Scale with 4 threads computed a wrong result" in advice
+
+
+def test_a_headline_that_was_disturbed_says_so(evaluation: Evaluation) -> None:
+    marked = tuple(
+        replace(r, verdict=report_fixture.DISTURBED) if r.benchmark == "memory.stream" else r
+        for r in evaluation.results
+    )
+    disturbed = replace(evaluation, results=marked)
+    assert "51.9 GB/s DISTURBED" in headline.sentences(disturbed)[1]
+    assert "The memory itself is the limit" not in headline.sentences(disturbed)[-1]
+
+
+def test_the_terminal_shows_the_same_in_short(evaluation: Evaluation) -> None:
+    out = StringIO()
+    terminal.show(evaluation, Console(file=out, width=120, no_color=True))
+    text = out.getvalue()
+    for word in ("● CLEAN", "▲ DISTURBED", "✕ INVALID", "✕ SERIOUS", "95 % interval", "76 %", "51.9 GB/s"):
+        assert word in text
+    assert report_fixture.HOSTILE in text
+    assert text.count("  memory.") == len(evaluation.benchmarks)
+    assert len(text.splitlines()) < 120
+
+
+def test_the_terminal_obeys_neither_escape_sequences_nor_markup(evaluation: Evaluation) -> None:
+    machine = replace(evaluation.run.machine, host="\x1b[31mred[bold]x")
+    out = StringIO()
+    hostile = replace(evaluation, run=replace(evaluation.run, machine=machine))
+    terminal.show(hostile, Console(file=out, width=120, no_color=True))
+    assert "\x1b" not in out.getvalue()
+    assert "[bold]x" in out.getvalue()
+
+
+def test_a_report_that_cannot_be_written_names_the_place(evaluation: Evaluation, tmp_path: Path) -> None:
+    occupied = tmp_path / "file"
+    occupied.write_text("")
+    with pytest.raises(MachineFailed, match="could not be written"):
+        report.write(evaluation, occupied / "report.html")
+
+
+def test_figures_have_units_limits_and_published_lines_that_start_hidden(evaluation: Evaluation) -> None:
+    machine = evaluation.run.machine
+    threads = figures.plotly(report_fixture.stream_figures(report_fixture.stream(), machine)[0])
+    assert threads["layout"]["yaxis"]["title"]["text"] == "Bandwidth (GB/s)"
+    assert threads["layout"]["shapes"][0]["y0"] == pytest.approx(68.3)
+    assert threads["data"][-1]["visible"] == "legendonly"
+    assert threads["layout"]["xaxis"]["ticktext"] == ["1", "2", "4", "8"]
+    surface, heat, _ = report_fixture.apexmap_figures(report_fixture.apexmap(), machine)
+    assert figures.plotly(heat)["data"][0]["text"][-1][0].startswith("G 306")
+    assert {note["text"] for note in figures.plotly(surface)["layout"]["scene"]["annotations"]} == {
+        "<b>G</b>",
+        "<b>L</b>",
+    }
+
+
+def test_points_that_are_no_trend_are_not_joined_and_gaps_stay_gaps() -> None:
+    series = Series("s", (1.0, 2.0, 3.0), (1.0, None, float("nan")), connected=False)
+    trace = figures.plotly(Figure("f", "f", "lines", Axis("x"), Axis("y", "s"), (series,)))["data"][0]
+    assert trace["mode"] == "markers"
+    assert trace["y"] == [1.0, None, None]
+
+
+def test_a_prefix_is_found_for_every_size_of_value() -> None:
+    assert scale(3.05e10, "B/s") == (1e9, "GB/s")
+    assert scale(9.5e-8, "s") == (1e-9, "ns")
+    assert scale(306.0, "cycle") == (1.0, "cycle")
+    assert scale(0.0, "s") == (1.0, "s")
+    assert tick(0.05, Axis("α")) == "0.05"
+    assert tick(1e-8, Axis("time", "s")) == "10 ns"
+    assert tick(65536, Axis("size", "B")) == "64 KiB"
+
+
+def test_published_numbers_are_read_in_si_units() -> None:
+    full = published.select("memory.stream", "triad_bandwidth", placement="full_system")
+    assert [(entry.value, entry.unit) for entry in full] == [(116e9, "B/s")]
+    assert {entry.source for entry in published.shipped()} <= set(published.SOURCES)
+    lines = published.series(
+        published.select("apexmap", point="G", compiler="gcc", memory="all_sockets"), "threads"
+    )
+    assert (lines[0].name, lines[0].x, lines[0].y) == (
+        "4x AMD 8350 Barcelona",
+        (1, 16),
+        (408.0, 31.0),
+    )
+    assert all(line.published for line in lines)
+
+
+def test_a_malformed_published_number_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "published.csv"
+    heading = "source,system,benchmark,metric,unit,value,parameters,note\n"
+    path.write_text(heading + "000,a,stream,bandwidth,furlong,1,,\n")
+    with pytest.raises(MachineFailed, match=r"line 2.*furlong"):
+        published.read(path)

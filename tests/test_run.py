@@ -1,0 +1,165 @@
+"""The evaluation with a replaced clock and a program made by hand: repeats, failures, budgets, resuming."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard import records
+from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.model import Case, Launch, Machine, Plan, Sampling
+from steelyard.run import ATTEMPTS, Evaluator, Progress, Surroundings
+
+
+class Script:
+    """A program that answers as it is told; its clock advances by a second a case."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.started = 0
+        self.asked: list[str] = []
+        self.answers: dict[int, list[dict[str, Any] | Exception]] = {}
+
+    def start(self, command: list[str], environment: Mapping[str, str]) -> "Script":
+        self.started += 1
+        return self
+
+    def ask(self, line: str, seconds: float) -> dict[str, Any]:
+        self.time += 1.0
+        self.asked.append(line)
+        queue = self.answers.get(int(line.split()[0].partition("=")[2]), [])
+        answer = queue.pop(0) if queue else good()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        pass
+
+    def wait(self, seconds: float) -> None:
+        self.time += seconds
+
+
+def good(**surroundings: Any) -> dict[str, Any]:
+    samples = [1e-3 + 1e-6 * ((i * 7) % 5) for i in range(20)]
+    clock = {"source": "tsc", "frequency": 1e9, "resolution": 1e-9, "overhead": 1e-9}
+    return {"samples": samples, "operations": 1, "work": {"bytes": 1e6}, "check": {"passed": True, "detail": ""}, "surroundings": {"clock": clock, **surroundings}, "declared": {"page_size": "default", "width": "0.02"}}
+
+
+def disturbed() -> dict[str, Any]:
+    return good(throttled=0.5, samples={"seconds": [1e-3] * 20, "waited": [5e-4] * 20})
+
+
+def plan(cases: int = 4, launches: int = 2, seconds: float = 1.0) -> Plan:
+    made = tuple(Case("g.b", "k", {"threads": 1, "n": i}, Sampling(0.02, seconds, 5, 50)) for i in range(cases))
+    return Plan("quick", 1, tuple(Launch(n + 1, "g.b", "gcc", n + 1, made) for n in range(launches)), cases * launches * seconds)
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+def evaluator(machine: Machine, tmp_path: Path, script: Script, made: Plan, **more: Any) -> Evaluator:
+    folder = records.RunFolder.create(tmp_path, machine, made, {})
+    around = Surroundings(now=lambda: script.time, start=script.start, wait=script.wait)
+    return Evaluator(machine, made, {("g.b", "gcc"): Path("/bin/true")}, folder, around=around, **more)
+
+
+def kept(e: Evaluator) -> list[Any]:
+    e.folder.close()
+    return list(records.read(e.folder.path).records)
+
+
+def test_every_case_of_every_launch_becomes_a_record(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    e = evaluator(two_sockets, tmp_path, script, plan())
+    assert e.run() == []
+    assert [(r.launch, r.case) for r in kept(e)] == [(launch, case) for launch in (1, 2) for case in range(4)]
+    assert script.started == 2
+
+
+def test_what_the_kernel_declares_becomes_a_parameter_and_the_harness_own_words_do_not(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    e = evaluator(two_sockets, tmp_path, script, plan(1, 1))
+    e.run()
+    assert kept(e)[0].parameters == {"threads": 1, "n": 0, "page_size": "default", "toolchain": "gcc"}
+
+
+def test_a_disturbed_case_is_waited_out_and_repeated(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    script.answers[1] = [disturbed(), good()]
+    e = evaluator(two_sockets, tmp_path, script, plan(4, 1, seconds=100))
+    e.run()
+    assert [(r.case, r.attempt, r.verdict.level) for r in kept(e)] == [(0, 1, "CLEAN"), (1, 1, "DISTURBED"), (1, 2, "CLEAN"), (2, 1, "CLEAN"), (3, 1, "CLEAN")]
+
+
+def test_a_case_that_stays_disturbed_is_given_up_and_says_so(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    script.answers[0] = [disturbed() for _ in range(9)]
+    e = evaluator(two_sockets, tmp_path, script, plan(1, 1, seconds=1000))
+    e.run()
+    found = kept(e)
+    assert len(found) == ATTEMPTS
+    assert {r.verdict.level for r in found} == {"DISTURBED"}
+    assert found[0].verdict.evidence
+
+
+def test_repeating_ends_when_its_share_of_the_time_is_spent(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    script.answers = {i: [disturbed() for _ in range(9)] for i in range(40)}
+    e = evaluator(two_sockets, tmp_path, script, plan(40, 1, seconds=1.0))
+    e.run()
+    assert 40 < len(kept(e)) < 60
+
+
+def test_a_program_that_dies_leaves_a_record_and_the_next_case_a_new_program(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    script.answers[1] = [ProgramFailed("Running", "./x", -11, "Segmentation fault")]
+    e = evaluator(two_sockets, tmp_path, script, plan(3, 1))
+    e.run()
+    found = kept(e)
+    assert [r.verdict.level for r in found] == ["CLEAN", "INVALID", "CLEAN"]
+    assert "Segmentation fault" in str(found[1].error)
+    assert script.started == 2
+
+
+def test_cases_beyond_the_budget_are_left_out_and_counted(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    e = evaluator(two_sockets, tmp_path, script, plan(4, 2), budget=5.0)
+    notes = e.run()
+    assert len(kept(e)) == 6
+    assert "2 cases" in notes[0]
+
+
+def test_resuming_measures_only_what_is_not_there(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    e = evaluator(two_sockets, tmp_path, script, plan(3, 2), done={(1, 0), (1, 1), (1, 2), (2, 1)})
+    e.run()
+    assert [(r.launch, r.case) for r in kept(e)] == [(2, 0), (2, 2)]
+    assert script.started == 1
+
+
+def test_progress_counts_up_and_the_time_left_counts_down(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    seen: list[Progress] = []
+    e = evaluator(two_sockets, tmp_path, script, plan(10, 1), show=seen.append)
+    e.run()
+    assert [p.done for p in seen] == list(range(10))
+    left = [p.seconds_left for p in seen]
+    assert left == sorted(left, reverse=True)
+    assert 0 < left[-1] <= 2
+
+
+def test_a_full_disk_ends_the_run_and_loses_nothing(two_sockets: Machine, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    e = evaluator(two_sockets, tmp_path, script, plan(4, 1))
+    real = os.write
+    state = {"lines": 0}
+
+    def write(file: int, data: bytes) -> int:
+        state["lines"] += 1
+        if state["lines"] == 3:
+            real(file, data[: len(data) // 2])
+            raise OSError(28, "No space left on device")
+        return real(file, data)
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(MachineFailed, match="No space left.*steelyard resume"):
+        e.run()
+    monkeypatch.undo()
+    assert len(kept(e)) == 2
+    assert (e.folder.path / "records.jsonl").read_bytes().endswith(b"\n")

@@ -1,0 +1,302 @@
+"""A case that was disturbed is called so, by the name of what disturbed it; a clean one is left alone."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.model import Check
+from steelyard.statistics.verdict import judge, name_disturbance
+
+PASSED = Check(True)
+LENGTH = 0.01  # s, of a quiet sample
+
+
+def quiet(n=100, seed=1, spread=0.01):
+    """Samples (with 10 operations each) and surroundings as the harness gives them on an idle machine."""
+    chance = np.random.default_rng(seed)
+    seconds = LENGTH * (1 + spread * chance.standard_normal(n))
+    elapsed = float(seconds.sum()) * 1.02
+    surroundings = {
+        "clock": {"source": "tsc", "frequency": 2.0e9, "resolution": 1e-8, "overhead": 9e-9},
+        "core_clock": {"before": [3.0e9, 3.0e9], "after": [3.001e9, 2.999e9]},
+        "samples": {
+            "at": np.cumsum(seconds).tolist(),
+            "seconds": seconds.tolist(),
+            "waited": np.where(chance.random(n) < 0.05, 2e-5, 0.0).tolist(),
+            "switches": (chance.random(n) < 0.05).astype(int).tolist(),
+            "faults": [0] * n,
+            "core_clock": (3.0e9 * (1 - 0.002 * chance.random(n))).tolist(),
+        },
+        "processor_seconds": {"elapsed": elapsed, "steal": 0.0, "other": 0.01, "interrupts": 0.0},
+        "machine_other": 0.05,
+        "interrupts": 1200,
+        "throttled": 0.0,
+        "oversubscribed": False,
+        "cpus": [0, 1],
+        "pages": {},
+    }
+    return (seconds / 10).tolist(), surroundings
+
+
+def delayed(hit, by):
+    """A quiet case in which the samples `hit` (a mask) took `by` seconds longer."""
+    samples, surroundings = quiet(len(hit))
+    surroundings["samples"]["seconds"] = [
+        length + by * struck for length, struck in zip(surroundings["samples"]["seconds"], hit, strict=True)
+    ]
+    return [s + by / 10 * struck for s, struck in zip(samples, hit, strict=True)], surroundings
+
+
+def keyword(samples, surroundings, check=PASSED):
+    return name_disturbance(judge(samples, surroundings, check))
+
+
+# --------------------------------------------------------------------------- clean
+
+
+def test_quiet_cases_are_clean():
+    flagged = [seed for seed in range(200) if keyword(*quiet(seed=seed)) is not None]
+    assert len(flagged) <= 2
+
+
+@pytest.mark.parametrize("n", [1, 5, 12, 25])
+@pytest.mark.parametrize("spread", [0.002, 0.05])
+def test_quiet_cases_with_few_or_scattered_samples_are_clean(n, spread):
+    flagged = [seed for seed in range(100) if keyword(*quiet(n, seed, spread)) is not None]
+    assert len(flagged) <= 3
+
+
+def test_few_disturbed_samples_leave_the_median_and_the_verdict_alone_but_are_told():
+    hit = np.arange(100) % 50 == 0
+    samples, surroundings = delayed(hit, 0.004)
+    surroundings["samples"]["waited"] = (0.004 * hit).tolist()
+    verdict = judge(samples, surroundings, PASSED)
+    assert verdict.level == "CLEAN"
+    assert verdict.evidence == (
+        "competing load: in 2 of 100 samples a thread waited for its processor for more than 1 % of the "
+        "sample, in all 0.79 % of the time; too few to move the median.",
+    )
+    assert name_disturbance(verdict) is None
+
+
+def test_dependent_samples_are_clean_but_told():
+    chance, level, samples = np.random.default_rng(1), 0.0, []
+    for _ in range(300):
+        level = 0.8 * level + chance.standard_normal()
+        samples.append(1 + 0.002 * level)
+    verdict = judge(samples, {}, PASSED)
+    assert verdict.level == "CLEAN"
+    assert verdict.evidence[0].startswith("autocorrelation: the 300 samples tell as much as ")
+
+
+@pytest.mark.parametrize(
+    "surroundings", [None, {}, {"samples": None, "clock": None, "core_clock": None, "cpus": None}]
+)
+def test_what_was_not_seen_is_not_judged(surroundings):
+    assert judge([1.0, 1.01, 0.99] * 10, surroundings, PASSED).level == "CLEAN"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["clock", "core_clock", "samples", "processor_seconds", "machine_other", "throttled", "cpus", "pages"],
+)
+def test_any_part_may_be_missing_or_null(name):
+    samples, surroundings = quiet()
+    assert judge(samples, {k: v for k, v in surroundings.items() if k != name}, PASSED).level == "CLEAN"
+    assert judge(samples, surroundings | {name: None}, PASSED).level == "CLEAN"
+
+
+@pytest.mark.parametrize("name", ["at", "seconds", "waited", "switches", "faults", "core_clock"])
+def test_any_list_may_be_missing_hold_nulls_or_be_cut_short(name):
+    for values in (None, [], [None] * 100, [1.0]):
+        samples, surroundings = quiet()
+        surroundings["samples"][name] = values
+        assert judge(samples, surroundings, PASSED).level == "CLEAN"
+
+
+# --------------------------------------------------------------------------- disturbed
+
+
+def test_a_competing_load_in_half_of_the_samples_is_named():
+    hit = np.arange(100) >= 50
+    samples, surroundings = delayed(hit, LENGTH)
+    surroundings["samples"]["waited"] = (LENGTH * hit).tolist()
+    verdict = judge(samples, surroundings, PASSED)
+    assert (verdict.level, name_disturbance(verdict)) == ("DISTURBED", "competing load")
+    assert "50 of 100 samples" in verdict.evidence[0]
+
+
+def test_competing_time_slices_that_hit_few_but_long_samples_are_named():
+    # 4 ms slices between samples of 0.2 ms: few samples are hit, each many times its length.
+    samples, surroundings = quiet()
+    surroundings["samples"]["waited"] = [0.02 if k % 20 == 0 else 0.0 for k in range(100)]
+    assert keyword(samples, surroundings) == "competing load"
+
+
+def test_interruptions_count_only_with_their_effect_where_waiting_is_not_told():
+    hit = np.arange(100) % 2 == 0
+    samples, surroundings = delayed(hit, 0.001)
+    surroundings["samples"] |= {"waited": None, "switches": hit.astype(int).tolist()}
+    assert keyword(samples, surroundings) == "competing load"
+    samples, surroundings = quiet()
+    surroundings["samples"] |= {"waited": None, "switches": hit.astype(int).tolist()}
+    assert keyword(samples, surroundings) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        (("processor_seconds", "steal"), 0.1, "steal"),
+        (("processor_seconds", "other"), 0.3, "competing load"),
+        (("processor_seconds", "interrupts"), 0.2, "interrupts"),
+        (("machine_other",), 1.0, "competing load"),
+        (("throttled",), 0.05, "throttled"),
+        (("oversubscribed",), True, "oversubscribed"),
+        (
+            ("core_clock",),
+            {"before": [3e9], "after": [2.9e9]},
+            None,
+        ),  # the samples' own clocks say it was steady
+        (("samples", "faults"), [1000] * 100, "page faults"),
+        (("samples", "faults"), [1000] * 3 + [0] * 97, None),
+        (("samples", "faults"), [5] * 100, None),
+        (("samples", "core_clock"), [3e9] * 50 + [2.4e9] * 50, "core clock"),
+        (
+            ("samples", "core_clock"),
+            [2.4e9 if k % 4 == 0 else 3e9 for k in range(100)],
+            None,
+        ),  # an interrupt's mark
+        (("samples", "core_clock"), [2.4e9] * 100, "core clock"),  # below the clock before
+    ],
+)
+def test_what_was_seen_around_the_samples_is_named(path, value, named):
+    samples, surroundings = quiet()
+    part = surroundings
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+    assert keyword(samples, surroundings) == named
+
+
+@pytest.mark.parametrize(("after", "word"), [(2.9e9, "dropped by 3.3 %"), (3.1e9, "rose by 3.3 %")])
+def test_a_clock_that_changed_over_the_case_is_named_where_samples_have_none(after, word):
+    samples, surroundings = quiet()
+    surroundings["samples"]["core_clock"] = [None] * 100
+    surroundings["core_clock"] = {"before": [3e9, 3e9], "after": [after, after]}
+    verdict = judge(samples, surroundings, PASSED)
+    assert name_disturbance(verdict) == "core clock"
+    assert word in verdict.evidence[0]
+
+
+def test_a_tick_of_the_processor_accounts_is_no_evidence():
+    samples, surroundings = quiet(10)  # 0.1 s: one tick is 10 % of it
+    surroundings["processor_seconds"] |= {"steal": 0.01, "other": 0.02, "interrupts": 0.01}
+    assert judge(samples, surroundings, PASSED).level == "CLEAN"
+
+
+def test_other_load_weighs_more_where_waiting_is_not_told():
+    samples, surroundings = quiet()
+    surroundings["processor_seconds"]["other"] = 0.08
+    assert keyword(samples, surroundings) is None
+    surroundings["samples"]["waited"] = None
+    surroundings["samples"]["switches"] = None
+    assert keyword(samples, surroundings) == "competing load"
+
+
+def test_two_modes_are_named():
+    chance = np.random.default_rng(2)
+    samples = np.where(chance.random(100) < 0.4, 1.2, 1.0) * (1 + 0.01 * chance.standard_normal(100))
+    verdict = judge(samples.tolist(), {}, PASSED)
+    assert (verdict.level, name_disturbance(verdict)) == ("DISTURBED", "bimodal")
+
+
+def test_a_drift_is_named():
+    samples = np.linspace(1.0, 1.1, 100) * (1 + 0.01 * np.random.default_rng(2).standard_normal(100))
+    verdict = judge(samples.tolist(), {}, PASSED)
+    assert name_disturbance(verdict) == "drift"
+    assert "rose by" in verdict.evidence[0]
+
+
+def test_a_disturbed_case_names_the_cause_before_its_shape():
+    hit = np.arange(100) >= 50
+    samples, surroundings = delayed(hit, LENGTH)
+    surroundings["samples"]["waited"] = (LENGTH * hit).tolist()
+    keywords = [sentence.partition(":")[0] for sentence in judge(samples, surroundings, PASSED).evidence]
+    assert keywords[0] == "competing load"
+    assert "bimodal" in keywords
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.05, 1.0), st.integers(0, 100))
+def test_whatever_part_of_a_case_competes_it_is_flagged_or_its_median_holds(share, weight, seed):
+    """The promise of the self-check: the threads lose `weight` of their speed in `share` of the samples."""
+    samples, surroundings = quiet(80, seed)
+    hit = np.random.default_rng(seed).random(80) < share
+    extra = np.where(hit, weight * LENGTH, 0.0)
+    truth = np.median(samples)
+    seconds = np.array(surroundings["samples"]["seconds"]) + extra
+    surroundings["samples"] |= {"seconds": seconds.tolist(), "waited": extra.tolist()}
+    verdict = judge((seconds / 10).tolist(), surroundings, PASSED)
+    assert verdict.level == "DISTURBED" or abs(np.median(seconds / 10) / truth - 1) <= 0.02
+
+
+# --------------------------------------------------------------------------- invalid
+
+
+def test_a_failed_check_is_invalid_and_tells_its_detail():
+    samples, surroundings = quiet()
+    verdict = judge(samples, surroundings, Check(False, "a[0] is 1, expected 3"))
+    assert verdict.level == "INVALID"
+    assert verdict.evidence[0] == "check: the result is wrong; a[0] is 1, expected 3"
+    assert name_disturbance(verdict) == "check"
+
+
+def test_an_error_is_invalid_and_is_all_there_is_to_say():
+    verdict = judge([], {}, Check(False), "not enough memory for 4 GiB")
+    assert (verdict.level, verdict.evidence) == ("INVALID", ("error: not enough memory for 4 GiB",))
+
+
+@pytest.mark.parametrize("samples", [[], [0.0, 1.0], [-1.0], [math.nan] * 30, [math.inf, 1.0]])
+def test_no_times_and_impossible_times_are_invalid(samples):
+    verdict = judge(samples, {}, PASSED)
+    assert (verdict.level, name_disturbance(verdict)) == ("INVALID", "samples")
+
+
+@pytest.mark.parametrize(
+    ("resolution", "level", "told"), [(1e-6, "CLEAN", False), (5e-5, "CLEAN", True), (2e-4, "INVALID", True)]
+)
+def test_a_clock_too_coarse_for_the_samples_is_told_and_beyond_one_percent_invalid(resolution, level, told):
+    samples, surroundings = quiet()
+    surroundings["clock"]["resolution"] = resolution
+    verdict = judge(samples, surroundings, PASSED)
+    assert verdict.level == level
+    assert any(sentence.startswith("clock resolution: ") for sentence in verdict.evidence) == told
+
+
+PARTS = ("clock", "core_clock", "samples", "processor_seconds", "machine_other", "throttled", "cpus")
+KEYS = (
+    "seconds",
+    "waited",
+    "switches",
+    "faults",
+    "core_clock",
+    "before",
+    "after",
+    "elapsed",
+    "other",
+    "resolution",
+)
+NUMBERS = st.none() | st.sampled_from((0.0, 1e-9, 0.5, -1.0, 1e300, math.nan, math.inf))
+ANYTHING = NUMBERS | st.just("text") | st.lists(NUMBERS, min_size=4, max_size=4)
+
+
+@given(
+    st.lists(st.sampled_from((0.01, 0.02, 1.0, 1e-9)), min_size=4, max_size=4),
+    st.dictionaries(st.sampled_from(PARTS), ANYTHING | st.dictionaries(st.sampled_from(KEYS), ANYTHING)),
+)
+def test_no_nonsense_from_a_foreign_harness_breaks_the_judge(samples, surroundings):
+    verdict = judge(samples, surroundings, PASSED)
+    assert verdict.level in ("CLEAN", "DISTURBED", "INVALID")
+    assert all(": " in sentence and "nan" not in sentence for sentence in verdict.evidence)
