@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from steelyard.model import (
@@ -82,6 +83,7 @@ def result(
     parameters: Mapping[str, Scalar],
     seconds: float,
     work: Mapping[str, float],
+    *,
     level: Level = "CLEAN",
     evidence: tuple[str, ...] = (),
     launches: int = 3,
@@ -137,7 +139,8 @@ def triad(
         "memory_policy": "local",
         **{k: v for k, v in changed.items() if k not in own},
     }
-    work = {"bytes": 24.0 * elements, "flops": 2.0 * elements}
+    moved = 24.0 if parameters["stores"] == "streaming" else 32.0
+    work = {"bytes": 24.0 * elements, "bytes_moved": moved * elements, "flops": 2.0 * elements}
     told = {"bandwidth": bandwidth(rate, half_width)}
     return result("memory.stream", "triad", parameters, work["bytes"] / rate, work, metrics=told, **arguments)
 
@@ -186,7 +189,11 @@ def benchmark(name: str, limit: Limit | None = None) -> Benchmark:
 
 def evaluation(results: Iterable[Result], where: Machine | None = None, **changed: Any) -> Evaluation:
     """A finished run that holds these results; `changed` are fields of the Run."""
-    found = tuple(results)
+    # Each result is a case of its own in every launch.
+    found = tuple(
+        replace(r, records=tuple(replace(record, case=i) for record in r.records))
+        for i, r in enumerate(results)
+    )
     here = where or machine()
     names = sorted({r.benchmark for r in found})
     plan = Plan(

@@ -299,3 +299,19 @@ def test_a_malformed_published_number_is_named_with_its_line(tmp_path: Path) -> 
     path.write_text(heading + "000,a,stream,bandwidth,furlong,1,,\n")
     with pytest.raises(MachineFailed, match=r"line 2.*furlong"):
         published.read(path)
+
+
+def test_results_with_different_main_metrics_stand_in_tables_of_their_own(evaluation: Evaluation) -> None:
+    both = report_fixture.placement() + tuple(
+        report_fixture.result("memory.placement", "chase", {"cpu_node": n}, {"latency": (9e-8, "s", "lower")})
+        for n in (0, 1)
+    )
+    declared = evaluation.benchmarks["memory.placement"]
+    latency = report_fixture.metric("latency", "s", "lower", "Latency")
+    placement = replace(declared, metrics=(*declared.metrics, latency), figures=lambda results, machine: ())
+    html = report.render(replace(evaluation, results=both, benchmarks={"memory.placement": placement}))
+    first, second = re.findall(r'<table class="results.*?</table>', html, re.S)
+    assert "28.1 GB/s" in first
+    assert "90.0 ns" not in first
+    assert "90.0 ns" in second
+    assert "–</td>" not in first + second

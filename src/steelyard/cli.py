@@ -192,20 +192,39 @@ def query(sql: Annotated[str, typer.Argument(help="SQL over the tables metrics a
 @app.command()
 def compare(
     first: Annotated[str, typer.Argument(help="A run.")],
-    second: Annotated[str, typer.Argument(help="Another run.")],
+    second: Annotated[str, typer.Argument(help="Another run, or a published system.")],
     runs: Runs = Path("runs"),
     paths: Paths = None,
     json_: Json = False,
+    fail_on_slower: Annotated[
+        bool, typer.Option("--fail-on-slower", help="Exit code 1 if anything undisturbed is slower for sure in the second run.")
+    ] = False,
 ) -> None:
     """Compare two runs: what differs between the machines, and which figures really differ.
 
-    Example: **steelyard compare 20261120-101500 20261120-113000**
+    Examples: **steelyard compare 20261120-101500 20261120-113000** ·
+    **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system)
     """
     from steelyard import evaluation, records
+    from steelyard.compare import beside, tables
     from steelyard.compare import runs as comparing
+    from steelyard.errors import nearest
 
-    a, b = (evaluation.evaluate(records.find(runs, name), paths or []) for name in (first, second))
-    comparing.show(comparing.compare(a, b), json_)
+    a = evaluation.evaluate(records.find(runs, first), paths or [])
+    try:
+        path = records.find(runs, second)
+    except UsageError as error:
+        system = beside.find(second)
+        if system is None:
+            raise UsageError(f"{error} Nor is it a published system. {nearest(second, beside.systems())}") from None
+        if fail_on_slower:
+            raise UsageError("--fail-on-slower needs two runs: printed numbers have no samples to be sure with.") from None
+        tables.beside(beside.compare(a, system), json_)
+        return
+    compared = comparing.compare(a, evaluation.evaluate(path, paths or []))
+    comparing.show(compared, json_)
+    if fail_on_slower and comparing.slower(compared):
+        raise typer.Exit(1)
 
 
 @app.command()

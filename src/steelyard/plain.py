@@ -40,7 +40,7 @@ def from_plain(kind: type[T], data: Any) -> T:
     """An instance of the dataclass `kind`. Raises ValueError, naming the field, where `data` is not of its shape."""
     if not isinstance(data, dict):
         raise ValueError(f"{kind.__name__}: an object was expected, not {type(data).__name__}")
-    hints = _hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # a class is hashable; the stubs know it not
     given: dict[str, Any] = {}
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
         if field.name in data:

@@ -57,13 +57,14 @@ class Evaluator:
     budget: float | None = None
     show: Callable[[Progress], None] = lambda progress: None
     around: Surroundings = field(default_factory=Surroundings)
+    seconds: float = 0.0  # that the run took
+    waiting: float = 0.0  # of these, for disturbed cases: waiting and measuring them again
 
     def run(self) -> list[str]:
         """All launches. Returns notes on what was not done; records are in the folder."""
         self._begin = self.around.now()
         self._expected_done = 0.0
         self._count = len(self.done)
-        self._repeating = 0.0
         self._last: Record | None = None
         left_out = 0
         for launch in self.plan.launches:
@@ -74,6 +75,7 @@ class Evaluator:
                 left_out += len(open_cases)
                 continue
             left_out += self._launch(launch, open_cases)
+        self.seconds = self.around.now() - self._begin
         return [f"{left_out} cases were left out because the budget of {self.budget:.0f} s was spent"] if left_out else []
 
     def _spent(self) -> bool:
@@ -121,12 +123,12 @@ class Evaluator:
             record = record_of(launch, index, case, attempt, answer)
             self._keep(record)
             took = self.around.now() - began
-            affordable = self._repeating + took <= REPEATING_SHARE * self.plan.seconds and not self._spent()
+            affordable = self.waiting + took <= REPEATING_SHARE * self.plan.seconds and not self._spent()
             if record.verdict.level != "DISTURBED" or attempt == ATTEMPTS or not affordable:
                 return True
             self._show(launch, case, waiting=True)
-            self.around.wait(min(2.0, REPEATING_SHARE * self.plan.seconds - self._repeating))
-            self._repeating += self.around.now() - began
+            self.around.wait(min(2.0, REPEATING_SHARE * self.plan.seconds - self.waiting))
+            self.waiting += self.around.now() - began
         return True
 
     def _keep(self, record: Record) -> None:

@@ -156,7 +156,7 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> 
         with Display(quiet) as display:
             evaluator.show = display.show
             notes = evaluator.run()
-        folder.finish({"notes": notes})
+        folder.finish({"notes": notes, "seconds": evaluator.seconds, "repeating_seconds": evaluator.waiting})
         for note in notes:
             print(f"steelyard: {note}", file=sys.stderr)
     except KeyboardInterrupt:

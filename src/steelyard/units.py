@@ -31,10 +31,10 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def binary_size(count: int) -> str:
-    """A size of memory with binary prefixes: 50331648 → '48 MiB'."""
+    """A size of memory with binary prefixes, without decimals that say nothing: 50331648 → '48 MiB'."""
     for factor, name in _BINARY:
         if count >= factor:
-            return f"{significant(count / factor, 3 if count % factor else 4)} {name}"
+            return f"{count // factor if count % factor == 0 else significant(count / factor)} {name}"
     return f"{count} B"
 
 

@@ -1,7 +1,7 @@
-"""A guest of several sockets and memory nodes, under QEMU without hardware help, in which the host's own programs run.
+"""A guest of several sockets and memory nodes, under QEMU without hardware help, with the host's programs.
 
-The guest's file system is the host's, read-only (9p); what it writes goes to one folder. So the same Python, the same
-compiler and the same compiled programs run on a machine whose shape the test chooses.
+The guest's file system is the host's, read-only (9p); what it writes goes to one folder. So the same Python,
+the same compiler and the same compiled programs run on a machine whose shape the test chooses.
 """
 
 import contextlib
@@ -24,14 +24,15 @@ b=/bin/busybox
 # A guest that hangs ends itself, should the host have forgotten it.
 {{ $b sleep {seconds}; $b poweroff -f; }} &
 $b mkdir -p /host
-for module in {modules}; do $b insmod /modules/$module || echo "guest: the module $module cannot be loaded"; done
-$b mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=512000 host /host || echo "guest: no host files"
+for module in {modules}; do $b insmod /modules/$module || echo "guest: no module $module"; done
+nine=trans=virtio,version=9p2000.L,msize=512000
+$b mount -t 9p -o $nine,ro,cache=loose host /host || echo "guest: no host files"
 $b mount -t proc proc /host/proc
 $b mount -t sysfs sysfs /host/sys
 $b mount -t devtmpfs devices /host/dev
 $b mount -t tmpfs run /host/run
 $b mkdir {outside}
-$b mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000 outside {outside} || echo "guest: no folder to write to"
+$b mount -t 9p -o $nine outside {outside} || echo "guest: no folder to write to"
 echo "guest: the job starts"
 $b chroot /host /bin/sh {job}/job >{outside}/stdout 2>{outside}/stderr </host/dev/null
 echo $? >{outside}/status
@@ -41,7 +42,7 @@ $b poweroff -f
 """
 
 
-class GuestFailed(Exception):
+class GuestError(Exception):
     """The guest did not do its job; the text holds all that it said."""
 
 
@@ -86,11 +87,12 @@ def command(shape: Shape, image: Path, first_files: Path, outside: Path) -> list
     for tag, path, rights in (("host", Path("/"), ",readonly=on,multidevs=remap"), ("outside", outside, "")):
         words += ["-fsdev", f"local,id={tag},path={path},security_model=none{rights}"]
         words += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
-    # panic=-1: a kernel that dies restarts at once, which -no-reboot turns into an end.
+    # panic=-1: a kernel that dies restarts at once, which -no-reboot turns into an end. NUMA balancing hides
+    # pages for a while in order to see who uses them, and hidden pages cannot be asked for their node.
     return [
         *words,
         *("-kernel", str(image), "-initrd", str(first_files)),
-        *("-append", "console=ttyS0 loglevel=5 panic=-1"),
+        *("-append", "console=ttyS0 loglevel=5 panic=-1 numa_balancing=disable"),
     ]
 
 
@@ -98,30 +100,26 @@ def visit(
     shape: Shape,
     kernel: Kernel,
     jobs: Sequence[Sequence[str]],
+    *,
     environment: Mapping[str, str],
     outside: Path,
     seconds: float,
 ) -> dict[str, int]:
-    """Starts the guest and runs the commands one after the other; returns the exit code of each, by its first word.
+    """Starts the guest and runs the commands one after the other; returns the exit code of each.
 
-    What they wrote below `OUTSIDE` is in the folder `outside`, and their output is in `stdout` and `stderr` there.
-    GuestFailed, with the console's log whole, when the guest does not end its job within `seconds`.
+    The first word of each job is its name. What they wrote below `OUTSIDE` is in the folder `outside`, and
+    their output in `stdout` and `stderr` there. GuestError, with the console's log whole, when the guest does
+    not end its job within `seconds`.
     """
-    program = busybox()
-    assert program, "prepare() has seen to it"
-    start = _START.format(
-        modules=" ".join(kernel.modules), outside="/host" + OUTSIDE, job=OUTSIDE, seconds=round(seconds)
-    )
-    files = [initramfs.folder("dev"), initramfs.console(), initramfs.folder("bin"), initramfs.folder("modules")]
-    files += [initramfs.program("bin/busybox", program.read_bytes()), initramfs.program("init", start.encode())]
-    files += [initramfs.program(f"modules/{name}", content) for name, content in kernel.modules.items()]
     first_files = outside / "initramfs"
-    first_files.write_bytes(initramfs.pack(files))
+    first_files.write_bytes(_first_files(kernel, seconds))
     (outside / "job").write_text(_job(jobs, environment), encoding="utf-8")
-    said = _run(command(shape, kernel.image, first_files, outside), seconds)
+    said = watch(command(shape, kernel.image, first_files, outside), seconds)
     status = _text(outside / "status")
     if status.strip() != "0":
-        raise GuestFailed(f"The guest '{shape.name}' did not do its job (status '{status.strip()}').\n{_all(outside, said)}")
+        raise GuestError(
+            f"The guest '{shape.name}' did not do its job (status '{status.strip()}').\n{_all(outside, said)}"
+        )
     codes = dict(line.split() for line in _text(outside / "codes").splitlines())
     return {name: int(code) for name, code in codes.items()}
 
@@ -131,17 +129,33 @@ def told(outside: Path) -> str:
     return "".join(f"--- {name}:\n{_text(outside / name)}" for name in ("stdout", "stderr"))
 
 
+def _first_files(kernel: Kernel, seconds: float) -> bytes:
+    """BusyBox, the modules, and the script that mounts the host's files and does the job."""
+    program = busybox()
+    assert program, "prepare() has seen to it"
+    start = _START.format(
+        modules=" ".join(kernel.modules), outside="/host" + OUTSIDE, job=OUTSIDE, seconds=round(seconds)
+    )
+    files = [*map(initramfs.folder, ("dev", "bin", "modules")), *initramfs.devices()]
+    files += [
+        initramfs.program("bin/busybox", program.read_bytes()),
+        initramfs.program("init", start.encode()),
+    ]
+    files += [initramfs.program(f"modules/{name}", content) for name, content in kernel.modules.items()]
+    return initramfs.pack(files)
+
+
 def _job(jobs: Sequence[Sequence[str]], environment: Mapping[str, str]) -> str:
     """A shell script; the first word of each job is its name."""
-    lines = ["set -u", f"cd {shlex.quote(os.getcwd())}"]
+    lines = ["set -u", "cd /run"]
     lines += [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
     for name, *words in jobs:
         lines += [shlex.join(words), f'echo "{name} $?" >>{OUTSIDE}/codes']
     return "\n".join(lines) + "\n"
 
 
-def _run(words: Sequence[str], seconds: float) -> str:
-    """The console's log of a guest that has ended; one that hangs is killed."""
+def watch(words: Sequence[str], seconds: float) -> str:
+    """What a program says until it ends; one that hangs is killed after `seconds`, and that is said."""
     process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,

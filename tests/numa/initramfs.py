@@ -1,4 +1,4 @@
-"""Writes the guest's first file system: an archive in cpio's "newc" form, which the Linux kernel unpacks into memory."""
+"""Writes the guest's first file system: an archive in cpio's "newc" form, as the Linux kernel unpacks it."""
 
 import stat
 from collections.abc import Iterable
@@ -29,9 +29,13 @@ def program(path: str, content: bytes) -> Entry:
     return Entry(path, stat.S_IFREG | 0o755, content)
 
 
-def console() -> Entry:
-    """What the kernel opens as the first process's output."""
-    return Entry("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
+def devices() -> tuple[Entry, Entry]:
+    """What the kernel opens as the first process's output, and what a shell gives to work in the background."""
+    # The numbers are those of Linux, Documentation/admin-guide/devices.txt.
+    return (
+        Entry("dev/console", stat.S_IFCHR | 0o600, device=(5, 1)),
+        Entry("dev/null", stat.S_IFCHR | 0o666, device=(1, 3)),
+    )
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
@@ -39,7 +43,7 @@ def pack(entries: Iterable[Entry]) -> bytes:
     packed = bytearray()
     for number, entry in enumerate([*entries, Entry(_END, 0)], 1):
         name = entry.path.encode() + b"\0"
-        # inode, mode, owner, group, links, time, size, device of the file system (2), own device (2), name, check
+        # inode, mode, owner, group, links, time, size, its disk's device (2), own device (2), name, check
         fields = (number, entry.mode, 0, 0, 1, 0, len(entry.content), 0, 0, *entry.device, len(name), 0)
         packed += (_MAGIC + "".join(f"{field:08X}" for field in fields)).encode() + name
         packed += bytes(-len(packed) % 4) + entry.content

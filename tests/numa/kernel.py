@@ -1,4 +1,4 @@
-"""Gets what the guest starts with: QEMU and BusyBox from the system, and a Linux kernel with its 9p modules from Debian."""
+"""Gets what the guest starts with: QEMU, BusyBox, and Debian's kernel with its 9p modules."""
 
 import lzma
 import os
@@ -33,7 +33,7 @@ MODULES = (
 _APT_SECONDS = 240  # the kernel has 71 MB; a network that takes longer should say so
 
 
-class GuestMissing(Exception):
+class MissingError(Exception):
     """The guest cannot be started here; the text says what to install."""
 
 
@@ -46,15 +46,17 @@ class Kernel:
 
 
 def prepare() -> None:
-    """Sees that QEMU and a static BusyBox are there: installs them where it may, otherwise GuestMissing says how."""
+    """Sees that QEMU and a static BusyBox are there: installs them where it may. MissingError says how."""
     if platform.machine() not in ("x86_64", "AMD64"):
-        raise GuestMissing(f"The guest is an x86_64 machine; on {platform.machine()} there is no such test yet.")
+        raise MissingError(
+            f"The guest is an x86_64 machine; on {platform.machine()} there is no such test yet."
+        )
     if shutil.which(QEMU) and busybox():
         return
     install = f"apt-get install --no-install-recommends {' '.join(PACKAGES)}"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise GuestMissing(
-            f"This test needs {QEMU} and a statically linked busybox. As root: {install}  (Debian and its kin)"
+        raise MissingError(
+            f"This test needs {QEMU} and a statically linked busybox. As root: {install}  (on Debian)"
         )
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", "-q", "-y", "install", "--no-install-recommends", *PACKAGES]
@@ -62,7 +64,7 @@ def prepare() -> None:
         _apt(["apt-get", "-q", "update"], environment)
         done = _apt(command, environment)
         if done.returncode != 0:
-            raise GuestMissing(f"What the guest needs could not be installed with: {install}\n{done.stdout}")
+            raise MissingError(f"What the guest needs could not be installed with: {install}\n{done.stdout}")
 
 
 def busybox() -> Path | None:
@@ -73,7 +75,7 @@ def busybox() -> Path | None:
 
 
 def kernel() -> Kernel:
-    """The guest's kernel: the one in the cache, otherwise downloaded from Debian. GuestMissing where it cannot be had."""
+    """The guest's kernel: the one in the cache, otherwise Debian's. MissingError where it cannot be had."""
     kept = cache() / "guest"
     folders = sorted(kept.glob("linux-image-*")) if kept.is_dir() else []
     folder = folders[-1] if folders else _download(kept)
@@ -83,7 +85,9 @@ def kernel() -> Kernel:
 
 def _download(kept: Path) -> Path:
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise GuestMissing("The guest's kernel is a Debian package: apt-get and dpkg-deb are needed to get it.")
+        raise MissingError(
+            "The guest's kernel is a Debian package: apt-get and dpkg-deb are needed to get it."
+        )
     kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept, prefix="getting-") as making:
         package = _fetch(Path(making))
@@ -96,7 +100,7 @@ def _download(kept: Path) -> Path:
 
 
 def _fetch(folder: Path) -> Path:
-    """The package, downloaded without installing it; no root is needed, once the lists of packages are there."""
+    """The package, downloaded but not installed; no root is needed where the lists of packages are there."""
     for last in (False, True):
         told = _apt(["apt-cache", "depends", KERNEL_PACKAGE])
         found = re.search(r"Depends: (linux-image-\d\S*)", told.stdout)
@@ -106,7 +110,7 @@ def _fetch(folder: Path) -> Path:
             return packages[0]
         if not last and os.geteuid() == 0:
             _apt(["apt-get", "-q", "update"])
-    raise GuestMissing(
+    raise MissingError(
         f"The guest's kernel ({KERNEL_PACKAGE} of Debian) could not be downloaded. As root: apt-get update\n"
         f"{done.stdout}"
     )
@@ -125,7 +129,9 @@ def _unpack(package: Path, target: Path) -> None:
                 if content:
                     (target / wanted).write_bytes(_plain(name, content.read()))
     if not (target / "vmlinuz").exists() or not (target / "9p").exists():
-        raise GuestMissing(f"{package.name} holds no kernel with a 9p module: its form is unknown to this test.")
+        raise MissingError(
+            f"{package.name} holds no kernel with a 9p module: its form is unknown to this test."
+        )
 
 
 def _plain(name: str, content: bytes) -> bytes:

@@ -1,20 +1,22 @@
-"""Runs in the guest: describes it, plans one benchmark as a run does, and measures every case of the plan for a moment.
+"""Runs in the guest: describes it, plans benchmarks as a run does, and measures every case for a moment.
 
-    measure.py BENCHMARK TOOLCHAIN RUNS [NAME=VALUES ...]
+    measure.py TOOLCHAIN RUNS BENCHMARK [NAME=VALUES ...] [, BENCHMARK [NAME=VALUES ...]] ...
 
-A run of the command line would sample each case for seconds, which tells nothing in an emulated machine; everything but
-the length of the samples is the tool's own: description, plan, programs, records.
+A run of the command line would sample each case for seconds, which tells nothing in an emulated machine;
+everything but the length of the samples is the tool's own: description, plan, programs, records. The folders
+of the runs are named after the benchmarks.
 """
 
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from steelyard import build, catalogue
 from steelyard import plan as planning
 from steelyard.machine import describe
-from steelyard.model import Effort, Plan, Sampling
+from steelyard.model import Effort, Machine, Plan, Sampling
 from steelyard.records import RunFolder
 from steelyard.run import Evaluator
 from steelyard.session import settings
@@ -23,16 +25,21 @@ from steelyard.session import settings
 MOMENT = Sampling(width=0.5, seconds=0.02, least=2, most=2)
 
 
-def main(name: str, toolchain: str, runs: str, words: Sequence[str]) -> None:
-    """One launch of the benchmark into a run folder under `runs`."""
+def main(toolchain: str, runs: str, words: Sequence[str]) -> None:
+    """One launch of each benchmark, into run folders under `runs`."""
     here = describe()
+    for comma, job in groupby(words, lambda word: word == ","):
+        if not comma:
+            name, *given = job
+            _measure(here, name, given, build.resolve(toolchain, here), Path(runs) / name)
+
+
+def _measure(here: Machine, name: str, given: Sequence[str], toolchain: build.Toolchain, runs: Path) -> None:
     chosen = catalogue.choose(catalogue.find(()), [name])
-    compiler = build.resolve(toolchain, here)
-    plan = planning.make(chosen, here, Effort("quick", 1, MOMENT), settings(words), [compiler.name])
-    plan = _for_a_moment(plan)
-    programs = {(n, compiler.name): p for n, p in build.build(chosen.values(), compiler).items()}
-    folder = RunFolder.create(Path(runs), here, plan, {"versions": {}})
-    notes = Evaluator(here, plan, programs, folder).run()
+    plan = planning.make(chosen, here, Effort("quick", 1, MOMENT), settings(given), [toolchain.name])
+    programs = {(n, toolchain.name): p for n, p in build.build(chosen.values(), toolchain).items()}
+    folder = RunFolder.create(runs, here, plan, {"versions": {}})
+    notes = Evaluator(here, _for_a_moment(plan), programs, folder).run()
     folder.finish({"notes": notes})
     folder.close()
 
@@ -47,4 +54,4 @@ def _for_a_moment(plan: Plan) -> Plan:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

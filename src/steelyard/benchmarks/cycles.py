@@ -6,7 +6,7 @@ from steelyard.model import Record
 
 
 def core_clock(record: Record) -> float | None:
-    """The true core clock (Hz): the mean over the threads, before and after the samples; None where unknown."""
+    """The true core clock (Hz): the mean over threads, before and after the samples; None where unknown."""
     seen = record.surroundings.get("core_clock") or {}
     hertz = [value for when in ("before", "after") for value in seen.get(when) or () if value]
     return fmean(hertz) if hertz else None
@@ -19,7 +19,7 @@ def cycles_of(seconds: float | None, record: Record) -> float | None:
 
 
 def access_time(seconds: float, record: Record) -> float:
-    """Seconds that one thread takes for one of its accesses; `accesses` of the work are those of all threads."""
+    """Seconds that one thread takes for an access; `accesses` of the work are those of all threads."""
     return seconds * int(record.parameters.get("threads", 1)) / record.work["accesses"]
 
 

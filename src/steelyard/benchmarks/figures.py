@@ -65,6 +65,10 @@ _WORDS = {
 def _describe(name: str, value: Scalar | None) -> str:
     if (name, value) in _WORDS:
         return _WORDS[name, str(value)]
+    if name == "bytes":
+        return binary_size(int(value or 0))
+    if value == 1:
+        name = name.removesuffix("s")
     return str(value) if name in ("kernel", "toolchain") else f"{value} {name}"
 
 
@@ -83,7 +87,7 @@ def published(benchmark: str, metric: str, x: str, **wanted: Scalar) -> tuple[Se
 def table(
     results: Sequence[Result], column: str, row: str, metric: str
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[tuple[float | None, ...], ...]]:
-    """Columns, rows and z[row][column] of `metric` over two numeric parameters; None where nothing was measured."""
+    """Columns, rows and z[row][column] of `metric` over two numeric parameters; None where not measured."""
     cells = {
         (float(r.parameters[row]), float(r.parameters[column])): r.metrics[metric].value
         for r in results

@@ -12,7 +12,7 @@ BENCHMARK = "memory.stream"
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """A notice where the largest vectors of the run are smaller than the rule asks, or where it cannot be checked."""
+    """A notice where the largest vectors are smaller than the rule asks, or where it cannot be checked."""
     stream = [r for r in evaluation.results if r.benchmark == BENCHMARK and r.metrics]
     sizes = [n for r in stream if (n := cases.number(r, "elements"))]
     if not sizes:
@@ -43,8 +43,8 @@ def _unknown(vector: int) -> Finding:
         f"Whether vectors of {binary_size(vector)} are large enough cannot be said: no cache size is known.",
         ("Neither the kernel's files nor lstopo tell the caches of this machine.",),
         "A hypervisor or a container hides them.",
-        "Look whether the bandwidth still falls with larger vectors: "
-        f"steelyard run --only {BENCHMARK} --set kernel=triad --set elements={vector // 2},{vector // 8 * 4}",
+        f"Look whether the bandwidth still falls with larger vectors: steelyard run --only {BENCHMARK} --set "
+        f"kernel=triad --set elements={vector // 2},{vector // 8 * 4}",
         BENCHMARK,
     )
 
@@ -57,8 +57,8 @@ def _too_small(machine: Machine, vector: int, cache: int, needed: int) -> Findin
     ]
     if VECTORS * needed > possible:
         evidence.append(
-            f"That is {binary_size(VECTORS * needed)} in all, and {binary_size(possible)} of memory may be used "
-            f"({LARGEST_SHARE:.0%} of what was free)."
+            f"That is {binary_size(VECTORS * needed)} in all, and {binary_size(possible)} of memory may be "
+            f"used ({LARGEST_SHARE:.0%} of what was free)."
         )
         cause = "There is too little free memory for the rule."
         remedy = "Free memory or lift the container's limit (steelyard doctor names it), then run again."
@@ -68,8 +68,8 @@ def _too_small(machine: Machine, vector: int, cache: int, needed: int) -> Findin
     return Finding(
         "cache_rule",
         "notice",
-        f"The largest vectors have {binary_size(vector)} each, {vector / cache:.2g} times the last-level caches: "
-        f"a part of every pass may come from a cache.",
+        f"The largest vectors have {binary_size(vector)} each, {vector / cache:.2g} times the last-level "
+        "caches: a part of every pass may come from a cache.",
         tuple(evidence),
         cause,
         remedy,

@@ -1,4 +1,4 @@
-"""Rule: at the best corner of APEX-MAP one accumulator measures the latency of the addition, not the memory."""
+"""Rule: at the best corner of APEX-MAP one accumulator measures the latency of the addition."""
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
@@ -16,7 +16,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     alone = [r for r in corner if cases.number(r, "accumulators") == 1]
     compared: list[tuple[Result, Result, Ratio]] = []
     for few in alone:
-        partners = [b for n in _numbers(corner) for a, b in cases.pairs(corner, "accumulators", 1, n) if a is few]
+        partners = [
+            b for n in _numbers(corner) for a, b in cases.pairs(corner, "accumulators", 1, n) if a is few
+        ]
         found = [(few, many, r) for many in partners if (r := ratio(few, many)) is not None]
         compared += [max(found, key=lambda c: c[2].value)] if found else []
     if not compared:
@@ -28,18 +30,20 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "compiler_bound",
             "notice",
-            f"The best corner (L) is bound by the loop: an access costs {_told(few)} with one accumulator and "
-            f"{_told(many)} with {cases.value(many, 'accumulators')}, a factor of {factor.value:.2g}."
-            f"{cases.caution(few, many)}",
+            f"The best corner (L) is bound by the loop: an access costs {_told(few)} with one accumulator "
+            f"and {_told(many)} with {cases.value(many, 'accumulators')}, a factor of "
+            f"{factor.value:.2g}.{cases.caution(few, many)}",
             tuple(
-                f"{cases.describe(a, but=('elements', 'accumulators'))}: {r.value:.2f} ({r.low:.2f} to {r.high:.2f}) "
-                f"with 1 against {cases.value(b, 'accumulators')} accumulators."
+                f"{cases.describe(a, but=('elements', 'accumulators'))}: {r.value:.2f} ({r.low:.2f} to "
+                f"{r.high:.2f}) with 1 against {cases.value(b, 'accumulators')} accumulators."
                 for a, b, r in compared
             ),
-            "With one accumulator every addition waits for the one before it, some four cycles; the caches could deliver "
-            "faster. Compilers may not reorder a sum of floating-point numbers unless they are told to.",
-            "Take the figure with several accumulators for the memory. In your own sums let the compiler reorder: "
-            "-fassociative-math -fno-signed-zeros -fno-trapping-math (or -ffast-math), or #pragma omp simd reduction(+:sum).",
+            "With one accumulator every addition waits for the one before it, some two to four cycles; the "
+            "caches could deliver faster. Compilers may not reorder a sum of floating-point numbers unless "
+            "they are told to.",
+            "Take the figure with several accumulators for the memory. In your own sums let the compiler "
+            "reorder: -fassociative-math -fno-signed-zeros -fno-trapping-math (or -ffast-math), or #pragma "
+            "omp simd reduction(+:sum).",
             BENCHMARK,
         )
     ]

@@ -15,7 +15,9 @@ NAMED = 12  # kernels that are listed
 def find(evaluation: Evaluation) -> list[Finding]:
     """For each pair of toolchains: kernel by kernel, how long the second takes against the first."""
     usable = [r for r in evaluation.results if r.verdict.level != "INVALID" and cost(r) is not None]
-    toolchains = list(dict.fromkeys(str(r.parameters["toolchain"]) for r in usable if "toolchain" in r.parameters))
+    toolchains = list(
+        dict.fromkeys(str(r.parameters["toolchain"]) for r in usable if "toolchain" in r.parameters)
+    )
     found: list[Finding] = []
     for a, b in combinations(toolchains, 2):
         pairs = cases.pairs(usable, "toolchain", a, b)
@@ -33,8 +35,8 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster
     seen = (
-        f"{b} makes {faster} of {len(calls)} cases faster than {a}, {slower} slower; {len(calls) - different} do not "
-        f"differ for sure by more than {SMALLEST:.0%}."
+        f"{b} makes {faster} of {len(calls)} cases faster than {a}, {slower} slower; "
+        f"{len(calls) - different} do not differ for sure by more than {SMALLEST:.0%}."
     )
     lines = sorted(kernels.items(), key=lambda item: -_furthest(item[1]))[:NAMED]
     return Finding(
@@ -45,8 +47,8 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
         "The compilers vectorise, unroll and choose stores differently."
         if different
         else "These kernels are bound by the memory, or both compilers make the same of them.",
-        f"Use the faster one for such loops, and name the compiler with every figure: steelyard run --toolchain '{a}' "
-        f"--toolchain '{b}'"
+        "Use the faster one for such loops, and name the compiler with every figure; the same for other "
+        "flags: steelyard run --toolchain gcc --toolchain 'gcc -O2 -march=native'"
         if different
         else "",
     )
@@ -64,5 +66,9 @@ def _line(
     text = f"{name[0]} {name[1]}: {b} takes {geometric_mean(ratios):.3f} of the time of {a}"
     if len(ratios) > 1:
         text += f" (geometric mean of {len(ratios)} cases, {min(ratios):.3f} to {max(ratios):.3f})"
-    furthest = f"; furthest apart {cases.describe(first, but=('elements',))}: {most.call}" if most.call != "SAME" else ""
+    furthest = (
+        f"; furthest apart {cases.describe(first, but=('elements',))}: {most.call}"
+        if most.call != "SAME"
+        else ""
+    )
     return f"{text}{furthest}.{cases.caution(first, second)}"

@@ -41,8 +41,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "serious" if share > TOO_MANY else "notice",
             f"{len(disturbed)} of {len(measured)} results ({share:.0%}) were disturbed: {causes}.",
             (*_examples(disturbed), *_launches(evaluation), *_benchmarks(measured)),
-            "Something else used the processors, caches or memory while samples were taken; each such figure is marked "
-            "wherever it is shown.",
+            "Something else used the processors, caches or memory while samples were taken; each such "
+            "figure is marked wherever it is shown.",
             f"{'; '.join(advice) or 'Quieten the machine'}; then run again: steelyard run",
         )
     ]
@@ -51,14 +51,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _quiet(evaluation: Evaluation, count: int) -> Finding:
     repeated = sum(1 for r in evaluation.run.records if r.attempt > 1)
     left_out = sum(1 for r in evaluation.results if r.verdict.evidence)
-    evidence = [f"Launches or attempts that were disturbed had been repeated {repeated} times."] if repeated else []
+    evidence = (
+        [f"Launches or attempts that were disturbed had been repeated {repeated} times."] if repeated else []
+    )
     if left_out:
         evidence.append(f"{left_out} results rest on fewer launches, since the disturbed ones were left out.")
     return Finding(
         "disturbed",
         "good",
         f"None of the {count} results was disturbed.",
-        (*evidence, "Watched were competing load, steal, throttling, page faults, interrupts and the true clock."),
+        (
+            *evidence,
+            "Watched were competing load, steal, throttling, page faults, interrupts and the true clock.",
+        ),
         "The machine was quiet.",
         "",
     )
@@ -79,7 +84,10 @@ def _examples(disturbed: list[Result]) -> list[str]:
 def _launches(evaluation: Evaluation) -> list[str]:
     """The launches with the greatest share of disturbed cases, of their last attempts."""
     last = {(r.launch, r.case): r for r in sorted(evaluation.run.records, key=lambda r: r.attempt)}
-    all_, bad = Counter(k[0] for k in last), Counter(k[0] for k, r in last.items() if r.verdict.level == "DISTURBED")
+    all_, bad = (
+        Counter(k[0] for k in last),
+        Counter(k[0] for k, r in last.items() if r.verdict.level == "DISTURBED"),
+    )
     worst = sorted(bad, key=lambda number: (-bad[number] / all_[number], number))[:NAMED]
     told = ", ".join(f"launch {n}: {bad[n]} of {all_[n]} cases" for n in worst)
     return [f"Most affected were {told}."] if told else []

@@ -6,9 +6,11 @@ from steelyard.statistics.cost import Ratio, ratio
 from steelyard.units import binary_size, quantity
 
 BENCHMARK = "memory.stream"
-# Above twice the usual width of an interval it is no chance; a fifth less is another storage, not another mood.
+# Above twice the usual width of an interval it is no chance; a fifth less is another storage, not another
+# mood.
 FALLING, CLIFF = 1.04, 1.20
-# The two sizes compared: close enough that both should lie on one plateau, far enough that a slope would show.
+# The two sizes compared: close enough that both should lie on one plateau, far enough that a slope would
+# show.
 NEAREST, FURTHEST = 1.5, 5.0
 
 
@@ -39,23 +41,28 @@ def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
             Finding(
                 "plateau",
                 "serious" if slope.low > CLIFF and not disturbed else "notice",
-                f"Triad still falls with the size: the largest vectors cost {quantity(slope.value - 1, '%', 2)} more "
-                f"a byte than those of {binary_size(int(_size(smaller)) * 8)}.{disturbed}",
+                "Triad still falls with the size: the largest vectors cost "
+                f"{quantity(slope.value - 1, '%', 2)} more a byte than those of "
+                f"{binary_size(int(_size(smaller)) * 8)}.{disturbed}",
                 (*evidence, f"The interval of the ratio is {slope.low:.3f} to {slope.high:.3f}."),
-                "A cache still serves a part of the smaller vectors: one that the system does not report, or one that "
-                "is shared with other guests. The bandwidth at the largest size may be too high, too.",
-                f"Measure larger ones: steelyard run --only {BENCHMARK} --set kernel=triad "
-                f"--set elements={int(_size(largest)) * 2},{int(_size(largest)) * 4}",
+                "A cache still serves a part of the smaller vectors: one that the system does not report, "
+                "or one that is shared with other guests. The bandwidth at the largest size may be too "
+                "high, too.",
+                f"Measure larger ones: steelyard run --only {BENCHMARK} --set kernel=triad --set "
+                f"elements={int(_size(largest)) * 2},{int(_size(largest)) * 4}",
                 BENCHMARK,
             )
         ]
-    if 1 / FALLING < slope.low and slope.high < FALLING and not disturbed:
+    if slope.low > 1 / FALLING and slope.high < FALLING and not disturbed:
         return [
             Finding(
                 "plateau",
                 "good",
                 "Triad lies on a plateau: the memory was measured, not a cache.",
-                (*evidence, f"The ratio of the costs is {slope.value:.3f} ({slope.low:.3f} to {slope.high:.3f})."),
+                (
+                    *evidence,
+                    f"The ratio of the costs is {slope.value:.3f} ({slope.low:.3f} to {slope.high:.3f}).",
+                ),
                 "The vectors exceed all caches.",
                 "",
                 BENCHMARK,

@@ -6,7 +6,8 @@ from steelyard.statistics.cost import Ratio, ratio
 from steelyard.units import quantity
 
 BENCHMARK = "memory.stream"
-# Triad reads two vectors and writes one; with write-allocate it reads that one, too: four transfers instead of three.
+# Triad reads two vectors and writes one; with write-allocate it reads that one, too: four transfers instead
+# of three.
 EXPECTED = 4 / 3
 SEEN = 1.08  # a quarter of it: less cannot be told from other differences of the two loops
 
@@ -24,8 +25,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ordinary, streaming, factor = max(compared, key=lambda c: cases.number(c[0], "threads") or 0)
     lines = tuple(_line(*c) for c in sorted(compared, key=lambda c: cases.number(c[0], "threads") or 0))
     seen = (
-        f"With {cases.words('threads', cases.value(ordinary, 'threads'))} Triad takes {factor.value:.2f} times as long "
-        f"with ordinary stores as with streaming ones.{cases.caution(ordinary, streaming)}"
+        f"With {cases.words('threads', cases.value(ordinary, 'threads'))} Triad takes {factor.value:.2f} "
+        f"times as long with ordinary stores as with streaming ones.{cases.caution(ordinary, streaming)}"
     )
     disturbed = "DISTURBED" in (ordinary.verdict.level, streaming.verdict.level)
     return _judge(seen, lines, factor, disturbed)
@@ -34,23 +35,24 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _judge(seen: str, lines: tuple[str, ...], factor: Ratio, disturbed: bool) -> list[Finding]:
     if factor.value > SEEN and factor.low > 1:
         cause = (
-            f"Write-allocate: the memory reads every line before it is written, so that Triad moves four vectors instead "
-            f"of the three that STREAM counts (a factor of {EXPECTED:.2f} where the memory is the limit)."
+            "Write-allocate: the memory reads every line before it is written, so that Triad moves four "
+            f"vectors instead of the three that STREAM counts (a factor of {EXPECTED:.2f} where the memory "
+            "is the limit)."
         )
         remedy = (
             "Let loops that only write use streaming stores: -qopt-streaming-stores=always (Intel), "
-            "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc); compare systems "
-            "by the same kind of stores: steelyard run --only memory.stream --set stores=ordinary,streaming"
+            "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc); compare systems by the same kind of "
+            "stores: steelyard run --only memory.stream --set stores=ordinary,streaming"
         )
         return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK)]
     if factor.value < 1 / SEEN and factor.high < 1:
-        cause = "Streaming stores wait for their few write-combining buffers, which here is dearer than the reading."
+        cause = "Streaming stores wait for their few write-combining buffers: dearer here than reading."
         remedy = "Use ordinary stores here: steelyard run --only memory.stream --set stores=ordinary"
         return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK)]
     if factor.high < SEEN and factor.low > 1 / SEEN and not disturbed:
         cause = (
-            "Either the processor recognises whole lines being written and does not read them first, or something other "
-            "than the memory is the limit here."
+            "Either the processor recognises whole lines being written and does not read them first, or "
+            "something other than the memory is the limit here."
         )
         return [Finding("write_allocate", "good", seen, lines, cause, "", BENCHMARK)]
     return []

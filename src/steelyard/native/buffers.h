@@ -182,7 +182,9 @@ class Mappings {
     constexpr std::size_t most = 64;  // pages asked about: enough for shares to a few percent
     std::size_t pages = std::max<std::size_t>(1, m.wanted / small_page), step = std::max<std::size_t>(1, pages / most);
     std::vector<void*> addresses;
-    for (std::size_t i = 0; i < pages && addresses.size() < most; i += step) addresses.push_back(m.start + i * small_page);
+    // One page of each stretch, now here, now there (7919 is a prime): every 32nd page of interleaved memory is on one node.
+    for (std::size_t i = 0; i * step < pages && i < most; ++i)
+      addresses.push_back(m.start + std::min(pages - 1, i * step + i * 7919 % step) * small_page);
     for (auto& a : addresses) a = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(a) / small_page * small_page);
     std::vector<int> status(addresses.size(), -1);
     if (syscall(SYS_move_pages, 0, addresses.size(), addresses.data(), nullptr, status.data(), 0) != 0) return {};

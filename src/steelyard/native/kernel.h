@@ -69,7 +69,22 @@ inline std::string samples_json(const Measurement& m) {
   return json::Object().add("at", json::list(at)).add("seconds", json::list(seconds)).add("waited", json::list(waited)).add("switches", json::list(switches)).add("faults", json::list(faults)).add("core_clock", json::list(clock)).str();
 }
 
-inline std::string surroundings_json(const Measurement& m, const Team& team) {
+// How long each part of a case took, in seconds: what a run costs besides its samples must be seen.
+class Phases {
+ public:
+  void next(const char* name) {
+    double now = seconds_of(CLOCK_MONOTONIC_RAW);
+    out_.add(name, json::number(now - last_));
+    last_ = now;
+  }
+  std::string str() const { return out_.str(); }
+
+ private:
+  json::Object out_;
+  double last_ = seconds_of(CLOCK_MONOTONIC_RAW);
+};
+
+inline std::string surroundings_json(const Measurement& m, const Team& team, const std::string& phases) {
   const Clock& clock = Clock::get();
   return json::Object()
       .add("clock", json::Object().add("source", json::text(clock.source())).add("frequency", json::number(clock.frequency())).add("resolution", json::number(clock.resolution())).add("overhead", json::number(clock.overhead())).str())
@@ -82,6 +97,7 @@ inline std::string surroundings_json(const Measurement& m, const Team& team) {
       .add("oversubscribed", json::boolean(m.oversubscribed))
       .add("cpus", json::list(team.cpus()))
       .add("pages", Mappings::get().report())
+      .add("phases", phases)
       .str();
 }
 
@@ -90,11 +106,15 @@ NamedKernel kernel(std::string name) {
   return {std::move(name), [](Params& params, Team& team) {
             Sampling sampling(params);
             Plant plant(params);
+            Phases phases;
             K state(params, team);
+            phases.next("setup");
             for (const char* known : {"pinning", "placement", "toolchain"}) params.word(known, "");  // said to us, meant for the reader
             if (auto unread = params.unread(); !unread.empty()) throw CaseError("parameter '" + unread.front() + "' is not one that this kernel reads");
             Measurement m = Sampler<K>(state, team, sampling, plant).measure();
+            phases.next("sampling");
             Check check = state.check();
+            phases.next("check");
             std::vector<double> seconds;
             for (const Sample& s : m.samples) seconds.push_back(s.seconds / static_cast<double>(m.operations));
             json::Object work;
@@ -104,7 +124,7 @@ NamedKernel kernel(std::string name) {
                                   .add("operations", json::number(m.operations))
                                   .add("work", work.str())
                                   .add("check", json::Object().add("passed", json::boolean(check.passed)).add("detail", json::text(check.detail)).str())
-                                  .add("surroundings", surroundings_json(m, team))
+                                  .add("surroundings", surroundings_json(m, team, phases.str()))
                                   .str();
             return out.substr(1, out.size() - 2);
           }};

@@ -39,7 +39,7 @@ def label(value: float | str | None, axis: Axis, digits: int = 3) -> str:
     if value is None or isinstance(value, str):
         return "–" if value is None else value
     if axis.unit == "B" and float(value).is_integer() and value >= 0:
-        return values.size(int(value))
+        return units.binary_size(int(value))
     if axis.unit == "" and float(value).is_integer():
         return f"{int(value):,}".replace(",", "\u202f")
     return values.quantity(value, axis.unit, digits)

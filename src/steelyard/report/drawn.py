@@ -11,6 +11,7 @@ from steelyard.report import values
 from steelyard.report.axes import label, tick
 from steelyard.report.names import slug
 
+MOST_REASONS = 2  # under a figure; more would be longer than what they explain
 _MARKS = {
     "lines": "a hollow mark shows",
     "bars": "a hatched bar shows",
@@ -76,8 +77,9 @@ def _drawn(anchor: str, figure: Figure, disturbed: dict[float, str], left_out: i
         mark = _MARKS[figure.kind]
         found = sorted({v for v in _values(figure) if v is not None and v in disturbed})
         if found:
-            evidence = " ".join(dict.fromkeys(disturbed[v] for v in found))
-            notes.append(f"DISTURBED: {mark} a value that was disturbed while it was measured. {evidence}")
+            reasons = tuple(dict.fromkeys(disturbed[v] for v in found))
+            why = " ".join(reasons) if len(reasons) <= MOST_REASONS else "The table of results tells why."
+            notes.append(f"DISTURBED: {mark} a value that was disturbed while it was measured. {why}")
         else:
             notes.append("Some results of this benchmark are DISTURBED: see the table.")
     if left_out:

@@ -150,7 +150,7 @@ def _machine(evaluation: Evaluation) -> str:
     where = f"in {_count(sockets, 'socket')} and {_count(len(machine.nodes), 'NUMA node')}"
     size = f"{cores} {where}" if machine.nodes and sockets else cores
     quota = f", limited to {machine.cpu_quota:g} cores' worth of time" if machine.cpu_quota else ""
-    memory = f", with {values.size(machine.memory)} of memory" if machine.memory else ""
+    memory = f", with {units.binary_size(machine.memory)} of memory" if machine.memory else ""
     processor = machine.processor or "an unnamed processor"
     return f"{machine.host} is a machine with {processor}: {size}{quota}{memory}."
 

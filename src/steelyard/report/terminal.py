@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.model import Evaluation, Finding, Metric, Result
+from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.report import headline, values
 
 # Shapes and words beside the colours, so that nothing hangs on the colour alone.
@@ -17,6 +17,7 @@ _LAMPS = {
     "INVALID": ("✕ INVALID", "red"),
 }
 _LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}
+MOST_REASONS = 4  # under a table
 MOST_ROWS = 16  # a table; the report has the others
 
 
@@ -56,20 +57,33 @@ def _finding(finding: Finding, console: Console) -> None:
 
 def _benchmark(evaluation: Evaluation, name: str, results: tuple[Result, ...], console: Console) -> None:
     benchmark = evaluation.benchmarks[name]
-    metrics = [m for m in benchmark.metrics if any(m.name in r.metrics for r in results)]
-    table, limited = _table(evaluation, name, results, metrics[0] if metrics else None)
     console.print(Text.assemble("\n", _safe(benchmark.title, "bold"), (f"  {name}", "dim")))
+    for metric, members in values.groups(benchmark, results):
+        _group(evaluation, benchmark, metric, members, console)
+
+
+def _group(
+    evaluation: Evaluation,
+    benchmark: Benchmark,
+    metric: Metric | None,
+    results: tuple[Result, ...],
+    console: Console,
+) -> None:
+    table, limited = _table(evaluation, benchmark.name, results, metric)
     fixed = ", ".join(values.phrase(n, v) for n, v in values.constant(results).items())
     if fixed:
         console.print(_safe(f"In every row: {fixed}.", "dim"))
-    if metrics and not limited:
+    if metric and not limited:
         console.print(Text("No limit of it is known on this machine.", style="dim"))
     console.print(table)
-    if len(results) > MOST_ROWS:
-        console.print(Text(f"{len(results) - MOST_ROWS} more results are in the report.", style="dim"))
-    told = dict.fromkeys(reason for result in _chosen(results) for reason in values.evidence(result))
-    for reason in told:
-        console.print(_safe(f"  ▲ {reason}", "dim"))
+    chosen = _chosen(results)
+    if len(results) > len(chosen):
+        console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
+    told = dict.fromkeys(reason for result in chosen for reason in values.evidence(result)[:1])
+    for reason in list(told)[:MOST_REASONS]:
+        console.print(Padding(_safe(f"▲ {reason}", "dim"), (0, 0, 0, 2)))
+    if len(told) > MOST_REASONS:
+        console.print(Text(f"  ▲ {len(told) - MOST_REASONS} more reasons are in the report.", style="dim"))
 
 
 def _chosen(results: tuple[Result, ...]) -> tuple[Result, ...]:

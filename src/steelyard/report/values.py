@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from steelyard import units
-from steelyard.model import Benchmark, Evaluation, Level, Limit, Machine, Result, Scalar, Value
+from steelyard.model import Benchmark, Evaluation, Level, Limit, Machine, Metric, Result, Scalar, Value
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs"}
@@ -64,11 +64,6 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
     """`units.quantity` as it is read in a sentence: '306 cycles'."""
     text = units.quantity(value, unit, digits)
     return f"{text}s" if unit == "cycle" and value is not None else text
-
-
-def size(count: int) -> str:
-    """`units.binary_size` without decimals that say nothing: '32 GiB'."""
-    return re.sub(r"\.0+(?= )", "", units.binary_size(count))
 
 
 def percent(part: float | None) -> str:
@@ -138,7 +133,7 @@ def parameter(name: str, value: Scalar | None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name.endswith(_BYTES) and float(value).is_integer():
-        return size(int(value))
+        return units.binary_size(int(value))
     if isinstance(value, int) or value.is_integer():
         return f"{int(value):,}".replace(",", "\u202f")
     return f"{value:.6g}"
@@ -177,3 +172,20 @@ def of_benchmark(evaluation: Evaluation, name: str) -> tuple[Result, ...]:
     mine = [result for result in evaluation.results if result.benchmark == name]
     kernels = list(dict.fromkeys(result.kernel for result in mine))
     return tuple(sorted(mine, key=lambda result: (kernels.index(result.kernel), order(result))))
+
+
+def groups(
+    benchmark: Benchmark, results: tuple[Result, ...]
+) -> tuple[tuple[Metric | None, tuple[Result, ...]], ...]:
+    """The results by their main metric, the first declared that they have; each group fits one table."""
+    of_kernel: dict[str, Metric | None] = {}
+    for result in results:
+        own = next((metric for metric in benchmark.metrics if metric.name in result.metrics), None)
+        of_kernel[result.kernel] = of_kernel.get(result.kernel) or own
+    first = benchmark.metrics[0] if benchmark.metrics else None
+    grouped: dict[str, tuple[Metric | None, list[Result]]] = {}
+    for result in results:
+        # A failed case has no metrics, and stands with the others of its kernel.
+        metric = of_kernel[result.kernel] or first
+        grouped.setdefault(metric.name if metric else "", (metric, []))[1].append(result)
+    return tuple((metric, tuple(members)) for metric, members in grouped.values())

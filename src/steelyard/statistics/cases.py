@@ -1,10 +1,11 @@
 """Results chosen, paired and named by their parameters."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 from steelyard.model import Result, Scalar
 from steelyard.statistics.cost import cost
-from steelyard.units import binary_size, significant
+from steelyard.units import binary_size
 
 # Parameters that say nothing when they have this value: they are left out of a case's name.
 USUAL: dict[str, Scalar] = {
@@ -28,9 +29,11 @@ _WORDS: dict[str, Callable[[Scalar], str]] = {
 
 
 def number(result: Result, name: str) -> float | None:
-    """The parameter as a number; None where it is missing or is none."""
-    value = result.parameters.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """The parameter as a finite number; None where it is missing or is none."""
+    given = result.parameters.get(name)
+    if not isinstance(given, int | float) or isinstance(given, bool) or not math.isfinite(given):
+        return None
+    return float(given)
 
 
 def of(results: Iterable[Result], benchmark: str, kernel: str) -> list[Result]:
@@ -56,9 +59,11 @@ def with_most(results: Sequence[Result], name: str) -> list[Result]:
 
 
 def pairs(results: Sequence[Result], name: str, first: Scalar, second: Scalar) -> list[tuple[Result, Result]]:
-    """Results that are the same but for the parameter `name`, which is `first` in one and `second` in the other."""
+    """Results that are the same but for the parameter `name`: `first` in one, `second` in the other."""
     others = {_but(r, name): r for r in results if value(r, name) == second}
-    return [(r, others[_but(r, name)]) for r in results if value(r, name) == first and _but(r, name) in others]
+    return [
+        (r, others[_but(r, name)]) for r in results if value(r, name) == first and _but(r, name) in others
+    ]
 
 
 def groups(results: Iterable[Result], name: str) -> list[list[Result]]:
@@ -71,7 +76,7 @@ def groups(results: Iterable[Result], name: str) -> list[list[Result]]:
 
 
 def describe(result: Result, but: Sequence[str] = ()) -> str:
-    """A case in words: 'triad (2 threads, streaming stores)'. Left out are usual values and the parameters `but`."""
+    """A case in words: 'triad (2 threads, streaming stores)'. Without usual values and those of `but`."""
     parts = [
         words(name, v)
         for name, v in result.parameters.items()
@@ -86,7 +91,7 @@ def words(name: str, v: Scalar | None) -> str:
         return f"no {name}"
     if name in _WORDS:
         return _WORDS[name](v)
-    return f"{name.replace('_', ' ')} {significant(v) if isinstance(v, float) else v}"
+    return f"{name.replace('_', ' ')} {f'{v:g}' if isinstance(v, float) else v}"
 
 
 def caution(*results: Result) -> str:

@@ -36,15 +36,17 @@ class Ratio:
 
 
 def launches(result: Result) -> list[list[float]]:
-    """Seconds for one unit of work: the samples of each launch that the result rests on; empty where there are none.
+    """Seconds for one unit of work: the samples of each launch on which the result rests; empty: none."""
+    return list(by_launch(result).values())
 
-    A launch with a sample that is no positive time is left out.
-    """
-    rows: list[list[float]] = []
+
+def by_launch(result: Result) -> dict[int, list[float]]:
+    """The same by the launch's number. A launch with a sample that is no positive time is left out."""
+    rows: dict[int, list[float]] = {}
     for record in believed(result.records)[0]:
         part = _work(record)
         if part and record.samples and all(math.isfinite(s) and s > 0 for s in record.samples):
-            rows.append([s / part[0] for s in record.samples])
+            rows[record.launch] = [s / part[0] for s in record.samples]
     return rows
 
 

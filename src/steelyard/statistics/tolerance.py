@@ -1,8 +1,8 @@
-"""Tolerance: how the cost of an operation falls as threads are added, for Triad, the corners G and L, and latency.
+"""Tolerance: how the cost of an operation falls as threads are added (Triad, corners G and L, latency).
 
-A node is tolerant when the time of an operation is set by the rate at which operations are issued, not by the
-latency of each: then n threads bring the cost of one to an n-th. The idea is that of an evaluation of AMD nodes by
-NICEVT (2008), whose Barcelona nodes brought G from 407 to 31 cycles with 16 threads.
+A node is tolerant when the time of an operation is set by the rate at which operations are issued, not by
+the latency of each: then n threads bring the cost of one to an n-th. The idea is from an evaluation of AMD
+nodes by NICEVT (2008), whose Barcelona nodes brought G from 407 to 31 cycles with 16 threads.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,18 +12,19 @@ from steelyard.model import Result
 from steelyard.statistics import cases
 from steelyard.statistics.cost import ratio
 
-# The best corner: of the standard grid L = 65536 words and alpha = 0.001. A coarser grid of a quick run has one
-# near it, whose blocks are still many pages long and nearly all in the first cache.
+# The best corner: of the standard grid L = 65536 words and alpha = 0.001. A coarser grid of a quick run has
+# one near it, whose blocks are still many pages long and nearly all in the first cache.
 LONG_BLOCKS, NEAR_START = 4096, 0.01
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """`ratio` is the cost of an operation with one thread over that with `threads`: a speed-up, its 95 % interval.
+    """`ratio` is the cost of an operation with one thread over that with `threads`: a speed-up.
 
-    `efficiency` is `ratio` / `threads`: 1 where every thread added brings its whole share. `point` is "Triad", "G",
-    "L" or "latency"; `label` says besides in what the case differs from the others of that point. `usual` marks
-    the case that stands for the point; `disturbed` that one of the two results was.
+    `low` … `high` is its 95 % interval, `efficiency` is `ratio` / `threads`: 1 where every thread added
+    brings its whole share. `point` is "Triad", "G", "L" or "latency"; `label` says besides in what the case
+    differs from the others of that point. `usual` marks the case that stands for the point; `disturbed` that
+    one of the two results was.
     """
 
     benchmark: str
@@ -39,15 +40,16 @@ class Tolerance:
 
 
 def points(results: Iterable[Result]) -> dict[str, list[Result]]:
-    """The results from which tolerance is told, by point: "Triad", "G", "L", "latency"; all threads, all variants."""
+    """The results from which tolerance is told, by point: "Triad", "G", "L", "latency"; of all threads."""
     known = tuple(results)
-    gather = cases.with_most(cases.of(known, "memory.apexmap", "gather"), "elements")
-    chase = [r for r in cases.of(known, "memory.latency", "chase") if cases.number(r, "chains") == 1]
+    gather = cases.of(known, "memory.apexmap", "gather")
     found = {
         "Triad": cases.with_most(cases.of(known, "memory.stream", "triad"), "elements"),
         "G": [r for r in gather if cases.number(r, "L") == 1 and cases.number(r, "alpha") == 1],
         "L": _best_corner(gather),
-        "latency": cases.with_most(chase, "bytes"),
+        "latency": _at_memory(
+            [r for r in cases.of(known, "memory.latency", "chase") if cases.number(r, "chains") == 1]
+        ),
     }
     return {name: members for name, members in found.items() if members}
 
@@ -58,7 +60,7 @@ def tolerance(results: Iterable[Result]) -> list[Tolerance]:
     for point, members in points(results).items():
         groups = cases.groups(members, "threads")
         varying = _varying(members)
-        chosen = _usual(groups)
+        chosen = _usual(groups, most_accumulators=point == "L")
         for group in groups:
             alone = group[0]
             if cases.number(alone, "threads") == 1:
@@ -81,6 +83,14 @@ def _of_group(point: str, label: str, alone: Result, many: Sequence[Result], usu
     return found
 
 
+def _at_memory(chase: Sequence[Result]) -> list[Result]:
+    """The largest working set, and the largest with several threads, whose rings need more memory."""
+    most = cases.with_most(chase, "bytes")
+    together = cases.with_most([r for r in chase if (cases.number(r, "threads") or 1) > 1], "bytes")
+    sizes = {cases.number(r, "bytes") for r in (*most, *together)}
+    return [r for r in chase if cases.number(r, "bytes") in sizes]
+
+
 def _best_corner(gather: Sequence[Result]) -> list[Result]:
     longest = cases.with_most(gather, "L")
     least = min((a for r in longest if (a := cases.number(r, "alpha")) is not None), default=None)
@@ -94,14 +104,17 @@ def _varying(members: Sequence[Result]) -> list[str]:
     return [n for n in names if n != "threads" and len({str(cases.value(r, n)) for r in members}) > 1]
 
 
-def _usual(groups: Sequence[Sequence[Result]]) -> Sequence[Result] | None:
-    """The group that differs least from what is usual, among those with one thread and more."""
+def _usual(groups: Sequence[Sequence[Result]], most_accumulators: bool) -> Sequence[Result] | None:
+    """The group that differs least from what is usual, among those with one thread and more.
+
+    The single accumulator of the original measures the addition at L; elsewhere it is the usual one.
+    """
     candidates = [g for g in groups if len(g) > 1 and cases.number(g[0], "threads") == 1]
 
     def unusual(group: Sequence[Result]) -> tuple[float, float]:
         parameters = group[0].parameters
         strange = sum(parameters.get(n, v) != v for n, v in cases.USUAL.items())
-        # Several accumulators: the original's single one measures the latency of the addition at L.
-        return strange, -(cases.number(group[0], "accumulators") or 0)
+        accumulators = cases.number(group[0], "accumulators") or 0
+        return strange, -accumulators if most_accumulators else accumulators
 
     return min(candidates, key=unusual, default=None)

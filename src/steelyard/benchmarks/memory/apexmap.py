@@ -50,14 +50,13 @@ ALPHAS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025, 0.001)
 QUICK_LENGTHS = LENGTHS[::2]
 QUICK_ALPHAS = (1.0, 0.25, 0.05, 0.01, 0.001)
 CORNERS = {"G": (LENGTHS[0], ALPHAS[0]), "L": (LENGTHS[-1], ALPHAS[-1])}  # worst and best locality
-SEVERAL = (
-    32  # accumulators: 4 additions in flight on 2 pipes of 8 doubles each are 64 at most; 32 hide most of it
-)
+SEVERAL = 32  # accumulators: 4 vector registers of 8 doubles hide the 4 cycles of an addition
+
 LARGEST_SHARE = 0.6  # of the available memory: the rest of the machine must go on living
 
 
 def elements(machine: Machine, threads: int = 1) -> int:
-    """Words of each thread's array: the standard's 64 Mi, or half again and again until the memory suffices."""
+    """Words of each thread's array: the standard's 64 Mi, halved until the memory suffices."""
     words = WORDS
     while words > 4 * LENGTHS[-1] and 8 * words * threads > machine.memory_available * LARGEST_SHARE:
         words //= 2
@@ -65,7 +64,7 @@ def elements(machine: Machine, threads: int = 1) -> int:
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """The grid with one thread; its two corners with all numbers of threads, memory policies and page sizes."""
+    """The grid with one thread; its corners with all numbers of threads, memory policies, page sizes."""
     quick = effort.name == "quick"
     threads = thread_counts(machine)
     sampling = Sampling(effort.sampling.width, 0.5 if quick else 1.0, 6 if quick else 10, 1000)
@@ -171,5 +170,5 @@ def _corner(results: tuple[Result, ...], name: str) -> Figure:
             *against("threads", "cost", lines, names=names, label="this machine"),
             *published("apexmap", "cycles_per_access", x="threads", point=name),
         ),
-        caption="The time of an access divided by the number of threads. A line that falls as 1/threads is full tolerance.",
+        caption="Time of an access over the number of threads: as 1/threads where tolerance is full.",
     )

@@ -48,7 +48,7 @@ def neighbourhood(machine: Machine, a: int, b: int) -> str:
 
 
 def pairs(machine: Machine, most: int) -> tuple[Pair, ...]:
-    """All pairs of processors; or `most` of them: one of each neighbourhood, the rest at random but always the same."""
+    """All pairs of processors, or `most`: one of each neighbourhood, the rest drawn by a fixed seed."""
     every = list(combinations(sorted(machine.cpus), 2))
     if len(every) <= most:
         return tuple(every)
@@ -93,7 +93,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The matrix of all pairs; where several toolchains measured, the first one's (a line's way depends on none)."""
+    """The matrix; of several toolchains the first one's, since a line's way depends on none."""
     times: dict[Pair, float] = {}
     for r in results:
         ends = str(r.parameters["pinning"]).split(",")

@@ -49,13 +49,14 @@ SMALLEST = 4 << 10  # bytes: below every first cache
 BEYOND = 4  # times the last-level cache: then at most a quarter of the lines can be found there
 UNKNOWN_CACHE = 64 << 20  # bytes, where the system tells no cache sizes: more than most last-level caches
 LARGEST_SHARE = 0.5  # of the available memory
+EDGE = 0.18  # logarithm of 1.2: the end of a flat piece that is off by so much belongs to a slope
 CHAINS = (1, 2, 4, 8, 16)
 BUILD_RATE = 0.5e9  # bytes of ring linked a second (measured: 1 GiB in 2 s); only for the plan's expectation
 
 
 @dataclass(frozen=True)
 class Level:
-    """A flat part of the ladder: from `smallest` to `largest` (bytes of working set), at `latency` (seconds)."""
+    """A flat part of the ladder: from `smallest` to `largest` bytes of working set, at `latency` seconds."""
 
     smallest: int
     largest: int
@@ -63,7 +64,7 @@ class Level:
 
 
 def memory_bytes(machine: Machine, threads: int = 1) -> int:
-    """A working set that is in the memory: four times the last-level cache, or what memory `threads` threads have."""
+    """A working set beyond the caches: four times the last, or what memory there is for `threads` threads."""
     wanted = BEYOND * (reachable_cache(machine, machine.cpus[:1]) or UNKNOWN_CACHE)
     possible = int(machine.memory_available * LARGEST_SHARE) // threads
     return max(SMALLEST, min(wanted, possible) >> 20 << 20)
@@ -80,7 +81,7 @@ def working_sets(machine: Machine, steps: int) -> tuple[int, ...]:
 
 
 def held_sets(machine: Machine) -> tuple[int, ...]:
-    """One working set for each cache, about half of its size, and one for the memory; all of them on the ladder."""
+    """A working set for each cache, about half of its size, and one for the memory; all are on the ladder."""
     ladder = working_sets(machine, 1)
     caches = [cache.size for cache in cache_levels(machine, machine.cpus[0])] if machine.cpus else []
     fitting = (max((s for s in ladder if s <= size / 2), default=ladder[0]) for size in caches)
@@ -144,22 +145,24 @@ def levels(results: Sequence[Result]) -> tuple[Level, ...]:
     if not ladders:
         return ()
     order = ("4k", "default", "transparent", "huge")
-    best = max(
-        ladders, key=lambda pages: (len({r.parameters["bytes"] for r in ladders[pages]}), order.index(pages))
-    )
+    best = max(ladders, key=lambda pages: (_sizes(ladders[pages]), order.index(pages)))
     times: dict[int, list[float]] = {}
     for r in ladders[best]:  # the same size may have been measured with several toolchains
         times.setdefault(int(r.parameters["bytes"]), []).append(r.metrics["latency"].value)
     return plateaus(sorted(times), [median(times[size]) for size in sorted(times)])
 
 
+def _sizes(results: Sequence[Result]) -> int:
+    return len({r.parameters["bytes"] for r in results})
+
+
 def plateaus(sizes: Sequence[int], times: Sequence[float]) -> tuple[Level, ...]:
     """The flat parts of a ladder. Steps and slopes between them belong to none.
 
-    The logarithms of the times are cut into constant pieces at the least sum of squared errors plus a price for
-    each piece (optimal partitioning: Jackson et al., IEEE Signal Processing Letters 12, 2005). The error of a point is
-    judged from the differences of neighbours, most of which lie on a flat part. A piece counts as flat over a range of
-    1.5 and more in size; neighbours within a quarter of each other are one.
+    The logarithms of the times are cut into constant pieces at the least sum of squared errors plus a price
+    for each piece (optimal partitioning: Jackson et al., IEEE Signal Processing Letters 12, 2005). The error
+    of a point is judged from the differences of neighbours, most of which lie on flat parts. A piece is flat
+    over a range of 1.5 and more in size; neighbours within a quarter of each other are one.
     """
     if len(sizes) < 3:
         return ()
@@ -168,7 +171,8 @@ def plateaus(sizes: Sequence[int], times: Sequence[float]) -> tuple[Level, ...]:
         0.1, max(0.02, median(abs(b - a) for a, b in pairwise(y)) / 0.954)
     )  # 0.954: of a normal difference
     found: list[Level] = []
-    for first, last in _pieces(y, 4 * log(len(y)) * sigma**2):
+    for piece in _pieces(y, 4 * log(len(y)) * sigma**2):
+        first, last = _trimmed(y, *piece)
         latency = median(times[first:last])
         if sizes[last - 1] < 1.5 * sizes[first] or max(times[first:last]) > 1.5 * min(times[first:last]):
             continue
@@ -180,6 +184,16 @@ def plateaus(sizes: Sequence[int], times: Sequence[float]) -> tuple[Level, ...]:
         else:
             found.append(Level(sizes[first], sizes[last - 1], latency))
     return tuple(found)
+
+
+def _trimmed(y: Sequence[float], first: int, last: int) -> tuple[int, int]:
+    """The piece without the points at its ends that belong to a slope."""
+    middle = median(y[first:last])
+    while abs(y[first] - middle) > EDGE and first + 1 < last:
+        first += 1
+    while abs(y[last - 1] - middle) > EDGE and first + 1 < last:
+        last -= 1
+    return first, last
 
 
 def _pieces(y: Sequence[float], price: float) -> list[tuple[int, int]]:
@@ -234,7 +248,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("chains", log=True),
         y=Axis("time per access", "s", log=True),
         series=against("chains", "latency", held, names=("bytes", "toolchain")),
-        caption="One line a working set. A line that halves with every doubling keeps all its loads under way at once.",
+        caption="One line a working set. Where time halves at each doubling, all loads overlap.",
     )
     threads = Figure(
         name="latency-threads",

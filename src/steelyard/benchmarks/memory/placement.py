@@ -24,11 +24,20 @@ curve is common practice of memory characterisation.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from steelyard.benchmarks.cycles import cycles_of
 from steelyard.benchmarks.figures import published, select
 from steelyard.benchmarks.memory.latency import memory_bytes
+from steelyard.benchmarks.memory.nodes import (
+    TITLES,
+    cpu_nodes,
+    memory_nodes,
+    placements,
+    policy,
+    share,
+    usable_cpus,
+)
 from steelyard.machine.caches import reachable_cache
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.model import (
@@ -52,96 +61,8 @@ LARGEST_SHARE = 0.5  # of a node's memory for three vectors
 MOST_QUICK_NODES = 4  # the quick preset measures from so many nodes at most, spread over the sockets
 IDLE = 1.0  # seconds of pause: longer than any sample, so that nothing is injected
 PAUSES = (IDLE, 64e-6, 16e-6, 4e-6, 2e-6, 1e-6, 0.5e-6, 0.0)  # a chunk itself takes some 0.5 µs
+METRICS = {"triad": "bandwidth", "chase": "latency"}  # of the matrices
 MORE_PAUSES = (32e-6, 8e-6, 0.25e-6)
-TITLES = {
-    "full_system": "full system",
-    "local_socket": "local socket",
-    "local_numa_node": "local memory node",
-    "remote_same_socket": "remote node, same socket",
-    "remote_other_socket": "remote socket",
-}
-
-
-@dataclass(frozen=True)
-class Placement:
-    """One of the five: the processors, and the parameters of the Triad case that measures it."""
-
-    name: str
-    cpus: tuple[int, ...]
-    pinning: str
-    memory_policy: str
-    limit: Limit | None
-
-    @property
-    def title(self) -> str:
-        return TITLES[self.name]
-
-
-def usable_cpus(machine: Machine, node: NumaNode) -> tuple[int, ...]:
-    """The node's processors that this process may use."""
-    return tuple(cpu for cpu in node.cpus if cpu in machine.cpus)
-
-
-def cpu_nodes(machine: Machine) -> tuple[NumaNode, ...]:
-    """The nodes with processors that may be used."""
-    return tuple(node for node in machine.nodes if usable_cpus(machine, node))
-
-
-def memory_nodes(machine: Machine) -> tuple[NumaNode, ...]:
-    """The nodes with memory."""
-    return tuple(node for node in machine.nodes if node.memory > 0)
-
-
-def policy(machine: Machine, node: NumaNode) -> str:
-    """The memory policy for memory of `node`. With one node there is nothing to bind, and containers may forbid it."""
-    return f"bind:{node.number}" if len(memory_nodes(machine)) > 1 else "local"
-
-
-def socket_of(machine: Machine, node: NumaNode) -> int | None:
-    """The socket of a node's cores; None for a node without any."""
-    return next((core.socket for core in machine.cores if set(core.cpus) & set(node.cpus)), None)
-
-
-def placements(machine: Machine) -> tuple[Placement, ...]:
-    """Those of the five placements that the machine has, each with its limit where the memory's bandwidth is known."""
-    near = [n for n in cpu_nodes(machine) if n.memory > 0]
-    if not near:
-        return ()
-    home, sockets = near[0], {socket_of(machine, n) for n in near}
-    siblings = [n for n in near if socket_of(machine, n) == socket_of(machine, home)]
-    others = [n for n in near if n not in siblings]
-    local = usable_cpus(machine, home)
-
-    def of(name: str, cpus: tuple[int, ...], pinning: str, memory: str, nodes: int) -> Placement:
-        return Placement(name, cpus, pinning, memory, share(machine, nodes, name.startswith("remote")))
-
-    def from_home(name: str, node: NumaNode) -> Placement:
-        return of(name, local, format_cpu_list(local), policy(machine, node), 1)
-
-    if len(memory_nodes(machine)) == 1 and len(near) == 1:
-        return (of("full_system", local, format_cpu_list(local), "local", 1),)
-    found = [of("full_system", machine.cpus, "compact", "local", len(memory_nodes(machine)))]
-    if len(sockets) > 1 and len(siblings) > 1:
-        cpus = tuple(sorted(cpu for n in siblings for cpu in usable_cpus(machine, n)))
-        found.append(of("local_socket", cpus, format_cpu_list(cpus), "local", len(siblings)))
-    # Where a socket is one node, both names mean the same: it is called as the wider of both.
-    found.append(from_home("local_numa_node" if len(siblings) > 1 else "local_socket", home))
-    if len(siblings) > 1:
-        found.append(from_home("remote_same_socket", siblings[1]))
-    if others:
-        found.append(from_home("remote_other_socket", others[0]))
-    return tuple(found)
-
-
-def share(machine: Machine, nodes: int, remote: bool = False) -> Limit | None:
-    """The bandwidth of `nodes` memory nodes of all, their channels taken as evenly spread."""
-    whole, all_nodes = machine.limits.get("memory_bandwidth"), len(memory_nodes(machine))
-    if whole is None or all_nodes == 0:
-        return None
-    source = whole.source if nodes == all_nodes else f"{nodes} of {all_nodes} memory nodes of {whole.source}"
-    return Limit(
-        whole.value * nodes / all_nodes, whole.unit, source + (" (the link may allow less)" if remote else "")
-    )
 
 
 def elements(machine: Machine, cpus: Sequence[int], memory: int) -> int:
@@ -152,7 +73,7 @@ def elements(machine: Machine, cpus: Sequence[int], memory: int) -> int:
 
 
 def loading_cpus(machine: Machine) -> tuple[int, ...]:
-    """The walker first, then the processors of its node that load the memory: not those of the walker's own core."""
+    """The walker first, then those of its node that load the memory, but none of the walker's own core."""
     for cpus in (*(usable_cpus(machine, n) for n in cpu_nodes(machine)[:1]), machine.cpus):
         shared = next((set(core.cpus) for core in machine.cores if cpus and cpus[0] in core.cpus), set())
         chosen = cpus[:1] + tuple(cpu for cpu in cpus[1:] if cpu not in shared)
@@ -162,14 +83,14 @@ def loading_cpus(machine: Machine) -> tuple[int, ...]:
 
 
 def measured_nodes(machine: Machine, effort: Effort) -> tuple[NumaNode, ...]:
-    """The nodes from which the matrix is measured: all, or in the quick preset a few, of every socket some."""
+    """The nodes from which the matrix is measured: all, or in the quick preset a few."""
     nodes = cpu_nodes(machine)
     step = max(1, -(-len(nodes) // MOST_QUICK_NODES)) if effort.name == "quick" else 1
     return nodes[::step]
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Triad and latency for each processor node and memory node, the wider placements, and the loaded latency."""
+    """Triad and latency from node to node, Triad of the wider placements, and the loaded latency."""
     quick = effort.name == "quick"
     width = effort.sampling.width
     long = Sampling(width, 0.6 if quick else 2.0, 6, 25)
@@ -265,17 +186,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         else "This machine has one memory node: there is nothing to compare, and the one is measured. "
     )
     found = [
-        _matrix(
-            results,
-            machine,
-            "triad",
-            "bandwidth",
-            Axis("bandwidth", "B/s"),
-            alone + "Rows: where the threads run.",
-        ),
-        _matrix(
-            results, machine, "chase", "latency", Axis("latency", "s"), alone + "Rows: where the thread runs."
-        ),
+        _matrix(results, machine, "triad", alone + "Rows: where the threads run."),
+        _matrix(results, machine, "chase", alone + "Rows: where the thread runs."),
     ]
     if several:
         found += _distances(machine, found[1])
@@ -283,13 +195,10 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     return *found, _five(results, machine), *((loaded,) if loaded.series else ())
 
 
-def _matrix(
-    results: Sequence[Result], machine: Machine, kernel: str, metric: str, value: Axis, caption: str
-) -> Figure:
+def _matrix(results: Sequence[Result], machine: Machine, kernel: str, caption: str) -> Figure:
+    metric = METRICS[kernel]
     rows = [
-        n
-        for n in cpu_nodes(machine)
-        if any(_cell(results, machine, kernel, metric, n, m) for m in machine.nodes)
+        n for n in cpu_nodes(machine) if any(_cell(results, machine, kernel, (n, m)) for m in machine.nodes)
     ]
     columns = memory_nodes(machine)
     return Figure(
@@ -300,41 +209,45 @@ def _matrix(
         y=Axis("processors of node"),
         columns=tuple(str(n.number) for n in columns),
         rows=tuple(str(n.number) for n in rows),
-        z=tuple(
-            tuple(_cell(results, machine, kernel, metric, row, column) for column in columns) for row in rows
-        ),
-        value=value,
+        z=tuple(tuple(_cell(results, machine, kernel, (row, column)) for column in columns) for row in rows),
+        value=Axis(metric, "B/s" if kernel == "triad" else "s"),
         caption=caption,
     )
 
 
 def _cell(
-    results: Sequence[Result], machine: Machine, kernel: str, metric: str, near: NumaNode, memory: NumaNode
+    results: Sequence[Result], machine: Machine, kernel: str, way: tuple[NumaNode, NumaNode]
 ) -> float | None:
+    """What was measured from the processors of the first node to the memory of the second."""
+    near, memory = way
     cpus = usable_cpus(machine, near)
     pinning = format_cpu_list(cpus) if kernel == "triad" else str(cpus[0])
     there = select(results, kernel=kernel, pinning=pinning, memory_policy=policy(machine, memory))
-    return next((r.metrics[metric].value for r in there if metric in r.metrics), None)
+    return next((r.metrics[METRICS[kernel]].value for r in there if METRICS[kernel] in r.metrics), None)
 
 
 def _distances(machine: Machine, latency: Figure) -> list[Figure]:
     """The firmware's table beside ten times the ratio of each latency to the local one of its row."""
     nodes = {str(n.number): n for n in machine.nodes}
-    place = {str(n.number): i for i, n in enumerate(machine.nodes)}
-    slit = tuple(
-        tuple(_at(nodes[row].distances, place[column]) for column in latency.columns)
-        for row in map(str, latency.rows)
-    )
+    place = {number: i for i, number in enumerate(nodes)}
+    slit = [
+        tuple(_at(nodes[str(row)].distances, place[str(column)]) for column in latency.columns)
+        for row in latency.rows
+    ]
     ratios = []
     for row, line in zip(latency.rows, latency.z, strict=True):
         local = line[latency.columns.index(row)] if row in latency.columns else None
         ratios.append(tuple(10 * t / local if t and local else None for t in line))
-    value = Axis("distance, local = 10")
     told = "Both figures should agree: the operating system places memory by the firmware's."
+    common = replace(latency, value=Axis("distance, local = 10"), caption=told)
+    reported, measured = (
+        "Distance as the firmware reports it (SLIT)",
+        "Distance as measured: 10 × latency / local latency",
+    )
     return [
-        replace(latency, name="placement-slit", title="Distance as the firmware reports it (SLIT)", z=slit, value=value, caption=told),
-        replace(latency, name="placement-ratio", title="Distance as measured: latency over local latency, times 10", z=tuple(ratios), value=value, caption=told),
-    ]  # fmt: skip
+        replace(common, name="placement-slit", title=reported, z=tuple(slit)),
+        replace(common, name="placement-ratio", title=measured, z=tuple(ratios)),
+    ]
 
 
 def _at(distances: Sequence[int], index: int) -> float | None:
@@ -369,7 +282,7 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
         x=Axis("placement"),
         y=Axis("bandwidth", "B/s"),
         series=(*bars, *(replace(s, x=tuple(TITLES.get(str(x), x) for x in s.x)) for s in others)),
-        caption="The limit of a remote node is that node's share of the memory's bandwidth; the link may allow less.",
+        caption="The limit of a remote node is its share of the memory's bandwidth; the link may allow less.",
     )
 
 

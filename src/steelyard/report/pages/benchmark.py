@@ -33,7 +33,7 @@ class Table:
     limit: str
     limit_source: str
     limits_differ: bool
-    notes: tuple[str, ...]
+    notes: tuple[tuple[int, str], ...]  # numbered through the page
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class BenchmarkPage:
     benchmark: Benchmark
     counts: dict[Level, int]
     figures: tuple[drawn.Drawn, ...]
-    table: Table | None
+    tables: tuple[Table, ...]
     measured: tuple[tuple[str, str], ...]
     commands: tuple[str, ...]
 
@@ -77,18 +77,30 @@ def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
         benchmark,
         values.counts(results),
         drawn.figures(benchmark, results, evaluation.run.machine),
-        _table(benchmark, results, evaluation.run.machine) if results else None,
+        _tables(benchmark, results, evaluation.run.machine),
         measured.how(evaluation, results),
         measured.commands(results),
     )
 
 
-def _table(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> Table:
-    metrics = [m for m in benchmark.metrics if any(m.name in r.metrics for r in results)]
-    main, others = (metrics[0], tuple(metrics[1:])) if metrics else (None, ())
+def _tables(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Table, ...]:
+    """One table a main metric; the footnotes are counted through them all."""
+    tables: list[Table] = []
+    notes: list[str] = []
+    for main, members in values.groups(benchmark, results):
+        tables.append(_table((benchmark, machine), main, members, notes))
+    return tuple(tables)
+
+
+def _table(
+    where: tuple[Benchmark, Machine], main: Metric | None, results: tuple[Result, ...], notes: list[str]
+) -> Table:
+    benchmark, machine = where
+    known = {name for result in results for name in result.metrics}
+    others = tuple(m for m in benchmark.metrics if m.name in known and m is not main)
     kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
     shape = _Shape(benchmark, machine, kernel, varying, main, others)
-    notes: list[str] = []
+    before = len(notes)
     rows = tuple(_row(result, shape, notes) for result in results)
     limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
     same = limits.pop() if len(limits) == 1 else ("", "")
@@ -104,7 +116,7 @@ def _table(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) 
         ),
         *same,
         len(limits) > 0,
-        tuple(notes),
+        tuple(enumerate(notes[before:], before + 1)),
     )
 
 

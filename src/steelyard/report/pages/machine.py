@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from steelyard import units
 from steelyard.model import Cache, Core, Evaluation, Machine, NumaNode, Setting, Tool
-from steelyard.report import values
 
 MOST_DETAILED_CORES = 8  # in one group; beyond this the caches of each core are said once for the group
 
@@ -98,8 +97,8 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
         ("Quota of time", f"{machine.cpu_quota:g} cores" if machine.cpu_quota else "none"),
         (
             "Memory",
-            f"{values.size(machine.memory)} usable, "
-            f"{values.size(machine.memory_available)} free at the start",
+            f"{units.binary_size(machine.memory)} usable, "
+            f"{units.binary_size(machine.memory_available)} free at the start",
         ),
         (
             "Fused multiply-add",
@@ -121,7 +120,7 @@ def _nodes(machine: Machine, socket: int) -> tuple[NodeBox, ...]:
     return tuple(
         NodeBox(
             number,
-            values.size(memory[number]) if memory.get(number) else "",
+            units.binary_size(memory[number]) if memory.get(number) else "",
             _groups(machine, [core for core in cores if core.node == number]),
         )
         for number in sorted({core.node for core in cores})
@@ -155,7 +154,7 @@ def _group(machine: Machine, cache: Cache | None, cores: list[Core]) -> Group:
     if cache:
         here = {cpu for core in cores for cpu in core.cpus}
         elsewhere = " in part (shared with cores outside this box)" if set(cache.cpus) - here else ""
-        text = f"L{cache.level} {values.size(cache.size)}{elsewhere}"
+        text = f"L{cache.level} {units.binary_size(cache.size)}{elsewhere}"
     return Group(text, boxes, " · ".join(own[cores[0].number]) if alike else "")
 
 
@@ -164,7 +163,7 @@ def _own(machine: Machine, core: Core) -> tuple[str, ...]:
     reached = [c for c in machine.caches if c.level < 3 and set(c.cpus) & set(core.cpus)]
     letters: Mapping[str, str] = {"data": "d", "instruction": "i"}
     return tuple(
-        f"L{c.level}{letters.get(c.kind, '')} {values.size(c.size)}"
+        f"L{c.level}{letters.get(c.kind, '')} {units.binary_size(c.size)}"
         + (" shared" if set(c.cpus) - set(core.cpus) else "")
         for c in sorted(reached, key=lambda c: (-c.level, c.kind))
     )
@@ -182,7 +181,7 @@ def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
             f"L{level}",
             kind,
             str(kinds[key]),
-            values.size(size),
+            units.binary_size(size),
             f"{line} B",
             str(sharers),
             told[inclusive],
@@ -194,6 +193,6 @@ def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
 
 def _module(machine: Machine) -> list[tuple[str, ...]]:
     return [
-        (m.slot, values.size(m.size), m.kind, units.quantity(m.rate, "T/s", 4), m.channel or "–")
+        (m.slot, units.binary_size(m.size), m.kind, units.quantity(m.rate, "T/s", 4), m.channel or "–")
         for m in machine.modules
     ]

@@ -1,0 +1,117 @@
+"""The pages of the benchmarks and of the findings, from their docstrings and declarations."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping, Sequence
+
+from sources.tables import table
+from steelyard import findings, plan
+from steelyard.model import Axes, Benchmark, Cache, Core, Machine, NumaNode, Scalar, Setting
+from steelyard.units import binary_size, duration
+
+MOST_VALUES = 12  # of an axis are listed; of more, the ends and the count
+EXAMPLE = (
+    "two sockets of four cores, each with a 32 MiB third-level cache and 32 GiB of memory; transparent huge "
+    "pages"
+)
+
+
+def example_machine() -> Machine:
+    """The machine by which the pages tell their cases: they must not depend on the one that writes them."""
+    cores = tuple(Core(i, i // 4, i // 4, (i,)) for i in range(8))
+    own = [Cache(1, "data", 32 << 10, 64, (i,)) for i in range(8)]
+    own += [Cache(2, "unified", 1 << 20, 64, (i,)) for i in range(8)]
+    shared = [Cache(3, "unified", 32 << 20, 64, tuple(range(s * 4, s * 4 + 4))) for s in range(2)]
+    distances = ((10, 21), (21, 10))
+    nodes = tuple(NumaNode(s, tuple(range(s * 4, s * 4 + 4)), 32 << 30, distances[s]) for s in range(2))
+    return Machine(
+        system="example", host="example", processor="example", vendor="example", architecture="x86_64",
+        cores=cores, nodes=nodes, caches=(*own, *shared), cpus=tuple(range(8)), cpu_quota=None,
+        memory=64 << 30, memory_available=60 << 30, modules=(), fma_width=8, fma_units=2,
+        settings=(Setting("transparent_huge_pages", "madvise", "example"),), compilers=(), mpis=(),
+    )  # fmt: skip
+
+
+def index(benchmarks: Mapping[str, Benchmark], note: str) -> str:
+    """The list of the benchmarks."""
+    rows = [
+        (f"[{name}]({name}.md)", b.title, ", ".join(f"`{m.name}`" for m in b.metrics))
+        for name, b in benchmarks.items()
+    ]
+    return "\n".join(["# The benchmarks\n", note, table(("name", "what it measures", "metrics"), rows)])
+
+
+def page(b: Benchmark, note: str) -> str:
+    """A benchmark's page."""
+    machine = example_machine()
+    parameters = _merged(b.axes(machine, plan.EFFORTS["full"]))
+    return "\n".join(
+        [
+            f"# {b.title}\n",
+            note,
+            f"`{b.name}`: run it alone with `steelyard run --only {b.name}`.\n",
+            f"{b.summary}\n",
+            f"## Reading\n\n{b.reading}\n",
+            f"## Caution\n\n{b.caution}\n",
+            "## Metrics\n",
+            table(
+                ("metric", "unit", "better", "what it is"),
+                [(f"`{m.name}`", m.unit, m.better, m.title) for m in b.metrics],
+            ),
+            f"## Cases\n\nOn an example machine ({EXAMPLE}) the presets plan:\n",
+            table(
+                ("preset", "cases", "launches", "expected time"),
+                [_cases(b, machine, p) for p in plan.EFFORTS],
+            ),
+            "The preset `full` takes these values there; not every combination is a case.\n",
+            table(
+                ("parameter", "values"), [(f"`{n}`", _values(n, values)) for n, values in parameters.items()]
+            ),
+            # Captions speak of what was measured, and here nothing was.
+            "## Figures\n",
+            "".join(f"- {title}\n" for title in dict.fromkeys(f.title for f in b.figures((), machine))),
+            f"## Source\n\n{b.source}\n",
+        ]
+    )
+
+
+def _cases(b: Benchmark, machine: Machine, preset: str) -> tuple[str, str, str, str]:
+    made = plan.make({b.name: b}, machine, plan.EFFORTS[preset], {}, ["any"])
+    return f"`{preset}`", str(len(made.launches[0].cases)), str(len(made.launches)), duration(made.seconds)
+
+
+def _merged(blocks: Iterable[Axes]) -> dict[str, list[Scalar]]:
+    merged: dict[str, list[Scalar]] = {}
+    for name, values in (item for block in blocks for item in block.values.items()):
+        known = merged.setdefault(name, [])
+        known += [v for v in values if v not in known]
+    return merged
+
+
+def _values(name: str, values: Sequence[Scalar]) -> str:
+    if all(isinstance(v, int | float) for v in values):
+        values = sorted(values, key=float)
+    words = [_word(name, v) for v in values]
+    if len(words) > MOST_VALUES:
+        return f"{words[0]} … {words[-1]} ({len(words)} values)"
+    return " · ".join(words)
+
+
+def _word(name: str, value: Scalar) -> str:
+    if name == "bytes" and isinstance(value, int):
+        return binary_size(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def findings_page(note: str) -> str:
+    """The rules, each by the first line of its file."""
+    rows = []
+    for name in sorted(m.name for m in pkgutil.iter_modules(findings.__path__)):
+        told = (importlib.import_module(f"steelyard.findings.{name}").__doc__ or "").strip()
+        rows.append((f"`{name}`", told.partition("\n")[0].removeprefix("Rule: ").rstrip(".")))
+    text = (
+        "A finding says what was seen, on what evidence, what the likely cause is, and what to try. It is "
+        "*serious* (the exit code is then 1), a *notice*, or *good*. A rule that has nothing to say is "
+        "silent. One rule is one file in `src/steelyard/findings/`; the folder is the registry.\n"
+    )
+    return "\n".join(["# The findings\n", note, text, table(("rule", "what it looks at"), rows)])

@@ -1,0 +1,63 @@
+"""The page of the commands, from the Typer application itself."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+from sources.tables import table
+from steelyard.cli import app
+
+# What stands for an option's value where the application names none.
+_WORDS = {
+    "--preset": "NAME",
+    "--path": "FOLDER",
+    "--runs": "FOLDER",
+    "--output": "FILE",
+    "--seed": "NUMBER",
+    "--format": "FORMAT",
+    "--only": "NAME",
+}
+
+
+def page(note: str) -> str:
+    """Every command with its arguments and options."""
+    root: Any = typer.main.get_command(app)
+    meanings = _meanings(root)
+    parts = [
+        "# The commands\n",
+        note,
+        f"{root.help}\n",
+        f"{root.epilog}\n",
+        "`steelyard --version` prints the version; `--help`, also after a command, what follows here.\n",
+    ]
+    for name, command in root.commands.items():
+        parts += [f"## steelyard {name}\n", inspect.cleandoc(command.help or "") + "\n"]
+        if rows := [_row(p, meanings) for p in command.params if p.name != "help"]:
+            parts.append(table(("argument or option", "default", "meaning"), rows))
+    return "\n".join(parts)
+
+
+def _meanings(root: Any) -> dict[str, str]:
+    """Option → help. One that says nothing in one command says it in another."""
+    found: dict[str, str] = {}
+    for p in (p for command in root.commands.values() for p in command.params):
+        if told := (getattr(p, "help", None) or "").strip():
+            found.setdefault(p.opts[0], told)
+    return found
+
+
+def _row(p: Any, meanings: Mapping[str, str]) -> tuple[str, str, str]:
+    meaning = (getattr(p, "help", None) or "").strip() or meanings.get(p.opts[0], "")
+    if p.param_type_name == "argument":
+        return (
+            f"`{(p.metavar or p.name).strip('[]').upper()}`",
+            "" if p.required else "may be left out",
+            meaning,
+        )
+    value = "" if p.is_flag else " " + (p.metavar or _WORDS.get(p.opts[0], "VALUE"))
+    names = ", ".join(f"`{option}{value}`" for option in p.opts)
+    environment = f" Environment: `{p.envvar}`." if p.envvar else ""
+    default = "" if p.is_flag or p.default in (None, ()) else f"`{p.default}`"
+    return names, default, meaning + environment

@@ -1,0 +1,59 @@
+"""The chosen constants that the pages name, with their present values."""
+
+import importlib
+
+from sources.tables import table
+from steelyard import plan
+from steelyard.machine import system_file
+
+# Where it is, what it is called, and in our words what it does.
+_NAMED = (
+    ("statistics.stopping", "LEAST_EFFECTIVE", "independent samples before sampling may stop"),
+    ("statistics.stopping", "GROWTH", "growth of the samples between two looks at the rule"),
+    ("statistics.launches", "LAUNCHES_FOR_RANKS", "launches from which their medians make the interval"),
+    ("statistics.disturbances", "HIT", "share of a sample that others or page faults take: it is hit"),
+    ("statistics.disturbances", "HIT_SHARE", "share of samples hit, up to which the median stands"),
+    ("statistics.disturbances", "FAULT_SECONDS", "seconds that one page fault is taken to cost"),
+    ("statistics.disturbances", "CLOCK_DIP", "further below the fastest clock a sample is slow"),
+    ("statistics.disturbances", "CLOCK_CHANGE", "change of the true clock, of the median thread"),
+    ("statistics.disturbances", "CLOCK_CHANGE_OF_ONE", "the same, of any one thread"),
+    ("statistics.verdict", "CLOCK_NOTED", "share of a sample: a coarser clock is noted"),
+    ("statistics.verdict", "CLOCK_INVALID", "share of a sample: a coarser clock makes the case INVALID"),
+    ("statistics.shape", "MODE_DISTANCE", "least relative distance of two modes"),
+    ("statistics.shape", "MODE_SHARE", "share of the samples that makes a mode"),
+    ("statistics.shape", "DRIFT", "least relative drift from the first to the last sample"),
+    ("statistics.compare", "USUAL_SPREAD", "relative spread of launches that is believed beforehand"),
+    ("statistics.compare", "LONE_SPREAD", "the same where each side has one launch"),
+    ("run", "ATTEMPTS", "attempts at a case that was disturbed"),
+    ("run", "REPEATING_SHARE", "share of the plan's time that may go into repeating"),
+    ("machine.load", "QUIET", "cores kept busy by others, below which the machine counts as quiet"),
+)  # fmt: skip
+
+
+def named() -> str:
+    """The constants of the method."""
+    rows = []
+    for module, name, meaning in _NAMED:
+        value = getattr(importlib.import_module(f"steelyard.{module}"), name)
+        rows.append((f"`{name}`", f"{value:g}", meaning, f"`{module.replace('.', '/')}.py`"))
+    return table(("constant", "value", "meaning", "where"), rows)
+
+
+def presets() -> str:
+    """The presets; a benchmark may set a sampling of its own for a block of its cases."""
+    rows = [
+        (
+            f"`{e.name}`",
+            str(e.launches),
+            f"± {e.sampling.width:.0%}",
+            f"{e.sampling.seconds:g} s",
+            f"{e.sampling.least} … {e.sampling.most}",
+        )
+        for e in plan.EFFORTS.values()
+    ]
+    return table(("preset", "launches", "interval asked for", "time for a case", "samples"), rows)
+
+
+def system_keys() -> str:
+    """The keys of a system file."""
+    return table(("key", "value"), [(f"`{key}`", meaning) for key, meaning in system_file._KEYS.items()])

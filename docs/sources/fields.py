@@ -1,0 +1,71 @@
+"""The fields of the files that a run consists of, from the dataclasses of model.py."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterable
+
+from sources.tables import table
+from steelyard import model
+
+_PLAIN = {
+    "str": "text",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "Scalar": "text or number",
+    "Any": "anything",
+    "Parameters": "object: name → text or number",
+    "Better": '"higher", "lower" or "none"',
+    "Level": '"CLEAN", "DISTURBED" or "INVALID"',
+}
+
+_PLURAL = {"text": "texts", "whole number": "whole numbers", "number": "numbers"}
+
+
+def described(*roots: str) -> str:
+    """The dataclasses `roots` and all that they hold, in the order of model.py, each with its fields."""
+    return "\n".join(_described(node) for node in _closure(roots))
+
+
+def _closure(roots: Iterable[str]) -> list[ast.ClassDef]:
+    tree = ast.parse(inspect.getsource(model))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    wanted: set[str] = set()
+    to_see = list(roots)
+    while to_see:
+        name = to_see.pop()
+        if name not in wanted:
+            wanted.add(name)
+            to_see += {n.id for n in ast.walk(classes[name]) if isinstance(n, ast.Name)} & set(classes)
+    return [node for name, node in classes.items() if name in wanted]
+
+
+def _described(node: ast.ClassDef) -> str:
+    source = inspect.getsource(model).splitlines()
+    rows = [
+        (f"`{field.target.id}`", in_json(field.annotation), source[field.lineno - 1].partition("  # ")[2])
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    ]
+    told = re.sub(r"\n(?=\S)", " ", inspect.cleandoc(ast.get_docstring(node) or ""))
+    return f"### {node.name}\n\n{told}\n\n" + table(("field", "JSON", "note"), rows)
+
+
+def in_json(annotation: ast.expr) -> str:
+    """An annotation in the words of JSON: tuple[Cache, ...] → 'list of Cache'."""
+    match annotation:
+        case ast.Name(id=name):
+            return _PLAIN.get(name, name)
+        case ast.Constant(value=None):
+            return "null"
+        case ast.Constant(value=str(text)):
+            return f'"{text}"'
+        case ast.BinOp(left=left, right=right):
+            return f"{in_json(left)} or {in_json(right)}"
+        case ast.Subscript(value=ast.Name(id=kind), slice=ast.Tuple(elts=inner)):
+            return {
+                "tuple": f"list of {_PLURAL.get(in_json(inner[0]), in_json(inner[0]))}",
+                "Mapping": f"object: name → {in_json(inner[-1])}",
+            }.get(kind, " or ".join(in_json(e) for e in inner))
+    return ast.unparse(annotation)

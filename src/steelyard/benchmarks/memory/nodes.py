@@ -1,0 +1,96 @@
+"""Which processors and which memory belong together, and the five placements of threads and memory."""
+
+from dataclasses import dataclass
+
+from steelyard.machine.cpulist import format_cpu_list
+from steelyard.model import Limit, Machine, NumaNode
+
+TITLES = {
+    "full_system": "full system",
+    "local_socket": "local socket",
+    "local_numa_node": "local memory node",
+    "remote_same_socket": "remote node, same socket",
+    "remote_other_socket": "remote socket",
+}
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One of the five: the processors, and the parameters of the Triad case that measures it."""
+
+    name: str
+    cpus: tuple[int, ...]
+    pinning: str
+    memory_policy: str
+    limit: Limit | None
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.name]
+
+
+def usable_cpus(machine: Machine, node: NumaNode) -> tuple[int, ...]:
+    """The node's processors that this process may use."""
+    return tuple(sorted(cpu for cpu in node.cpus if cpu in machine.cpus))
+
+
+def cpu_nodes(machine: Machine) -> tuple[NumaNode, ...]:
+    """The nodes with processors that may be used."""
+    return tuple(node for node in machine.nodes if usable_cpus(machine, node))
+
+
+def memory_nodes(machine: Machine) -> tuple[NumaNode, ...]:
+    """The nodes with memory."""
+    return tuple(node for node in machine.nodes if node.memory > 0)
+
+
+def policy(machine: Machine, node: NumaNode) -> str:
+    """The policy for memory of `node`: with one node there is nothing to bind, and containers forbid it."""
+    return f"bind:{node.number}" if len(memory_nodes(machine)) > 1 else "local"
+
+
+def socket_of(machine: Machine, node: NumaNode) -> int | None:
+    """The socket of a node's cores; None for a node without any."""
+    return next((core.socket for core in machine.cores if set(core.cpus) & set(node.cpus)), None)
+
+
+def placements(machine: Machine) -> tuple[Placement, ...]:
+    """Those of the five that the machine has; with limits where the memory's bandwidth is known."""
+    near = [n for n in cpu_nodes(machine) if n.memory > 0]
+    if not near:
+        return ()
+    home, sockets = near[0], {socket_of(machine, n) for n in near}
+    siblings = [n for n in near if socket_of(machine, n) == socket_of(machine, home)]
+    others = [n for n in near if n not in siblings]
+    local = usable_cpus(machine, home)
+
+    def of(name: str, cpus: tuple[int, ...], pinning: str, memory: str, nodes: int) -> Placement:
+        return Placement(name, cpus, pinning, memory, share(machine, nodes, name.startswith("remote")))
+
+    def from_home(name: str, node: NumaNode) -> Placement:
+        return of(name, local, format_cpu_list(local), policy(machine, node), 1)
+
+    if len(memory_nodes(machine)) == 1 and len(near) == 1:
+        return (of("full_system", local, format_cpu_list(local), "local", 1),)
+    found = [of("full_system", machine.cpus, "compact", "local", len(memory_nodes(machine)))]
+    if len(sockets) > 1 and len(siblings) > 1:
+        cpus = tuple(sorted(cpu for n in siblings for cpu in usable_cpus(machine, n)))
+        found.append(of("local_socket", cpus, format_cpu_list(cpus), "local", len(siblings)))
+    # Where a socket is one node, both names mean the same: it is called as the wider of both.
+    found.append(from_home("local_numa_node" if len(siblings) > 1 else "local_socket", home))
+    if len(siblings) > 1:
+        found.append(from_home("remote_same_socket", siblings[1]))
+    if others:
+        found.append(from_home("remote_other_socket", others[0]))
+    return tuple(found)
+
+
+def share(machine: Machine, nodes: int, remote: bool = False) -> Limit | None:
+    """The bandwidth of `nodes` memory nodes of all, their channels taken as evenly spread."""
+    whole, all_nodes = machine.limits.get("memory_bandwidth"), len(memory_nodes(machine))
+    if whole is None or all_nodes == 0:
+        return None
+    source = whole.source if nodes == all_nodes else f"{nodes} of {all_nodes} memory nodes of {whole.source}"
+    return Limit(
+        whole.value * nodes / all_nodes, whole.unit, source + (" (the link may allow less)" if remote else "")
+    )

@@ -1,0 +1,120 @@
+"""A run beside a published system: its printed numbers, and ours of the same kind where the run has them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from steelyard.benchmarks.memory.nodes import placements
+from steelyard.compare import published
+from steelyard.compare.published import SOURCES, Published
+from steelyard.model import Evaluation, Result, Value
+from steelyard.statistics import cases
+from steelyard.statistics.tolerance import points
+
+# Published peaks, and the limit of a machine that is their like.
+PEAKS = {"memory_bandwidth": "memory_bandwidth", "flops": "flops", "flops_dp": "flops"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One printed number (in the SI `unit`) and ours. `ratio` is ours over it; None without ours."""
+
+    benchmark: str
+    metric: str
+    conditions: str
+    published: float
+    unit: str
+    ours: Value | None
+    ratio: float | None
+    disturbed: bool
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A published system's numbers with those of a run."""
+
+    run: str
+    system: str
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+
+
+def systems() -> list[str]:
+    """The names of the published systems, in the order of the data."""
+    return list(dict.fromkeys(entry.system for entry in published.shipped()))
+
+
+def find(name: str) -> str | None:
+    """The published system of that name, or the only one whose name holds it; None where there is none."""
+    wanted = name.casefold()
+    whole = [s for s in systems() if s.casefold() == wanted]
+    part = [s for s in systems() if wanted and wanted in s.casefold()]
+    return whole[0] if whole else part[0] if len(part) == 1 else None
+
+
+def compare(evaluation: Evaluation, system: str) -> Beside:
+    """All printed numbers of `system` in their order, with the run's own beside them."""
+    entries = [entry for entry in published.shipped() if entry.system == system]
+    sources = dict.fromkeys(SOURCES.get(entry.source, entry.source) for entry in entries)
+    notes = [f"Published in: {source}." for source in sources]
+    notes.append(
+        "Printed numbers have no samples: how sure a difference is cannot be said. Theirs were measured "
+        "with other programs and compilers."
+    )
+    lines = tuple(_line(evaluation, entry) for entry in entries)
+    return Beside(evaluation.run.id, system, lines, tuple(notes))
+
+
+def _line(evaluation: Evaluation, entry: Published) -> Line:
+    ours, disturbed = _ours(evaluation, entry)
+    if ours is not None and ours.unit != entry.unit:
+        ours = None
+    told = [f"{k} {str(v).replace('_', ' ')}" for k, v in entry.parameters.items() if k != "theoretical"]
+    ratio = ours.value / entry.value if ours and entry.value else None
+    conditions = ", ".join(told)
+    return Line(entry.benchmark, entry.metric, conditions, entry.value, entry.unit, ours, ratio, disturbed)
+
+
+def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, bool]:
+    if entry.benchmark == "peak":
+        limit = evaluation.run.machine.limits.get(PEAKS.get(entry.metric, ""))
+        return (Value(limit.value, limit.unit, None, None, "higher"), False) if limit else (None, False)
+    if (entry.benchmark, entry.metric) == ("stream", "triad_bandwidth"):
+        return _best(_triad(evaluation, str(entry.parameters.get("placement", ""))), "bandwidth")
+    if (entry.benchmark, entry.metric) == ("apexmap", "cycles_per_access"):
+        return _best(_corner(evaluation, entry), "cost")
+    return None, False
+
+
+def _triad(evaluation: Evaluation, placement: str) -> list[Result]:
+    """Triad in one of the five placements; the full system's may be the one of memory.stream."""
+    placed = cases.of(evaluation.results, "memory.placement", "triad")
+    known = [p for p in placements(evaluation.run.machine) if p.name == placement]
+    found = [r for p in known for r in cases.where(placed, pinning=p.pinning, memory_policy=p.memory_policy)]
+    if found or placement not in ("", "full_system"):
+        return found
+    triad = cases.with_most(cases.of(evaluation.results, "memory.stream", "triad"), "elements")
+    return [
+        r
+        for r in cases.where(triad, page_size="default", pinning="compact")
+        if cases.number(r, "threads") == len(evaluation.run.machine.cpus)
+    ]
+
+
+def _corner(evaluation: Evaluation, entry: Published) -> list[Result]:
+    corner = points(evaluation.results).get(str(entry.parameters.get("point", "")), [])
+    wanted = entry.parameters.get("threads", 1)
+    mine = [
+        r for r in corner if cases.number(r, "threads") == wanted and cases.number(r, "accumulators") == 1
+    ]
+    # "All sockets" interleaved the memory; a machine with one node has only its own.
+    several = entry.parameters.get("memory") == "all_sockets" and len(evaluation.run.machine.nodes) > 1
+    return cases.where(mine, page_size="default", memory_policy="interleave" if several else "local")
+
+
+def _best(results: Sequence[Result], metric: str) -> tuple[Value | None, bool]:
+    """The best value of the clean results, or of all where none is clean; and whether it was disturbed."""
+    usable = [r for r in results if metric in r.metrics]
+    used = [r for r in usable if r.verdict.level == "CLEAN"] or usable
+    values: Iterable[Value] = (r.metrics[metric] for r in used)
+    best = max(values, key=lambda v: -v.value if v.better == "lower" else v.value, default=None)
+    return best, bool(used) and used[0].verdict.level == "DISTURBED"

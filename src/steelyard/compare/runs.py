@@ -1,0 +1,248 @@
+"""Two runs side by side: what differs between their machines, and which figures really differ."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import geometric_mean, median
+from typing import Literal
+
+from steelyard.compare.matching import Match, match
+from steelyard.compare.surroundings import Difference, differences
+from steelyard.model import Better, Evaluation, Result, Scalar, Value
+from steelyard.statistics import compare as statistics
+from steelyard.statistics.cost import by_launch
+from steelyard.statistics.results import believed
+
+Call = statistics.Call | Literal["NOT COMPARABLE"]
+
+# Of a benchmark as a whole: two runs of one machine differ by up to 2 % from hour to hour (warmth,
+# neighbours, where the pages lie), which launches within one run do not show.
+SMALLEST_OF_ALL = 0.025
+THINNED = 20  # samples of a case in a launch that count for the whole: no case shall outweigh the others
+RULE_4 = (
+    "A mean of ratios tells how far the cases lie apart on average, and not how long a mix of them would "
+    "take: for that, add up times (T. Hoefler and R. Belli 2015, Scientific Benchmarking of Parallel "
+    "Computing Systems, rule 4)."
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case in both runs. `ratio` is b's value of the metric over a's, `low` … `high` its interval.
+
+    `time_ratio` is the ratio of the times for the same work, b / a: above 1 b is slower. `call` is b's.
+    `disturbed` names the runs ("a", "b") in which the case was disturbed. `parameters` are those that both
+    have; `differing` those in which they were matched although they differ, as (name, in a, in b). What is
+    not known is None.
+    """
+
+    benchmark: str
+    kernel: str
+    parameters: Mapping[str, Scalar]
+    differing: tuple[tuple[str, Scalar | None, Scalar | None], ...]
+    metric: str
+    a: Value | None
+    b: Value | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    time_ratio: float | None
+    p: float | None
+    call: Call
+    detail: str
+    disturbed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A benchmark over all its comparable cases. `mean` is the geometric mean of the ratios of times, b / a.
+
+    `ratio`, `low` … `high` and `call` come from all the samples together, each relative to its case.
+    """
+
+    benchmark: str
+    cases: int
+    mean: float
+    ratio: float
+    low: float
+    high: float
+    p: float
+    call: Call
+    disturbed: bool
+
+
+@dataclass(frozen=True)
+class Lone:
+    """A case that only one of the runs has."""
+
+    benchmark: str
+    kernel: str
+    parameters: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """b against a, the surroundings first."""
+
+    a: str
+    b: str
+    differences: tuple[Difference, ...]
+    rows: tuple[Row, ...]
+    wholes: tuple[Whole, ...]
+    only_a: tuple[Lone, ...]
+    only_b: tuple[Lone, ...]
+    notes: tuple[str, ...]
+
+
+def compare(a: Evaluation, b: Evaluation) -> RunComparison:
+    """Compare run `b` with run `a`: their surroundings, then every case that both have.
+
+    A case that is INVALID in one of them is not compared. The calls are corrected for their number (Holm).
+    """
+    matched = match(a.results, b.results)
+    judged = _judge(matched.pairs)
+    rows = tuple(_row(a, pair, found) for pair, found in zip(matched.pairs, judged, strict=True))
+    return RunComparison(
+        a.run.id,
+        b.run.id,
+        tuple(differences(a.run, b.run)),
+        rows,
+        tuple(_wholes(matched.pairs, judged)),
+        tuple(_lone(r) for r in matched.only_a),
+        tuple(_lone(r) for r in matched.only_b),
+        tuple(_notes(a, b, rows)),
+    )
+
+
+def slower(comparison: RunComparison) -> list[str]:
+    """The cases and benchmarks that b does slower for sure; what was disturbed does not count."""
+    rows = [f"{r.benchmark} {r.kernel}" for r in comparison.rows if r.call == "SLOWER" and not r.disturbed]
+    return rows + [w.benchmark for w in comparison.wholes if w.call == "SLOWER" and not w.disturbed]
+
+
+def show(comparison: RunComparison, as_json: bool) -> None:
+    """Print it: tables for people, JSON for programs."""
+    from steelyard.compare import tables
+
+    tables.comparison(comparison, as_json)
+
+
+# --------------------------------------------------------------------------- judging
+
+Judged = statistics.Comparison | str  # or why they cannot be compared
+
+
+def _judge(pairs: Sequence[Match]) -> list[Judged]:
+    sides = [_sides(pair) for pair in pairs]
+    comparable = [s for s in sides if not isinstance(s, str)]
+    found = iter(statistics.compare_all([(list(a.values()), list(b.values())) for a, b in comparable]))
+    return [s if isinstance(s, str) else next(found) for s in sides]
+
+
+Launches = Mapping[int, Sequence[float]]
+
+
+def _sides(pair: Match) -> tuple[Launches, Launches] | str:
+    """The launches of both, in seconds for the same work; or why they cannot be compared, in a sentence."""
+    for result, run in ((pair.a, "first"), (pair.b, "second")):
+        if result.verdict.level == "INVALID":
+            why = "; ".join(result.verdict.evidence[:1]) or "no reason is recorded"
+            return f"The case is INVALID in the {run} run: {why}"
+    a, b = by_launch(pair.a), by_launch(pair.b)
+    if not (a and b):  # a kernel that counts no work: its seconds, if both did the same
+        if pair.differing_size:
+            return "The sizes differ, and the kernel does not count its work."
+        a, b = _seconds(pair.a), _seconds(pair.b)
+    if not (a and b):
+        return f"The case has no samples in the {'second' if a else 'first'} run."
+    return a, b
+
+
+def _seconds(result: Result) -> dict[int, list[float]]:
+    records = believed(result.records)[0]
+    return {
+        r.launch: list(r.samples) for r in records if r.samples and all(0 < s < math.inf for s in r.samples)
+    }
+
+
+def _wholes(pairs: Sequence[Match], judged: Sequence[Judged]) -> list[Whole]:
+    known = [(p, j) for p, j in zip(pairs, judged, strict=True) if not isinstance(j, str)]
+    found = []
+    for name in dict.fromkeys(p.a.benchmark for p, _ in known):
+        mine = [(p, j) for p, j in known if p.a.benchmark == name]
+        # The clean cases speak for the benchmark where there are any.
+        clean = [(p, j) for p, j in mine if not _disturbed(p)]
+        used = clean or mine
+        sides = [s for p, _ in used if not isinstance(s := _sides(p), str)]
+        found.append((name, [j.ratio for _, j in used], _together(sides), not clean))
+    compared = statistics.compare_all([together for _, _, together, _ in found], SMALLEST_OF_ALL)
+    return [
+        Whole(name, len(ratios), geometric_mean(ratios), c.ratio, c.low, c.high, c.p, c.call, disturbed)
+        for (name, ratios, _, disturbed), c in zip(found, compared, strict=True)
+    ]
+
+
+def _together(sides: Sequence[tuple[Launches, Launches]]) -> tuple[list[list[float]], list[list[float]]]:
+    """All cases of a launch in one row, each sample relative to the middle of its case in both runs."""
+    rows: tuple[dict[int, list[float]], dict[int, list[float]]] = ({}, {})
+    for pair in sides:
+        middles = [median(median(samples) for samples in side.values()) for side in pair]
+        middle = geometric_mean(middles)
+        for into, side in zip(rows, pair, strict=True):
+            for launch, samples in side.items():
+                step = max(1, len(samples) // THINNED)
+                into.setdefault(launch, []).extend(s / middle for s in samples[::step][:THINNED])
+    return list(rows[0].values()), list(rows[1].values())
+
+
+# --------------------------------------------------------------------------- rows
+
+
+def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
+    name = _metric(a, pair)
+    value_a, value_b = pair.a.metrics.get(name), pair.b.metrics.get(name)
+    common = {k: v for k, v in pair.a.parameters.items() if pair.b.parameters.get(k) == v}
+    disturbed = _disturbed(pair)
+    fields = (pair.a.benchmark, pair.a.kernel, common, pair.differing, name, value_a, value_b)
+    if isinstance(judged, str):
+        return Row(*fields, None, None, None, None, None, "NOT COMPARABLE", judged, disturbed)
+    better: Better = value_a.better if value_a else "lower"
+    ratio, low, high = judged.ratio, judged.low, judged.high
+    if better == "higher":  # of rates, not of times
+        ratio, low, high = 1 / ratio, 1 / high, 1 / low
+    detail = judged.detail
+    if disturbed:
+        runs = " and ".join({"a": "the first", "b": "the second"}[run] for run in disturbed)
+        detail += f" It was disturbed in {runs} run: the difference may be the disturbance's."
+    return Row(*fields, ratio, low, high, judged.ratio, judged.p, judged.call, detail, disturbed)
+
+
+def _metric(a: Evaluation, pair: Match) -> str:
+    """The first metric that the benchmark declares and both results have; "time" where there is none."""
+    benchmark = a.benchmarks.get(pair.a.benchmark)
+    declared = [m.name for m in benchmark.metrics if m.better != "none"] if benchmark else []
+    known = [n for n in (*declared, *pair.a.metrics) if n in pair.a.metrics and n in pair.b.metrics]
+    return known[0] if known else "time"
+
+
+def _disturbed(pair: Match) -> tuple[str, ...]:
+    return tuple(run for run, r in (("a", pair.a), ("b", pair.b)) if r.verdict.level == "DISTURBED")
+
+
+def _lone(result: Result) -> Lone:
+    return Lone(result.benchmark, result.kernel, dict(result.parameters))
+
+
+def _notes(a: Evaluation, b: Evaluation, rows: Sequence[Row]) -> list[str]:
+    notes = [f"The run {e.run.id} is not finished: it lacks cases." for e in (a, b) if not e.run.finished]
+    if not rows:
+        notes.append("The runs have no case in common: compare runs of the same benchmarks and parameters.")
+    factors = {name for row in rows for name, _, _ in row.differing}
+    if factors:
+        notes.append(f"Matched although they differ throughout: {', '.join(sorted(factors))}.")
+    disturbed = sum(1 for row in rows if row.disturbed)
+    if disturbed:
+        notes.append(f"{disturbed} of {len(rows)} cases were disturbed in one run or both, and are marked.")
+    if rows:
+        notes.append(RULE_4)
+    return notes

@@ -1,0 +1,92 @@
+"""What differs between two runs besides their figures: machine, settings, toolchains, versions, plan."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from steelyard.model import Machine, Run
+from steelyard.units import binary_size, quantity
+
+# They are never the same twice, and the verdict of each record judges them better.
+FLEETING = ("load_average",)
+ABSENT = "unknown"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`group` is "machine", "setting", "toolchain", "version" or "plan"; `a`, `b` are the values as text."""
+
+    group: str
+    name: str
+    a: str
+    b: str
+
+
+def differences(a: Run, b: Run) -> list[Difference]:
+    """Everything in which the surroundings differ, the machine first. Empty: the same as far as is known."""
+    sides = [
+        ("machine", _machine(a.machine), _machine(b.machine)),
+        ("setting", _settings(a.machine), _settings(b.machine)),
+        ("toolchain", _toolchains(a), _toolchains(b)),
+        ("version", a.versions, b.versions),
+        ("plan", _plan(a), _plan(b)),
+    ]
+    return [d for group, mine, others in sides for d in _between(group, mine, others)]
+
+
+def _between(group: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:
+    both = ((name, a.get(name, ABSENT), b.get(name, ABSENT)) for name in dict.fromkeys((*a, *b)))
+    return [Difference(group, name, x, y) for name, x, y in both if x != y]
+
+
+def _machine(machine: Machine) -> dict[str, str]:
+    caches: dict[str, list[int]] = {}
+    for cache in machine.caches:
+        if cache.kind != "instruction":
+            caches.setdefault(f"L{cache.level}", []).append(cache.size)
+    modules = [
+        f"{m.kind} {binary_size(m.size)}" + (f" {m.rate / 1e6:.0f} MT/s" if m.rate else "")
+        for m in machine.modules
+    ]
+    return {
+        "system": machine.system,
+        "host": machine.host,
+        "processor": machine.processor,
+        "architecture": machine.architecture,
+        "sockets": str(len({core.socket for core in machine.cores})),
+        "cores": str(len(machine.cores)),
+        "processors that may be used": str(len(machine.cpus)),
+        "memory nodes": str(len(machine.nodes)),
+        "memory": binary_size(machine.memory),
+        "memory modules": ", ".join(f"{modules.count(m)} × {m}" for m in dict.fromkeys(modules)) or ABSENT,
+        "processor quota": "none" if machine.cpu_quota is None else f"{machine.cpu_quota:g} cores",
+        **{
+            name: ", ".join(f"{sizes.count(s)} × {binary_size(s)}" for s in dict.fromkeys(sizes))
+            for name, sizes in sorted(caches.items())
+        },
+        **{
+            f"limit of {name.replace('_', ' ')}": quantity(limit.value, limit.unit)
+            for name, limit in sorted(machine.limits.items())
+            if name != "flops"  # it follows from the clock that each run measures: never the same twice
+        },
+    }
+
+
+def _settings(machine: Machine) -> dict[str, str]:
+    return {
+        s.name: ABSENT if s.value is None else s.value for s in machine.settings if s.name not in FLEETING
+    }
+
+
+def _toolchains(run: Run) -> dict[str, str]:
+    used = ", ".join(sorted({launch.toolchain for launch in run.plan.launches}))
+    installed = {tool.name: tool.version for tool in (*run.machine.compilers, *run.machine.mpis)}
+    return {"used": used, **installed}
+
+
+def _plan(run: Run) -> dict[str, str]:
+    return {
+        "preset": run.plan.preset,
+        "seed": str(run.plan.seed),
+        "benchmarks": ", ".join(sorted({launch.benchmark for launch in run.plan.launches})),
+        "launches of a case": str(max((launch.repetition for launch in run.plan.launches), default=0)),
+    }

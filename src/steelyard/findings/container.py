@@ -1,0 +1,58 @@
+"""Rule: a control group (container, batch system) limits processors or memory."""
+
+from steelyard.machine.advice import setting
+from steelyard.model import Evaluation, Finding, Machine
+from steelyard.units import binary_size, quantity
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding on all limits in force, with the time for which they stopped the measurement."""
+    machine = evaluation.run.machine
+    limits = [text for text in (_quota(machine), _processors(machine), _memory(machine)) if text]
+    stopped = [
+        (record, float(seconds))
+        for record in evaluation.run.records
+        if isinstance(seconds := record.surroundings.get("throttled"), int | float) and seconds > 0
+    ]
+    if stopped:
+        limits = limits or ["A processor quota is in force."]
+    if not limits or not evaluation.results:
+        return []
+    evidence = [
+        f"{known.name}: {known.value} ({known.source})"
+        for known in (setting(machine, "cpu_quota"), setting(machine, "memory_limit"))
+        if known.value not in (None, "none")
+    ]
+    if stopped:
+        total = sum(seconds for _, seconds in stopped)
+        evidence.append(f"The quota stopped {len(stopped)} measurements, for {quantity(total, 's')} in all.")
+    return [
+        Finding(
+            "container",
+            "serious" if len(stopped) * 2 > len(evaluation.run.records) else "notice",
+            " ".join(limits),
+            tuple(evidence),
+            "A container or a batch system shares the machine out: the figures are those of the share.",
+            "Start the container without --cpus, --cpuset-cpus and --memory, or ask the batch system for "
+            "whole nodes (sbatch --exclusive --mem=0); steelyard doctor names the files.",
+        )
+    ]
+
+
+def _quota(machine: Machine) -> str:
+    if machine.cpu_quota is None:
+        return ""
+    allowed = len(machine.cpus)
+    return f"A control group allows {machine.cpu_quota:g} cores' worth of time on {allowed} processors."
+
+
+def _processors(machine: Machine) -> str:
+    present = {cpu for core in machine.cores for cpu in core.cpus}
+    if not machine.cpus or len(machine.cpus) >= len(present):
+        return ""
+    return f"This process may use {len(machine.cpus)} of {len(present)} processors."
+
+
+def _memory(machine: Machine) -> str:
+    text = (setting(machine, "memory_limit").value or "none").removesuffix(" B")
+    return f"A control group allows {binary_size(int(text))} of memory." if text.isdigit() else ""

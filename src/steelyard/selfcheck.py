@@ -1,0 +1,192 @@
+"""Planted truth: known disturbances are planted on this machine, and each must be found and named.
+
+A tool that measures others must be measured itself: a competing process, a clock that drops, page faults inside the
+timed region, a delay of 2 %, and the coverage of its own intervals in simulation.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+from steelyard.errors import UsageError, nearest
+from steelyard.launch import local
+from steelyard.launch.program import Program
+from steelyard.machine.load import QUIET, busy_cores, wait_until_quiet
+from steelyard.model import Case, Launch, Machine, Record, Sampling, Scalar
+from steelyard.plain import to_plain
+from steelyard.run import line, record_of
+from steelyard.statistics.verdict import name_disturbance
+
+# 40 samples of 5 ms: long against the scheduler's slices (3 ms), short enough for a hundred repetitions.
+SAMPLES, SAMPLE_SECONDS = 40, 5e-3
+TOLERATED = 0.02  # a value that was moved by less than this need not be flagged
+FALSE_ALARMS = 0.05  # the share of quiet cases that may be flagged
+DELAY = 0.02
+BLOCKS = 15  # pairs of cases with and without the delay, in turn
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check found: "unknown" where the machine did not let it be judged."""
+
+    name: str
+    state: Literal["passed", "failed", "unknown"]
+    seen: str
+    evidence: tuple[str, ...] = ()
+
+
+class Bench:
+    """A kernel in the first-level cache on one pinned core: what disturbs it is what was planted."""
+
+    def __init__(self, machine: Machine, program: Path) -> None:
+        self._machine = machine
+        self.cpu = machine.cpus[-1]  # the first processor is where systems put their own work
+        self._program = Program(local.argv(program), local.environment(machine))
+
+    def measure(self, plant: str = "none", samples: int = SAMPLES, sample_seconds: float = SAMPLE_SECONDS) -> Record:
+        """One case, with a disturbance planted in the harness."""
+        sampling = Sampling(1e-9, 60.0, samples, samples)
+        parameters: dict[str, Scalar] = {"threads": 1, "pinning": str(self.cpu), "elements": 1024, "plant": plant, "sample_seconds": sample_seconds}
+        case = Case("memory.stream", "triad", parameters, sampling)
+        launch = Launch(1, case.benchmark, "any", 1, (case,))
+        return record_of(launch, 0, case, 1, self._program.ask(line(self._machine, launch, 0, case), 120))
+
+    def close(self) -> None:
+        """Ends the program."""
+        self._program.close()
+
+
+def main(only: Sequence[str], thorough: bool, as_json: bool) -> int:
+    """Runs the checks and prints what they found; the exit code is 3 where one failed, else 0."""
+    from steelyard import session
+
+    known = {name: check for name, check in CHECKS.items() if not only or name in only}
+    for name in only:
+        if name not in CHECKS:
+            raise UsageError(f"There is no check '{name}' (given by --only). {nearest(name, CHECKS)}")
+    here = session.machine(None)
+    programs = session.build_all(here, ["memory.stream"], [], [])
+    bench = Bench(here, next(iter(programs.values())))
+    outcomes: list[Outcome] = []
+    try:
+        for name, check in known.items():
+            if not as_json:
+                print(f"{name} … ", end="", flush=True)
+            outcomes.append(replace(check(bench, 100 if thorough else 10), name=name))
+            if not as_json:
+                show(outcomes[-1])
+    finally:
+        bench.close()
+    if as_json:
+        print(json.dumps(to_plain(outcomes), indent=1))
+    return 3 if any(o.state == "failed" for o in outcomes) else 0
+
+
+def show(outcome: Outcome) -> None:
+    """One outcome on the terminal."""
+    print(f"{outcome.state}: {outcome.seen}")
+    for sentence in outcome.evidence:
+        print(f"    {sentence}")
+
+
+def quiet(bench: Bench, repetitions: int) -> Outcome:
+    """Cases that nobody disturbs on purpose: hardly any may be flagged. A machine that others use cannot be judged."""
+    flagged: list[str] = []
+    for _ in range(repetitions):
+        wait_until_quiet(2.0)
+        record = bench.measure()
+        if record.verdict.level != "CLEAN":
+            flagged.append(record.verdict.evidence[0])
+    seen = f"{len(flagged)} of {repetitions} undisturbed cases were flagged"
+    if len(flagged) <= FALSE_ALARMS * repetitions:
+        return Outcome("quiet", "passed", seen)
+    busy = busy_cores(1.0)
+    others = busy is not None and busy > QUIET
+    return Outcome("quiet", "unknown" if others else "failed", seen + (f"; others keep {busy:.2f} cores busy now" if others else ""), tuple(flagged[:5]))
+
+
+def competing(bench: Bench, repetitions: int) -> Outcome:
+    """A competing process on the measured core for half of the samples: flagged, or the value was not moved."""
+    wait_until_quiet(5.0)
+    truth = min(median(bench.measure().samples) for _ in range(5))
+    missed: list[str] = []
+    found = 0
+    with competitor(bench.cpu) as process:
+        for _ in range(repetitions):
+            timer = threading.Timer(SAMPLES / 2 * SAMPLE_SECONDS, lambda: process.send_signal(signal.SIGCONT))
+            timer.start()
+            record = bench.measure()
+            timer.join()
+            process.send_signal(signal.SIGSTOP)
+            moved = median(record.samples) / truth - 1
+            found += record.verdict.level != "CLEAN"
+            if record.verdict.level == "CLEAN" and abs(moved) > TOLERATED:
+                missed.append(f"called clean although the median was moved by {moved:+.1%}")
+    seen = f"{repetitions - len(missed)} of {repetitions} cases were flagged ({found}) or within {TOLERATED:.0%} of the quiet value"
+    return Outcome("competing", "failed" if missed else "passed", seen, tuple(missed[:5]))
+
+
+@contextmanager
+def competitor(cpu: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that computes on `cpu` while it is not stopped; stopped at first."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        os.sched_setaffinity(process.pid, {cpu})
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _planted(kind: str, plant: str, expected: str) -> Callable[[Bench, int], Outcome]:
+    def check(bench: Bench, repetitions: int) -> Outcome:
+        verdicts = [bench.measure(plant).verdict for _ in range(repetitions)]
+        missed = [v for v in verdicts if v.level == "CLEAN" or not any(e.startswith(expected + ":") for e in v.evidence)]
+        seen = f"{repetitions - len(missed)} of {repetitions} cases were flagged and their evidence names '{expected}'"
+        others = dict.fromkeys(f"missed: called {v.level}, {name_disturbance(v) or 'nothing named'}" for v in missed)
+        return Outcome(kind, "failed" if missed else "passed", seen, tuple(others))
+
+    return check
+
+
+def delay(bench: Bench, repetitions: int) -> Outcome:
+    """A delay of 2 % inside the kernel against the same without, in turn: the comparison must call it slower, by 2 %."""
+    from steelyard.statistics.compare import compare
+
+    pairs = [(bench.measure(samples=20), bench.measure(f"delay:{DELAY}", samples=20)) for _ in range(BLOCKS)]
+    found = compare([a.samples for a, _ in pairs], [b.samples for _, b in pairs], smallest=DELAY / 2)
+    seen = f"called {found.call}: {found.ratio - 1:+.2%} [{found.low - 1:+.2%}, {found.high - 1:+.2%}] for a planted {DELAY:+.0%}"
+    right = found.call == "SLOWER" and found.low <= 1 + DELAY <= found.high
+    return Outcome("delay", "passed" if right else "failed", seen)
+
+
+def intervals(bench: Bench, repetitions: int) -> Outcome:
+    """The 95 % interval of the median holds the truth in 93 to 97 % of simulated cases, also of autocorrelated samples."""
+    from steelyard.statistics.simulate import PROCESSES, coverage
+
+    shares = {(p, n): coverage(p, n, 4000, seed=n) for p in PROCESSES for n in (30, 100, 300)}
+    wrong = tuple(f"{p}, {n} samples: {share:.1%}" for (p, n), share in shares.items() if not 0.93 <= share <= 0.97)
+    seen = f"the interval holds the truth in {min(shares.values()):.1%} to {max(shares.values()):.1%} of simulated cases"
+    return Outcome("intervals", "failed" if wrong else "passed", seen, wrong)
+
+
+CHECKS: dict[str, Callable[[Bench, int], Outcome]] = {
+    "intervals": intervals,
+    "clock": _planted("clock", "clock:0.9", "core clock"),
+    "faults": _planted("faults", "faults:50", "page faults"),
+    "delay": delay,
+    "quiet": quiet,
+    "competing": competing,
+}

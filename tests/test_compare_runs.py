@@ -1,0 +1,236 @@
+"""Comparing runs: surroundings first, cases matched, differences called only when they are sure."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from builders import chase, evaluation, gather, machine, result, samples, triad
+from steelyard import cli
+from steelyard.compare import beside, tables
+from steelyard.compare.runs import Row, RunComparison, compare, show, slower
+from steelyard.errors import UsageError
+from steelyard.model import Evaluation, Limit, Result, Setting
+from steelyard.plain import to_plain
+from steelyard.records import RunFolder
+
+
+def run(results: Sequence[Result], **changed: object) -> Evaluation:
+    return evaluation(results, **changed)  # type: ignore[arg-type]
+
+
+def shifted(results: Sequence[Result], seed: int) -> list[Result]:
+    """The same cases with other samples: what another run of the same machine would give."""
+    return [
+        replace(r, records=tuple(
+            replace(x, samples=samples(sum(x.samples) / len(x.samples), seed=seed * 100 + 10 * i + x.launch))
+            for x in r.records
+        ))
+        for i, r in enumerate(results)
+    ]  # fmt: skip
+
+
+def rows(comparison: RunComparison) -> dict[str, Row]:
+    return {row.kernel + str(row.parameters.get("threads", "")): row for row in comparison.rows}
+
+
+CASES = [triad(10e9), triad(18e9, threads=2), chase(1e-7)]
+
+
+def test_two_runs_of_the_same_machine_do_not_differ() -> None:
+    found = compare(run(CASES), run(shifted(CASES, 2), id="b"))
+    assert (found.a, found.b) == ("a", "b")
+    assert {row.call for row in found.rows} == {"SAME"}
+    assert {w.call for w in found.wholes} == {"SAME"}
+    assert found.differences == found.only_a == found.only_b == ()
+    assert slower(found) == []
+
+
+def test_a_slowdown_of_5_percent_is_called_and_told_in_the_metric_s_own_direction() -> None:
+    slow = shifted([triad(10e9 / 1.05), triad(18e9, threads=2), chase(1e-7 / 1.1)], 3)
+    found = compare(run(CASES), run(slow))
+    calls = {name: row.call for name, row in rows(found).items()}
+    assert calls == {"triad1": "SLOWER", "triad2": "SAME", "chase1": "FASTER"}
+    one = rows(found)["triad1"]
+    assert one.metric == "bandwidth"
+    assert one.ratio == pytest.approx(1 / 1.05, rel=0.005)
+    assert one.time_ratio == pytest.approx(1.05, rel=0.005)
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < one.ratio < one.high < 1
+    assert slower(found) == ["memory.stream triad"]
+
+
+def test_a_benchmark_as_a_whole_has_the_geometric_mean_of_its_ratios_and_the_note_of_rule_4() -> None:
+    a = [triad(10e9), triad(10e9, threads=2)]
+    b = shifted([triad(10e9 / 1.21), triad(10e9, threads=2)], 2)
+    found = compare(run(a), run(b))
+    assert found.wholes[0].mean == pytest.approx(1.1, rel=0.005)
+    assert any("rule 4" in note for note in found.notes)
+
+
+def test_a_slowdown_of_every_case_too_small_for_one_is_found_in_the_whole() -> None:
+    noisy = [triad(1e10 * n, elements=1_000_000 * n, spread=0.05) for n in range(1, 13)]
+    slow = [triad(1e10 * n / 1.05, elements=1_000_000 * n, spread=0.05) for n in range(1, 13)]
+    found = compare(run(noisy), run(slow))
+    assert found.wholes[0].call == "SLOWER"
+
+
+# --------------------------------------------------------------------------- matching
+
+
+def test_cases_match_although_all_were_built_by_another_compiler() -> None:
+    found = compare(
+        run(CASES), run([replace(r, parameters={**r.parameters, "toolchain": "clang-15"}) for r in CASES])
+    )
+    assert len(found.rows) == len(CASES)
+    assert found.rows[0].differing == (("toolchain", "gcc-12.2.0", "clang-15"),)
+    assert any("toolchain" in note for note in found.notes)
+
+
+def test_a_parameter_that_differs_in_some_cases_only_is_no_factor() -> None:
+    a = [triad(10e9), triad(12e9, stores="streaming")]
+    b = [triad(10e9), triad(12e9, stores="other")]
+    found = compare(run(a), run(b))
+    assert [row.parameters["stores"] for row in found.rows] == ["ordinary"]
+    assert [lone.parameters["stores"] for lone in (*found.only_a, *found.only_b)] == ["streaming", "other"]
+
+
+def test_the_largest_sizes_match_where_the_machines_ask_for_different_ones_and_rates_are_compared() -> None:
+    a = [triad(10e9, elements=1_000_000), triad(10e9, elements=16_000_000)]
+    b = [triad(10e9, elements=1_000_000), triad(10e9, elements=64_000_000)]
+    found = compare(run(a), run(shifted(b, 2)))
+    assert [row.call for row in found.rows] == ["SAME", "SAME"]
+    assert found.rows[1].differing == (("elements", 16_000_000, 64_000_000),)
+
+
+def test_an_invalid_case_is_not_compared_and_a_disturbed_one_is_marked() -> None:
+    a = [triad(10e9), triad(10e9, threads=2), triad(10e9, threads=3)]
+    bad = triad(5e9, level="INVALID", evidence=("check: the result is wrong",))
+    shaken = triad(5e9, threads=2, level="DISTURBED", evidence=("steal: 1 s",))
+    found = compare(run(a), run([bad, shaken, a[2]]))
+    told = rows(found)
+    assert told["triad1"].call == "NOT COMPARABLE"
+    assert told["triad1"].ratio is None
+    assert "INVALID in the second run: check" in told["triad1"].detail
+    assert (told["triad2"].call, told["triad2"].disturbed) == ("SLOWER", ("b",))
+    assert told["triad3"].disturbed == ()
+    assert slower(found) == []  # only the disturbed case is slower
+
+
+def test_runs_without_a_common_case_say_so() -> None:
+    found = compare(run([triad(1e10)]), run([chase(1e-7)]))
+    assert found.rows == found.wholes == ()
+    assert "no case in common" in found.notes[0]
+
+
+def test_a_kernel_that_counts_no_work_is_compared_by_its_time() -> None:
+    idle = [result("foreign.sleep", "sleep", {}, 1e-3, {})]
+    found = compare(run(idle), run([result("foreign.sleep", "sleep", {}, 1.2e-3, {})]))
+    assert [(row.metric, row.call) for row in found.rows] == [("time", "SLOWER")]
+
+
+# --------------------------------------------------------------------------- surroundings
+
+
+def test_what_differs_around_the_runs_comes_with_its_group_and_both_values() -> None:
+    changed = Setting("transparent_huge_pages", "never", "/sys")
+    fleeting = Setting("load_average", "9 9 9", "/proc/loadavg")
+    other = machine(cores=8, settings=(changed, fleeting), processor="Another")
+    b = evaluation(CASES, other, versions={"steelyard": "0.2.0", "python": "3.11.9"})
+    b = replace(b, run=replace(b.run, plan=replace(b.run.plan, seed=7)))
+    found = {(d.group, d.name): (d.a, d.b) for d in compare(run(CASES), b).differences}
+    assert found["machine", "cores"] == ("4", "8")
+    assert found["machine", "processor"] == ("Example processor", "Another")
+    assert found["setting", "transparent_huge_pages"] == ("madvise", "never")
+    assert found["setting", "memory_limit"] == ("none", "unknown")
+    assert found["version", "steelyard"] == ("0.1.0", "0.2.0")
+    assert found["plan", "seed"] == ("1", "7")
+    assert ("setting", "load_average") not in found
+    assert ("version", "python") not in found
+
+
+# --------------------------------------------------------------------------- shown
+
+
+def test_it_is_shown_as_tables_and_hostile_names_stay_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "Console", lambda: Console(width=200))
+    slow = [triad(9e9), chase(1e-7, level="INVALID", evidence=("error: [red]x[/]",))]
+    show(compare(run([triad(10e9), chase(1e-7), gather(1e-8)]), run(slow, id="[bold]b[/]")), as_json=False)
+    text = capsys.readouterr().out
+    for part in ("SLOWER", "NOT COMPARABLE", "[bold]b[/]", "[red]x[/]", "Only in a: 1 cases", "10.0 GB/s"):
+        assert part in text
+
+
+def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    found = compare(run(CASES), run(shifted(CASES, 2)))
+    show(found, as_json=True)
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(to_plain(found)))
+
+
+# --------------------------------------------------------------------------- published systems
+
+
+def test_published_numbers_stand_beside_those_of_the_run() -> None:
+    metric = replace(triad(1).metrics["bandwidth"], value=612.0, unit="cycle", better="lower")
+    here = machine(limits={"memory_bandwidth": Limit(20e9, "B/s", "given")})
+    corner = replace(gather(1e-7), metrics={"cost": metric})
+    found = beside.compare(evaluation([corner], here), "4x AMD 8350 Barcelona")
+    line = next(x for x in found.lines if (x.published, x.conditions.startswith("point G")) == (306.0, True))
+    assert line.ours == metric
+    assert line.ratio == pytest.approx(2.0)
+    assert all(x.ours is None for x in found.lines if "threads 16" in x.conditions)
+    full = beside.compare(evaluation([triad(29e9, threads=4)], here), "PowerEdge R730xd 2x E5-2697 v3").lines[
+        0
+    ]
+    assert full.ratio == pytest.approx(0.25)
+    tables.beside(found, as_json=False)
+
+
+def test_a_system_is_found_by_its_name_or_by_a_part_that_only_one_has() -> None:
+    assert beside.find("4X amd 8350 barcelona") == "4x AMD 8350 Barcelona"
+    assert beside.find("8350") == "4x AMD 8350 Barcelona"
+    assert beside.find("AMD") is None
+    assert beside.find("") is None
+
+
+# --------------------------------------------------------------------------- the command
+
+
+def written(folder: Path, found: Evaluation) -> str:
+    run_folder = RunFolder.create(
+        folder, found.run.machine, found.run.plan, {"versions": dict(found.run.versions)}
+    )
+    for record in found.run.records:
+        run_folder.append(record)
+    run_folder.finish({})
+    run_folder.close()
+    return run_folder.path.name
+
+
+def test_the_command_fails_on_a_slower_run_only_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = written(tmp_path, run([triad(10e9)])), written(tmp_path, run([triad(8e9)]))
+    words = ["compare", a, b, "--runs", str(tmp_path), "--json"]
+    assert cli.app(words, standalone_mode=False) in (None, 0)
+    assert json.loads(capsys.readouterr().out)["rows"][0]["call"] == "SLOWER"
+    assert cli.app([*words, "--fail-on-slower"], standalone_mode=False) == 1
+    assert cli.app(["compare", b, a, *words[3:], "--fail-on-slower"], standalone_mode=False) in (None, 0)
+
+
+def test_the_command_takes_a_published_system_and_refuses_what_is_neither(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = written(tmp_path, run([triad(10e9)]))
+    cli.arguments(["compare", a, "8350", "--runs", str(tmp_path), "--json"])
+    assert json.loads(capsys.readouterr().out)["system"] == "4x AMD 8350 Barcelona"
+    with pytest.raises(UsageError, match="Nor is it a published system"):
+        cli.arguments(["compare", a, "AMD", "--runs", str(tmp_path)])
+    with pytest.raises(UsageError, match="needs two runs"):
+        cli.arguments(["compare", a, "8350", "--runs", str(tmp_path), "--fail-on-slower"])

@@ -1,0 +1,339 @@
+"""Every rule of the findings: where it must speak, where it must be silent, and odd data."""
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import builders
+from builders import chase, evaluation, gather, machine, result, triad
+from steelyard import findings
+from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
+
+MIB = 1 << 20
+LIMIT = {"memory_bandwidth": Limit(20e9, "B/s", "2 channels × 1250 MT/s × 8 B")}
+NEVER = Setting("transparent_huge_pages", "never", "/sys/kernel/mm/transparent_hugepage/enabled")
+RULES = sorted(m.name for m in pkgutil.iter_modules(findings.__path__))
+
+
+def found(rule: str, seen: Evaluation) -> list[Finding]:
+    return importlib.import_module(f"steelyard.findings.{rule}").find(seen)
+
+
+def disturbed(rate: float, **changed: Scalar) -> Result:
+    why = ("competing load: in 9 of 30 samples a thread waited.",)
+    return triad(rate, level="DISTURBED", evidence=why, **changed)
+
+
+def toolchains(second: float) -> Evaluation:
+    return evaluation([triad(10e9), triad(10e9 / second, toolchain="clang-15")])
+
+
+def placed(remote: float, kernel: str = "chase") -> Evaluation:
+    """A node-by-node matrix; `remote` times the cost where they differ. Pinning and policy tell the nodes."""
+    work = {"accesses": 1.0, "bytes": 64.0} if kernel == "chase" else {"bytes": 2.4e8}
+    cells = [
+        result(
+            "memory.placement",
+            kernel,
+            {"threads": 1, "pinning": str(2 * cpu), "memory_policy": f"bind:{memory}", "bytes": 64 * MIB},
+            1e-7 * (1 if cpu == memory else remote),
+            work,
+            surroundings={"cpus": [2 * cpu]},
+        )
+        for cpu in (0, 1)
+        for memory in (0, 1)
+    ]
+    return evaluation(cells, machine(nodes=2))
+
+
+def clocks(*hertz: float) -> Evaluation:
+    return evaluation([triad(1e10, elements=1_000_000 * (n + 1), clock=(h,)) for n, h in enumerate(hertz)])
+
+
+def ladder(shares_l3: float = 1.0) -> Evaluation:
+    """Flat parts of 1, 4 and 20 ns up to the reported caches (the last one so much smaller), then 100 ns."""
+    steps = ((32 << 10, 1e-9), (MIB, 4e-9), (int(8 * MIB * shares_l3), 20e-9), (1 << 40, 100e-9))
+    sizes = [int((4 << 10) * 2 ** (i / 2)) >> 10 << 10 for i in range(30)]
+    metric = builders.Value(0.0, "s", None, None, "lower")
+
+    def point(size: int) -> Result:
+        seconds = next(s for end, s in steps if size <= end)
+        return replace(chase(seconds, size), metrics={"latency": replace(metric, value=seconds)})
+
+    return evaluation([point(size) for size in sizes])
+
+
+def rising(setting: Setting) -> Evaluation:
+    return evaluation([chase(90e-9, 64 * MIB), chase(120e-9, 512 * MIB)], machine(settings=(setting,)))
+
+
+SPEAKS: dict[str, Callable[[], Evaluation]] = {
+    "cache_rule": lambda: evaluation([triad(1e10, elements=1_000_000)]),
+    "plateau": lambda: evaluation([triad(13e9, elements=8_000_000), triad(10e9)]),
+    "disturbed": lambda: evaluation([triad(1e10), triad(1e10, threads=2), disturbed(1e10, threads=4)]),
+    "wrong_result": lambda: evaluation([triad(1e10, check=Check(False, "mean error 0.3"), level="INVALID")]),
+    "failed": lambda: evaluation([triad(1e10, error="not enough memory: 12 MiB", level="INVALID")]),
+    "write_allocate": lambda: evaluation([triad(9e9), triad(12e9, stores="streaming")]),
+    "compiler_bound": lambda: evaluation(
+        [gather(1.6e-9, L=65536, alpha=0.001, accumulators=n) for n in (1,)]
+        + [gather(0.4e-9, L=65536, alpha=0.001, accumulators=32)]
+    ),
+    "compilers": lambda: toolchains(1.2),
+    "remote_penalty": lambda: placed(1.7),
+    "huge_pages": lambda: evaluation([gather(1.5e-8, page_size="4k"), gather(1e-8, page_size="transparent")]),
+    "tolerance": lambda: evaluation([gather(4e-8), gather(3.6e-8, threads=4)]),
+    "efficiency": lambda: evaluation([triad(8e9, threads=4)], machine(limits=LIMIT)),
+    "clock": lambda: clocks(2.6e9, 2.6e9, 2.5e9, 2.4e9, 2.3e9),
+    "container": lambda: evaluation([triad(1e10)], machine(cpu_quota=2.0)),
+    "latency_consistency": lambda: evaluation([gather(1.2e-8), chase(1e-7)]),
+    "cache_levels": lambda: ladder(0.125),
+    "intervals": lambda: evaluation([triad(1e10, half_width=0.3), triad(1e10, threads=2, half_width=0.2)]),
+}
+
+SILENT: dict[str, Callable[[], Evaluation]] = {
+    "cache_rule": lambda: evaluation([triad(1e10)]),
+    "plateau": lambda: evaluation([triad(10e9)]),
+    "disturbed": lambda: evaluation([triad(1e10, error="killed", level="INVALID")]),
+    "wrong_result": lambda: evaluation(
+        [triad(1e10), triad(1e10, threads=2, error="killed", level="INVALID")]
+    ),
+    "failed": lambda: evaluation([triad(1e10), disturbed(1e10, threads=2)]),
+    "write_allocate": lambda: evaluation([triad(9e9), triad(12e9, threads=2, stores="streaming")]),
+    "compiler_bound": lambda: evaluation(
+        [gather(4e-9, L=65536, alpha=0.001, accumulators=n) for n in (1, 32)]
+    ),
+    "compilers": lambda: evaluation([triad(10e9), triad(8e9, threads=2, toolchain="clang-15")]),
+    "remote_penalty": lambda: evaluation([r for r in placed(1.7).results if "bind:1" in str(r.parameters)]),
+    "huge_pages": lambda: evaluation([gather(1.5e-8), chase(1e-7, threads=2)]),
+    "tolerance": lambda: evaluation([gather(4e-8, threads=2), gather(2e-8, threads=4), triad(1e10)]),
+    "efficiency": lambda: evaluation([chase(1e-7)], machine(limits=LIMIT)),
+    "clock": lambda: clocks(2.6e9),
+    "container": lambda: evaluation([triad(1e10)]),
+    "latency_consistency": lambda: evaluation([gather(1.2e-8), chase(2e-9, MIB)]),
+    "cache_levels": lambda: evaluation([chase(1e-9, 4 << 10), chase(1e-7, 512 * MIB)]),
+    "intervals": lambda: evaluation([triad(1e10, error="killed", level="INVALID")]),
+}
+
+# Where the news is good, the finding says so, and asks for nothing.
+GOOD: dict[str, Callable[[], Evaluation]] = {
+    "plateau": lambda: evaluation([triad(10e9, elements=8_000_000), triad(10e9)]),
+    "disturbed": lambda: evaluation([triad(1e10)]),
+    "write_allocate": lambda: evaluation([triad(9e9), triad(9e9, stores="streaming")]),
+    "compilers": lambda: toolchains(1.0),
+    "remote_penalty": lambda: placed(1.02),
+    "huge_pages": lambda: evaluation([gather(1e-8, page_size="4k"), gather(1e-8, page_size="huge")]),
+    "tolerance": lambda: evaluation([gather(4e-8), gather(1.1e-8, threads=4)]),
+    "efficiency": lambda: evaluation([triad(17e9, threads=4)], machine(limits=LIMIT)),
+    "clock": lambda: clocks(2.5e9, 2.5e9, 2.51e9, 2.5e9),
+    "latency_consistency": lambda: evaluation([gather(1.2e-8), chase(1e-7)]),
+    "cache_levels": ladder,
+    "intervals": lambda: evaluation([triad(1e10), triad(1e10, threads=2)]),
+}
+
+
+def test_every_rule_has_a_case_in_which_it_speaks_and_one_in_which_it_is_silent() -> None:
+    assert sorted(SPEAKS) == sorted(SILENT) == RULES
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_speaks(rule: str) -> None:
+    told = found(rule, SPEAKS[rule]())
+    assert [f.rule for f in told] == [rule]
+    assert told[0].seen.rstrip().endswith((".", ")")) or rule == "failed"
+    assert told[0].cause
+    assert told[0].level != "good" or rule in GOOD
+    if told[0].level != "good":
+        assert told[0].remedy, "a finding that asks for something says what to try"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_is_silent(rule: str) -> None:
+    assert found(rule, SILENT[rule]()) == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_says_nothing_about_a_run_without_results(rule: str) -> None:
+    assert found(rule, evaluation([])) == []
+
+
+@pytest.mark.parametrize("rule", sorted(GOOD))
+def test_the_rule_tells_good_news(rule: str) -> None:
+    told = found(rule, GOOD[rule]())
+    assert [(f.level, f.remedy) for f in told] == [("good", "")]
+
+
+def test_findings_of_all_rules_come_with_the_serious_ones_first() -> None:
+    seen = evaluation([triad(1e10, threads=4), triad(1e10, check=Check(False, "wrong"), level="INVALID")])
+    levels = [f.level for f in findings.judge(seen).findings]
+    assert levels[0] == "serious"
+    assert levels == sorted(levels, key=lambda level: findings.ORDER[level])
+
+
+# --------------------------------------------------------------------------- what the sentences say
+
+
+def test_disturbed_is_serious_when_more_than_half_are_and_counts_the_keywords() -> None:
+    steal = triad(1e10, threads=2, level="DISTURBED", evidence=("steal: 0.3 s.",))
+    few = found("disturbed", evaluation([triad(1e10), triad(1e10, threads=4), disturbed(1e10), steal]))[0]
+    assert few.level == "notice"
+    many = found("disturbed", evaluation([disturbed(1e10), disturbed(1e10, threads=4), steal]))[0]
+    assert many.level == "serious"
+    assert "3 of 3 results (100%)" in many.seen
+    assert "competing load (2), steal (1)" in many.seen
+    assert any("launch 1: 3 of 3 cases" in line for line in many.evidence)
+
+
+def test_failed_cases_are_grouped_by_reason_whatever_numbers_it_holds() -> None:
+    lacking = [triad(1e10, threads=t, error=f"not enough memory: {t} MiB", level="INVALID") for t in (1, 2)]
+    other = triad(1e10, threads=4, error="no streaming stores", level="INVALID")
+    told = found("failed", evaluation([*lacking, other, triad(1e10, threads=3)]))
+    assert [f.seen.split(":")[0] for f in told] == [
+        "2 of 4 cases of memory.stream could not be measured",
+        "1 of 4 cases of memory.stream could not be measured",
+    ]
+    assert {f.level for f in told} == {"notice"}
+    assert found("failed", evaluation(lacking))[0].level == "serious"
+
+
+def test_too_little_memory_is_told_apart_from_a_size_that_was_set() -> None:
+    small = [triad(1e10, elements=1_000_000)]
+    assert "was set smaller" in found("cache_rule", evaluation(small))[0].cause
+    poor = evaluation(small, machine(memory_available=100 * MIB))
+    assert "too little free memory" in found("cache_rule", poor)[0].cause
+    assert "no cache size is known" in found("cache_rule", evaluation(small, machine(caches=())))[0].seen
+
+
+def test_a_cliff_is_serious_but_not_when_it_was_disturbed() -> None:
+    assert found("plateau", evaluation([triad(13e9, elements=8_000_000), triad(10e9)]))[0].level == "serious"
+    assert found("plateau", evaluation([triad(11e9, elements=8_000_000), triad(10e9)]))[0].level == "notice"
+    shaken = found("plateau", evaluation([disturbed(13e9, elements=8_000_000), triad(10e9)]))[0]
+    assert shaken.level == "notice"
+    assert "Disturbed" in shaken.seen
+
+
+def test_write_allocate_tells_the_factor_and_where_streaming_is_slower() -> None:
+    slower = found("write_allocate", evaluation([triad(12e9), triad(9e9, stores="streaming")]))[0]
+    assert "0.75 times" in slower.seen
+    assert slower.remedy.startswith("Use ordinary stores")
+    assert "1.33 times" in found("write_allocate", SPEAKS["write_allocate"]())[0].seen
+
+
+def test_the_limit_is_told_with_its_source_or_how_to_give_it() -> None:
+    below = found("efficiency", SPEAKS["efficiency"]())[0]
+    assert "8.00 GB/s, 40% of the limit of 20.0 GB/s" in below.seen
+    assert "2 channels" in below.evidence[0]
+    unknown = found("efficiency", evaluation([triad(8e9)]))[0]
+    assert "--system FILE.toml" in unknown.remedy
+    above = found("efficiency", evaluation([triad(25e9, threads=4)], machine(limits=LIMIT)))[0]
+    assert "More than the limit cannot be" in above.seen
+
+
+def test_the_remote_penalty_stands_beside_the_firmware_distances() -> None:
+    told = found("remote_penalty", placed(1.7))[0]
+    assert "1.70 times as much" in told.seen
+    assert "say 2.1" in told.evidence[0]
+    assert "Triad" in found("remote_penalty", placed(1.7, "triad"))[0].seen
+
+
+def test_huge_pages_off_and_a_rising_ladder_show_the_translation() -> None:
+    told = found("huge_pages", rising(NEVER))
+    assert "rises by 33 %" in told[0].seen
+    assert "echo madvise" in told[0].remedy
+    assert found("huge_pages", rising(replace(NEVER, value="madvise"))) == []
+
+
+def test_pages_that_were_the_same_after_all_are_not_compared() -> None:
+    def pages(page_size: str, seconds: float) -> Result:
+        refused = gather(seconds, page_size=page_size)
+        records = tuple(
+            replace(r, surroundings={**r.surroundings, "pages": {"nodes": {"0": 1}, "huge": 0.0}})
+            for r in refused.records
+        )
+        return replace(refused, records=records)
+
+    assert found("huge_pages", evaluation([pages("4k", 1.5e-8), pages("transparent", 1e-8)])) == []
+
+
+def test_memory_parallelism_is_latency_over_time_per_access() -> None:
+    told = found("latency_consistency", evaluation([gather(2e-8), chase(1e-7), chase(2.1e-8, chains=8)]))[0]
+    assert "on average 5.0 accesses are under way" in told.seen
+    assert any("8 chains" in line for line in told.evidence)
+    absurd = found("latency_consistency", evaluation([gather(2e-7), chase(1e-7)]))[0]
+    assert (absurd.level, "does not fit" in absurd.seen) == ("notice", True)
+
+
+def test_a_smaller_last_level_than_reported_is_named() -> None:
+    told = found("cache_levels", ladder(0.125))[0]
+    assert told.level == "notice"
+    assert "L3 (8 MiB)" in told.seen.replace("8.000", "8")
+
+
+def test_a_quota_that_stopped_most_measurements_is_serious() -> None:
+    stopped = evaluation([triad(1e10, surroundings={"throttled": 0.5})], machine(cpu_quota=2.0))
+    told = found("container", stopped)[0]
+    assert told.level == "serious"
+    assert "1.50 s in all" in told.evidence[-1]
+    limited = Setting("memory_limit", str(4 << 30) + " B", "/sys/fs/cgroup/memory.max")
+    assert "of memory" in found("container", evaluation([triad(1e10)], machine(settings=(limited,))))[0].seen
+
+
+def test_a_speed_up_with_a_wide_interval_is_not_judged() -> None:
+    wild = [gather(4e-8, launches=1, spread=0.8), gather(2e-8, threads=4, launches=1, spread=0.8)]
+    safe = [replace(r, records=tuple(_positive(x) for x in r.records)) for r in wild]
+    assert "cannot be said" in found("tolerance", evaluation(safe))[0].seen
+
+
+def _positive(record: Record) -> Record:
+    return replace(record, samples=tuple(max(s, 1e-9) for s in record.samples))
+
+
+# --------------------------------------------------------------------------- odd data
+
+
+def odd() -> list[Result]:
+    """Every kernel with parameters missing, of another kind, zero or huge; odd samples; no work."""
+    strange: list[Scalar] = ["many", 0, -1, 1, 10**18, math.inf, math.nan, True, ""]
+    names = ("threads", "elements", "bytes", "L", "alpha", "accumulators", "chains", "stores", "page_size")
+    names = (*names, "memory_policy", "pinning", "toolchain", "cpu_node", "memory_node")
+    kernels = [("memory.stream", "triad"), ("memory.apexmap", "gather"), ("memory.latency", "chase")]
+    kernels += [("memory.placement", "chase"), ("memory.placement", "triad"), ("other.thing", "unknown")]
+    works: list[dict[str, float]] = [
+        {},
+        {"bytes": 0.0},
+        {"accesses": math.nan},
+        {"bytes": 24.0, "accesses": 3.0},
+    ]
+    clock = {"before": [None, "x"]}
+    around: list[dict[str, object]] = [
+        {},
+        {"core_clock": None},
+        {"core_clock": clock, "cpus": 3, "pages": []},
+    ]
+    found_: list[Result] = []
+    for number, (benchmark, kernel) in enumerate(kernels):
+        for i, v in enumerate(strange):
+            for name in names:
+                work = works[(i + number) % len(works)]
+                one = result(benchmark, kernel, {name: v}, 1e-3, work, launches=1, level="DISTURBED")
+                bad = replace(
+                    one.records[0],
+                    samples=((), (math.nan,), (0.0, 1.0), (1e-3, 1.1e-3, 1e-3))[(i + len(name)) % 4],
+                    surroundings=around[i % 3],
+                )  # fmt: skip
+                metric = builders.Value((math.nan, 0.0, 1e9)[i % 3], "B/s", None, None, "higher")
+                told = {"bandwidth": metric, "latency": metric, "cycles": metric} if i % 2 else {}
+                found_.append(replace(one, records=(bad,), metrics=told))
+    return [*found_, replace(found_[0], records=())]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("bare", [False, True])
+def test_odd_data_never_makes_a_rule_stumble(rule: str, bare: bool) -> None:
+    here = machine(nodes=2, limits={"memory_bandwidth": Limit(0.0, "B/s", "nothing")})
+    if bare:
+        here = replace(here, cores=(), nodes=(), caches=(), cpus=(), settings=(NEVER,), memory_available=0)
+    assert isinstance(found(rule, replace(evaluation(odd(), here), benchmarks={})), list)
