@@ -194,9 +194,7 @@ def pinned(command: list[str], cpus: Sequence[int], environment: Mapping[str, st
     except subprocess.TimeoutExpired as late:
         raise ProgramFailed(f"Running {Path(command[0]).name}", text, None, str(late.stdout or "")) from late
     if done.returncode != 0:
-        raise ProgramFailed(
-            f"Running {Path(command[0]).name}", text, done.returncode, done.stdout + done.stderr
-        )
+        raise ProgramFailed(f"Running {Path(command[0]).name}", text, done.returncode, done.stdout + done.stderr)
     return done.stdout
 
 

@@ -55,9 +55,7 @@ def fetch(folder: Path) -> Path:
     archive = _archive(folder)
     if archive is None:
         if not shutil.which("apt-get"):
-            raise MissingError(
-                f"HPCC's source comes with APT only; put hpcc_VERSION.orig.tar.gz into {folder}"
-            )
+            raise MissingError(f"HPCC's source comes with APT only; put hpcc_VERSION.orig.tar.gz into {folder}")
         _download(folder)
         archive = _archive(folder)
     if archive is None:
@@ -78,9 +76,7 @@ def _download(folder: Path) -> None:
     """A private APT configuration: the system's own lists stay as they are, and need no source packages."""
     chosen = source_list(_system_sources(), _codename(Path("/etc/os-release").read_text()))
     if not chosen:
-        raise MissingError(
-            "no list of APT names this release's own packages (looked in /etc/apt/sources.list*)"
-        )
+        raise MissingError("no list of APT names this release's own packages (looked in /etc/apt/sources.list*)")
     own = folder / "apt"
     for name in ("lists/partial", "cache/archives/partial"):
         (own / name).mkdir(parents=True, exist_ok=True)
@@ -174,9 +170,7 @@ def _install_wheel(wheel: Path) -> None:
         pip = [python, "-m", "pip", "--python", str(wheel / "bin" / "python"), "install", "-q", MPI_WHEEL]
         if subprocess.run(pip, capture_output=True, timeout=PATIENCE, check=False).returncode == 0:
             return
-    raise MissingError(
-        f"HPCC needs an MPI: there is no mpicc with mpi.h, and pip cannot install '{MPI_WHEEL}'"
-    )
+    raise MissingError(f"HPCC needs an MPI: there is no mpicc with mpi.h, and pip cannot install '{MPI_WHEEL}'")
 
 
 def _compiles(wrapper: str, folder: Path, environment: Mapping[str, str]) -> bool:
@@ -190,9 +184,7 @@ def _compiles(wrapper: str, folder: Path, environment: Mapping[str, str]) -> boo
 def run(command: list[str], purpose: str, environment: Mapping[str, str] | None = None) -> str:
     """Its standard output; MissingError with the command and its words where it fails."""
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingError(f"could not {purpose}: {error}") from error
     if done.returncode != 0:

@@ -160,9 +160,7 @@ def c_compiler(compiler: str) -> str:
     raise MissingError(f"HPCC's STREAM is in C, and no C compiler goes with {compiler}")
 
 
-def carry_out(
-    present: Sequence[Contender], rounds: int, seed: int, wait: Callable[[], bool]
-) -> list[Measurement]:
+def carry_out(present: Sequence[Contender], rounds: int, seed: int, wait: Callable[[], bool]) -> list[Measurement]:
     """Every contender once in each round, in an order of the round's own."""
     chance = random.Random(seed)
     series: list[Measurement] = []
@@ -186,9 +184,7 @@ def measure(contender: Contender, waited: bool) -> Measurement:
     after = reading()
     seen = load_between(before, after)
     seconds = after[0] - before[0]
-    return Measurement(
-        *(0, contender.name, contender.stores, contender.threads), rates, seen, waited, seconds, error
-    )
+    return Measurement(*(0, contender.name, contender.stores, contender.threads), rates, seen, waited, seconds, error)
 
 
 def told(found: Measurement) -> str:

@@ -94,11 +94,7 @@ def main(words: Sequence[str]) -> int:
         write(DOCS, benchmarks)
         return 0
     found = differences(DOCS, benchmarks)
-    print(
-        "\n\n".join(
-            [*found, "Write them anew with: make docs"] if found else ["The generated pages are current."]
-        )
-    )
+    print("\n\n".join([*found, "Write them anew with: make docs"] if found else ["The generated pages are current."]))
     return 1 if found else 0
 
 

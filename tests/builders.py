@@ -191,8 +191,7 @@ def evaluation(results: Iterable[Result], where: Machine | None = None, **change
     """A finished run that holds these results; `changed` are fields of the Run."""
     # Each result is a case of its own in every launch.
     found = tuple(
-        replace(r, records=tuple(replace(record, case=i) for record in r.records))
-        for i, r in enumerate(results)
+        replace(r, records=tuple(replace(record, case=i) for record in r.records)) for i, r in enumerate(results)
     )
     here = where or machine()
     names = sorted({r.benchmark for r in found})
@@ -200,8 +199,7 @@ def evaluation(results: Iterable[Result], where: Machine | None = None, **change
         "quick",
         1,
         tuple(
-            Launch(i, n, "gcc-12.2.0", 1, (Case(n, "triad", {}, Sampling(0.02, 1.0)),))
-            for i, n in enumerate(names, 1)
+            Launch(i, n, "gcc-12.2.0", 1, (Case(n, "triad", {}, Sampling(0.02, 1.0)),)) for i, n in enumerate(names, 1)
         ),
         60.0,
     )

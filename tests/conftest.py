@@ -32,10 +32,31 @@ def programs(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]
 def two_sockets() -> Machine:
     """A machine made by hand: two sockets with two cores each, one memory node and one 8 MiB cache a socket."""
     cores = tuple(Core(i, i // 2, i // 2, (i,)) for i in range(4))
-    caches = [Cache(1, "data", 32 << 10, 64, (i,)) for i in range(4)] + [Cache(2, "unified", 1 << 20, 64, (i,)) for i in range(4)]
+    caches = [Cache(1, "data", 32 << 10, 64, (i,)) for i in range(4)] + [
+        Cache(2, "unified", 1 << 20, 64, (i,)) for i in range(4)
+    ]
     caches += [Cache(3, "unified", 8 << 20, 64, (0, 1)), Cache(3, "unified", 8 << 20, 64, (2, 3))]
     nodes = (NumaNode(0, (0, 1), 8 << 30, (10, 21)), NumaNode(1, (2, 3), 8 << 30, (21, 10)))
-    return Machine("by hand", "by-hand", "Test", "Test", "x86_64", cores, nodes, tuple(caches), (0, 1, 2, 3), None, 16 << 30, 15 << 30, (), 8, 2, (), (), ())
+    return Machine(
+        "by hand",
+        "by-hand",
+        "Test",
+        "Test",
+        "x86_64",
+        cores,
+        nodes,
+        tuple(caches),
+        (0, 1, 2, 3),
+        None,
+        16 << 30,
+        15 << 30,
+        (),
+        8,
+        2,
+        (),
+        (),
+        (),
+    )
 
 
 @pytest.fixture

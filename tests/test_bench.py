@@ -150,9 +150,7 @@ def test_more_elements_than_hpcc_can_count_leave_it_out(here: Machine) -> None:
 
 def test_a_drift_that_both_share_drops_out_of_the_paired_ratio() -> None:
     drift = [1.0, 1.1, 1.3]
-    series = [
-        once(i, contenders.OURS, Rates(best=99 * d, mean=95 * d, median=96 * d)) for i, d in enumerate(drift)
-    ]
+    series = [once(i, contenders.OURS, Rates(best=99 * d, mean=95 * d, median=96 * d)) for i, d in enumerate(drift)]
     series += [once(i, "hpcc", Rates(best=100 * d, mean=90 * d)) for i, d in enumerate(drift)]
     (standing,) = ratios.standings(series)
     assert standing.statistic == "best"
@@ -189,9 +187,7 @@ def test_the_sentence_names_the_fastest_peer_of_the_same_stores_and_says_when_ou
     series += [once(1, contenders.OURS, own, stores="streaming")]
     series += [once(1, "likwid past", Rates(mean=94.0), stores="streaming")]
     ordinary, streaming = ratios.summary(series)
-    assert ordinary.startswith(
-        "ordinary stores, 1 thread: ours is 0.950 [0.950, 0.950] of hpcc (best with best)"
-    )
+    assert ordinary.startswith("ordinary stores, 1 thread: ours is 0.950 [0.950, 0.950] of hpcc (best with best)")
     assert ordinary.endswith("BELOW 0.98")
     assert "likwid past" in streaming
     assert "BELOW" not in streaming
@@ -350,9 +346,7 @@ def test_only_the_release_itself_is_asked_for_source_packages_and_once() -> None
 def run_folder(path: Path, seconds: float, finished: bool = True) -> Path:
     """A run of two records, 2 s of sampling each, and one that failed."""
     surroundings = {"processor_seconds": {"elapsed": 2.0}}
-    good = builders.result(
-        "memory.stream", "triad", {}, 1.0, {}, launches=2, surroundings=surroundings, spread=0
-    )
+    good = builders.result("memory.stream", "triad", {}, 1.0, {}, launches=2, surroundings=surroundings, spread=0)
     bad = builders.result("memory.stream", "triad", {}, 1.0, {}, launches=1, error="killed", level="INVALID")
     run = builders.evaluation([good, bad]).run
     folder = RunFolder.create(path, run.machine, run.plan, {})

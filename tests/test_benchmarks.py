@@ -34,7 +34,11 @@ def all_cases() -> list[Any]:
     from steelyard.machine import describe
 
     machine = describe()
-    return [pytest.param(b, c, id=f"{b.name}-{c.kernel}") for b in catalogue.find().values() for c in small_cases(b, machine)]
+    return [
+        pytest.param(b, c, id=f"{b.name}-{c.kernel}")
+        for b in catalogue.find().values()
+        for c in small_cases(b, machine)
+    ]
 
 
 def ask(programs: dict[str, Path], machine: Machine, case: Case, **more: str) -> dict[str, Any]:
@@ -52,7 +56,9 @@ def measured(programs: dict[str, Path], machine: Machine, case: Case) -> Record:
 
 
 @pytest.mark.parametrize(("benchmark", "case"), all_cases())
-def test_a_kernel_measures_and_its_check_passes(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+def test_a_kernel_measures_and_its_check_passes(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
     answer = ask(programs, here, case)
     assert "error" not in answer, answer.get("error")
     assert answer["check"]["passed"], answer["check"]["detail"]
@@ -63,32 +69,44 @@ def test_a_kernel_measures_and_its_check_passes(benchmark: Benchmark, case: Case
 
 
 @pytest.mark.parametrize(("benchmark", "case"), all_cases())
-def test_the_check_fails_when_nothing_ran(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+def test_the_check_fails_when_nothing_ran(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
     answer = ask(programs, here, case, plant="skip")
     assert answer["check"]["passed"] is False, answer["check"]["detail"]
 
 
 @pytest.mark.parametrize(("benchmark", "case"), all_cases())
-def test_extra_work_leaves_the_result_right(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+def test_extra_work_leaves_the_result_right(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
     answer = ask(programs, here, case, plant="work:0.5")
     assert answer["check"]["passed"], answer["check"]["detail"]
 
 
 @pytest.mark.parametrize(("benchmark", "case"), all_cases())
-def test_a_sample_is_a_thousand_times_longer_than_the_clocks_resolution(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+def test_a_sample_is_a_thousand_times_longer_than_the_clocks_resolution(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
     answer = ask(programs, here, case)
     seconds = sorted(answer["surroundings"]["samples"]["seconds"])
-    assert seconds[len(seconds) // 2] >= 1000 * answer["surroundings"]["clock"]["resolution"] * 0.5  # half: pace may change after calibration
+    assert (
+        seconds[len(seconds) // 2] >= 1000 * answer["surroundings"]["clock"]["resolution"] * 0.5
+    )  # half: pace may change after calibration
 
 
 @pytest.mark.parametrize(("benchmark", "case"), all_cases())
-def test_a_misspelt_parameter_is_refused(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+def test_a_misspelt_parameter_is_refused(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
     answer = ask(programs, here, case, elephants="3")
     assert "elephants" in answer["error"]
 
 
 @pytest.mark.parametrize(("benchmark", "case"), all_cases())
-def test_the_metrics_of_a_record_are_finite_numbers(benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine) -> None:
+def test_the_metrics_of_a_record_are_finite_numbers(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
     record = measured(programs, here, case)
     values = [m.of(record.samples[0], record) for m in benchmark.metrics]
     assert any(v is not None for v in values), "no metric applies to this kernel"
@@ -96,7 +114,9 @@ def test_the_metrics_of_a_record_are_finite_numbers(benchmark: Benchmark, case: 
 
 
 @pytest.mark.parametrize("benchmark", [pytest.param(b, id=b.name) for b in catalogue.find().values()])
-def test_a_benchmark_explains_itself_and_draws_its_figures(benchmark: Benchmark, programs: dict[str, Path], here: Machine) -> None:
+def test_a_benchmark_explains_itself_and_draws_its_figures(
+    benchmark: Benchmark, programs: dict[str, Path], here: Machine
+) -> None:
     assert all(len(text) > 40 for text in (benchmark.summary, benchmark.reading, benchmark.caution, benchmark.source))
     made = make({benchmark.name: benchmark}, here, EFFORTS["quick"], {}, ["any"])
     records = tuple(measured(programs, here, case) for case in small_cases(benchmark, here))
@@ -109,7 +129,9 @@ def test_a_benchmark_explains_itself_and_draws_its_figures(benchmark: Benchmark,
 
 @pytest.mark.parametrize("benchmark", [pytest.param(b, id=b.name) for b in catalogue.find().values()])
 @pytest.mark.parametrize("preset", sorted(EFFORTS))
-def test_every_preset_plans_every_benchmark(benchmark: Benchmark, preset: str, here: Machine, two_sockets: Machine) -> None:
+def test_every_preset_plans_every_benchmark(
+    benchmark: Benchmark, preset: str, here: Machine, two_sockets: Machine
+) -> None:
     for machine in (here, two_sockets):
         made = make({benchmark.name: benchmark}, machine, EFFORTS[preset], {}, ["any"])
         assert made.launches

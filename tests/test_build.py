@@ -26,7 +26,9 @@ int main() { return serve({kernel<Nothing>("nothing")}); }
 def benchmark(folder: Path, text: str) -> Benchmark:
     source = folder / "thing.cpp"
     source.write_text(text)
-    return Benchmark("my.thing", "T", "s", "r", "c", "s", str(source), lambda m, e: (), (), lambda m, r, x: None, lambda r, m: ())
+    return Benchmark(
+        "my.thing", "T", "s", "r", "c", "s", str(source), lambda m, e: (), (), lambda m, r, x: None, lambda r, m: ()
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +55,9 @@ def test_other_flags_are_another_toolchain(tmp_path: Path, here: Machine) -> Non
 
 def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: Machine) -> None:
     with pytest.raises(ProgramFailed) as failure:
-        build.build([benchmark(tmp_path, GOOD.replace("sum += 1", "summ += 1"))], build.resolve(build.default(here), here))
+        build.build(
+            [benchmark(tmp_path, GOOD.replace("sum += 1", "summ += 1"))], build.resolve(build.default(here), here)
+        )
     text = str(failure.value)
     assert "summ" in text
     assert "thing.cpp" in text
@@ -63,7 +67,10 @@ def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: M
 
 def test_a_kernel_that_breaks_the_contract_is_refused_by_the_concept(tmp_path: Path, here: Machine) -> None:
     with pytest.raises(ProgramFailed, match="constraints|Kernel"):
-        build.build([benchmark(tmp_path, GOOD.replace("  Check check() { return {sum > 0, \"it ran\"}; }\n", ""))], build.resolve(build.default(here), here))
+        build.build(
+            [benchmark(tmp_path, GOOD.replace('  Check check() { return {sum > 0, "it ran"}; }\n', ""))],
+            build.resolve(build.default(here), here),
+        )
 
 
 def test_a_machine_without_a_compiler_is_told_how_to_get_one(here: Machine) -> None:
@@ -72,13 +79,21 @@ def test_a_machine_without_a_compiler_is_told_how_to_get_one(here: Machine) -> N
 
 
 def test_an_unknown_compiler_is_answered_with_the_nearest(here: Machine) -> None:
-    machine = replace(here, compilers=(Tool("g++", "/usr/bin/g++", "g++ 12.2.0"), Tool("clang++", "/usr/bin/clang++", "clang version 14.0.6")))
+    machine = replace(
+        here,
+        compilers=(
+            Tool("g++", "/usr/bin/g++", "g++ 12.2.0"),
+            Tool("clang++", "/usr/bin/clang++", "clang version 14.0.6"),
+        ),
+    )
     with pytest.raises(UsageError, match="Did you mean 'clang'"):
         build.resolve("clagn", machine)
     assert build.resolve("clang", machine).name == "clang-14.0.6"
 
 
-def test_a_cache_that_cannot_be_written_is_an_explained_error(tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_written_is_an_explained_error(
+    tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "file"))
     with pytest.raises(MachineFailed, match="STEELYARD_CACHE"):

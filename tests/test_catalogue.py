@@ -66,7 +66,9 @@ def added(tmp_path: Path) -> Path:
     return tmp_path / "mine"
 
 
-def test_two_files_make_a_benchmark_that_is_listed_run_and_reported(added: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_files_make_a_benchmark_that_is_listed_run_and_reported(
+    added: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments(["list", "--path", str(added), "--json"])
     listed = {b["name"] for b in json.loads(capsys.readouterr().out)["benchmarks"]}
     assert "example.adding" in listed

@@ -15,11 +15,34 @@ import pytest
 from steelyard.records import all_runs, read
 
 STEELYARD = [str(Path(sys.executable).with_name("steelyard"))]
-SMALL = ["run", "--only", "memory.stream", "--set", "kernel=triad", "--set", "elements=4096,65536", "--set", "threads=1", "--set", "pinning=compact", "--set", "stores=ordinary"]
+SMALL = [
+    "run",
+    "--only",
+    "memory.stream",
+    "--set",
+    "kernel=triad",
+    "--set",
+    "elements=4096,65536",
+    "--set",
+    "threads=1",
+    "--set",
+    "pinning=compact",
+    "--set",
+    "stores=ordinary",
+]
 
 
 def steelyard(*words: str, cwd: Path, **more: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*STEELYARD, *words], cwd=cwd, capture_output=True, text=True, timeout=240, env={**os.environ, "COLUMNS": "200"}, check=False, **more)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(
+        [*STEELYARD, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "COLUMNS": "200"},
+        check=False,
+        **more,
+    )  # type: ignore[call-overload, no-any-return]
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +83,12 @@ def test_exports_say_the_same_in_every_format(finished: Path, tmp_path: Path) ->
 
 
 def test_a_question_in_sql_is_answered(finished: Path) -> None:
-    done = steelyard("query", "select kernel, count(*) as n from metrics where metric = 'bandwidth' group by kernel", "--json", cwd=finished)
+    done = steelyard(
+        "query",
+        "select kernel, count(*) as n from metrics where metric = 'bandwidth' group by kernel",
+        "--json",
+        cwd=finished,
+    )
     assert json.loads(done.stdout) == [{"kernel": "triad", "n": 2}]
     wrong = steelyard("query", "select nothing from nowhere", cwd=finished)
     assert wrong.returncode == 2
@@ -80,7 +108,9 @@ def test_show_list_and_report_find_the_run(finished: Path, tmp_path: Path) -> No
 
 
 def test_output_can_be_cut_off_by_its_reader(finished: Path) -> None:
-    done = subprocess.run(f"{STEELYARD[0]} export | head -1", shell=True, cwd=finished, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        f"{STEELYARD[0]} export | head -1", shell=True, cwd=finished, capture_output=True, text=True, check=False
+    )
     assert done.stdout == "{\n"
     assert "Traceback" not in done.stderr
 
@@ -114,7 +144,14 @@ def test_bad_input_is_answered_with_what_to_do(words: list[str], code: int, expe
 
 
 def test_a_machine_without_a_compiler_is_an_explained_failure(tmp_path: Path) -> None:
-    done = subprocess.run([*STEELYARD, *SMALL], cwd=tmp_path, capture_output=True, text=True, env={"PATH": str(tmp_path), "HOME": str(tmp_path)}, check=False)
+    done = subprocess.run(
+        [*STEELYARD, *SMALL],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path)},
+        check=False,
+    )
     assert done.returncode == 4
     assert "no C++ compiler" in done.stderr
     assert "apt-get install" in done.stderr
@@ -134,7 +171,21 @@ def test_a_plan_is_shown_without_running_anything(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path, programs: dict) -> None:
-    words = [*STEELYARD, "run", "--only", "memory.stream", "--set", "kernel=triad", "--set", "threads=1", "--set", "elements=4096,8192,16384,32768", "--set", "pinning=compact", "--quiet"]
+    words = [
+        *STEELYARD,
+        "run",
+        "--only",
+        "memory.stream",
+        "--set",
+        "kernel=triad",
+        "--set",
+        "threads=1",
+        "--set",
+        "elements=4096,8192,16384,32768",
+        "--set",
+        "pinning=compact",
+        "--quiet",
+    ]
     process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     _wait_for_records(tmp_path / "runs", 2)
     process.send_signal(signal.SIGINT)
@@ -151,7 +202,9 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path, progr
     assert after.records[: len(before.records)] == before.records
     measured = [(r.launch, r.case, r.attempt) for r in after.records]
     assert len(set(measured)) == len(measured)
-    assert {(x.number, i) for x in after.plan.launches for i in range(len(x.cases))} == {(r.launch, r.case) for r in after.records}
+    assert {(x.number, i) for x in after.plan.launches for i in range(len(x.cases))} == {
+        (r.launch, r.case) for r in after.records
+    }
 
 
 def _wait_for_records(runs: Path, count: int) -> None:

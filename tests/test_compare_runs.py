@@ -83,9 +83,7 @@ def test_a_slowdown_of_every_case_too_small_for_one_is_found_in_the_whole() -> N
 
 
 def test_cases_match_although_all_were_built_by_another_compiler() -> None:
-    found = compare(
-        run(CASES), run([replace(r, parameters={**r.parameters, "toolchain": "clang-15"}) for r in CASES])
-    )
+    found = compare(run(CASES), run([replace(r, parameters={**r.parameters, "toolchain": "clang-15"}) for r in CASES]))
     assert len(found.rows) == len(CASES)
     assert found.rows[0].differing == (("toolchain", "gcc-12.2.0", "clang-15"),)
     assert any("toolchain" in note for note in found.notes)
@@ -185,9 +183,7 @@ def test_published_numbers_stand_beside_those_of_the_run() -> None:
     assert line.ours == metric
     assert line.ratio == pytest.approx(2.0)
     assert all(x.ours is None for x in found.lines if "threads 16" in x.conditions)
-    full = beside.compare(evaluation([triad(29e9, threads=4)], here), "PowerEdge R730xd 2x E5-2697 v3").lines[
-        0
-    ]
+    full = beside.compare(evaluation([triad(29e9, threads=4)], here), "PowerEdge R730xd 2x E5-2697 v3").lines[0]
     assert full.ratio == pytest.approx(0.25)
     tables.beside(found, as_json=False)
 
@@ -203,9 +199,7 @@ def test_a_system_is_found_by_its_name_or_by_a_part_that_only_one_has() -> None:
 
 
 def written(folder: Path, found: Evaluation) -> str:
-    run_folder = RunFolder.create(
-        folder, found.run.machine, found.run.plan, {"versions": dict(found.run.versions)}
-    )
+    run_folder = RunFolder.create(folder, found.run.machine, found.run.plan, {"versions": dict(found.run.versions)})
     for record in found.run.records:
         run_folder.append(record)
     run_folder.finish({})
@@ -213,9 +207,7 @@ def written(folder: Path, found: Evaluation) -> str:
     return run_folder.path.name
 
 
-def test_the_command_fails_on_a_slower_run_only_when_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_fails_on_a_slower_run_only_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = written(tmp_path, run([triad(10e9)])), written(tmp_path, run([triad(8e9)]))
     words = ["compare", a, b, "--runs", str(tmp_path), "--json"]
     assert cli.app(words, standalone_mode=False) in (None, 0)

@@ -34,9 +34,7 @@ SHORT = Sampling(width=0.5, seconds=0.05, least=3, most=20)
 
 def blocks(page: Path, language: str) -> list[str]:
     """The fenced blocks of that language."""
-    return re.findall(
-        rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def named(page: str) -> set[str]:
@@ -52,9 +50,7 @@ def test_the_generated_pages_are_current(benchmarks: dict[str, Benchmark]) -> No
     assert not found, "\n\n".join([*found, "Write them anew with: make docs"])
 
 
-def test_a_page_that_is_stale_missing_or_left_over_is_named(
-    tmp_path: Path, benchmarks: dict[str, Benchmark]
-) -> None:
+def test_a_page_that_is_stale_missing_or_left_over_is_named(tmp_path: Path, benchmarks: dict[str, Benchmark]) -> None:
     docs = tmp_path / "docs"
     shutil.copytree(DOCS, docs)
     generate.write(docs, benchmarks)
@@ -62,9 +58,7 @@ def test_a_page_that_is_stale_missing_or_left_over_is_named(
     stale = docs / "commands.md"
     stale.write_text(stale.read_text().replace("steelyard resume", "steelyard restart"))
     field = docs / "formats.md"
-    field.write_text(
-        field.read_text().replace("| `samples` | list of numbers", "| `sample` | list of numbers")
-    )
+    field.write_text(field.read_text().replace("| `samples` | list of numbers", "| `sample` | list of numbers"))
     (docs / "benchmarks" / "memory.stream.md").unlink()
     (docs / "benchmarks" / "memory.gone.md").write_text("# Gone\n")
     found = "\n".join(generate.differences(docs, benchmarks))
@@ -159,9 +153,7 @@ def leaves(value: Any, under: str = "") -> set[str]:
     return {name for key, inner in value.items() for name in leaves(inner, f"{under}{key}.")}
 
 
-def test_what_the_surroundings_hold_is_documented_and_nothing_else(
-    programs: dict[str, Path], here: Machine
-) -> None:
+def test_what_the_surroundings_hold_is_documented_and_nothing_else(programs: dict[str, Path], here: Machine) -> None:
     case = Case("memory.stream", "triad", {"threads": 1, "elements": 1 << 20}, SHORT)
     seen = measured(programs["memory.stream"], here, case).surroundings
     seen["pages"]["nodes"] = None  # an object by the number of the node, which is no name of a field
@@ -180,9 +172,7 @@ def test_every_field_of_run_json_is_documented(tmp_path: Path, monkeypatch: pyte
     if "memory.cores" not in {x.benchmark for x in session.plan(asked)[0].launches}:
         pytest.skip("one processor has no pair of cores")
     about = json.loads((session.start(asked, tmp_path, True) / "run.json").read_text())
-    section = (
-        (DOCS / "formats.md").read_text(encoding="utf-8").partition("## run.json\n")[2].partition("\n## ")[0]
-    )
+    section = (DOCS / "formats.md").read_text(encoding="utf-8").partition("## run.json\n")[2].partition("\n## ")[0]
     assert set(about) == set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
 
 
@@ -250,9 +240,7 @@ def shell_lines() -> list[tuple[str, str]]:
 def test_every_command_in_a_shell_block_exists(page: str, told: str) -> None:
     words = shlex.split(told, comments=True)
     if words[0] == "make":
-        targets = set(
-            re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-        )
+        targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
         assert {w for w in words[1:] if "=" not in w} <= targets
     elif words[0] == "steelyard":
         command = COMMANDS[words[1]]
@@ -263,9 +251,7 @@ def test_every_command_in_a_shell_block_exists(page: str, told: str) -> None:
 
 
 def test_the_readme_and_the_makefile_name_the_same_targets() -> None:
-    targets = set(
-        re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     text = (ROOT / "README.md").read_text(encoding="utf-8").partition("The targets of make:")[2]
     told = set(re.findall(r"`(?:make )?([a-z-]+)`", text.partition("\n\n")[0]))
     assert told >= targets
@@ -309,9 +295,7 @@ def test_the_example_of_contributing_is_a_whole_benchmark(example: Path, here: M
     (value,) = (m.of(record.samples[0], record) for m in fill.metrics)
     assert value is not None
     assert value > 0
-    skipped = measured(
-        program, here, dataclasses.replace(case, parameters={**case.parameters, "plant": "skip"})
-    )
+    skipped = measured(program, here, dataclasses.replace(case, parameters={**case.parameters, "plant": "skip"}))
     assert not skipped.check.passed
     assert plan.make({fill.name: fill}, example_machine(), plan.EFFORTS["quick"], {}, ["any"]).launches
     (figure,) = fill.figures(results([record], {fill.name: fill}), here)

@@ -98,14 +98,10 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
     "cache_rule": lambda: evaluation([triad(1e10)]),
     "plateau": lambda: evaluation([triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10, error="killed", level="INVALID")]),
-    "wrong_result": lambda: evaluation(
-        [triad(1e10), triad(1e10, threads=2, error="killed", level="INVALID")]
-    ),
+    "wrong_result": lambda: evaluation([triad(1e10), triad(1e10, threads=2, error="killed", level="INVALID")]),
     "failed": lambda: evaluation([triad(1e10), disturbed(1e10, threads=2)]),
     "write_allocate": lambda: evaluation([triad(9e9), triad(12e9, threads=2, stores="streaming")]),
-    "compiler_bound": lambda: evaluation(
-        [gather(4e-9, L=65536, alpha=0.001, accumulators=n) for n in (1, 32)]
-    ),
+    "compiler_bound": lambda: evaluation([gather(4e-9, L=65536, alpha=0.001, accumulators=n) for n in (1, 32)]),
     "compilers": lambda: evaluation([triad(10e9), triad(8e9, threads=2, toolchain="clang-15")]),
     "remote_penalty": lambda: evaluation([r for r in placed(1.7).results if "bind:1" in str(r.parameters)]),
     "huge_pages": lambda: evaluation([gather(1.5e-8), chase(1e-7, threads=2)]),

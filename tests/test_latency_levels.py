@@ -22,9 +22,7 @@ def ladder(steps: int, noise: float = 0.0, seed: int = 1) -> tuple[list[int], li
     for size in sizes:
         time = TIMES[0]
         for cache, slower, faster in zip(CACHES, TIMES[1:], TIMES, strict=False):
-            missed = min(
-                1.0, max(0.0, (size - cache) / cache)
-            )  # none up to the size, all from twice the size
+            missed = min(1.0, max(0.0, (size - cache) / cache))  # none up to the size, all from twice the size
             time += missed * (slower - faster)
         times.append(time * exp(chance.gauss(0, noise)))
     return sizes, times
@@ -71,8 +69,7 @@ def results(pages: str | None, steps: int) -> list[Result]:
         Result(
             "memory.latency",
             "chase",
-            {"threads": 1, "pinning": "compact", "bytes": size, "chains": 1, "toolchain": "gcc"}
-            | pages_named,
+            {"threads": 1, "pinning": "compact", "bytes": size, "chains": 1, "toolchain": "gcc"} | pages_named,
             (),
             {"latency": Value(time, "s", time, time, "lower")},
             Verdict("CLEAN"),

@@ -79,9 +79,7 @@ def test_every_case_fits_into_the_available_memory(
     cases = plan.launches[0].cases
     assert cases
     for case in cases:
-        assert bytes_needed(dict(case.parameters), case.kernel) <= 0.7 * here.memory_available, (
-            case.parameters
-        )
+        assert bytes_needed(dict(case.parameters), case.kernel) <= 0.7 * here.memory_available, case.parameters
 
 
 def test_the_five_placements_of_two_sockets_with_two_nodes_each(four_nodes: Machine) -> None:
@@ -110,13 +108,9 @@ def test_one_node_has_one_placement_and_needs_no_binding(single: Machine) -> Non
 
 @pytest.mark.parametrize("preset", sorted(EFFORTS))
 def test_every_placement_is_measured(four_nodes: Machine, preset: str) -> None:
-    plan = make(
-        {"memory.placement": catalogue.find()["memory.placement"]}, four_nodes, EFFORTS[preset], {}, ["any"]
-    )
+    plan = make({"memory.placement": catalogue.find()["memory.placement"]}, four_nodes, EFFORTS[preset], {}, ["any"])
     planned = {
-        (c.parameters["pinning"], c.parameters["memory_policy"])
-        for c in plan.launches[0].cases
-        if c.kernel == "triad"
+        (c.parameters["pinning"], c.parameters["memory_policy"]) for c in plan.launches[0].cases if c.kernel == "triad"
     }
     assert {(p.pinning, p.memory_policy) for p in placements(four_nodes)} <= planned
     assert len([c for c in plan.launches[0].cases if c.kernel == "chase"]) == 16
@@ -128,15 +122,11 @@ def test_the_walker_under_load_shares_its_core_with_nobody(four_nodes: Machine, 
 
 
 def test_the_standard_grid_of_apex_map_has_ninety_points(two_sockets: Machine) -> None:
-    plan = make(
-        {"memory.apexmap": catalogue.find()["memory.apexmap"]}, two_sockets, EFFORTS["standard"], {}, ["any"]
-    )
+    plan = make({"memory.apexmap": catalogue.find()["memory.apexmap"]}, two_sockets, EFFORTS["standard"], {}, ["any"])
     grid = [
         c.parameters
         for c in plan.launches[0].cases
-        if c.parameters["threads"] == 1
-        and c.parameters["accumulators"] == 1
-        and "page_size" not in c.parameters
+        if c.parameters["threads"] == 1 and c.parameters["accumulators"] == 1 and "page_size" not in c.parameters
     ]
     assert len({(p["L"], p["alpha"]) for p in grid}) == 90
     assert {p["elements"] for p in grid} == {64 << 20}
@@ -184,9 +174,7 @@ def test_the_measured_ratios_stand_beside_the_firmware_distances(two_sockets: Ma
 
 
 def test_one_node_is_said_to_be_alone(single: Machine) -> None:
-    figures = placement.figures(
-        (result("chase", "latency", 9e-8, pinning="0", memory_policy="local"),), single
-    )
+    figures = placement.figures((result("chase", "latency", 9e-8, pinning="0", memory_policy="local"),), single)
     assert "one memory node" in figures[0].caption
     assert not any(f.name == "placement-slit" for f in figures)
     assert figures[1].z == ((9e-8,),)

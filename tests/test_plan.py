@@ -1,6 +1,7 @@
 """The plan: products of axes, settings of users, placements, shuffling, budgets."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,22 @@ from steelyard.run import line
 
 
 def benchmark(name: str = "group.one", *blocks: Axes) -> Benchmark:
-    found = blocks or (Axes({"kernel": ("a", "b"), "threads": (1, 2), "size": (10, 20)}, Sampling(0.02, 1.0, 5, 50), 0.5),)
-    return Benchmark(name, "T", "s", "r", "c", "s", "x.cpp", lambda m, e: found, (Metric("m", "s", "lower", "m", lambda s, r: s),), lambda m, r, x: None, lambda r, m: ())
+    found = blocks or (
+        Axes({"kernel": ("a", "b"), "threads": (1, 2), "size": (10, 20)}, Sampling(0.02, 1.0, 5, 50), 0.5),
+    )
+    return Benchmark(
+        name,
+        "T",
+        "s",
+        "r",
+        "c",
+        "s",
+        "x.cpp",
+        lambda m, e: found,
+        (Metric("m", "s", "lower", "m", lambda s, r: s),),
+        lambda m, r, x: None,
+        lambda r, m: (),
+    )
 
 
 def plan_of(machine: Machine, settings: dict | None = None, toolchains: tuple = ("gcc",), **more):  # type: ignore[no-untyped-def]
@@ -31,7 +46,10 @@ def test_a_launch_holds_the_product_of_the_axes_once(two_sockets: Machine) -> No
 
 def test_a_setting_replaces_the_values_of_an_axis_and_doubles_nothing(two_sockets: Machine) -> None:
     cases = plan_of(two_sockets, {"threads": [4], "kernel": ["a"]}).launches[0].cases
-    assert sorted((c.kernel, c.parameters["threads"], c.parameters["size"]) for c in cases) == [("a", 4, 10), ("a", 4, 20)]
+    assert sorted((c.kernel, c.parameters["threads"], c.parameters["size"]) for c in cases) == [
+        ("a", 4, 10),
+        ("a", 4, 20),
+    ]
 
 
 def test_a_setting_that_nobody_knows_is_refused_with_the_nearest_name(two_sockets: Machine) -> None:
@@ -65,15 +83,19 @@ def test_a_small_budget_lessens_launches_first_and_then_the_time_of_each_case(tw
 @given(seed=st.integers(0, 10_000))
 def test_shuffling_keeps_cases_of_the_same_memory_together(seed: int) -> None:
     machine = _MACHINE
-    for launch in make({"group.one": benchmark()}, machine, Effort("quick", 2, Sampling()), {}, ["gcc"], seed=seed).launches:
+    for launch in make(
+        {"group.one": benchmark()}, machine, Effort("quick", 2, Sampling()), {}, ["gcc"], seed=seed
+    ).launches:
         keys = [tuple(c.parameters.get(n) for n in MEMORY) for c in launch.cases]
-        changes = sum(a != b for a, b in zip(keys, keys[1:], strict=False))
+        changes = sum(a != b for a, b in pairwise(keys))
         assert changes == len(set(keys)) - 1
 
 
 def test_the_same_seed_makes_the_same_plan_and_another_seed_another(two_sockets: Machine) -> None:
     assert plan_of(two_sockets, seed=3) == plan_of(two_sockets, seed=3)
-    assert [x.cases for x in plan_of(two_sockets, seed=3).launches] != [x.cases for x in plan_of(two_sockets, seed=4).launches]
+    assert [x.cases for x in plan_of(two_sockets, seed=3).launches] != [
+        x.cases for x in plan_of(two_sockets, seed=4).launches
+    ]
 
 
 def test_a_case_is_one_line_of_words(two_sockets: Machine) -> None:
@@ -87,7 +109,26 @@ def _machine() -> Machine:
     from steelyard.model import Core, NumaNode
 
     cores = tuple(Core(i, 0, 0, (i,)) for i in range(4))
-    return Machine("x", "x", "x", "x", "x", cores, (NumaNode(0, (0, 1, 2, 3), 1 << 30, (10,)),), (), (0, 1, 2, 3), None, 1 << 30, 1 << 30, (), None, None, (), (), ())
+    return Machine(
+        "x",
+        "x",
+        "x",
+        "x",
+        "x",
+        cores,
+        (NumaNode(0, (0, 1, 2, 3), 1 << 30, (10,)),),
+        (),
+        (0, 1, 2, 3),
+        None,
+        1 << 30,
+        1 << 30,
+        (),
+        None,
+        None,
+        (),
+        (),
+        (),
+    )
 
 
 _MACHINE = _machine()

@@ -17,7 +17,20 @@ PLAN = Plan("quick", 1, (Launch(1, "g.b", "gcc", 1, (Case("g.b", "k", {"threads"
 
 
 def record(case: int = 0, **more: object) -> Record:
-    made = Record("g.b", "k", {"threads": 1}, 1, case, 1, (1e-3, 2e-3), 4, {"bytes": 8.0}, Check(True, "ok"), Verdict("CLEAN"), {"cpus": [0]})
+    made = Record(
+        "g.b",
+        "k",
+        {"threads": 1},
+        1,
+        case,
+        1,
+        (1e-3, 2e-3),
+        4,
+        {"bytes": 8.0},
+        Check(True, "ok"),
+        Verdict("CLEAN"),
+        {"cpus": [0]},
+    )
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -114,16 +127,27 @@ def test_an_unknown_run_is_answered_with_the_nearest(folder: records.RunFolder) 
     assert records.find(folder.path.parent, None) == folder.path
 
 
-scalars = st.one_of(st.text(max_size=20), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+scalars = st.one_of(
+    st.text(max_size=20), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), st.booleans()
+)
 
 
-@given(parameters=st.dictionaries(st.text(max_size=10), scalars, max_size=4), samples=st.lists(st.floats(1e-12, 1e6), max_size=5), text=st.text(max_size=50))
+@given(
+    parameters=st.dictionaries(st.text(max_size=10), scalars, max_size=4),
+    samples=st.lists(st.floats(1e-12, 1e6), max_size=5),
+    text=st.text(max_size=50),
+)
 def test_any_record_survives_plain_data_and_json(parameters: dict, samples: list[float], text: str) -> None:
     made = record(parameters=parameters, samples=tuple(samples), error=text, verdict=Verdict("INVALID", (text,)))
     assert from_plain(Record, json.loads(json.dumps(to_plain(made)))) == made
 
 
-@given(st.recursive(st.one_of(st.none(), scalars), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)))
+@given(
+    st.recursive(
+        st.one_of(st.none(), scalars),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    )
+)
 def test_hostile_plain_data_is_refused_and_never_crashes(data: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         from_plain(Record, data)

@@ -28,7 +28,7 @@ class Script:
     def ask(self, line: str, seconds: float) -> dict[str, Any]:
         self.time += 1.0
         self.asked.append(line)
-        queue = self.answers.get(int(line.split()[0].partition("=")[2]), [])
+        queue = self.answers.get(int(line.split(maxsplit=1)[0].partition("=")[2]), [])
         answer = queue.pop(0) if queue else good()
         if isinstance(answer, Exception):
             raise answer
@@ -44,7 +44,14 @@ class Script:
 def good(**surroundings: Any) -> dict[str, Any]:
     samples = [1e-3 + 1e-6 * ((i * 7) % 5) for i in range(20)]
     clock = {"source": "tsc", "frequency": 1e9, "resolution": 1e-9, "overhead": 1e-9}
-    return {"samples": samples, "operations": 1, "work": {"bytes": 1e6}, "check": {"passed": True, "detail": ""}, "surroundings": {"clock": clock, **surroundings}, "declared": {"page_size": "default", "width": "0.02"}}
+    return {
+        "samples": samples,
+        "operations": 1,
+        "work": {"bytes": 1e6},
+        "check": {"passed": True, "detail": ""},
+        "surroundings": {"clock": clock, **surroundings},
+        "declared": {"page_size": "default", "width": "0.02"},
+    }
 
 
 def disturbed() -> dict[str, Any]:
@@ -53,7 +60,9 @@ def disturbed() -> dict[str, Any]:
 
 def plan(cases: int = 4, launches: int = 2, seconds: float = 1.0) -> Plan:
     made = tuple(Case("g.b", "k", {"threads": 1, "n": i}, Sampling(0.02, seconds, 5, 50)) for i in range(cases))
-    return Plan("quick", 1, tuple(Launch(n + 1, "g.b", "gcc", n + 1, made) for n in range(launches)), cases * launches * seconds)
+    return Plan(
+        "quick", 1, tuple(Launch(n + 1, "g.b", "gcc", n + 1, made) for n in range(launches)), cases * launches * seconds
+    )
 
 
 @pytest.fixture
@@ -79,7 +88,9 @@ def test_every_case_of_every_launch_becomes_a_record(two_sockets: Machine, tmp_p
     assert script.started == 2
 
 
-def test_what_the_kernel_declares_becomes_a_parameter_and_the_harness_own_words_do_not(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+def test_what_the_kernel_declares_becomes_a_parameter_and_the_harness_own_words_do_not(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
     e = evaluator(two_sockets, tmp_path, script, plan(1, 1))
     e.run()
     assert kept(e)[0].parameters == {"threads": 1, "n": 0, "page_size": "default", "toolchain": "gcc"}
@@ -89,10 +100,18 @@ def test_a_disturbed_case_is_waited_out_and_repeated(two_sockets: Machine, tmp_p
     script.answers[1] = [disturbed(), good()]
     e = evaluator(two_sockets, tmp_path, script, plan(4, 1, seconds=100))
     e.run()
-    assert [(r.case, r.attempt, r.verdict.level) for r in kept(e)] == [(0, 1, "CLEAN"), (1, 1, "DISTURBED"), (1, 2, "CLEAN"), (2, 1, "CLEAN"), (3, 1, "CLEAN")]
+    assert [(r.case, r.attempt, r.verdict.level) for r in kept(e)] == [
+        (0, 1, "CLEAN"),
+        (1, 1, "DISTURBED"),
+        (1, 2, "CLEAN"),
+        (2, 1, "CLEAN"),
+        (3, 1, "CLEAN"),
+    ]
 
 
-def test_a_case_that_stays_disturbed_is_given_up_and_says_so(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+def test_a_case_that_stays_disturbed_is_given_up_and_says_so(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
     script.answers[0] = [disturbed() for _ in range(9)]
     e = evaluator(two_sockets, tmp_path, script, plan(1, 1, seconds=1000))
     e.run()
@@ -102,14 +121,18 @@ def test_a_case_that_stays_disturbed_is_given_up_and_says_so(two_sockets: Machin
     assert found[0].verdict.evidence
 
 
-def test_repeating_ends_when_its_share_of_the_time_is_spent(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+def test_repeating_ends_when_its_share_of_the_time_is_spent(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
     script.answers = {i: [disturbed() for _ in range(9)] for i in range(40)}
     e = evaluator(two_sockets, tmp_path, script, plan(40, 1, seconds=1.0))
     e.run()
     assert 40 < len(kept(e)) < 60
 
 
-def test_a_program_that_dies_leaves_a_record_and_the_next_case_a_new_program(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+def test_a_program_that_dies_leaves_a_record_and_the_next_case_a_new_program(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
     script.answers[1] = [ProgramFailed("Running", "./x", -11, "Segmentation fault")]
     e = evaluator(two_sockets, tmp_path, script, plan(3, 1))
     e.run()
@@ -143,7 +166,9 @@ def test_progress_counts_up_and_the_time_left_counts_down(two_sockets: Machine, 
     assert 0 < left[-1] <= 2
 
 
-def test_a_full_disk_ends_the_run_and_loses_nothing(two_sockets: Machine, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_ends_the_run_and_loses_nothing(
+    two_sockets: Machine, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import os
 
     e = evaluator(two_sockets, tmp_path, script, plan(4, 1))

@@ -62,9 +62,7 @@ def test_six_independent_samples_suffice_and_the_interval_is_nearly_their_range(
 
 def test_the_ranks_of_independent_samples_are_those_of_the_literature():
     # Hoefler & Belli, SC'15: n = 400 gives (400 − 1.96 · 20) / 2 and 1 + (400 + 1.96 · 20) / 2, rounded.
-    samples = [
-        float(i * 247 % 401) for i in range(1, 401)
-    ]  # 1 … 400; neighbours lie on either side of the middle
+    samples = [float(i * 247 % 401) for i in range(1, 401)]  # 1 … 400; neighbours lie on either side of the middle
     assert effective_size(samples) == 400
     assert median_interval(samples) == (pytest.approx(180.9, abs=0.01), pytest.approx(220.1, abs=0.01))
 
@@ -289,9 +287,7 @@ def test_nothing_to_combine_is_refused():
 # --------------------------------------------------------------------------- two sides compared
 
 
-def calls(
-    repetitions: int, slowdown: float, most_between: float, outlying: float, launches: int = 3
-) -> list[Call]:
+def calls(repetitions: int, slowdown: float, most_between: float, outlying: float, launches: int = 3) -> list[Call]:
     """What `compare` says of simulated pairs: 8 … 30 samples a launch that vary by 0.5 … 5 %."""
     chance, seen = np.random.default_rng(21), []
     for _ in range(repetitions):

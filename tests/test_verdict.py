@@ -92,9 +92,7 @@ def test_dependent_samples_are_clean_but_told():
     assert verdict.evidence[0].startswith("autocorrelation: the 300 samples tell as much as ")
 
 
-@pytest.mark.parametrize(
-    "surroundings", [None, {}, {"samples": None, "clock": None, "core_clock": None, "cpus": None}]
-)
+@pytest.mark.parametrize("surroundings", [None, {}, {"samples": None, "clock": None, "core_clock": None, "cpus": None}])
 def test_what_was_not_seen_is_not_judged(surroundings):
     assert judge([1.0, 1.01, 0.99] * 10, surroundings, PASSED).level == "CLEAN"
 

@@ -10,10 +10,7 @@ from steelyard.model import Axes, Benchmark, Cache, Core, Machine, NumaNode, Sca
 from steelyard.units import binary_size, duration
 
 MOST_VALUES = 12  # of an axis are listed; of more, the ends and the count
-EXAMPLE = (
-    "two sockets of four cores, each with a 32 MiB third-level cache and 32 GiB of memory; transparent huge "
-    "pages"
-)
+EXAMPLE = "two sockets of four cores, each with a 32 MiB third-level cache and 32 GiB of memory; transparent huge pages"
 
 
 def example_machine() -> Machine:
@@ -35,8 +32,7 @@ def example_machine() -> Machine:
 def index(benchmarks: Mapping[str, Benchmark], note: str) -> str:
     """The list of the benchmarks."""
     rows = [
-        (f"[{name}]({name}.md)", b.title, ", ".join(f"`{m.name}`" for m in b.metrics))
-        for name, b in benchmarks.items()
+        (f"[{name}]({name}.md)", b.title, ", ".join(f"`{m.name}`" for m in b.metrics)) for name, b in benchmarks.items()
     ]
     return "\n".join(["# The benchmarks\n", note, table(("name", "what it measures", "metrics"), rows)])
 
@@ -64,9 +60,7 @@ def page(b: Benchmark, note: str) -> str:
                 [_cases(b, machine, p) for p in plan.EFFORTS],
             ),
             "The preset `full` takes these values there; not every combination is a case.\n",
-            table(
-                ("parameter", "values"), [(f"`{n}`", _values(n, values)) for n, values in parameters.items()]
-            ),
+            table(("parameter", "values"), [(f"`{n}`", _values(n, values)) for n, values in parameters.items()]),
             # Captions speak of what was measured, and here nothing was.
             "## Figures\n",
             "".join(f"- {title}\n" for title in dict.fromkeys(f.title for f in b.figures((), machine))),

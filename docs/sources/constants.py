@@ -24,6 +24,7 @@ _NAMED = (
     ("statistics.shape", "DRIFT", "least relative drift from the first to the last sample"),
     ("statistics.compare", "USUAL_SPREAD", "relative spread of launches that is believed beforehand"),
     ("statistics.compare", "LONE_SPREAD", "the same where each side has one launch"),
+    ("compare.runs", "SMALLEST_OF_ALL", "least relative difference of a benchmark as a whole"),
     ("run", "ATTEMPTS", "attempts at a case that was disturbed"),
     ("run", "REPEATING_SHARE", "share of the plan's time that may go into repeating"),
     ("machine.load", "QUIET", "cores kept busy by others, below which the machine counts as quiet"),

@@ -35,14 +35,23 @@ def resolve(text: str, machine: Machine) -> Toolchain:
     UsageError where it is not on this machine, MachineFailed where no compiler is.
     """
     if not machine.compilers:
-        raise MachineFailed("There is no C++ compiler on this machine. Install one, for example: apt-get install g++  (or: dnf install gcc-c++)")
+        raise MachineFailed(
+            "There is no C++ compiler on this machine. Install one, for example: apt-get install g++  (or: dnf install gcc-c++)"
+        )
+    for tool in machine.compilers:
+        if text.strip() == _toolchain(tool, "").name:
+            return _toolchain(tool, "")
     wanted, _, flags = text.strip().partition(" ")
     name = FAMILIES.get(wanted, wanted)
     for tool in machine.compilers:
         if name in (tool.name, tool.path, Path(tool.path).name) or (wanted in FAMILIES and tool.name.startswith(name)):
             return _toolchain(tool, flags.strip())
-    known = {f for f, c in FAMILIES.items() if any(t.name.startswith(c) for t in machine.compilers)} | {t.name for t in machine.compilers}
-    raise UsageError(f"There is no compiler '{wanted}' on this machine (given by --toolchain). {nearest(wanted, known)}")
+    known = {f for f, c in FAMILIES.items() if any(t.name.startswith(c) for t in machine.compilers)} | {
+        t.name for t in machine.compilers
+    }
+    raise UsageError(
+        f"There is no compiler '{wanted}' on this machine (given by --toolchain). {nearest(wanted, known)}"
+    )
 
 
 def default(machine: Machine) -> str:
@@ -66,7 +75,9 @@ def cache() -> Path:
 
 def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain) -> dict[str, Path]:
     """The executable of each benchmark, compiled where the cache has none. ProgramFailed shows the compiler's words whole."""
-    programs = {b.name: (Path(b.program), cache() / "build" / _key(Path(b.program), toolchain) / b.name) for b in benchmarks}
+    programs = {
+        b.name: (Path(b.program), cache() / "build" / _key(Path(b.program), toolchain) / b.name) for b in benchmarks
+    }
     missing = {name: source for name, (source, program) in programs.items() if not program.exists()}
     if missing:
         _compile(missing, {name: programs[name][1] for name in missing}, toolchain)
@@ -87,21 +98,41 @@ def _compile(sources: dict[str, Path], targets: dict[str, Path], toolchain: Tool
         (cache() / "build").mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache() / "build", prefix="making-") as folder:
             listed = ";".join(f"{name}={source.resolve()}" for name, source in sources.items())
-            configure = [_tool("cmake"), "-G", "Ninja", "-S", str(NATIVE), "-B", folder, f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}"]
-            configure += [f"-DCMAKE_CXX_COMPILER={toolchain.compiler}", f"-DCMAKE_CXX_FLAGS={toolchain.flags}", f"-DSTEELYARD_PROGRAMS={listed}"]
+            configure = [
+                _tool("cmake"),
+                "-G",
+                "Ninja",
+                "-S",
+                str(NATIVE),
+                "-B",
+                folder,
+                f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}",
+            ]
+            configure += [
+                f"-DCMAKE_CXX_COMPILER={toolchain.compiler}",
+                f"-DCMAKE_CXX_FLAGS={toolchain.flags}",
+                f"-DSTEELYARD_PROGRAMS={listed}",
+            ]
             _run(f"Preparing the build with {toolchain.name}", configure)
             _run(f"Compiling with {toolchain.name}", [_tool("cmake"), "--build", folder])
             for name, target in targets.items():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(Path(folder) / name, target)
     except OSError as error:
-        raise MachineFailed(f"The programs cannot be written to the cache {cache()}: {error}. Set STEELYARD_CACHE to a folder with space.") from error
+        raise MachineFailed(
+            f"The programs cannot be written to the cache {cache()}: {error}. Set STEELYARD_CACHE to a folder with space."
+        ) from error
 
 
 def _run(purpose: str, command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ProgramFailed(purpose, " ".join(f"'{w}'" if " " in w or ";" in w else w for w in command), done.returncode, done.stdout + done.stderr)
+        raise ProgramFailed(
+            purpose,
+            " ".join(f"'{w}'" if " " in w or ";" in w else w for w in command),
+            done.returncode,
+            done.stdout + done.stderr,
+        )
 
 
 def _tool(name: str) -> str:
@@ -111,5 +142,7 @@ def _tool(name: str) -> str:
     found = shutil.which(name, path=folder) if folder else None
     found = found or shutil.which(name)
     if not found:
-        raise MachineFailed(f"The program '{name}' is missing, although it comes with Steelyard's dependencies: pip install {name}")
+        raise MachineFailed(
+            f"The program '{name}' is missing, although it comes with Steelyard's dependencies: pip install {name}"
+        )
     return found

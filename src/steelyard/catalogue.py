@@ -25,7 +25,9 @@ def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
     for path in paths:
         foreign = _foreign(path)
         if not foreign:
-            raise UsageError(f"'{path}' given by --path holds no benchmark: expected <group>/<name>.py beside <group>/<name>.cpp.")
+            raise UsageError(
+                f"'{path}' given by --path holds no benchmark: expected <group>/<name>.py beside <group>/<name>.cpp."
+            )
         found.update(foreign)
     return dict(sorted(found.items()))
 
@@ -60,7 +62,8 @@ def _foreign(root: Path) -> dict[str, Benchmark]:
 def _load(path: Path) -> Benchmark:
     name = f"{path.parent.name}.{path.stem}"
     spec = importlib.util.spec_from_file_location(f"steelyard_benchmark_{path.parent.name}_{path.stem}", path)
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses of the declaration look their module up
     try:
@@ -101,5 +104,8 @@ def _read_docstring(text: str, path: Path) -> tuple[str, str, dict[str, str]]:
             summary.append(paragraph)
     missing = [s for s in SECTIONS if s not in sections]
     if not title or missing:
-        raise UsageError(f"The docstring of {path} needs a title and the paragraphs {', '.join(s + ':' for s in SECTIONS)}" + (f" It lacks {', '.join(missing)}." if missing else "."))
+        raise UsageError(
+            f"The docstring of {path} needs a title and the paragraphs {', '.join(s + ':' for s in SECTIONS)}"
+            + (f" It lacks {', '.join(missing)}." if missing else ".")
+        )
     return title, "\n\n".join(summary), sections

@@ -25,13 +25,32 @@ app = typer.Typer(
 Runs = Annotated[Path, typer.Option("--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.")]
 RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id or folder; the newest when left out.")]
 Paths = Annotated[list[Path] | None, typer.Option("--path", help="A folder with further benchmarks (may be repeated).")]
-Only = Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this benchmark or group, as memory.apexmap (may be repeated).")]
-Settings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUES", help="Values of an axis, as threads=1,2,4 (may be repeated).")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="NAME", help="Only this benchmark or group, as memory.apexmap (may be repeated)."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUES", help="Values of an axis, as threads=1,2,4 (may be repeated)."),
+]
 Preset = Annotated[str, typer.Option("--preset", help="quick (at most 3 min on 2 cores), standard (20 min) or full.")]
-Budget = Annotated[str | None, typer.Option("--budget", metavar="TIME", help="The most time to take, as 90s, 5m or 1h.")]
-Compilers = Annotated[list[str] | None, typer.Option("--toolchain", metavar="COMPILER", help="gcc, clang, g++-12, or with flags: 'gcc -O2' (repeat to compare).")]
-System = Annotated[str | None, typer.Option("--system", metavar="NAME|FILE", help="A system file (TOML) with what cannot be read: name, limits.")]
+Budget = Annotated[
+    str | None, typer.Option("--budget", metavar="TIME", help="The most time to take, as 90s, 5m or 1h.")
+]
+Compilers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--toolchain", metavar="COMPILER", help="gcc, clang, g++-12, or with flags: 'gcc -O2' (repeat to compare)."
+    ),
+]
+System = Annotated[
+    str | None,
+    typer.Option("--system", metavar="NAME|FILE", help="A system file (TOML) with what cannot be read: name, limits."),
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for other programs.")]
+
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of the order of launches and cases.")]
 
 
 def main() -> None:
@@ -57,7 +76,11 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     pass
 
 
@@ -69,12 +92,15 @@ def run(
     toolchains: Compilers = None,
     budget: Budget = None,
     system: System = None,
-    seed: Annotated[int, typer.Option(help="Of the order of launches and cases.")] = 1,
+    seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
-    report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Where the report goes; into the run's folder when left out.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Where the report goes; into the run's folder when left out."),
+    ] = None,
     json_: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Evaluate this machine; ends with findings and an HTML report.
 
@@ -88,7 +114,9 @@ def run(
 
 
 @app.command()
-def resume(name: RunName = None, runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False, quiet: bool = False) -> None:
+def resume(
+    name: RunName = None, runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False, quiet: Quiet = False
+) -> None:
     """Go on with a run that was interrupted or killed; nothing that was finished is measured again.
 
     Example: **steelyard resume 20261120-101500**
@@ -106,7 +134,7 @@ def plan(
     toolchains: Compilers = None,
     budget: Budget = None,
     system: System = None,
-    seed: int = 1,
+    seed: Seed = 1,
     paths: Paths = None,
     json_: Json = False,
 ) -> None:
@@ -145,7 +173,9 @@ def show_(name: RunName = None, runs: Runs = Path("runs"), paths: Paths = None, 
 @app.command()
 def report(
     name: RunName = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file; into the run's folder when left out.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The HTML file; into the run's folder when left out.")
+    ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
@@ -162,7 +192,9 @@ def report(
 def export(
     name: RunName = None,
     form: Annotated[str, typer.Option("--format", help="json, csv or parquet.")] = "json",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output when left out.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file; standard output when left out.")
+    ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
@@ -179,7 +211,12 @@ def export(
 
 
 @app.command()
-def query(sql: Annotated[str, typer.Argument(help="SQL over the tables metrics and samples.")], runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False) -> None:
+def query(
+    sql: Annotated[str, typer.Argument(help="SQL over the tables metrics and samples.")],
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    json_: Json = False,
+) -> None:
     """Ask all runs at once, in SQL (DuckDB).
 
     Example: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"**
@@ -197,7 +234,10 @@ def compare(
     paths: Paths = None,
     json_: Json = False,
     fail_on_slower: Annotated[
-        bool, typer.Option("--fail-on-slower", help="Exit code 1 if anything undisturbed is slower for sure in the second run.")
+        bool,
+        typer.Option(
+            "--fail-on-slower", help="Exit code 1 if anything undisturbed is slower for sure in the second run."
+        ),
     ] = False,
 ) -> None:
     """Compare two runs: what differs between the machines, and which figures really differ.
@@ -218,7 +258,9 @@ def compare(
         if system is None:
             raise UsageError(f"{error} Nor is it a published system. {nearest(second, beside.systems())}") from None
         if fail_on_slower:
-            raise UsageError("--fail-on-slower needs two runs: printed numbers have no samples to be sure with.") from None
+            raise UsageError(
+                "--fail-on-slower needs two runs: printed numbers have no samples to be sure with."
+            ) from None
         tables.beside(beside.compare(a, system), json_)
         return
     compared = comparing.compare(a, evaluation.evaluate(path, paths or []))
@@ -247,14 +289,18 @@ def build(only: Only = None, toolchains: Compilers = None, paths: Paths = None) 
     """
     from steelyard import session
 
-    for (name, toolchain), program in session.build_all(session.machine(None), only or [], toolchains or [], paths or []).items():
+    for (name, toolchain), program in session.build_all(
+        session.machine(None), only or [], toolchains or [], paths or []
+    ).items():
         print(f"{name} {toolchain} {program}")
 
 
 @app.command()
 def selfcheck(
     only: Annotated[list[str] | None, typer.Option("--only", help="Only this check (may be repeated).")] = None,
-    thorough: Annotated[bool, typer.Option("--thorough", help="100 repetitions, as the guarantees are stated for; some 20 minutes.")] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="100 repetitions, as the guarantees are stated for; some 20 minutes.")
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Plant known disturbances and see whether each is found and named.

@@ -33,7 +33,9 @@ class ProgramFailed(MachineFailed):
         self.command = command
         self.output = output
         ended = "did not end in time" if exit_code is None else f"ended with exit code {exit_code}"
-        super().__init__(f"{purpose}: the program {ended}.\nThe command was:\n  {command}\nIt said:\n{output.rstrip() or '(nothing)'}")
+        super().__init__(
+            f"{purpose}: the program {ended}.\nThe command was:\n  {command}\nIt said:\n{output.rstrip() or '(nothing)'}"
+        )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

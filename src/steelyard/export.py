@@ -155,4 +155,6 @@ def query(evaluations: Iterable[Evaluation], sql: str) -> tuple[list[str], list[
             answer = base.execute(sql)
             return [d[0] for d in answer.description or []], answer.fetchall()
         except duckdb.Error as error:
-            raise UsageError(f"The question cannot be answered: {error}\nTables are metrics ({_METRICS}) and samples ({_SAMPLES}).") from error
+            raise UsageError(
+                f"The question cannot be answered: {error}\nTables are metrics ({_METRICS}) and samples ({_SAMPLES})."
+            ) from error

@@ -61,7 +61,9 @@ def _seconds(case: Case) -> float:
     return case.setup_seconds + STOPPED_EARLY * case.sampling.seconds
 
 
-def _launches(cases: Mapping[str, list[Case]], toolchains: Sequence[str], count: int, shorter: float, seed: int) -> tuple[Launch, ...]:
+def _launches(
+    cases: Mapping[str, list[Case]], toolchains: Sequence[str], count: int, shorter: float, seed: int
+) -> tuple[Launch, ...]:
     """Every repetition holds all benchmarks once, in an order of its own: a run that is cut short has them all."""
     chance = random.Random(seed)
     launches: list[Launch] = []
@@ -90,7 +92,9 @@ def _shuffle(cases: list[Case], chance: random.Random) -> list[Case]:
     return [case for group in order for case in group]
 
 
-def _cases(benchmark: Benchmark, machine: Machine, effort: Effort, settings: Mapping[str, Sequence[Scalar]]) -> list[Case]:
+def _cases(
+    benchmark: Benchmark, machine: Machine, effort: Effort, settings: Mapping[str, Sequence[Scalar]]
+) -> list[Case]:
     found: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
     for block in benchmark.axes(machine, effort):
         for point in _points(block, settings):
@@ -114,7 +118,9 @@ def _points(block: Axes, settings: Mapping[str, Sequence[Scalar]]) -> Iterable[d
             yield point
 
 
-def _refuse_unknown(benchmarks: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Mapping[str, Sequence[Scalar]]) -> None:
+def _refuse_unknown(
+    benchmarks: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Mapping[str, Sequence[Scalar]]
+) -> None:
     blocks = [block for b in benchmarks.values() for block in b.axes(machine, effort)]
     known = {name for block in blocks for name in block.values} | set(GENERAL)
     for name, wanted in settings.items():
@@ -124,4 +130,6 @@ def _refuse_unknown(benchmarks: Mapping[str, Benchmark], machine: Machine, effor
             kernels = {str(v) for block in blocks for v in block.values["kernel"]}
             for value in wanted:
                 if str(value) not in kernels:
-                    raise UsageError(f"No chosen benchmark has a kernel '{value}' (given by --set kernel=). {nearest(str(value), kernels)}")
+                    raise UsageError(
+                        f"No chosen benchmark has a kernel '{value}' (given by --set kernel=). {nearest(str(value), kernels)}"
+                    )

@@ -20,7 +20,9 @@ def describe(record: Record) -> str:
     median = ordered[len(ordered) // 2] if ordered else None
     lamp = {"CLEAN": "clean", "DISTURBED": "DISTURBED", "INVALID": "INVALID"}[record.verdict.level]
     rate = record.work.get("bytes")
-    figure = f"{rate / median / 1e9:.3g} GB/s" if rate and median else (f"{median * 1e9:.4g} ns" if median else "no samples")
+    figure = (
+        f"{rate / median / 1e9:.3g} GB/s" if rate and median else (f"{median * 1e9:.4g} ns" if median else "no samples")
+    )
     return f"{figure}, {len(ordered)} samples, {lamp}"
 
 
@@ -39,15 +41,21 @@ class Display:
             from rich.progress import Progress as Bar
 
             # No automatic refresh: a thread that draws while a kernel is timed would be a disturbance of our own making.
-            self._bar = Bar(
-                TextColumn("[bold]{task.fields[what]:<24}"), BarColumn(30), MofNCompleteColumn(), TextColumn("{task.fields[left]:>12} left"),
-                TextColumn("[dim]{task.fields[last]}"), console=Console(stderr=True), transient=True, auto_refresh=False,
-            )  # fmt: skip
+            columns = (
+                TextColumn("[bold]{task.fields[what]:<24}"),
+                BarColumn(30),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[left]:>12} left"),
+                TextColumn("[dim]{task.fields[last]}"),
+            )
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
             self._bar.start()
             self._task = self._bar.add_task("run", what="starting", left="", last="", total=None)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._live:
             self._bar.stop()
 
@@ -55,10 +63,24 @@ class Display:
         """To be called before each case."""
         if self._quiet:
             return
-        what = f"{progress.case.benchmark} {progress.case.kernel}" + (" (waiting: disturbed)" if progress.waiting else "")
+        what = f"{progress.case.benchmark} {progress.case.kernel}" + (
+            " (waiting: disturbed)" if progress.waiting else ""
+        )
         last = describe(progress.last) if progress.last else ""
         if self._live:
-            self._bar.update(self._task, what=what, left=duration(progress.seconds_left), last=last, completed=progress.done, total=progress.total, refresh=True)
+            self._bar.update(
+                self._task,
+                what=what,
+                left=duration(progress.seconds_left),
+                last=last,
+                completed=progress.done,
+                total=progress.total,
+                refresh=True,
+            )
         elif time.monotonic() >= self._next:
             self._next = time.monotonic() + PLAIN_SECONDS
-            print(f"{progress.done}/{progress.total} cases, about {duration(progress.seconds_left)} left; now {what}", file=sys.stderr, flush=True)
+            print(
+                f"{progress.done}/{progress.total} cases, about {duration(progress.seconds_left)} left; now {what}",
+                file=sys.stderr,
+                flush=True,
+            )

@@ -36,11 +36,21 @@ class RunFolder:
                 with contextlib.suppress(FileExistsError):
                     path.mkdir(parents=True)
                     break
-            content = {"format": FORMAT, "id": path.name, "started": datetime.now().astimezone().isoformat(timespec="seconds"), **about}
-            write_whole(path / "run.json", json.dumps({**content, "machine": to_plain(machine), "plan": to_plain(plan)}, indent=1))
+            content = {
+                "format": FORMAT,
+                "id": path.name,
+                "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+                **about,
+            }
+            write_whole(
+                path / "run.json",
+                json.dumps({**content, "machine": to_plain(machine), "plan": to_plain(plan)}, indent=1),
+            )
             return cls(path)
         except OSError as error:
-            raise MachineFailed(f"The run folder {path} cannot be written: {error}. Choose another with --runs FOLDER.") from error
+            raise MachineFailed(
+                f"The run folder {path} cannot be written: {error}. Choose another with --runs FOLDER."
+            ) from error
 
     def append(self, record: Record) -> None:
         """One line, on the disk when this returns. After a failure the file is as it was before."""
@@ -55,7 +65,8 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, end)
             raise MachineFailed(
-                f"A record cannot be written to {self.path}: {error}. Nothing that was finished is lost; make room and go on with: steelyard resume {self.path}"
+                f"A record cannot be written to {self.path}: {error}. Nothing that was finished is lost; "
+                f"make room and go on with: steelyard resume {self.path}"
             ) from error
 
     def finish(self, about: Mapping[str, Any]) -> None:
@@ -77,7 +88,9 @@ class RunFolder:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(file)
-            raise UsageError(f"The run {path.parent} is being written by another process; wait until it ends.") from None
+            raise UsageError(
+                f"The run {path.parent} is being written by another process; wait until it ends."
+            ) from None
         except OSError:
             pass  # a file system without locks (some NFS): one writer is then the user's own care
         _cut_torn_line(file)
@@ -117,13 +130,17 @@ def read(path: Path) -> Run:
         about = json.loads((path / "run.json").read_text(encoding="utf-8"))
         lines = (path / "records.jsonl").read_bytes().split(b"\n")
     except FileNotFoundError as error:
-        raise UsageError(f"'{path}' is not a run folder: it has no {Path(str(error.filename)).name}.{_runs_near(path)}") from None
+        raise UsageError(
+            f"'{path}' is not a run folder: it has no {Path(str(error.filename)).name}.{_runs_near(path)}"
+        ) from None
     except (OSError, ValueError) as error:
         raise MachineFailed(f"The run folder {path} cannot be read: {error}.") from error
     records, notes = _read_records(lines)
     try:
         if about.get("format", 0) > FORMAT:
-            notes.append(f"the run was written by a newer Steelyard (format {about['format']}, this one knows {FORMAT})")
+            notes.append(
+                f"the run was written by a newer Steelyard (format {about['format']}, this one knows {FORMAT})"
+            )
         return Run(
             id=str(about["id"]),
             path=str(path),
@@ -136,7 +153,9 @@ def read(path: Path) -> Run:
             notes=tuple(notes),
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise MachineFailed(f"The run folder {path} cannot be read: run.json is not of the expected form ({error}).") from error
+        raise MachineFailed(
+            f"The run folder {path} cannot be read: run.json is not of the expected form ({error})."
+        ) from error
 
 
 def _read_records(lines: list[bytes]) -> tuple[list[Record], list[str]]:
@@ -164,12 +183,18 @@ def find(runs: Path, name: str | None) -> Path:
     for path in (Path(name), runs / name):
         if path.is_dir():
             return path
-    raise UsageError(f"There is no run '{name}', neither as a folder nor in '{runs}'. {nearest(name, (p.name for p in all_runs(runs)))}")
+    raise UsageError(
+        f"There is no run '{name}', neither as a folder nor in '{runs}'. {nearest(name, (p.name for p in all_runs(runs)))}"
+    )
 
 
 def all_runs(runs: Path) -> list[Path]:
     """The run folders under `runs`, oldest first."""
-    return sorted((p.parent for p in runs.glob("*/run.json")), key=lambda p: (p / "run.json").stat().st_mtime) if runs.is_dir() else []
+    return (
+        sorted((p.parent for p in runs.glob("*/run.json")), key=lambda p: (p / "run.json").stat().st_mtime)
+        if runs.is_dir()
+        else []
+    )
 
 
 def _runs_near(path: Path) -> str:

@@ -17,7 +17,19 @@ from steelyard.records import RunFolder
 from steelyard.statistics.verdict import judge
 
 # Words that the harness reads for itself; everything else that a kernel read is one of its parameters.
-HARNESS = {"case", "kernel", "cpus", "width", "seconds", "least", "most", "sample_seconds", "placement", "toolchain", "pinning"}
+HARNESS = {
+    "case",
+    "kernel",
+    "cpus",
+    "width",
+    "seconds",
+    "least",
+    "most",
+    "sample_seconds",
+    "placement",
+    "toolchain",
+    "pinning",
+}
 ATTEMPTS = 3  # of a disturbed case: a neighbour that stays is not waited for without end
 REPEATING_SHARE = 0.2  # of the plan's time that may go into repeating disturbed cases
 TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
@@ -76,7 +88,9 @@ class Evaluator:
                 continue
             left_out += self._launch(launch, open_cases)
         self.seconds = self.around.now() - self._begin
-        return [f"{left_out} cases were left out because the budget of {self.budget:.0f} s was spent"] if left_out else []
+        return (
+            [f"{left_out} cases were left out because the budget of {self.budget:.0f} s was spent"] if left_out else []
+        )
 
     def _spent(self) -> bool:
         return self.budget is not None and self.around.now() - self._begin > self.budget
@@ -137,12 +151,27 @@ class Evaluator:
 
     def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
         total = sum(len(x.cases) for x in self.plan.launches)
-        expected = sum(c.setup_seconds + c.sampling.seconds for x in self.plan.launches for i, c in enumerate(x.cases) if (x.number, i) not in self.done)
+        expected = sum(
+            c.setup_seconds + c.sampling.seconds
+            for x in self.plan.launches
+            for i, c in enumerate(x.cases)
+            if (x.number, i) not in self.done
+        )
         elapsed = self.around.now() - self._begin
         # The estimate counts for a tenth of the work before it, so that the first minutes do not swing.
         pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * expected) if expected else 0.0
         left = max(0.0, (expected - self._expected_done) * pace)
-        self.show(Progress(launch, case, self._count, total, left if self.budget is None else min(left, max(0.0, self.budget - elapsed)), self._last, waiting))
+        self.show(
+            Progress(
+                launch,
+                case,
+                self._count,
+                total,
+                left if self.budget is None else min(left, max(0.0, self.budget - elapsed)),
+                self._last,
+                waiting,
+            )
+        )
 
 
 def line(machine: Machine, launch: Launch, index: int, case: Case) -> str:
@@ -167,13 +196,43 @@ def record_of(launch: Launch, index: int, case: Case, attempt: int, answer: Mapp
     surroundings = answer.get("surroundings", {})
     error = answer.get("error")
     verdict = judge(samples, surroundings, check, error)
-    operations, work = int(answer.get("operations", 0)), {k: v for k, v in answer.get("work", {}).items() if v is not None}
-    return Record(case.benchmark, case.kernel, parameters, launch.number, index, attempt, samples, operations, work, check, verdict, surroundings, error)
+    operations, work = (
+        int(answer.get("operations", 0)),
+        {k: v for k, v in answer.get("work", {}).items() if v is not None},
+    )
+    return Record(
+        case.benchmark,
+        case.kernel,
+        parameters,
+        launch.number,
+        index,
+        attempt,
+        samples,
+        operations,
+        work,
+        check,
+        verdict,
+        surroundings,
+        error,
+    )
 
 
 def failed_record(launch: Launch, index: int, case: Case, attempt: int, reason: str) -> Record:
     """A case that ended its program: kept with the reason, and the run goes on."""
     parameters = {**case.parameters, "toolchain": launch.toolchain}
     verdict = Verdict("INVALID", (f"error: {reason}",))
-    return Record(case.benchmark, case.kernel, parameters, launch.number, index, attempt, (), 0, {}, Check(False, "did not end"), verdict, {}, reason)
-
+    return Record(
+        case.benchmark,
+        case.kernel,
+        parameters,
+        launch.number,
+        index,
+        attempt,
+        (),
+        0,
+        {},
+        Check(False, "did not end"),
+        verdict,
+        {},
+        reason,
+    )

@@ -56,7 +56,13 @@ class Bench:
     def measure(self, plant: str = "none", samples: int = SAMPLES, sample_seconds: float = SAMPLE_SECONDS) -> Record:
         """One case, with a disturbance planted in the harness."""
         sampling = Sampling(1e-9, 60.0, samples, samples)
-        parameters: dict[str, Scalar] = {"threads": 1, "pinning": str(self.cpu), "elements": 1024, "plant": plant, "sample_seconds": sample_seconds}
+        parameters: dict[str, Scalar] = {
+            "threads": 1,
+            "pinning": str(self.cpu),
+            "elements": 1024,
+            "plant": plant,
+            "sample_seconds": sample_seconds,
+        }
         case = Case("memory.stream", "triad", parameters, sampling)
         launch = Launch(1, case.benchmark, "any", 1, (case,))
         return record_of(launch, 0, case, 1, self._program.ask(line(self._machine, launch, 0, case), 120))
@@ -112,7 +118,12 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
         return Outcome("quiet", "passed", seen)
     busy = busy_cores(1.0)
     others = busy is not None and busy > QUIET
-    return Outcome("quiet", "unknown" if others else "failed", seen + (f"; others keep {busy:.2f} cores busy now" if others else ""), tuple(flagged[:5]))
+    return Outcome(
+        "quiet",
+        "unknown" if others else "failed",
+        seen + (f"; others keep {busy:.2f} cores busy now" if others else ""),
+        tuple(flagged[:5]),
+    )
 
 
 def competing(bench: Bench, repetitions: int) -> Outcome:
@@ -132,7 +143,8 @@ def competing(bench: Bench, repetitions: int) -> Outcome:
             found += record.verdict.level != "CLEAN"
             if record.verdict.level == "CLEAN" and abs(moved) > TOLERATED:
                 missed.append(f"called clean although the median was moved by {moved:+.1%}")
-    seen = f"{repetitions - len(missed)} of {repetitions} cases were flagged ({found}) or within {TOLERATED:.0%} of the quiet value"
+    right = repetitions - len(missed)
+    seen = f"{right} of {repetitions} cases were flagged ({found}) or within {TOLERATED:.0%} of the quiet value"
     return Outcome("competing", "failed" if missed else "passed", seen, tuple(missed[:5]))
 
 
@@ -153,7 +165,9 @@ def competitor(cpu: int) -> Iterator[subprocess.Popen[bytes]]:
 def _planted(kind: str, plant: str, expected: str) -> Callable[[Bench, int], Outcome]:
     def check(bench: Bench, repetitions: int) -> Outcome:
         verdicts = [bench.measure(plant).verdict for _ in range(repetitions)]
-        missed = [v for v in verdicts if v.level == "CLEAN" or not any(e.startswith(expected + ":") for e in v.evidence)]
+        missed = [
+            v for v in verdicts if v.level == "CLEAN" or not any(e.startswith(expected + ":") for e in v.evidence)
+        ]
         seen = f"{repetitions - len(missed)} of {repetitions} cases were flagged and their evidence names '{expected}'"
         others = dict.fromkeys(f"missed: called {v.level}, {name_disturbance(v) or 'nothing named'}" for v in missed)
         return Outcome(kind, "failed" if missed else "passed", seen, tuple(others))
@@ -178,7 +192,9 @@ def intervals(bench: Bench, repetitions: int) -> Outcome:
 
     shares = {(p, n): coverage(p, n, 4000, seed=n) for p in PROCESSES for n in (30, 100, 300)}
     wrong = tuple(f"{p}, {n} samples: {share:.1%}" for (p, n), share in shares.items() if not 0.93 <= share <= 0.97)
-    seen = f"the interval holds the truth in {min(shares.values()):.1%} to {max(shares.values()):.1%} of simulated cases"
+    seen = (
+        f"the interval holds the truth in {min(shares.values()):.1%} to {max(shares.values()):.1%} of simulated cases"
+    )
     return Outcome("intervals", "failed" if wrong else "passed", seen, wrong)
 
 

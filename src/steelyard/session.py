@@ -47,10 +47,14 @@ def plan(asked: Asked) -> tuple[Plan, Machine, dict[str, build.Toolchain]]:
     here = machine(asked.system)
     chosen = catalogue.choose(catalogue.find(asked.paths), asked.only)
     if asked.preset not in planning.EFFORTS:
-        raise UsageError(f"There is no preset '{asked.preset}' (given by --preset). {nearest(asked.preset, planning.EFFORTS)}")
+        raise UsageError(
+            f"There is no preset '{asked.preset}' (given by --preset). {nearest(asked.preset, planning.EFFORTS)}"
+        )
     toolchains = _toolchains(asked.toolchains, here)
     budget = _duration(asked.budget) if asked.budget else None
-    made = planning.make(chosen, here, planning.EFFORTS[asked.preset], settings(asked.settings), list(toolchains), budget, asked.seed)
+    made = planning.make(
+        chosen, here, planning.EFFORTS[asked.preset], settings(asked.settings), list(toolchains), budget, asked.seed
+    )
     return made, here, toolchains
 
 
@@ -92,22 +96,32 @@ def _toolchains(names: Sequence[str], here: Machine) -> dict[str, build.Toolchai
     return {toolchain.name: toolchain for toolchain in found}
 
 
-def build_all(here: Machine, only: Sequence[str], names: Sequence[str], paths: Sequence[Path]) -> dict[tuple[str, str], Path]:
+def build_all(
+    here: Machine, only: Sequence[str], names: Sequence[str], paths: Sequence[Path]
+) -> dict[tuple[str, str], Path]:
     """The programs of the chosen benchmarks with each toolchain."""
     chosen = catalogue.choose(catalogue.find(paths), only)
     return _build(chosen, _toolchains(names, here))
 
 
 def _build(chosen: Mapping[str, Any], toolchains: Mapping[str, build.Toolchain]) -> dict[tuple[str, str], Path]:
-    return {(name, t.name): program for t in toolchains.values() for name, program in build.build(chosen.values(), t).items()}
+    return {
+        (name, t.name): program
+        for t in toolchains.values()
+        for name, program in build.build(chosen.values(), t).items()
+    }
 
 
 def start(asked: Asked, runs: Path, quiet: bool) -> Path:
     """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
     made, here, toolchains = plan(asked)
-    chosen = {name: b for name, b in catalogue.find(asked.paths).items() if any(x.benchmark == name for x in made.launches)}
+    chosen = {
+        name: b for name, b in catalogue.find(asked.paths).items() if any(x.benchmark == name for x in made.launches)
+    }
     if not quiet:
-        print(f"Building {len(chosen)} programs with {', '.join(toolchains)} (kept for the next run) …", file=sys.stderr)
+        print(
+            f"Building {len(chosen)} programs with {', '.join(toolchains)} (kept for the next run) …", file=sys.stderr
+        )
     programs = _build(chosen, toolchains)
     about = {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
@@ -127,15 +141,23 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
     here = machine(None)
     known = {t.name: t for t in (build.resolve(x, here) for x in _commands(path))}
     if missing := [n for n in names if n not in known]:
-        raise UsageError(f"The run {path} was built with {missing[0]}, which is not on this machine any more (now: {', '.join(known)}). Start a new run.")
+        raise UsageError(
+            f"The run {path} was built with {missing[0]}, which is not on this machine any more "
+            f"(now: {', '.join(known)}). Start a new run."
+        )
     chosen = {name: b for name, b in catalogue.find(paths).items() if name in evaluation.benchmarks_of(run)}
     if lost := [n for n in evaluation.benchmarks_of(run) if n not in chosen]:
-        raise UsageError(f"The run {path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path.")
+        raise UsageError(
+            f"The run {path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
+        )
     programs = _build(chosen, {n: known[n] for n in names})
     done = finished_cases(run)
     folder = records.RunFolder(path)
     if not quiet:
-        print(f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.", file=sys.stderr)
+        print(
+            f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.",
+            file=sys.stderr,
+        )
     return _carry_out(folder, Evaluator(run.machine, run.plan, programs, folder, done), quiet)
 
 
@@ -160,7 +182,11 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> 
         for note in notes:
             print(f"steelyard: {note}", file=sys.stderr)
     except KeyboardInterrupt:
-        print(f"\nInterrupted; every finished case is kept in {folder.path}\nGo on with:   steelyard resume {folder.path}\nSee it with:  steelyard show {folder.path}", file=sys.stderr)
+        print(
+            f"\nInterrupted; every finished case is kept in {folder.path}\n"
+            f"Go on with:   steelyard resume {folder.path}\nSee it with:  steelyard show {folder.path}",
+            file=sys.stderr,
+        )
         raise
     finally:
         folder.close()

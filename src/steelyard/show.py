@@ -50,9 +50,21 @@ def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_jso
             continue
         planned = sum(len(x.cases) for x in run.plan.launches)
         done = len({(r.launch, r.case) for r in run.records})
-        found.append({"run": run.id, "started": run.started, "system": run.machine.system, "preset": run.plan.preset, "cases": planned, "done": done, "finished": run.finished})
+        found.append(
+            {
+                "run": run.id,
+                "started": run.started,
+                "system": run.machine.system,
+                "preset": run.plan.preset,
+                "cases": planned,
+                "done": done,
+                "finished": run.finished,
+            }
+        )
     if as_json:
-        listed = [{"name": b.name, "title": b.title, "summary": b.summary, "program": b.program} for b in benchmarks.values()]
+        listed = [
+            {"name": b.name, "title": b.title, "summary": b.summary, "program": b.program} for b in benchmarks.values()
+        ]
         print(json.dumps({"benchmarks": listed, "runs": found}, indent=1))
         return
     console = Console()
@@ -73,7 +85,14 @@ def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_jso
             made.add_row(escape(row["run"]), "", "", "", "", escape(row["error"]))
             continue
         state = "finished" if row["finished"] else "interrupted: steelyard resume " + row["run"]
-        made.add_row(escape(row["run"]), row["started"], escape(row["system"]), row["preset"], f"{row['done']}/{row['cases']}", escape(state))
+        made.add_row(
+            escape(row["run"]),
+            row["started"],
+            escape(row["system"]),
+            row["preset"],
+            f"{row['done']}/{row['cases']}",
+            escape(state),
+        )
     console.print(made)
 
 
@@ -85,7 +104,9 @@ def advice(found: Iterable[Any], as_json: bool) -> None:
         return
     console = Console()
     for item in listed:
-        console.print(f"[{LEVEL_STYLE[item.level]}]{item.level:>8}[/]  [bold]{escape(item.name)}[/]: {escape(item.seen)}")
+        console.print(
+            f"[{LEVEL_STYLE[item.level]}]{item.level:>8}[/]  [bold]{escape(item.name)}[/]: {escape(item.seen)}"
+        )
         if item.level in ("serious", "notice"):
             console.print(f"          {escape(item.why)}")
             for remedy in filter(None, (item.remedy, item.command)):
@@ -101,5 +122,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], as_json: bool) 
     for column in columns:
         out.add_column(escape(column))
     for row in rows:
-        out.add_row(*("" if value is None else escape(f"{value:.6g}" if isinstance(value, float) else str(value)) for value in row))
+        out.add_row(
+            *(
+                "" if value is None else escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+                for value in row
+            )
+        )
     Console().print(out)

@@ -30,7 +30,7 @@ def program(path: str, content: bytes) -> Entry:
 
 
 def devices() -> tuple[Entry, Entry]:
-    """What the kernel opens as the first process's output, and what a shell gives to work in the background."""
+    """What the kernel opens as the first process's output, and what a shell gives to background work."""
     # The numbers are those of Linux, Documentation/admin-guide/devices.txt.
     return (
         Entry("dev/console", stat.S_IFCHR | 0o600, device=(5, 1)),

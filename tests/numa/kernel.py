@@ -48,16 +48,12 @@ class Kernel:
 def prepare() -> None:
     """Sees that QEMU and a static BusyBox are there: installs them where it may. MissingError says how."""
     if platform.machine() not in ("x86_64", "AMD64"):
-        raise MissingError(
-            f"The guest is an x86_64 machine; on {platform.machine()} there is no such test yet."
-        )
+        raise MissingError(f"The guest is an x86_64 machine; on {platform.machine()} there is no such test yet.")
     if shutil.which(QEMU) and busybox():
         return
     install = f"apt-get install --no-install-recommends {' '.join(PACKAGES)}"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise MissingError(
-            f"This test needs {QEMU} and a statically linked busybox. As root: {install}  (on Debian)"
-        )
+        raise MissingError(f"This test needs {QEMU} and a statically linked busybox. As root: {install}  (on Debian)")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", "-q", "-y", "install", "--no-install-recommends", *PACKAGES]
     if _apt(command, environment).returncode != 0:
@@ -85,9 +81,7 @@ def kernel() -> Kernel:
 
 def _download(kept: Path) -> Path:
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise MissingError(
-            "The guest's kernel is a Debian package: apt-get and dpkg-deb are needed to get it."
-        )
+        raise MissingError("The guest's kernel is a Debian package: apt-get and dpkg-deb are needed to get it.")
     kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept, prefix="getting-") as making:
         package = _fetch(Path(making))
@@ -129,9 +123,7 @@ def _unpack(package: Path, target: Path) -> None:
                 if content:
                     (target / wanted).write_bytes(_plain(name, content.read()))
     if not (target / "vmlinuz").exists() or not (target / "9p").exists():
-        raise MissingError(
-            f"{package.name} holds no kernel with a 9p module: its form is unknown to this test."
-        )
+        raise MissingError(f"{package.name} holds no kernel with a 9p module: its form is unknown to this test.")
 
 
 def _plain(name: str, content: bytes) -> bytes:

@@ -73,14 +73,10 @@ def _nodes(record: Record) -> dict[int, float]:
 def test_sockets_nodes_and_cores_are_those_of_the_guest(visit: Visit) -> None:
     shape, machine = visit.shape, visit.machine
     assert machine.cpus == tuple(range(shape.cores))
-    assert {node.number: node.cpus for node in machine.nodes} == {
-        n: shape.cpus(n) for n in range(shape.nodes)
-    }
+    assert {node.number: node.cpus for node in machine.nodes} == {n: shape.cpus(n) for n in range(shape.nodes)}
     found = {core.cpus: (core.socket, core.node) for core in machine.cores}
     assert found == {
-        (cpu,): (node // shape.nodes_of_socket, node)
-        for node in range(shape.nodes)
-        for cpu in shape.cpus(node)
+        (cpu,): (node // shape.nodes_of_socket, node) for node in range(shape.nodes) for cpu in shape.cpus(node)
     }
     for node in machine.nodes:
         assert shape.node_bytes * (1 - KERNEL_SHARE) < node.memory <= shape.node_bytes
@@ -194,9 +190,7 @@ def test_each_memory_policy_puts_the_pages_where_it_promises(two_sockets: Visit)
 
 def test_a_node_that_is_not_there_is_an_error_that_names_those_that_are(two_sockets: Visit) -> None:
     assert two_sockets.stream
-    asked = [
-        record for record in two_sockets.stream.run.records if record.parameters["memory_policy"] == "bind:7"
-    ]
+    asked = [record for record in two_sockets.stream.run.records if record.parameters["memory_policy"] == "bind:7"]
     assert len(asked) == len(PINNINGS)
     for record in asked:
         assert record.verdict.level == "INVALID"

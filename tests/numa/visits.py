@@ -4,6 +4,7 @@ import compileall
 import os
 import sys
 import tempfile
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -83,6 +84,8 @@ def visited(shape: Shape) -> Visit | str:
             return _visit(shape, started, Path(folder))
     except (MissingError, guest.GuestError) as failure:
         return str(failure)
+    except Exception:
+        return traceback.format_exc()  # told by every test, but the guest is not started anew for each
 
 
 def _visit(shape: Shape, started: Kernel, outside: Path) -> Visit:

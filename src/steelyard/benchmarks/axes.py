@@ -14,10 +14,12 @@ def thread_counts(machine: Machine) -> tuple[int, ...]:
 
 
 def page_sizes(machine: Machine) -> tuple[str, ...]:
-    """Small pages, transparent huge ones where the system has them, explicit ones where some are reserved."""
-    transparent = setting(machine, "transparent_huge_pages").value not in (None, "never")
+    """The page sizes besides the system's own setting: 4 KiB where that is huge, transparent huge pages where it is not,
+    explicit ones where some are reserved."""
+    transparent = setting(machine, "transparent_huge_pages").value
     reserved = setting(machine, "huge_pages_2MiB_free").value not in (None, "0")
-    return ("4k", *(("transparent",) if transparent else ()), *(("huge",) if reserved else ()))
+    other = {"always": ("4k",), "madvise": ("transparent",)}.get(transparent or "", ())
+    return (*other, *(("huge",) if reserved else ()))
 
 
 def memory_policies(machine: Machine) -> tuple[str, ...]:

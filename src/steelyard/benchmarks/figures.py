@@ -11,7 +11,11 @@ DEFAULTS: dict[str, Scalar] = {"page_size": "default", "memory_policy": "local",
 
 def select(results: Iterable[Result], **wanted: Scalar | None) -> tuple[Result, ...]:
     """The results with these parameters (`kernel` among them); None stands for the parameter's default."""
-    return tuple(r for r in results if all(_value(r, name) == (DEFAULTS.get(name) if value is None else value) for name, value in wanted.items()))
+    return tuple(
+        r
+        for r in results
+        if all(_value(r, name) == (DEFAULTS.get(name) if value is None else value) for name, value in wanted.items())
+    )
 
 
 def _value(result: Result, name: str) -> Scalar | None:
@@ -76,7 +80,9 @@ def cache_marks(machine: Machine) -> tuple[Mark, ...]:
     """A line at the size of each level of cache that the first usable processor sees."""
     first = machine.cpus[0] if machine.cpus else 0
     levels = {c.level: c for c in machine.caches if c.kind != "instruction" and first in c.cpus}
-    return tuple(Mark("x", cache.size, f"L{level} {binary_size(cache.size)}") for level, cache in sorted(levels.items()))
+    return tuple(
+        Mark("x", cache.size, f"L{level} {binary_size(cache.size)}") for level, cache in sorted(levels.items())
+    )
 
 
 def published(benchmark: str, metric: str, x: str, **wanted: Scalar) -> tuple[Series, ...]:

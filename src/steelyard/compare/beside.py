@@ -103,9 +103,7 @@ def _triad(evaluation: Evaluation, placement: str) -> list[Result]:
 def _corner(evaluation: Evaluation, entry: Published) -> list[Result]:
     corner = points(evaluation.results).get(str(entry.parameters.get("point", "")), [])
     wanted = entry.parameters.get("threads", 1)
-    mine = [
-        r for r in corner if cases.number(r, "threads") == wanted and cases.number(r, "accumulators") == 1
-    ]
+    mine = [r for r in corner if cases.number(r, "threads") == wanted and cases.number(r, "accumulators") == 1]
     # "All sockets" interleaved the memory; a machine with one node has only its own.
     several = entry.parameters.get("memory") == "all_sockets" and len(evaluation.run.machine.nodes) > 1
     return cases.where(mine, page_size="default", memory_policy="interleave" if several else "local")

@@ -81,9 +81,7 @@ def _key(result: Result, but: Sequence[str]) -> tuple[object, ...]:
     return (result.benchmark, result.kernel, *rest)
 
 
-def _largest(
-    results: Sequence[Result], factors: dict[str, tuple[str, ...]]
-) -> dict[tuple[object, ...], Result]:
+def _largest(results: Sequence[Result], factors: dict[str, tuple[str, ...]]) -> dict[tuple[object, ...], Result]:
     """Of results that differ in their sizes only, the largest."""
     found: dict[tuple[object, ...], Result] = {}
     for result in results:

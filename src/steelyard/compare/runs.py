@@ -160,9 +160,7 @@ def _sides(pair: Match) -> tuple[Launches, Launches] | str:
 
 def _seconds(result: Result) -> dict[int, list[float]]:
     records = believed(result.records)[0]
-    return {
-        r.launch: list(r.samples) for r in records if r.samples and all(0 < s < math.inf for s in r.samples)
-    }
+    return {r.launch: list(r.samples) for r in records if r.samples and all(0 < s < math.inf for s in r.samples)}
 
 
 def _wholes(pairs: Sequence[Match], judged: Sequence[Judged]) -> list[Whole]:

@@ -44,8 +44,7 @@ def _machine(machine: Machine) -> dict[str, str]:
         if cache.kind != "instruction":
             caches.setdefault(f"L{cache.level}", []).append(cache.size)
     modules = [
-        f"{m.kind} {binary_size(m.size)}" + (f" {m.rate / 1e6:.0f} MT/s" if m.rate else "")
-        for m in machine.modules
+        f"{m.kind} {binary_size(m.size)}" + (f" {m.rate / 1e6:.0f} MT/s" if m.rate else "") for m in machine.modules
     ]
     return {
         "system": machine.system,
@@ -72,9 +71,7 @@ def _machine(machine: Machine) -> dict[str, str]:
 
 
 def _settings(machine: Machine) -> dict[str, str]:
-    return {
-        s.name: ABSENT if s.value is None else s.value for s in machine.settings if s.name not in FLEETING
-    }
+    return {s.name: ABSENT if s.value is None else s.value for s in machine.settings if s.name not in FLEETING}
 
 
 def _toolchains(run: Run) -> dict[str, str]:

@@ -99,16 +99,12 @@ def _rows(console: Console, name: str, rows: Sequence[Row]) -> None:
         span = "" if row.ratio is None else f"{row.ratio:.3f} ({row.low:.3f} – {row.high:.3f})"
         mark = f" [yellow](disturbed in {', '.join(row.disturbed)})[/]" if row.disturbed else ""
         call = _call(row.call) + mark + (f"\n{escape(row.detail)}" if row.ratio is None else "")
-        table.add_row(
-            escape(_case(row, constant)), escape(row.metric), _value(row.a), _value(row.b), span, call
-        )
+        table.add_row(escape(_case(row, constant)), escape(row.metric), _value(row.a), _value(row.b), span, call)
     console.print(table)
 
 
 def _case(row: Row, constant: set[str]) -> str:
-    told = [
-        cases.words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v
-    ]
+    told = [cases.words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
     told += [f"{cases.words(k, x)} / {cases.words(k, y)}" for k, x, y in row.differing]
     return f"{row.kernel} ({', '.join(told)})" if told else row.kernel
 
@@ -144,6 +140,4 @@ def _call(call: str) -> str:
 
 
 def _value(value: Value | None) -> str:
-    return (
-        "" if value is None else quantity(value.value, value.unit) if value.unit else significant(value.value)
-    )
+    return "" if value is None else quantity(value.value, value.unit) if value.unit else significant(value.value)

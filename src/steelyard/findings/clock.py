@@ -30,8 +30,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     evidence = (
         f"{len(readings)} records; the median is {quantity(middle, 'Hz', 4)}"
         + (f"; {2 * cut} readings at the ends were left out." if cut else "."),
-        f"In the first quarter of the run it was {quantity(begin, 'Hz', 4)}, in the last "
-        f"{quantity(end, 'Hz', 4)}.",
+        f"In the first quarter of the run it was {quantity(begin, 'Hz', 4)}, in the last {quantity(end, 'Hz', 4)}.",
         _policy(evaluation.run.machine),
     )
     ends = f"from {quantity(lowest, 'Hz')} to {quantity(highest, 'Hz')}"

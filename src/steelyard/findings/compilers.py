@@ -15,9 +15,7 @@ NAMED = 12  # kernels that are listed
 def find(evaluation: Evaluation) -> list[Finding]:
     """For each pair of toolchains: kernel by kernel, how long the second takes against the first."""
     usable = [r for r in evaluation.results if r.verdict.level != "INVALID" and cost(r) is not None]
-    toolchains = list(
-        dict.fromkeys(str(r.parameters["toolchain"]) for r in usable if "toolchain" in r.parameters)
-    )
+    toolchains = list(dict.fromkeys(str(r.parameters["toolchain"]) for r in usable if "toolchain" in r.parameters))
     found: list[Finding] = []
     for a, b in combinations(toolchains, 2):
         pairs = cases.pairs(usable, "toolchain", a, b)
@@ -58,17 +56,13 @@ def _furthest(members: list[tuple[tuple[Result, Result], Comparison]]) -> float:
     return max(max(c.ratio, 1 / c.ratio) for _, c in members)
 
 
-def _line(
-    name: tuple[str, str], members: list[tuple[tuple[Result, Result], Comparison]], b: str, a: str
-) -> str:
+def _line(name: tuple[str, str], members: list[tuple[tuple[Result, Result], Comparison]], b: str, a: str) -> str:
     ratios = [c.ratio for _, c in members]
     (first, second), most = max(members, key=lambda m: max(m[1].ratio, 1 / m[1].ratio))
     text = f"{name[0]} {name[1]}: {b} takes {geometric_mean(ratios):.3f} of the time of {a}"
     if len(ratios) > 1:
         text += f" (geometric mean of {len(ratios)} cases, {min(ratios):.3f} to {max(ratios):.3f})"
     furthest = (
-        f"; furthest apart {cases.describe(first, but=('elements',))}: {most.call}"
-        if most.call != "SAME"
-        else ""
+        f"; furthest apart {cases.describe(first, but=('elements',))}: {most.call}" if most.call != "SAME" else ""
     )
     return f"{text}{furthest}.{cases.caution(first, second)}"

@@ -51,9 +51,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _quiet(evaluation: Evaluation, count: int) -> Finding:
     repeated = sum(1 for r in evaluation.run.records if r.attempt > 1)
     left_out = sum(1 for r in evaluation.results if r.verdict.evidence)
-    evidence = (
-        [f"Launches or attempts that were disturbed had been repeated {repeated} times."] if repeated else []
-    )
+    evidence = [f"Launches or attempts that were disturbed had been repeated {repeated} times."] if repeated else []
     if left_out:
         evidence.append(f"{left_out} results rest on fewer launches, since the disturbed ones were left out.")
     return Finding(

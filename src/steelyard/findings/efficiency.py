@@ -50,13 +50,10 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
     )
     evidence = (
         f"The limit: {limit.source}.",
-        f"As STREAM counts it is {quantity(counted.value, counted.unit)}, {counted.value / limit.value:.0%} "
-        "of it.",
+        f"As STREAM counts it is {quantity(counted.value, counted.unit)}, {counted.value / limit.value:.0%} of it.",
     )
     if share > ABOVE:
-        cause = (
-            "The limit is too low (a wrong system file, or firmware that is wrong), or a cache was measured."
-        )
+        cause = "The limit is too low (a wrong system file, or firmware that is wrong), or a cache was measured."
         remedy = "Check the modules (sudo dmidecode -t memory) and the findings on the size of the vectors."
         return Finding(
             "efficiency",

@@ -60,9 +60,7 @@ def _huge_share(result: Result) -> float | None:
     return fmean(shares) if shares else None
 
 
-def _finding(
-    evaluation: Evaluation, point: str, few: tuple[Result, Result, Ratio], lines: list[str]
-) -> Finding | None:
+def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Ratio], lines: list[str]) -> Finding | None:
     small, huge, factor = few
     words = {"huge": "explicit huge pages", "transparent": "transparent huge pages"}[
         str(cases.value(huge, "page_size"))
@@ -74,8 +72,7 @@ def _finding(
         return Finding(
             "huge_pages",
             "notice",
-            f"With small pages {WHAT[point]} costs {factor.value:.2f} times as much as with "
-            f"{words}.{disturbed}",
+            f"With small pages {WHAT[point]} costs {factor.value:.2f} times as much as with {words}.{disturbed}",
             tuple(filter(None, (*lines, policy))),
             "The processor keeps few translations of addresses (TLB); accesses far apart wait for the page "
             "tables, too.",
@@ -121,9 +118,7 @@ def _ladder(evaluation: Evaluation) -> list[Finding]:
     known = setting(machine, "transparent_huge_pages")
     caches = [c for cpu in machine.cpus[:1] for c in cache_levels(machine, cpu)]
     chase = cases.of(evaluation.results, "memory.latency", "chase")
-    chase = [
-        r for r in cases.where(chase, chains=1, page_size="default") if (cases.number(r, "threads") or 1) == 1
-    ]
+    chase = [r for r in cases.where(chase, chains=1, page_size="default") if (cases.number(r, "threads") or 1) == 1]
     if known.value != "never" or not caches:
         return []
     beyond = [r for r in chase if (cases.number(r, "bytes") or 0) >= BEYOND * caches[-1].size]
@@ -143,8 +138,7 @@ def _ladder(evaluation: Evaluation) -> list[Finding]:
                     f"The last-level cache holds {binary_size(caches[-1].size)}.",
                     f"{known.source} says '{known.value}'.",
                 ),
-                "With pages of 4 KiB the page tables of so much memory do not fit the TLB, nor then the "
-                "caches.",
+                "With pages of 4 KiB the page tables of so much memory do not fit the TLB, nor then the caches.",
                 _remedy(known.value, known.source),
                 "memory.latency",
             )

@@ -42,8 +42,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "notice",
             f"Only {seen}, as the plan asked.",
             (*_widest(known), f"There were up to {_launches(evaluation)} launches of a case."),
-            "The launches differ among themselves, the machine was disturbed, or the time for a case was "
-            "too short.",
+            "The launches differ among themselves, the machine was disturbed, or the time for a case was too short.",
             "Take more launches and more time: steelyard run --preset full (or without --budget).",
         )
     ]

@@ -18,9 +18,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     worst = [r for r in points(evaluation.results).get("G", []) if (cases.number(r, "threads") or 1) == 1]
     worst = cases.where(worst, memory_policy="local")
     chase = [
-        r
-        for r in cases.of(evaluation.results, "memory.latency", "chase")
-        if (cases.number(r, "threads") or 1) == 1
+        r for r in cases.of(evaluation.results, "memory.latency", "chase") if (cases.number(r, "threads") or 1) == 1
     ]
     for page_size in ("default", "4k", "transparent", "huge"):
         corner = cases.where(worst, page_size=page_size)

@@ -27,11 +27,7 @@ CAUSES = {
 def find(evaluation: Evaluation) -> list[Finding]:
     """A finding for each point that was measured with one thread and with more, told at the most threads."""
     found = tolerance(evaluation.results)
-    return [
-        _finding(point, mine)
-        for point in WHAT
-        if (mine := [t for t in found if t.point == point and t.usual])
-    ]
+    return [_finding(point, mine) for point in WHAT if (mine := [t for t in found if t.point == point and t.usual])]
 
 
 def _finding(point: str, mine: list[Tolerance]) -> Finding:
@@ -53,9 +49,7 @@ def _finding(point: str, mine: list[Tolerance]) -> Finding:
     if judged == "tolerant":
         cause = "Each thread has what it needs, and they wait side by side."
         level: Literal["notice", "good"] = "notice" if most.disturbed else "good"
-        return Finding(
-            "tolerance", level, seen, lines, cause, AGAIN if most.disturbed else "", most.benchmark
-        )
+        return Finding("tolerance", level, seen, lines, cause, AGAIN if most.disturbed else "", most.benchmark)
     return Finding("tolerance", "notice", seen, lines, CAUSES[point], _remedy(point, most), most.benchmark)
 
 

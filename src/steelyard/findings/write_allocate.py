@@ -16,9 +16,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Ordinary against streaming stores at the largest size and the most threads."""
     triad = cases.with_most(cases.of(evaluation.results, BENCHMARK, "triad"), "elements")
     compared = [
-        (a, b, r)
-        for a, b in cases.pairs(triad, "stores", "ordinary", "streaming")
-        if (r := ratio(a, b)) is not None
+        (a, b, r) for a, b in cases.pairs(triad, "stores", "ordinary", "streaming") if (r := ratio(a, b)) is not None
     ]
     if not compared:
         return []

@@ -21,16 +21,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
             continue
         total = sum(len(r.records) for r in evaluation.results if r.benchmark == name)
         lines = dict.fromkeys(
-            f"{cases.describe(result)}, launch {record.launch}: "
-            f"{record.check.detail or 'no detail was given'}"
+            f"{cases.describe(result)}, launch {record.launch}: {record.check.detail or 'no detail was given'}"
             for result, record in wrong
         )
         found.append(
             Finding(
                 "wrong_result",
                 "serious",
-                f"{len(wrong)} of {total} measurements of {name} computed a wrong result; their figures are "
-                "not used.",
+                f"{len(wrong)} of {total} measurements of {name} computed a wrong result; their figures are not used.",
                 tuple(lines)[:NAMED],
                 "Faulty memory, an overclocked or failing processor, or a compiler that broke the kernel.",
                 f"Try another compiler (steelyard run --only {name} --toolchain clang); if it stays wrong, "

@@ -32,11 +32,16 @@ class Program:
 
     def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
         self._shown = shown(command, environment)
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the program
         try:
             # A group of its own: Ctrl-C reaches the tool alone, which then ends the program in good order.
             self._process = subprocess.Popen(
-                command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True
+                command,
+                env=dict(environment),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                start_new_session=True,
             )
         except OSError as error:
             raise MachineFailed(f"The program cannot be started: {error}\nThe command was:\n  {self._shown}") from error
@@ -56,9 +61,19 @@ class Program:
         try:
             record = json.loads(answer)
         except ValueError:
-            raise ProgramFailed("Reading the record of the case " + line, self._shown, self._process.poll(), answer.decode(errors="replace")) from None
+            raise ProgramFailed(
+                "Reading the record of the case " + line,
+                self._shown,
+                self._process.poll(),
+                answer.decode(errors="replace"),
+            ) from None
         if not isinstance(record, dict):
-            raise ProgramFailed("Reading the record of the case " + line, self._shown, self._process.poll(), answer.decode(errors="replace"))
+            raise ProgramFailed(
+                "Reading the record of the case " + line,
+                self._shown,
+                self._process.poll(),
+                answer.decode(errors="replace"),
+            )
         return record
 
     def close(self) -> None:

@@ -128,16 +128,12 @@ def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tup
 
 
 def _host(files: KernelFiles) -> str:
-    return (
-        files.text("/proc/sys/kernel/hostname") or (socket.gethostname() if files.live else "") or "unknown"
-    )
+    return files.text("/proc/sys/kernel/hostname") or (socket.gethostname() if files.live else "") or "unknown"
 
 
 def _product(files: KernelFiles) -> str:
     """The maker's name and the product's, as the firmware gives them; "" where it does not."""
-    names = [
-        (files.text(f"/sys/class/dmi/id/{name}") or "").strip() for name in ("sys_vendor", "product_name")
-    ]
+    names = [(files.text(f"/sys/class/dmi/id/{name}") or "").strip() for name in ("sys_vendor", "product_name")]
     vendor, product = ("" if name.lower() in _NO_NAMES else name for name in names)
     if not product:
         return (files.text("/sys/firmware/devicetree/base/model") or "").strip("\0")

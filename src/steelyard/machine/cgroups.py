@@ -20,9 +20,7 @@ class Allowance:
     cpus: tuple[int, ...] | None = None
     memory_limit: int | None = None
     memory_limit_path: str = ""
-    memory_left: int | None = (
-        None  # bytes below the limit, counting file cache that the kernel would give back
-    )
+    memory_left: int | None = None  # bytes below the limit, counting file cache that the kernel would give back
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,7 @@ def read_allowance(files: KernelFiles) -> Allowance:
     quota_value, quota_path = min(quotas, default=(None, ""))
     limit_value, limit_path = min(limits, default=(None, ""))
     cpus = tuple(sorted(set.intersection(*sets))) if sets else None
-    return Allowance(
-        version, quota_value, quota_path, cpus, limit_value, limit_path, min(lefts, default=None)
-    )
+    return Allowance(version, quota_value, quota_path, cpus, limit_value, limit_path, min(lefts, default=None))
 
 
 def _mounts(files: KernelFiles) -> list[_Mount]:

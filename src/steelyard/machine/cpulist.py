@@ -18,9 +18,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
             raise ValueError(f"'{part}' in '{text.strip()}' is no processor number and no range such as 0-3")
         low, high = int(first), int(last if dash else first)
         if low > high or high >= _MOST_CPUS:
-            raise ValueError(
-                f"'{part}' in '{text.strip()}' runs backwards or beyond processor {_MOST_CPUS - 1}"
-            )
+            raise ValueError(f"'{part}' in '{text.strip()}' runs backwards or beyond processor {_MOST_CPUS - 1}")
         found.update(dict.fromkeys(range(low, high + 1)))
     return tuple(found)
 

@@ -26,9 +26,7 @@ def compiler(machine: Machine) -> Advice:
         found = "; ".join(f"{tool.name}: {tool.version}" for tool in machine.compilers)
         return Advice("compiler", "fine", f"{found}.", why)
     distribution = (setting(machine, "distribution").value or "").lower()
-    command = next(
-        (command for words, command in _INSTALL if any(word in distribution for word in words)), ""
-    )
+    command = next((command for words, command in _INSTALL if any(word in distribution for word in words)), "")
     remedy = "Install g++ 11 or later, or clang++ 14 or later; on a cluster: module load gcc."
     seen = "No C++ compiler is on the PATH (looked for g++, clang++, icpx, nvc++, armclang++, c++)."
     return Advice("compiler", "serious", seen, why, remedy, command, root=bool(command))

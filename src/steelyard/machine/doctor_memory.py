@@ -20,9 +20,7 @@ def transparent_huge_pages(machine: Machine) -> Advice:
         return unknown("transparent huge pages", known, why)
     seen = f"Transparent huge pages are set to '{known.value}'."
     if known.value != "never":
-        return Advice(
-            "transparent huge pages", "fine", seen, "Arrays can get huge pages where a case asks for them."
-        )
+        return Advice("transparent huge pages", "fine", seen, "Arrays can get huge pages where a case asks for them.")
     remedy = "Let programs that ask for them have huge pages; nothing else changes."
     command = f"echo madvise | sudo tee {known.source}"
     return Advice("transparent huge pages", "notice", seen, why, remedy, command, root=True)
@@ -50,9 +48,7 @@ def reserved_huge_pages(machine: Machine) -> Advice:
         "everything else, and writing 0 gives them back."
     )
     command = f"echo {wanted} | sudo tee {known.source}"
-    return Advice(
-        "reserved huge pages", "notice", "No huge page is reserved.", why, remedy, command, root=True
-    )
+    return Advice("reserved huge pages", "notice", "No huge page is reserved.", why, remedy, command, root=True)
 
 
 def numa_balancing(machine: Machine) -> Advice:
@@ -125,9 +121,7 @@ def memory_channels(machine: Machine) -> Advice:
     sized = ", ".join(f"{module.slot}: {binary_size(module.size)} {module.kind}" for module in modules[:8])
     more = f" and {len(modules) - 8} more" if len(modules) > 8 else ""
     channels = {module.channel for module in modules}
-    remedy = (
-        "Move or add modules so that each channel holds the same; the slots' order is in the board's manual."
-    )
+    remedy = "Move or add modules so that each channel holds the same; the slots' order is in the board's manual."
     if len(modules) == 1 or (None not in channels and len(channels) == 1):
         seen = f"All memory is on one channel ({sized}{more})."
         return Advice(name, "serious", seen, why, remedy)
@@ -137,9 +131,5 @@ def memory_channels(machine: Machine) -> Advice:
             seen = f"The {len(channels)} memory channels hold different amounts ({sized}{more})."
             uneven = "What exceeds the smallest channel is spread over fewer channels: that memory is slower."
             return Advice(name, "notice", seen, uneven, remedy)
-    counted = (
-        f"{len(modules)} modules"
-        if None in channels
-        else f"{len(modules)} modules on {len(channels)} channels"
-    )
+    counted = f"{len(modules)} modules" if None in channels else f"{len(modules)} modules on {len(channels)} channels"
     return Advice(name, "fine", f"{counted} ({sized}{more}).", why)

@@ -71,9 +71,7 @@ def smt(machine: Machine) -> Advice:
     if known.value is None:
         return unknown("smt", known, why)
     if known.value != "on":
-        return Advice(
-            "smt", "fine", "Every core shows one hardware thread.", "No thread has a sibling to disturb it."
-        )
+        return Advice("smt", "fine", "Every core shows one hardware thread.", "No thread has a sibling to disturb it.")
     seen = "Every core shows several hardware threads (SMT is on)."
     remedy = "Pin the threads, or switch SMT off while you measure ('on', the same way, brings it back)."
     command = "echo off | sudo tee /sys/devices/system/cpu/smt/control"
@@ -91,9 +89,7 @@ def cpu_quota(machine: Machine) -> Advice:
         return unknown("processor quota", known, why)
     if machine.cpu_quota is None:
         return Advice("processor quota", "fine", "No control group limits the processor time.", why)
-    seen = (
-        f"A control group allows the time of {machine.cpu_quota:g} cores on {len(machine.cpus)} processors."
-    )
+    seen = f"A control group allows the time of {machine.cpu_quota:g} cores on {len(machine.cpus)} processors."
     value = "max" if known.source.endswith("cpu.max") else "-1"
     remedy = (
         "Lift the quota: start the container without --cpus, the service without CPUQuota=. If you "
@@ -155,13 +151,9 @@ def hypervisor(machine: Machine) -> Advice:
     if known.value is None:
         return unknown("hypervisor", known, why)
     if known.value == "none":
-        return Advice(
-            "hypervisor", "fine", "No hypervisor: the machine is bare.", "Nobody outside takes time from it."
-        )
+        return Advice("hypervisor", "fine", "No hypervisor: the machine is bare.", "Nobody outside takes time from it.")
     named = "a hypervisor that does not give its name" if known.value == "unnamed" else known.value
-    remedy = (
-        "Measure at a quiet hour, or on a dedicated host; trust comparisons of runs that were interleaved."
-    )
+    remedy = "Measure at a quiet hour, or on a dedicated host; trust comparisons of runs that were interleaved."
     return Advice("hypervisor", "notice", f"This is a virtual machine ({named}).", why, remedy)
 
 
@@ -181,9 +173,7 @@ def mitigations(machine: Machine) -> Advice:
         "Leave them on, unless nobody else can reach this machine: then add mitigations=off to the "
         "kernel's command line and restart, to see what they cost."
     )
-    return Advice(
-        "mitigations", "notice", f"{known.value[0].upper()}{known.value[1:]}.", why, remedy, root=True
-    )
+    return Advice("mitigations", "notice", f"{known.value[0].upper()}{known.value[1:]}.", why, remedy, root=True)
 
 
 def load(machine: Machine) -> Advice:
@@ -197,9 +187,7 @@ def load(machine: Machine) -> Advice:
         recent = float((known.value or "").split()[0])
     except (IndexError, ValueError):
         return unknown("load", known, why)
-    seen = (
-        f"On average {recent:.2f} tasks wanted to run in the last minute, on {len(machine.cpus)} processors."
-    )
+    seen = f"On average {recent:.2f} tasks wanted to run in the last minute, on {len(machine.cpus)} processors."
     # 0.3: an idle desktop or node with its daemons stays below. Half the processors: no core is surely quiet.
     if recent < 0.3:
         return Advice("load", "fine", seen, why)

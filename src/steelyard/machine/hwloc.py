@@ -79,9 +79,7 @@ def _distances(document: ElementTree.Element) -> dict[int, tuple[int, ...]]:
         values = [int(word) for part in table.iter("u64values") for word in (part.text or "").split()]
         width = len(indexes)
         if width and len(values) == width * width:
-            return {
-                index: tuple(values[row * width : (row + 1) * width]) for row, index in enumerate(indexes)
-            }
+            return {index: tuple(values[row * width : (row + 1) * width]) for row, index in enumerate(indexes)}
     return {}
 
 

@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from steelyard.model import Limit, Machine, MemoryModule
 from steelyard.units import quantity
 
-_CHANNEL_BYTES = (
-    8  # JEDEC: a DDR to DDR5 channel moves 64 bits of data a transfer (DDR5: as two halves of 32)
-)
+_CHANNEL_BYTES = 8  # JEDEC: a DDR to DDR5 channel moves 64 bits of data a transfer (DDR5: as two halves of 32)
 _WITH_64_BIT_CHANNELS = ("DDR", "DDR2", "DDR2 FB-DIMM", "DDR3", "DDR4", "DDR5")
 
 
@@ -62,9 +60,7 @@ def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, st
         # The modules of a channel run at the rate of its slowest.
         name = (module.channel if named else None) or module.slot
         rates[name] = min(module.rate, rates.get(name, module.rate))
-    count = (
-        f"{len(rates)} channels" if named else f"{len(rates)} populated modules, each taken for a channel,"
-    )
+    count = f"{len(rates)} channels" if named else f"{len(rates)} populated modules, each taken for a channel,"
     caution = "" if named else "; too high if modules share a channel"
     each = sorted({round(rate / 1e6) for rate in rates.values()})
     speed = " and ".join(str(rate) for rate in each)

@@ -26,14 +26,10 @@ def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], tuple[st
     path = "/sys/firmware/dmi/tables/DMI"
     table, reason = files.read_bytes(path)
     if table is None:
-        return (), (
-            f"The memory modules are unknown ({reason}): give the memory's bandwidth in a system file.",
-        )
+        return (), (f"The memory modules are unknown ({reason}): give the memory's bandwidth in a system file.",)
     modules, unsized = parse_modules(table)
     if unsized:
-        return modules, (
-            f"The firmware does not tell the size of the module in {', '.join(unsized)}: left out.",
-        )
+        return modules, (f"The firmware does not tell the size of the module in {', '.join(unsized)}: left out.",)
     if not modules:
         return (), ("The firmware's tables describe no memory module.",)
     return modules, ()
@@ -47,9 +43,7 @@ def parse_modules(table: bytes) -> tuple[tuple[MemoryModule, ...], tuple[str, ..
     structures = list(_structures(table))
     # An array that is flash, video memory or a cache is not the system's memory.
     foreign = {
-        _word(body, 2)
-        for kind, body, _ in structures
-        if kind == _ARRAY and len(body) > 5 and body[5] != _SYSTEM_MEMORY
+        _word(body, 2) for kind, body, _ in structures if kind == _ARRAY and len(body) > 5 and body[5] != _SYSTEM_MEMORY
     }
     modules, unsized = [], []
     for kind, body, strings in structures:

@@ -43,9 +43,7 @@ def _allowed_cores(machine: Machine) -> list[Core]:
     ]
     unknown = allowed.difference(*(core.cpus for core in cores))
     cores += [Core(len(cores) + cpu, 0, 0, (cpu,)) for cpu in sorted(unknown)]
-    return sorted(
-        (core for core in cores if core.cpus), key=lambda core: (core.socket, core.node, core.number)
-    )
+    return sorted((core for core in cores if core.cpus), key=lambda core: (core.socket, core.node, core.number))
 
 
 def _alternating(cores: list[Core]) -> list[Core]:
@@ -76,9 +74,7 @@ def _listed(machine: Machine, threads: int, pinning: str) -> tuple[int, ...]:
     try:
         cpus = parse_cpu_list(pinning)
     except ValueError as problem:
-        raise UsageError(
-            f"pinning='{pinning}' is no list of processors: {problem}. Write it as '0,2-3'."
-        ) from None
+        raise UsageError(f"pinning='{pinning}' is no list of processors: {problem}. Write it as '0,2-3'.") from None
     forbidden = [cpu for cpu in cpus if cpu not in machine.cpus]
     if forbidden:
         raise UsageError(

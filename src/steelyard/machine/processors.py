@@ -85,11 +85,7 @@ def identify(cpuinfo: Mapping[str, str]) -> Processor:
     if "CPU implementer" in cpuinfo:
         return _identify_arm(cpuinfo)
     name = next(
-        (
-            cpuinfo[key]
-            for key in ("model name", "cpu model", "cpu", "Processor", "uarch")
-            if cpuinfo.get(key)
-        ),
+        (cpuinfo[key] for key in ("model name", "cpu model", "cpu", "Processor", "uarch") if cpuinfo.get(key)),
         "",
     )
     family, model = _number(cpuinfo.get("cpu family")), _number(cpuinfo.get("model"))
@@ -115,9 +111,7 @@ def _intel(model: int, name: str, flags: set[str]) -> tuple[int | None, int | No
     if model in _INTEL_SERVER_512 and wide:
         if model == 0x55 and "Xeon(R) D" in name:
             return None, None  # one pipe or two, by model number: not in the table
-        one = any(part in name for part in _ONE_PIPE_NAMES) and not any(
-            part in name for part in _TWO_PIPES_AFTER_ALL
-        )
+        one = any(part in name for part in _ONE_PIPE_NAMES) and not any(part in name for part in _TWO_PIPES_AFTER_ALL)
         return (8, 1) if model == 0x55 and one else (8, 2)
     if model in _INTEL_CLIENT_512 and wide:
         return 8, 1
@@ -136,14 +130,9 @@ def _amd(family: int, model: int, flags: set[str]) -> tuple[int | None, int | No
 
 def _identify_arm(cpuinfo: Mapping[str, str]) -> Processor:
     implementer, part = _number(cpuinfo.get("CPU implementer")), _number(cpuinfo.get("CPU part"))
-    told = (
-        cpuinfo.get("model name")
-        or f"implementer {cpuinfo['CPU implementer']} part {cpuinfo.get('CPU part', '?')}"
-    )
+    told = cpuinfo.get("model name") or f"implementer {cpuinfo['CPU implementer']} part {cpuinfo.get('CPU part', '?')}"
     if implementer is None or part is None or (implementer, part) not in _ARM:
-        return Processor(
-            told, "unknown", None, None, None, f"'{told}' is not in the table of known processors"
-        )
+        return Processor(told, "unknown", None, None, None, f"'{told}' is not in the table of known processors")
     name, width, units = _ARM[implementer, part]
     reason = "" if width else f"the pipes of '{name}' are not in the table of known processors"
     return Processor(name, name.split()[0], width, units, None, reason)

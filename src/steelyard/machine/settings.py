@@ -155,9 +155,7 @@ def _mitigations(files: KernelFiles) -> Setting:
     names = files.names(folder)
     for name in names:
         text = files.text(f"{folder}/{name}") or ""
-        state = {"Mitigation": "mitigated", "Vulnerable": "vulnerable"}.get(
-            re.split(r"[:;]", text)[0].strip()
-        )
+        state = {"Mitigation": "mitigated", "Vulnerable": "vulnerable"}.get(re.split(r"[:;]", text)[0].strip())
         if state:
             states[state].append(name)
     if not names:
@@ -231,9 +229,7 @@ def _distribution(files: KernelFiles) -> Setting:
         for line in (files.text(path) or "").splitlines():
             if line.startswith("PRETTY_NAME="):
                 return Setting("distribution", line.partition("=")[2].strip("\"'"), path)
-    return Setting(
-        "distribution", None, "/etc/os-release", "there is no /etc/os-release with a PRETTY_NAME here"
-    )
+    return Setting("distribution", None, "/etc/os-release", "there is no /etc/os-release with a PRETTY_NAME here")
 
 
 def _libc(files: KernelFiles) -> Setting:

@@ -44,9 +44,7 @@ def find_system(name: str) -> Path:
         return path
     if name in shipped:
         return shipped[name]
-    raise UsageError(
-        f"There is no system file '{name}'. {nearest(name, shipped)} Or give the path of a file."
-    )
+    raise UsageError(f"There is no system file '{name}'. {nearest(name, shipped)} Or give the path of a file.")
 
 
 def load_system(path: Path) -> SystemFile:
@@ -79,9 +77,7 @@ def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
     if channels is not None and (isinstance(channels, bool) or not isinstance(channels, int) or channels < 1):
         raise _wrong(path, "memory_channels", channels)
     if (rate is None) != (channels is None):
-        given, absent = (
-            ("memory_rate", "memory_channels") if channels is None else ("memory_channels", "memory_rate")
-        )
+        given, absent = ("memory_rate", "memory_channels") if channels is None else ("memory_channels", "memory_rate")
         raise UsageError(f"The system file '{path}' gives '{given}' without '{absent}' ({_KEYS[absent]}).")
     if bandwidth is not None and rate is not None:
         raise UsageError(
@@ -103,12 +99,7 @@ def _positive(path: Path, content: dict[str, object], key: str) -> float | None:
     value = content.get(key)
     if value is None:
         return None
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-        or value < _LEAST
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < _LEAST:
         raise _wrong(path, key, value)
     return float(value)
 

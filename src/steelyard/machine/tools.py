@@ -58,12 +58,7 @@ def _programs(folders: Iterable[str], pattern: re.Pattern[str], order: tuple[str
             continue
         for name in names:
             path = os.path.join(folder, name)
-            if (
-                pattern.fullmatch(name)
-                and name not in first
-                and os.access(path, os.X_OK)
-                and os.path.isfile(path)
-            ):
+            if pattern.fullmatch(name) and name not in first and os.access(path, os.X_OK) and os.path.isfile(path):
                 first[name] = path
     kept: dict[str, str] = {}
     for name in sorted(first, key=lambda name: _rank(name, pattern, order)):

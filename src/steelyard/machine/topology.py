@@ -68,18 +68,12 @@ def _cores(
         # Some boards answer -1: the firmware names no package.
         found.append((max(0, socket or 0), node_of.get(cpu, 0), siblings))
     if untold:
-        notes.append(
-            "The kernel does not tell which hardware threads share a core: each was taken for a core."
-        )
-    return tuple(
-        Core(number, socket, node, siblings) for number, (socket, node, siblings) in enumerate(sorted(found))
-    )
+        notes.append("The kernel does not tell which hardware threads share a core: each was taken for a core.")
+    return tuple(Core(number, socket, node, siblings) for number, (socket, node, siblings) in enumerate(sorted(found)))
 
 
 def _nodes(files: KernelFiles, online: tuple[int, ...], notes: list[str]) -> tuple[NumaNode, ...]:
-    numbers = [
-        int(name[4:]) for name in files.names(_NODE) if name.startswith("node") and name[4:].isdecimal()
-    ]
+    numbers = [int(name[4:]) for name in files.names(_NODE) if name.startswith("node") and name[4:].isdecimal()]
     installed = kibibytes(files.pairs("/proc/meminfo").get("MemTotal"))
     if len(numbers) <= 1:
         # One node has all the memory. Its own file is not asked: where the kernel initialises memory lazily
@@ -94,9 +88,7 @@ def _nodes(files: KernelFiles, online: tuple[int, ...], notes: list[str]) -> tup
         listed = readable_cpu_list(files.text(f"{folder}/cpulist"))
         memory = _node_memory(files.text(f"{folder}/meminfo"))
         if listed is None or memory is None:
-            notes.append(
-                f"Memory node {number} could not be read whole ({folder}): it may be described too small."
-            )
+            notes.append(f"Memory node {number} could not be read whole ({folder}): it may be described too small.")
         told = (natural(word) for word in (files.text(f"{folder}/distance") or "").split())
         distances = tuple(distance for distance in told if distance is not None)
         cpus = tuple(cpu for cpu in listed or () if cpu in set(online))
@@ -132,9 +124,7 @@ def _caches(files: KernelFiles, online: tuple[int, ...], inclusive_l3: bool | No
     return tuple(sorted(set(found), key=lambda cache: (cache.level, cache.kind, cache.cpus)))
 
 
-def _cache(
-    files: KernelFiles, folder: str, cpu: int, known: set[int], inclusive_l3: bool | None
-) -> Cache | None:
+def _cache(files: KernelFiles, folder: str, cpu: int, known: set[int], inclusive_l3: bool | None) -> Cache | None:
     level, size = files.number(f"{folder}/level"), _size(files.text(f"{folder}/size"))
     if not level or not size:
         return None

@@ -32,7 +32,8 @@ struct MemoryPolicy {
   std::string pages;   // "default" (as the system is set), "4k", "transparent", "huge" (explicit, 2 MiB)
   std::string memory;  // "local" (first touch), "interleave", "bind:N"
   explicit MemoryPolicy(Params& p)
-      : pages(p.choice("page_size", "default", {"default", "4k", "transparent", "huge"})), memory(p.word("memory_policy", "local")) {
+      : pages(p.choice("page_size", "default", {"default", "4k", "transparent", "huge"})),
+        memory(p.word("memory_policy", "local")) {
     if (memory != "local" && memory != "interleave" && memory.rfind("bind:", 0) != 0)
       throw CaseError("parameter memory_policy='" + memory + "' must be local, interleave or bind:NODE");
   }
@@ -69,7 +70,7 @@ class Mappings {
     std::size_t wanted;
     std::string key;
     bool used;
-    bool touched;  // false: the first touch is still to be made
+    bool touched;              // false: the first touch is still to be made
     std::string content = {};  // what it holds, as its last user promised; empty: anything
   };
 
@@ -105,8 +106,13 @@ class Mappings {
     }
     if (bytes == 0) return "null";
     json::Object shares;
-    for (auto [node, count] : nodes) shares.add(std::to_string(node), json::number(static_cast<double>(count) / static_cast<double>(sampled)));
-    return json::Object().add("nodes", shares.str()).add("huge", json::number(static_cast<double>(huge) / static_cast<double>(bytes))).add("bytes", json::number(bytes)).str();
+    for (auto [node, count] : nodes)
+      shares.add(std::to_string(node), json::number(static_cast<double>(count) / static_cast<double>(sampled)));
+    return json::Object()
+        .add("nodes", shares.str())
+        .add("huge", json::number(static_cast<double>(huge) / static_cast<double>(bytes)))
+        .add("bytes", json::number(bytes))
+        .str();
   }
 
   void forget_unused() {
@@ -123,10 +129,11 @@ class Mappings {
     std::size_t stagger = staggers_++ % 16 * 17 * 64;
     std::size_t bytes = (wanted + stagger + large_page - 1) / large_page * large_page;
     if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError("not enough memory: " + std::to_string(bytes >> 20) + " MiB more are needed, and " + std::to_string(available >> 20) + " MiB are to be had");
+      throw CaseError("not enough memory: " + std::to_string(bytes >> 20) + " MiB more are needed, and " +
+                      std::to_string(available >> 20) + " MiB are to be had");
     bool huge = policy.pages == "huge";
-    // Explicit huge pages are reserved at once, so that a lack of them is an error here and not a signal at first touch;
-    // 21 is log2 of 2 MiB, as MAP_HUGE_SHIFT wants it.
+    // Explicit huge pages are reserved at once, so that a lack of them is an error here and not a signal at first
+    // touch; 21 is log2 of 2 MiB, as MAP_HUGE_SHIFT wants it.
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | (huge ? MAP_HUGETLB | (21 << 26) : MAP_NORESERVE);
     std::size_t spare = huge ? 0 : large_page;  // so that the start can be put on a large page's border
     void* raw = mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -135,7 +142,8 @@ class Mappings {
     char* aligned = reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(base) + spare) / large_page * large_page);
     if (policy.pages == "4k") madvise(aligned, bytes, MADV_NOHUGEPAGE);
     if (policy.pages == "transparent" && madvise(aligned, bytes, MADV_HUGEPAGE) != 0)
-      throw CaseError("page_size='transparent': the system has no transparent huge pages (" + std::string(std::strerror(errno)) + ")");
+      throw CaseError("page_size='transparent': the system has no transparent huge pages (" +
+                      std::string(std::strerror(errno)) + ")");
     all_.push_back({base, bytes + spare, aligned + stagger, wanted, key, true, false});
     set_policy(aligned, bytes, policy.memory);
     return all_.back();
@@ -144,9 +152,10 @@ class Mappings {
   static void refuse(std::size_t bytes, const MemoryPolicy& policy) {
     std::string why = std::strerror(errno);
     if (policy.pages == "huge")
-      throw CaseError("page_size='huge': " + std::to_string(bytes / large_page) + " pages of 2 MiB are needed, and the system has " +
-                      first_line("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") +
-                      " free (" + why + "); reserve them as root: echo " + std::to_string(bytes / large_page) +
+      throw CaseError("page_size='huge': " + std::to_string(bytes / large_page) +
+                      " pages of 2 MiB are needed, and the system has " +
+                      first_line("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") + " free (" + why +
+                      "); reserve them as root: echo " + std::to_string(bytes / large_page) +
                       " > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
     throw CaseError("cannot map " + std::to_string(bytes) + " bytes of memory: " + why);
   }
@@ -163,13 +172,15 @@ class Mappings {
     if (policy == "interleave") {
       std::istringstream ranges(first_line("/sys/devices/system/node/has_memory"));
       for (std::string range; std::getline(ranges, range, ',');) {
-        std::size_t dash = range.find('-'), low = std::stoul(range), high = dash == std::string::npos ? low : std::stoul(range.substr(dash + 1));
+        std::size_t dash = range.find('-'), low = std::stoul(range),
+                    high = dash == std::string::npos ? low : std::stoul(range.substr(dash + 1));
         for (std::size_t n = low; n <= high; ++n) add(n);
       }
     } else {
       std::size_t node = 0;
       std::string name = policy.substr(5);
-      if (name.empty() || std::from_chars(name.data(), name.data() + name.size(), node).ptr != name.data() + name.size())
+      if (name.empty() ||
+          std::from_chars(name.data(), name.data() + name.size(), node).ptr != name.data() + name.size())
         throw CaseError("parameter memory_policy='" + policy + "' must name a node, as in bind:0");
       add(node);
     }
@@ -182,10 +193,12 @@ class Mappings {
     constexpr std::size_t most = 64;  // pages asked about: enough for shares to a few percent
     std::size_t pages = std::max<std::size_t>(1, m.wanted / small_page), step = std::max<std::size_t>(1, pages / most);
     std::vector<void*> addresses;
-    // One page of each stretch, now here, now there (7919 is a prime): every 32nd page of interleaved memory is on one node.
+    // One page of each stretch, now here, now there (7919 is a prime): every 32nd page of interleaved memory is on one
+    // node.
     for (std::size_t i = 0; i * step < pages && i < most; ++i)
       addresses.push_back(m.start + std::min(pages - 1, i * step + i * 7919 % step) * small_page);
-    for (auto& a : addresses) a = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(a) / small_page * small_page);
+    for (auto& a : addresses)
+      a = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(a) / small_page * small_page);
     std::vector<int> status(addresses.size(), -1);
     if (syscall(SYS_move_pages, 0, addresses.size(), addresses.data(), nullptr, status.data(), 0) != 0) return {};
     return status;
@@ -204,7 +217,8 @@ class Mappings {
         inside = low <= at && at < high;
       } else if (inside) {
         unsigned long kilobytes;
-        if (std::sscanf(line.c_str(), "AnonHugePages: %lu kB", &kilobytes) == 1 || std::sscanf(line.c_str(), "Private_Hugetlb: %lu kB", &kilobytes) == 1)
+        if (std::sscanf(line.c_str(), "AnonHugePages: %lu kB", &kilobytes) == 1 ||
+            std::sscanf(line.c_str(), "Private_Hugetlb: %lu kB", &kilobytes) == 1)
           bytes += kilobytes * 1024;
       }
     }
@@ -219,15 +233,20 @@ class Mappings {
 template <class T>
 class Buffer {
  public:
-  Buffer(std::size_t size, const MemoryPolicy& policy, Team& team) : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, -1))) {
+  Buffer(std::size_t size, const MemoryPolicy& policy, Team& team)
+      : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, -1))) {
     touch(team, [this](Worker w) { return w.part(size_); });
   }
   // All of it belongs to the worker `owner`, who touches it first.
   Buffer(std::size_t size, const MemoryPolicy& policy, Team& team, std::size_t owner)
       : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, static_cast<int>(owner)))) {
-    touch(team, [this, owner](Worker w) { return w.index == owner ? std::pair<std::size_t, std::size_t>{0, size_} : std::pair<std::size_t, std::size_t>{0, 0}; });
+    touch(team, [this, owner](Worker w) {
+      return w.index == owner ? std::pair<std::size_t, std::size_t>{0, size_}
+                              : std::pair<std::size_t, std::size_t>{0, 0};
+    });
   }
-  // One for each of the first `owners` workers. Nothing is touched here: the workers do it together, each by filling its own.
+  // One for each of the first `owners` workers. Nothing is touched here: the workers do it together, each by filling
+  // its own.
   static std::vector<Buffer> one_each(std::size_t size, const MemoryPolicy& policy, Team& team, std::size_t owners) {
     std::vector<Buffer> all;
     for (std::size_t owner = 0; owner < owners; ++owner) {
@@ -239,7 +258,8 @@ class Buffer {
   ~Buffer() {
     if (mapping_) mapping_->used = false;
   }
-  Buffer(Buffer&& other) noexcept : size_(other.size_), mapping_(std::exchange(other.mapping_, nullptr)), left_(std::move(other.left_)) {}
+  Buffer(Buffer&& other) noexcept
+      : size_(other.size_), mapping_(std::exchange(other.mapping_, nullptr)), left_(std::move(other.left_)) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -253,15 +273,32 @@ class Buffer {
   // Called when the content is complete, by a user who will not change it any more.
   void promise(const std::string& content) { mapping_->content = content; }
 
+  // Every element becomes `value`, by the threads that will use it; memory that holds it already is left alone.
+  // `constant`: nobody will change it, so that the next user may be told.
+  void fill(Team& team, T value, bool constant) {
+    std::string content = std::to_string(sizeof(T)) + "x" + json::number(value);
+    if (!still_holds(content))
+      team.each([&](Worker w) {
+        auto [first, last] = w.part(size_);
+        std::fill(data() + first, data() + last, value);
+      });
+    if (constant) promise(content);
+  }
+
  private:
   Buffer(std::size_t size, Mappings::Mapping* mapping) : size_(size), mapping_(mapping) {}
   static std::size_t bytes(std::size_t size) {
-    if (size == 0 || size > (std::size_t{1} << 46) / sizeof(T)) throw CaseError("a buffer of " + std::to_string(size) + " elements is not possible");
+    if (size == 0 || size > (std::size_t{1} << 46) / sizeof(T))
+      throw CaseError("a buffer of " + std::to_string(size) + " elements is not possible");
     return size * sizeof(T);
   }
-  // Memory touched by one set of processors serves another badly: it is not handed on.
+  // Memory touched by processors near one node serves those near another badly: there it is not handed on.
   static std::string toucher(const Team& team, int owner) {
-    if (owner >= 0 && !team.cpus().empty()) return std::to_string(team.cpus()[static_cast<std::size_t>(owner)]) + " alone";
+    static const bool one_node =
+        first_line("/sys/devices/system/node/has_memory").find_first_of(",-") == std::string::npos;
+    if (one_node) return "any";
+    if (owner >= 0 && !team.cpus().empty())
+      return std::to_string(team.cpus()[static_cast<std::size_t>(owner)]) + " alone";
     std::string key = std::to_string(owner);
     for (int cpu : team.cpus()) key += "," + std::to_string(cpu);
     return key + "x" + std::to_string(team.cpus().empty() ? team.size() : 0);

@@ -128,7 +128,8 @@ struct MachineReading {
       std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
       bool unified = controllers.empty();
       if (!unified && controllers != "cpu" && controllers != "cpu,cpuacct") continue;
-      for (const char* root : unified ? std::vector<const char*>{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} : std::vector<const char*>{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
+      for (const char* root : unified ? std::vector<const char*>{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}
+                                      : std::vector<const char*>{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
         std::ifstream stat(root + path + "/cpu.stat");
         std::string name;
         for (double value; stat >> name >> value;) {

@@ -46,8 +46,10 @@ std::string list(const std::vector<T>& values) {
   std::string out = "[";
   for (const auto& v : values) {
     if (out.size() > 1) out += ',';
-    if constexpr (std::is_convertible_v<T, std::string_view>) out += text(v);
-    else out += number(v);
+    if constexpr (std::is_convertible_v<T, std::string_view>)
+      out += text(v);
+    else
+      out += number(v);
   }
   return out + "]";
 }

@@ -8,7 +8,8 @@
 //     };
 //     int main() { return steelyard::serve({steelyard::kernel<Triad>("triad")}); }
 //
-// The fifth member is its state. `prepare(Worker, operations)`, where a kernel has one, runs before each sample, untimed.
+// The fifth member is its state. `prepare(Worker, operations)`, where a kernel has one, runs before each sample,
+// untimed.
 #pragma once
 #include <sys/prctl.h>
 
@@ -40,11 +41,12 @@ struct Check {
 };
 
 template <class K>
-concept Kernel = std::constructible_from<K, Params&, Team&> && requires(K kernel, const K& constant, Worker worker, std::size_t operations) {
-  kernel.run(worker, operations);
-  { constant.work() } -> std::same_as<Work>;
-  { kernel.check() } -> std::same_as<Check>;
-};
+concept Kernel = std::constructible_from<K, Params&, Team&> &&
+                 requires(K kernel, const K& constant, Worker worker, std::size_t operations) {
+                   kernel.run(worker, operations);
+                   { constant.work() } -> std::same_as<Work>;
+                   { kernel.check() } -> std::same_as<Check>;
+                 };
 
 // Keeps the compiler from seeing through a repetition: memory may have changed.
 inline void clobber() { asm volatile("" ::: "memory"); }
@@ -66,7 +68,14 @@ inline std::string samples_json(const Measurement& m) {
     at.push_back(s.at), seconds.push_back(s.seconds), waited.push_back(s.waited), clock.push_back(s.core_clock);
     switches.push_back(s.switches), faults.push_back(s.faults);
   }
-  return json::Object().add("at", json::list(at)).add("seconds", json::list(seconds)).add("waited", json::list(waited)).add("switches", json::list(switches)).add("faults", json::list(faults)).add("core_clock", json::list(clock)).str();
+  return json::Object()
+      .add("at", json::list(at))
+      .add("seconds", json::list(seconds))
+      .add("waited", json::list(waited))
+      .add("switches", json::list(switches))
+      .add("faults", json::list(faults))
+      .add("core_clock", json::list(clock))
+      .str();
 }
 
 // How long each part of a case took, in seconds: what a run costs besides its samples must be seen.
@@ -87,10 +96,21 @@ class Phases {
 inline std::string surroundings_json(const Measurement& m, const Team& team, const std::string& phases) {
   const Clock& clock = Clock::get();
   return json::Object()
-      .add("clock", json::Object().add("source", json::text(clock.source())).add("frequency", json::number(clock.frequency())).add("resolution", json::number(clock.resolution())).add("overhead", json::number(clock.overhead())).str())
-      .add("core_clock", json::Object().add("before", json::list(m.clock_before)).add("after", json::list(m.clock_after)).str())
+      .add("clock", json::Object()
+                        .add("source", json::text(clock.source()))
+                        .add("frequency", json::number(clock.frequency()))
+                        .add("resolution", json::number(clock.resolution()))
+                        .add("overhead", json::number(clock.overhead()))
+                        .str())
+      .add("core_clock",
+           json::Object().add("before", json::list(m.clock_before)).add("after", json::list(m.clock_after)).str())
       .add("samples", samples_json(m))
-      .add("processor_seconds", json::Object().add("elapsed", json::number(m.elapsed)).add("steal", json::number(m.steal)).add("other", json::number(m.other)).add("interrupts", json::number(m.interrupt_time)).str())
+      .add("processor_seconds", json::Object()
+                                    .add("elapsed", json::number(m.elapsed))
+                                    .add("steal", json::number(m.steal))
+                                    .add("other", json::number(m.other))
+                                    .add("interrupts", json::number(m.interrupt_time))
+                                    .str())
       .add("machine_other", json::number(m.machine_other))
       .add("interrupts", json::number(m.interrupts))
       .add("throttled", json::number(m.throttled))
@@ -109,8 +129,10 @@ NamedKernel kernel(std::string name) {
             Phases phases;
             K state(params, team);
             phases.next("setup");
-            for (const char* known : {"pinning", "placement", "toolchain"}) params.word(known, "");  // said to us, meant for the reader
-            if (auto unread = params.unread(); !unread.empty()) throw CaseError("parameter '" + unread.front() + "' is not one that this kernel reads");
+            for (const char* known : {"pinning", "placement", "toolchain"})
+              params.word(known, "");  // said to us, meant for the reader
+            if (auto unread = params.unread(); !unread.empty())
+              throw CaseError("parameter '" + unread.front() + "' is not one that this kernel reads");
             Measurement m = Sampler<K>(state, team, sampling, plant).measure();
             phases.next("sampling");
             Check check = state.check();
@@ -123,7 +145,10 @@ NamedKernel kernel(std::string name) {
                                   .add("samples", json::list(seconds))
                                   .add("operations", json::number(m.operations))
                                   .add("work", work.str())
-                                  .add("check", json::Object().add("passed", json::boolean(check.passed)).add("detail", json::text(check.detail)).str())
+                                  .add("check", json::Object()
+                                                    .add("passed", json::boolean(check.passed))
+                                                    .add("detail", json::text(check.detail))
+                                                    .str())
                                   .add("surroundings", surroundings_json(m, team, phases.str()))
                                   .str();
             return out.substr(1, out.size() - 2);

@@ -47,7 +47,9 @@ class Params {
     throw CaseError("parameter " + name + "='" + value + "' must be one of: " + list);
   }
 
-  std::size_t count(const std::string& name, std::size_t otherwise) { return number_of(name, otherwise, "a whole number"); }
+  std::size_t count(const std::string& name, std::size_t otherwise) {
+    return number_of(name, otherwise, "a whole number");
+  }
   double number(const std::string& name, double otherwise) { return number_of(name, otherwise, "a number"); }
 
   // Names that were given but that nothing read: a misspelt parameter must not be ignored.

@@ -17,12 +17,15 @@ namespace steelyard {
 
 // The parameters of the sampling; every kernel has them.
 struct Sampling {
-  double width;           // asked half-width of the median's 95 % interval, relative
-  double seconds;         // the most time for the samples
+  double width;    // asked half-width of the median's 95 % interval, relative
+  double seconds;  // the most time for the samples
   std::size_t least, most;
   double sample_seconds;  // the least length of a sample
   explicit Sampling(Params& p)
-      : width(p.number("width", 0.02)), seconds(p.number("seconds", 1.0)), least(p.count("least", 5)), most(p.count("most", 2000)),
+      : width(p.number("width", 0.02)),
+        seconds(p.number("seconds", 1.0)),
+        least(p.count("least", 5)),
+        most(p.count("most", 2000)),
         // 0.2 ms: so that what is read between two samples (a few µs) costs little of the whole time.
         sample_seconds(p.number("sample_seconds", 2e-4)) {
     if (!(width > 0) || !(seconds > 0) || least < 1 || most < least)
@@ -30,19 +33,22 @@ struct Sampling {
   }
 };
 
-// A disturbance planted on purpose, by which the tool is tested (`steelyard selfcheck` and the contract of the kernels).
+// A disturbance planted on purpose, by which the tool is tested (`steelyard selfcheck` and the contract of the
+// kernels).
 struct Plant {
-  std::string kind;   // "none", "skip" (run nothing), "delay", "work", "clock", "faults"
+  std::string kind;  // "none", "skip" (run nothing), "delay", "work", "clock", "faults"
   double amount = 0;
   explicit Plant(Params& p) {
     kind = p.word("plant", "none");
     if (std::size_t colon = kind.find(':'); colon != std::string::npos) {
       std::string number = kind.substr(colon + 1);
       kind.resize(colon);
-      if (std::from_chars(number.data(), number.data() + number.size(), amount).ec != std::errc{}) throw CaseError("plant='" + kind + ":" + number + "' needs a number");
+      if (std::from_chars(number.data(), number.data() + number.size(), amount).ec != std::errc{})
+        throw CaseError("plant='" + kind + ":" + number + "' needs a number");
     }
     if (kind != "none" && kind != "skip" && kind != "delay" && kind != "work" && kind != "clock" && kind != "faults")
-      throw CaseError("plant='" + kind + "' is not known; known are none, skip, delay:share, work:share, clock:factor, faults:pages");
+      throw CaseError("plant='" + kind +
+                      "' is not known; known are none, skip, delay:share, work:share, clock:factor, faults:pages");
   }
 };
 
@@ -56,14 +62,16 @@ struct Measurement {
   std::size_t operations = 1;  // in each sample
   std::vector<Sample> samples;
   std::vector<double> clock_before, clock_after;  // Hz, one a thread
-  double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown, interrupts = unknown, throttled = unknown;
+  double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown,
+         interrupts = unknown, throttled = unknown;
   bool oversubscribed = false;
 };
 
 template <class K>
 class Sampler {
  public:
-  Sampler(K& kernel, Team& team, const Sampling& sampling, const Plant& plant) : kernel_(kernel), team_(team), sampling_(sampling), plant_(plant), views_(team.size()) {}
+  Sampler(K& kernel, Team& team, const Sampling& sampling, const Plant& plant)
+      : kernel_(kernel), team_(team), sampling_(sampling), plant_(plant), views_(team.size()) {}
 
   Measurement measure() {
     Measurement m;
@@ -83,9 +91,10 @@ class Sampler {
       if (seconds.size() >= sampling_.most) break;
       if (elapsed >= sampling_.seconds && seconds.size() >= sampling_.least) break;
       if (elapsed >= 4 * sampling_.seconds) break;  // even `least` must not hold a run up without end
-      if (seconds.size() >= next_look) {
+      if (seconds.size() >= next_look && elapsed >= shortest) {
         if (relative_half_width(seconds) <= sampling_.width) break;
-        next_look = std::max(next_look + 1, next_look * 11 / 10);  // statistics/stopping.py says why not at every sample
+        next_look =
+            std::max(next_look + 1, next_look * 11 / 10);  // statistics/stopping.py says why not at every sample
       }
     }
     MachineReading after(cpus);
@@ -95,7 +104,10 @@ class Sampler {
   }
 
  private:
-  static constexpr double longest_interruption = 0.05;  // seconds: some turns of another process
+  // seconds, where the case's own limit allows: the kernel's accounts of steal and other load tick in 10 ms, and a
+  // processor's clock and its neighbours change over tens of milliseconds; what is sampled for less has seen neither.
+  static constexpr double shortest = 0.1;
+  static constexpr double longest_interruption = 0.05;                        // seconds: some turns of another process
   static constexpr std::uint64_t long_chain = 100'000, short_chain = 12'800;  // cycles: some 30 µs and 4 µs
 
   static std::set<int> processors(const Team& team) {
@@ -124,9 +136,14 @@ class Sampler {
         took = std::min(took, second);
         if (ratio > 0.8 && ratio < 1.25) break;
       }
-      if (took >= wanted || m.operations > (std::size_t{1} << 40)) return;
+      if (took >= wanted || m.operations > (std::size_t{1} << 40)) break;
       double factor = std::min(100.0, 1.2 * wanted / took);
       m.operations = std::max(m.operations + 1, static_cast<std::size_t>(static_cast<double>(m.operations) * factor));
+    }
+    // Extra work comes in whole operations: a sample must hold enough of them for its share to make one.
+    if (plant_.kind == "work" && plant_.amount > 0) {
+      auto share = static_cast<std::size_t>(std::ceil(1 / plant_.amount));
+      m.operations = (m.operations + share - 1) / share * share;
     }
   }
 
@@ -159,7 +176,8 @@ class Sampler {
       s.faults += v.after.faults - v.before.faults;
       if (!(v.core_clock >= s.core_clock)) s.core_clock = v.core_clock;  // also replaces an unknown
     }
-    s.seconds = last_seconds_ = Clock::get().seconds(last - first) / (plant_.kind == "clock" && dropped() ? plant_.amount : 1.0);
+    s.seconds = last_seconds_ =
+        Clock::get().seconds(last - first) / (plant_.kind == "clock" && dropped() ? plant_.amount : 1.0);
     ++taken_;
     return s;
   }
@@ -194,7 +212,9 @@ class Sampler {
   }
   // A clock that drops is emulated where it shows: kernel and chain alike take longer from the sixth sample on.
   bool dropped() const { return taken_ > 6; }
-  double planted_clock(double hertz) const { return plant_.kind == "clock" && dropped() ? hertz * plant_.amount : hertz; }
+  double planted_clock(double hertz) const {
+    return plant_.kind == "clock" && dropped() ? hertz * plant_.amount : hertz;
+  }
 
   std::vector<double> clocks() {
     std::vector<double> hertz(team_.size());

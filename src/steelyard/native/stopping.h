@@ -1,4 +1,5 @@
-// When a case has been sampled enough. The reference, with the reasons, is statistics/stopping.py; a test holds both to it.
+// When a case has been sampled enough. The reference, with the reasons, is statistics/stopping.py; a test holds both to
+// it.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,8 @@ inline double effective_count(const std::vector<double>& samples, double median)
     if (i + 1 < samples.size()) products += sign(i) * sign(i + 1);
   }
   if (squares == 0) return n;
-  double r = products / squares, p = std::sin(std::numbers::pi / 2 * std::clamp(r + (1 + 4 * r) / n, 0.0, 0.95)), tau = 1;
+  double r = products / squares, p = std::sin(std::numbers::pi / 2 * std::clamp(r + (1 + 4 * r) / n, 0.0, 0.95)),
+         tau = 1;
   for (double power = p; power > 0.001; power *= p) tau += 4 / std::numbers::pi * std::asin(power);
   return std::max(1.0, n / tau);
 }

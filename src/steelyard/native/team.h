@@ -28,8 +28,10 @@ inline void relax() {
 template <class Ready>
 void spin_until(Ready ready) {
   for (int i = 0; !ready(); ++i) {
-    if (i < 4000) relax();
-    else std::this_thread::yield();
+    if (i < 4000)
+      relax();
+    else
+      std::this_thread::yield();
   }
 }
 
@@ -70,7 +72,8 @@ class Team {
   Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)), barrier_(size), failures_(size) {
     if (size == 0) throw CaseError("parameter threads='0' must be at least 1");
     if (!cpus_.empty() && cpus_.size() != size)
-      throw CaseError("parameter cpus names " + std::to_string(cpus_.size()) + " processors for " + std::to_string(size) + " threads");
+      throw CaseError("parameter cpus names " + std::to_string(cpus_.size()) + " processors for " +
+                      std::to_string(size) + " threads");
     CPU_ZERO(&before_);
     sched_getaffinity(0, sizeof before_, &before_);
     pin(0);
@@ -130,8 +133,10 @@ class Team {
       generation_.wait(seen, std::memory_order_acquire);
       seen = generation_.load(std::memory_order_acquire);
       if (!job_) return;
-      if (trouble) failures_[index] = std::exchange(trouble, nullptr);
-      else perform(index);
+      if (trouble)
+        failures_[index] = std::exchange(trouble, nullptr);
+      else
+        perform(index);
       ended_.fetch_add(1, std::memory_order_release);
     }
   }
@@ -141,7 +146,8 @@ class Team {
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(cpus_[index]), &set);
     if (sched_setaffinity(0, sizeof set, &set) != 0)
-      throw CaseError("cannot pin thread " + std::to_string(index) + " to processor " + std::to_string(cpus_[index]) + ": " + std::strerror(errno));
+      throw CaseError("cannot pin thread " + std::to_string(index) + " to processor " + std::to_string(cpus_[index]) +
+                      ": " + std::strerror(errno));
   }
 
   const std::size_t size_;

@@ -64,7 +64,7 @@ def plotted(axis: Axis, found: list[Any]) -> tuple[float, Json]:
         ticks = log_ticks([n for n in numbers if n > 0], axis)
         shown: Json = {"type": "log", "title": {"text": title(axis, "")}}
         return 1.0, shown | _named(ticks, axis) | {"automargin": True}
-    if axis.unit in {"", "B"} and len(set(numbers)) <= MOST_NAMED_TICKS and axis.unit == "B":
+    if axis.unit == "B" and len(set(numbers)) <= MOST_NAMED_TICKS:
         ticks = sorted(set(numbers))
         return 1.0, {"type": "linear", "title": {"text": title(axis, "")}, "automargin": True} | _named(
             ticks, axis
@@ -94,12 +94,16 @@ def log_ticks(numbers: list[float], axis: Axis) -> list[float]:
         first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
         step = max(1, math.ceil((last - first) / 8))
         return [2.0**power for power in range(first - first % step, last + 1, step)]
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high))
     decades = math.log10(high / low)
     # Between four and eight ticks, whatever the span.
-    mantissas = (1,) if decades > 4 else (1, 3) if decades > 1.7 else (1, 2, 5)
+    mantissas: tuple[float, ...] = (1, 1.5, 2, 3, 4, 5, 6, 8)
+    for least, fewer in ((0.7, (1, 2, 5)), (1.7, (1, 3)), (4, (1,))):
+        mantissas = fewer if decades > least else mantissas
+    # A little beyond the ends, so that a short axis has its ticks too.
+    margin = 1.3 if decades <= 0.7 else 2.5
     ticks = [m * 10.0**power for power in range(first, last + 1) for m in mantissas]
-    return [tick for tick in ticks if low / 2.5 <= tick <= high * 2.5]
+    return [tick for tick in ticks if low / margin <= tick <= high * margin]
 
 
 def divided(value: float | None, factor: float) -> float | None:

@@ -1,6 +1,7 @@
 """The figures of a benchmark as the page takes them: Plotly's JSON, and the same numbers as a table."""
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -8,21 +9,26 @@ from markupsafe import Markup
 from steelyard.model import Axis, Benchmark, Figure, Machine, Result
 from steelyard.report import figures as plots
 from steelyard.report import values
-from steelyard.report.axes import label, tick
+from steelyard.report.axes import Json, capital, label, tick
+from steelyard.report.compared import System, systems
 from steelyard.report.names import slug
+from steelyard.report.reasons import frequent
 
-MOST_REASONS = 2  # under a figure; more would be longer than what they explain
+MARK = "▲"  # before a disturbed value, wherever its verdict's word does not stand beside it
 _MARKS = {
-    "lines": "a hollow mark shows",
-    "bars": "a hatched bar shows",
-    "heat": "a dagger (†) shows",
-    "surface": "the pointer's text and the numbers below name",
+    "lines": "shown by hollow marks",
+    "bars": "shown by hatched bars",
+    "heat": "shown by a dagger (†)",
+    "surface": "named in the pointer's text and in the numbers below",
 }
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure: `plot` is JSON that is safe inside a script element; `error` says why there is none."""
+    """A figure: `plot` is JSON that is safe inside a script element; `error` says why there is none.
+
+    `single` is the sentence that stands for a figure which would be one number.
+    """
 
     anchor: str
     title: str
@@ -34,6 +40,8 @@ class Drawn:
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+    published: tuple[System, ...] = ()
+    single: str = ""
     error: str = ""
 
 
@@ -59,29 +67,21 @@ def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine)
     return tuple(shown)
 
 
-def _disturbed(results: tuple[Result, ...]) -> dict[float, str]:
+def _disturbed(results: tuple[Result, ...]) -> dict[float, tuple[str, ...]]:
     """The values of disturbed results, by which a figure's points are recognised: they are equal."""
     return {
-        value.value: " ".join(values.evidence(result))
+        value.value: values.evidence(result)
         for result in results
         if values.level(result) == "DISTURBED"
         for value in result.metrics.values()
     }
 
 
-def _drawn(anchor: str, figure: Figure, disturbed: dict[float, str], left_out: int) -> Drawn:
-    plot = plots.plotly(figure, disturbed)
+def _drawn(anchor: str, figure: Figure, disturbed: Mapping[float, tuple[str, ...]], left_out: int) -> Drawn:
     headings, rows = _grid(figure, disturbed) if figure.z else _columns(figure, disturbed)
-    notes = []
-    if disturbed:
-        mark = _MARKS[figure.kind]
-        found = sorted({v for v in _values(figure) if v is not None and v in disturbed})
-        if found:
-            reasons = tuple(dict.fromkeys(disturbed[v] for v in found))
-            why = " ".join(reasons) if len(reasons) <= MOST_REASONS else "The table of results tells why."
-            notes.append(f"DISTURBED: {mark} a value that was disturbed while it was measured. {why}")
-        else:
-            notes.append("Some results of this benchmark are DISTURBED: see the table.")
+    single = _single(figure, disturbed)
+    plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure, disturbed)
+    notes = [_note(figure, disturbed)] if disturbed and not single else []
     if left_out:
         notes.append(f"INVALID results are not drawn: {left_out} of this benchmark. See the table.")
     return Drawn(
@@ -90,12 +90,40 @@ def _drawn(anchor: str, figure: Figure, disturbed: dict[float, str], left_out: i
         figure.caption,
         embedded(plot),
         plot["layout"]["height"],
-        plot["wide"],
+        plot.get("wide", False),
         plot.get("webgl", False),
         headings,
         rows,
         tuple(notes),
+        systems(figure.series),
+        single,
     )
+
+
+def _note(figure: Figure, disturbed: Mapping[float, tuple[str, ...]]) -> str:
+    """How many of the figure's values are disturbed, and mostly by what."""
+    known = [value for value in _values(figure) if value is not None]
+    found = [value for value in known if value in disturbed]
+    if not found:
+        return "Some results of this benchmark are DISTURBED: see the table."
+    whole = "the only value" if len(known) == 1 else f"all {len(known)} values"
+    many = whole if len(found) == len(known) else f"{len(found)} of {len(known)} values"
+    kinds = " and ".join(f"{name} ({n})" for name, n in frequent(disturbed[value] for value in found))
+    mostly = f", most often by {kinds}" if kinds else ""
+    return f"DISTURBED: {many}{mostly}; {_MARKS[figure.kind]}. The table of results tells all the evidence."
+
+
+def _single(figure: Figure, disturbed: Collection[float]) -> str:
+    """A map of a single cell as a sentence: 'Bandwidth: 9.36 GB/s (memory of node 0, …)'; '' otherwise."""
+    if not figure.z or len(figure.rows) != 1 or len(figure.columns) != 1:
+        return ""
+    axis, value = figure.value or Axis(figure.title), figure.z[0][0]
+    where = f"{figure.x.title} {tick(figure.columns[0], figure.x)}"
+    where += f", {figure.y.title} {tick(figure.rows[0], figure.y)}"
+    if value is None:
+        return f"{capital(axis.title)}: not measured ({where})."
+    marked = f"{label(value, axis)} DISTURBED" if value in disturbed else label(value, axis)
+    return f"{capital(axis.title)}: {marked} ({where})."
 
 
 def embedded(plot: object) -> Markup:
@@ -105,15 +133,19 @@ def embedded(plot: object) -> Markup:
 
 
 def _values(figure: Figure) -> list[float | None]:
-    return [v for line in figure.z for v in line] + [y for series in figure.series for y in series.y]
+    """What this machine gave to the figure."""
+    own = (series for series in figure.series if not series.published)
+    return [v for line in figure.z for v in line] + [y for series in own for y in series.y]
 
 
-def _value(value: float | None, axis: Axis, disturbed: dict[float, str]) -> str:
+def _value(value: float | None, axis: Axis, disturbed: Collection[float]) -> str:
     text = label(value, axis)
-    return f"{text} DISTURBED" if value is not None and value in disturbed else text
+    return f"{MARK} {text}" if value is not None and value in disturbed else text
 
 
-def _grid(figure: Figure, disturbed: dict[float, str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _grid(
+    figure: Figure, disturbed: Collection[float]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     axis = figure.value or Axis("")
     headings = (
         f"{figure.y.title} ↓  {figure.x.title} →",
@@ -127,7 +159,7 @@ def _grid(figure: Figure, disturbed: dict[float, str]) -> tuple[tuple[str, ...],
 
 
 def _columns(
-    figure: Figure, disturbed: dict[float, str]
+    figure: Figure, disturbed: Collection[float]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """One row a point: series, x, y and its interval."""
     bounded = any(series.low and series.high for series in figure.series)
@@ -145,4 +177,4 @@ def _columns(
 
 def _failed(anchor: str, title: str, error: Exception) -> Drawn:
     reason = f"This figure could not be made: {type(error).__name__}: {error}"
-    return Drawn(slug(anchor), title, "", Markup("null"), 0, False, False, (), (), (), reason)
+    return Drawn(slug(anchor), title, "", Markup("null"), 0, False, False, (), (), (), error=reason)

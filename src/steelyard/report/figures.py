@@ -1,7 +1,7 @@
 """Turns a Figure's plain data into Plotly's JSON; colours are roles here, the page's theme gives them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from steelyard.model import Axis, Figure, Mark, Point, Series
 from steelyard.report import maps
@@ -12,44 +12,63 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
 MOST_ERROR_BARS = 12  # points a line; beyond this whiskers run into each other and a band is calmer
 
 
-def plotly(figure: Figure, disturbed: Mapping[float, str] | None = None) -> Json:
-    """`{"data": […], "layout": {…}, "wide": bool}`. `disturbed`: the values that are, with evidence."""
-    marked = disturbed or {}
-    if figure.kind == "surface":
-        return maps.surface(figure, marked)
-    if figure.kind == "heat":
-        return maps.heat(figure, marked)
-    return _lines(figure, marked)
+def plotly(figure: Figure, disturbed: Collection[float] = ()) -> Json:
+    """`{"data": […], "layout": {…}, "wide": bool}`. `disturbed`: the values that are to be marked."""
+    if figure.kind in {"surface", "heat"}:
+        # A surface needs an extent both ways.
+        deep = figure.kind == "surface" and min(len(figure.rows), len(figure.columns)) > 1
+        return maps.surface(figure, disturbed) if deep else maps.heat(figure, disturbed)
+    return _lines(figure, disturbed)
 
 
-def _lines(figure: Figure, disturbed: Mapping[float, str]) -> Json:
-    horizontal = [x for series in figure.series for x in series.x]
-    vertical = [y for series in figure.series for y in series.y if y is not None]
-    vertical += [mark.at for mark in figure.marks if mark.axis == "y"]
-    x_factor, x_axis = plotted(figure.x, horizontal)
-    y_factor, y_axis = plotted(figure.y, vertical)
-    if not figure.y.log:
-        y_axis["rangemode"] = "tozero"  # a cut axis makes small differences look large
+def _lines(figure: Figure, disturbed: Collection[float]) -> Json:
+    own = tuple(series for series in figure.series if not series.published) or figure.series
+    (x_factor, x_axis), (y_factor, y_axis) = _axes(figure, own)
     data: list[Json] = []
     for number in range(len(figure.series)):
         data += _trace(figure, number, (x_factor, y_factor), disturbed)
     layout: Json = {"xaxis": x_axis, "yaxis": y_axis, "shapes": [], "annotations": [], "height": 400}
-    layout["showlegend"] = len(figure.series) > 1 or any(series.published for series in figure.series)
+    layout["showlegend"] = len(own) > 1
     if figure.kind == "bars":
         layout["barmode"] = "group"
     for mark in figure.marks:
         _mark(layout, mark, x_factor if mark.axis == "x" else y_factor)
     for point in figure.points:
         _point(layout, point, figure, x_factor, y_factor)
-    return {"data": data, "layout": layout, "wide": False}
+    found: Json = {"data": data, "layout": layout, "wide": False}
+    if len(own) < len(figure.series):
+        found["beside"] = _beside(figure, x_axis, y_axis)
+    return found
+
+
+def _axes(figure: Figure, series: tuple[Series, ...]) -> tuple[tuple[float, Json], tuple[float, Json]]:
+    """Both axes with their factors, made for these series."""
+    horizontal = [x for line in series for x in line.x]
+    vertical = [y for line in series for y in line.y if y is not None]
+    vertical += [mark.at for mark in figure.marks if mark.axis == "y"]
+    x_factor, x_axis = plotted(figure.x, horizontal)
+    y_factor, y_axis = plotted(figure.y, vertical)
+    if not figure.y.log:
+        y_axis["rangemode"] = "tozero"  # a cut axis makes small differences look large
+    return (x_factor, x_axis), (y_factor, y_axis)
+
+
+def _beside(figure: Figure, x_axis: Json, y_axis: Json) -> Json:
+    """The named ticks as they are when published systems are shown too: their span is often far wider."""
+    (_, x_all), (_, y_all) = _axes(figure, figure.series)
+    return {
+        name: {key: every[key] for key in ("tickvals", "ticktext")}
+        for name, mine, every in (("xaxis", x_axis, x_all), ("yaxis", y_axis, y_all))
+        if "tickvals" in mine and "tickvals" in every
+    }
 
 
 def _trace(
-    figure: Figure, number: int, factors: tuple[float, float], disturbed: Mapping[float, str]
+    figure: Figure, number: int, factors: tuple[float, float], disturbed: Collection[float]
 ) -> list[Json]:
     series, (x_factor, y_factor) = figure.series[number], factors
     flags = [y is not None and y in disturbed for y in series.y]
-    name = text(series.name)
+    name = text(series.name.replace("_", " ") if series.published else series.name)
     trace: Json = {
         "name": name,
         "x": [text(x) if isinstance(x, str) else x / x_factor for x in series.x],
@@ -60,7 +79,8 @@ def _trace(
         "meta": {"colour": number},
     }
     if series.published:
-        trace["visible"] = "legendonly"
+        # Neither drawn nor in the legend before the reader chooses it.
+        trace |= {"visible": False, "meta": {"colour": number, "published": number}}
     bounds = _bounds(series, y_factor)
     if figure.kind == "bars":
         trace |= {"type": "bar", "marker": {"pattern": {"shape": ["/" if flag else "" for flag in flags]}}}
@@ -82,7 +102,7 @@ def _trace(
     return [trace | bounds]
 
 
-def _told(figure: Figure, series: Series, disturbed: Mapping[float, str]) -> list[str]:
+def _told(figure: Figure, series: Series, disturbed: Collection[float]) -> list[str]:
     """What is shown over each point: where it is, the value, its interval, and whether it was disturbed."""
     told = []
     for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
@@ -124,24 +144,19 @@ def _mark(layout: Json, mark: Mark, factor: float) -> None:
     if axis["type"] == "category" or (axis["type"] == "log" and mark.at <= 0):
         return
     at = mark.at / factor
-    written = (
-        math.log10(at) if axis["type"] == "log" else at
-    )  # Plotly wants an annotation's place as its logarithm
+    # Plotly wants an annotation's place as its logarithm.
+    written = math.log10(at) if axis["type"] == "log" else at
     shape: Json = {"type": "line", "line": {"dash": "dash", "width": 1.4}, "layer": "below"}
     note: Json = {"text": text(mark.label), "showarrow": False, "font": {"size": 12}}
     if mark.axis == "y":
         shape |= {"xref": "paper", "x0": 0, "x1": 1, "y0": at, "y1": at}
         note |= {"xref": "paper", "x": 1, "xanchor": "right", "y": written, "yanchor": "bottom"}
+        note["name"] = "limit"
     else:
+        # The label stands above the plot, where no line of data runs through it.
         shape |= {"yref": "paper", "y0": 0, "y1": 1, "x0": at, "x1": at}
-        note |= {
-            "yref": "paper",
-            "y": 1,
-            "yanchor": "top",
-            "x": written,
-            "xanchor": "right",
-            "textangle": -90,
-        }
+        note |= {"yref": "paper", "y": 1, "yanchor": "bottom", "x": written, "xanchor": "center"}
+        note["name"] = "above"
     layout["shapes"].append(shape)
     layout["annotations"].append(note)
 

@@ -1,7 +1,7 @@
 """Heat maps and surfaces in Plotly's JSON: a value over two parameters."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from steelyard import units
 from steelyard.model import Axis, Figure, Point
@@ -10,7 +10,7 @@ from steelyard.report.axes import Json, divided, label, log_ticks, scale, text, 
 MOST_NUMBERED_CELLS = 120  # beyond this the numbers in the cells of a heat map no longer fit
 
 
-def heat(figure: Figure, disturbed: Mapping[float, str]) -> Json:
+def heat(figure: Figure, disturbed: Collection[float]) -> Json:
     axis = figure.value or Axis("")
     colour, bar, factor = _coloured(figure, axis)
     cells = len(figure.rows) * len(figure.columns)
@@ -42,7 +42,7 @@ def heat(figure: Figure, disturbed: Mapping[float, str]) -> Json:
     return {"data": [trace], "layout": layout, "wide": len(figure.columns) > 6, "widest": widest}
 
 
-def surface(figure: Figure, disturbed: Mapping[float, str]) -> Json:
+def surface(figure: Figure, disturbed: Collection[float]) -> Json:
     axis = figure.value or Axis("")
     colour, bar, _ = _coloured(figure, axis)
     xs, ys = _places(figure.columns, figure.x), _places(figure.rows, figure.y)
@@ -99,14 +99,14 @@ def _coloured(figure: Figure, axis: Axis) -> tuple[list[list[float | None]], Jso
     return [[math.log10(v) if v in known else None for v in line] for line in figure.z], bar, factor
 
 
-def _cell(value: float | None, factor: float, name: str | None, disturbed: Mapping[float, str]) -> str:
+def _cell(value: float | None, factor: float, name: str | None, disturbed: Collection[float]) -> str:
     if value is None or not math.isfinite(value):
         return ""
     dagger = "†" if value in disturbed else ""
     return f"{text(name) + ' ' if name else ''}{units.significant(value / factor)}{dagger}"
 
 
-def _cells_told(figure: Figure, axis: Axis, disturbed: Mapping[float, str]) -> list[list[str]]:
+def _cells_told(figure: Figure, axis: Axis, disturbed: Collection[float]) -> list[list[str]]:
     return [
         [
             text(

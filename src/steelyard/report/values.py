@@ -8,7 +8,22 @@ from steelyard import units
 from steelyard.model import Benchmark, Evaluation, Level, Limit, Machine, Metric, Result, Scalar, Value
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
+_SECONDS = ("pause",)  # parameters that are lengths of time
 _COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs"}
+# Values of parameters as they are said in a sentence.
+_SAID = {
+    ("stores", "ordinary"): "ordinary stores",
+    ("stores", "streaming"): "streaming stores",
+    ("pinning", "none"): "not pinned",
+    ("pinning", "compact"): "pinned compact",
+    ("pinning", "scatter"): "pinned scattered",
+    ("page_size", "default"): "pages as the system is set",
+    ("page_size", "4k"): "4 KiB pages",
+    ("page_size", "transparent"): "transparent huge pages",
+    ("page_size", "huge"): "explicit huge pages",
+    ("memory_policy", "local"): "nearest memory",
+    ("memory_policy", "interleave"): "interleaved memory",
+}
 _NO_EVIDENCE = {
     "DISTURBED": "The measurement was disturbed; the record names no evidence.",
     "INVALID": "The result cannot be used; the record names no evidence.",
@@ -132,6 +147,8 @@ def parameter(name: str, value: Scalar | None) -> str:
         return "–" if value is None else value
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if name in _SECONDS:
+        return quantity(value, "s", 2)
     if name.endswith(_BYTES) and float(value).is_integer():
         return units.binary_size(int(value))
     if isinstance(value, int) or value.is_integer():
@@ -152,7 +169,9 @@ def words(name: str) -> str:
 
 
 def phrase(name: str, value: Scalar | None) -> str:
-    """A parameter and its value in running text: '4 threads', 'stores: streaming'."""
+    """A parameter and its value in running text: '4 threads', 'streaming stores', 'mode: mixed'."""
+    if isinstance(value, str) and (name, value) in _SAID:
+        return _SAID[name, value]
     if name in _COUNTED and number(value) is not None:
         return f"{value} {name if number(value) != 1 else name.removesuffix('s')}"
     return f"{words(name)}: {parameter(name, value)}"

@@ -61,9 +61,7 @@ def with_most(results: Sequence[Result], name: str) -> list[Result]:
 def pairs(results: Sequence[Result], name: str, first: Scalar, second: Scalar) -> list[tuple[Result, Result]]:
     """Results that are the same but for the parameter `name`: `first` in one, `second` in the other."""
     others = {_but(r, name): r for r in results if value(r, name) == second}
-    return [
-        (r, others[_but(r, name)]) for r in results if value(r, name) == first and _but(r, name) in others
-    ]
+    return [(r, others[_but(r, name)]) for r in results if value(r, name) == first and _but(r, name) in others]
 
 
 def groups(results: Iterable[Result], name: str) -> list[list[Result]]:

@@ -67,9 +67,7 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
     low, high = min(low, float(np.quantile(draws, tail))), max(high, float(np.quantile(draws, 1 - tail)))
     p = max(p, _rank_test(logs_a, logs_b, medians_a, medians_b))
     fewest = min(len(logs_a), len(logs_b))
-    return _called(
-        Comparison(ratio, math.exp(low), math.exp(high), p, "UNCLEAR", ""), smallest, confidence, fewest
-    )
+    return _called(Comparison(ratio, math.exp(low), math.exp(high), p, "UNCLEAR", ""), smallest, confidence, fewest)
 
 
 def compare_all(
@@ -119,9 +117,7 @@ def _logs(launches: Launches, side: str) -> list[Array]:
     rows = [np.asarray(samples, dtype=np.float64) for samples in launches]
     for row in rows:
         if row.size == 0 or not (np.isfinite(row) & (row > 0)).all():
-            raise ValueError(
-                f"a launch of side {side} has no samples, or one that is not positive and finite"
-            )
+            raise ValueError(f"a launch of side {side} has no samples, or one that is not positive and finite")
     return [np.log(row) for row in rows]
 
 

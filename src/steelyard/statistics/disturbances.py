@@ -80,23 +80,17 @@ def machine_load(seen: Seen) -> Observation | None:
     cores = number(seen.surroundings.get("machine_other"))
     if cores is None or cores <= 0.5 or (seen.elapsed is not None and cores * seen.elapsed < 10 * TICK):
         return None
-    return Observation(
-        True, f"competing load: other processes kept {cores:.1f} cores of the machine busy meanwhile."
-    )
+    return Observation(True, f"competing load: other processes kept {cores:.1f} cores of the machine busy meanwhile.")
 
 
 def steal(seen: Seen) -> Observation | None:
     """Time that the hypervisor gave to other guests."""
-    return _processor_time(
-        seen, "steal", 0.02, 2 * TICK, "steal: the hypervisor gave processors used to other guests"
-    )
+    return _processor_time(seen, "steal", 0.02, 2 * TICK, "steal: the hypervisor gave processors used to other guests")
 
 
 def interrupts(seen: Seen) -> Observation | None:
     """Time spent in interrupts on the processors used."""
-    return _processor_time(
-        seen, "interrupts", 0.05, 2 * TICK, "interrupts: the processors used served interrupts"
-    )
+    return _processor_time(seen, "interrupts", 0.05, 2 * TICK, "interrupts: the processors used served interrupts")
 
 
 def throttled(seen: Seen) -> Observation | None:
@@ -173,9 +167,7 @@ def oversubscribed(seen: Seen) -> Observation | None:
     """More threads or ranks than processors."""
     if seen.surroundings.get("oversubscribed") is not True:
         return None
-    return Observation(
-        True, f"oversubscribed: more threads than processors ({seen.cpus}) shared them by turns."
-    )
+    return Observation(True, f"oversubscribed: more threads than processors ({seen.cpus}) shared them by turns.")
 
 
 def bimodal(seen: Seen) -> Observation | None:
@@ -196,9 +188,7 @@ def drifting(seen: Seen) -> Observation | None:
     if total is None:
         return None
     word = "rose" if total > 0 else "fell"
-    return Observation(
-        True, f"drift: from the first to the last sample the time {word} by {_percent(abs(total))}."
-    )
+    return Observation(True, f"drift: from the first to the last sample the time {word} by {_percent(abs(total))}.")
 
 
 def autocorrelation(seen: Seen) -> Observation | None:

@@ -67,10 +67,7 @@ def _interval(summaries: Sequence[Summary], medians: Sequence[float]) -> tuple[f
         # Launches are shuffled over the run, so that they may count as independent.
         low, high = interval_at(np.sort([medians], axis=1), np.array([float(len(medians))]), 0.95)
         return float(low[0]), float(high[0])
-    if (
-        all(summary.low is None for summary in summaries)
-        and sum(s.count for s in summaries) < SAMPLES_FOR_RANGE
-    ):
+    if all(summary.low is None for summary in summaries) and sum(s.count for s in summaries) < SAMPLES_FOR_RANGE:
         return None, None
     return (
         min(summary.best if summary.low is None else summary.low for summary in summaries),

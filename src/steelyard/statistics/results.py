@@ -55,7 +55,9 @@ def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:
     return Result(first.benchmark, first.kernel, first.parameters, tuple(records), metrics, verdict)
 
 
-def _value(metric: Metric, used: Sequence[Record], seconds: float, low: float | None, high: float | None) -> Value | None:
+def _value(
+    metric: Metric, used: Sequence[Record], seconds: float, low: float | None, high: float | None
+) -> Value | None:
     # The record nearest to the value stands for what differs between launches besides the time, as the core clock.
     nearest = min(used, key=lambda r: abs(sorted(r.samples)[len(r.samples) // 2] - seconds))
     value = metric.of(seconds, nearest)
@@ -63,4 +65,6 @@ def _value(metric: Metric, used: Sequence[Record], seconds: float, low: float | 
         return None
     ends = [metric.of(end, nearest) for end in (low, high) if end is not None]
     known = sorted(end for end in ends if end is not None)
-    return Value(value, metric.unit, known[0] if len(known) == 2 else None, known[-1] if len(known) == 2 else None, metric.better)
+    # An interval of no width belongs to a metric that does not follow from the median, as a best of N: it has none.
+    stated = len(known) == 2 and known[0] < known[1]
+    return Value(value, metric.unit, known[0] if stated else None, known[1] if stated else None, metric.better)

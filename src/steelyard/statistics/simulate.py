@@ -43,9 +43,7 @@ def coverage(process: Process, n: int, repetitions: int, seed: int) -> float:
     return _share(low, high)
 
 
-def coverage_when_stopped(
-    process: Process, width: float, repetitions: int, seed: int, most: int = 2000
-) -> float:
+def coverage_when_stopped(process: Process, width: float, repetitions: int, seed: int, most: int = 2000) -> float:
     """As `coverage`, but each repetition ends when the stopping rule says so, or at `most`.
 
     Stopping when the interval happens to be narrow costs coverage; `stopping.enough` tells how much.

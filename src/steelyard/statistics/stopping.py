@@ -9,9 +9,7 @@ NORMAL_QUANTILE = 1.959964  # of the standard normal distribution at 0.975: an i
 # the interval held the truth in 80 % of the simulated cases instead of 89 %; independent ones then needed 11
 # samples instead of 16.
 LEAST_EFFECTIVE = 12
-GROWTH = (
-    1.1  # the rule is asked again when there are 10 % more samples: each look is a chance to stop by luck
-)
+GROWTH = 1.1  # the rule is asked again when there are 10 % more samples: each look is a chance to stop by luck
 
 
 def enough(samples: Sequence[float], width: float, least: int) -> bool:

@@ -71,8 +71,11 @@ struct Gather {
   std::vector<Buffer<double>> data;
   std::vector<Own> own;
 
-  Gather(Params& p, Team& team) : M(p.count("elements", std::size_t{64} << 20)), L(p.count("L", 1)), law{p.number("alpha", 1), 0} {
-    if (L < 1 || M / L < 2 || M / L > (std::size_t{1} << 32)) throw CaseError("parameter L=" + std::to_string(L) + " must lie between elements / 2^32 and elements / 2; elements=" + std::to_string(M));
+  Gather(Params& p, Team& team)
+      : M(p.count("elements", std::size_t{64} << 20)), L(p.count("L", 1)), law{p.number("alpha", 1), 0} {
+    if (L < 1 || M / L < 2 || M / L > (std::size_t{1} << 32))
+      throw CaseError("parameter L=" + std::to_string(L) +
+                      " must lie between elements / 2^32 and elements / 2; elements=" + std::to_string(M));
     if (!(law.alpha > 0 && law.alpha <= 1)) throw CaseError("parameter alpha must be above 0 and at most 1");
     law.blocks = M / L - 1;  // the definition's: the last block is never read
     count = std::min(std::max(most_words, L), test_blocks * L) / L;
@@ -110,7 +113,8 @@ struct Gather {
     }
     if (operations == 0) return;
     // The closed form: data[i] = 0.1·i/M, times c. Rounding errors of n additions grow like a random walk.
-    double expected = factor * 0.1 / static_cast<double>(M) * places, additions = static_cast<double>(operations * count * L);
+    double expected = factor * 0.1 / static_cast<double>(M) * places,
+           additions = static_cast<double>(operations * count * L);
     double error = std::abs(sum - expected), allowed = 1e-10 * std::sqrt(additions) * expected;
     mine.worst = std::max(mine.worst, error == 0 ? 0 : error / allowed);
     ++mine.runs;
@@ -126,12 +130,16 @@ struct Gather {
     for (const Own& one : own) {
       if (one.runs == 0) return {false, "nothing was read"};
       error = std::max(error, one.worst);
-      std::vector<std::uint32_t> drawn(one.blocks.begin(), one.blocks.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(one.blocks.size(), 1 << 16)));
+      std::vector<std::uint32_t> drawn(
+          one.blocks.begin(),
+          one.blocks.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(one.blocks.size(), 1 << 16)));
       double n = static_cast<double>(drawn.size());
       distance = std::max(distance, law.distance(std::move(drawn)) * std::sqrt(n));
     }
     constexpr double critical = 2.5;  // Kolmogorov: exceeded by chance once in 130 000 tests
-    return {error <= 1 && distance <= critical, "error of the sum over what rounding allows " + json::number(error) + ", Kolmogorov's distance times the root of n " + json::number(distance) + ", allowed " + json::number(critical)};
+    return {error <= 1 && distance <= critical, "error of the sum over what rounding allows " + json::number(error) +
+                                                    ", Kolmogorov's distance times the root of n " +
+                                                    json::number(distance) + ", allowed " + json::number(critical)};
   }
 };
 

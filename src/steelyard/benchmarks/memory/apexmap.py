@@ -127,9 +127,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 
 
 def _surfaces(results: tuple[Result, ...], machine: Machine, toolchain: str) -> list[Figure]:
-    grid = select(
-        results, threads=1, accumulators=1, elements=elements(machine), page_size=None, memory_policy=None
-    )
+    grid = select(results, threads=1, accumulators=1, elements=elements(machine), page_size=None, memory_policy=None)
     metric, value = "cycles", Axis("cycles per access", "cycle", log=True)
     if not any(metric in r.metrics for r in grid):  # the true clock is unknown: then in seconds
         metric, value = "access_time", Axis("time per access", "s", log=True)

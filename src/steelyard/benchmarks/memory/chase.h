@@ -27,7 +27,8 @@ inline void link_ring(const Buffer<Line>& lines, std::uint64_t seed) {
   std::vector<std::uint32_t> place(n);
   std::iota(place.begin(), place.end(), 0u);
   Random random{seed};
-  for (std::size_t i = n - 1; i > 0; --i) std::swap(place[i], place[static_cast<std::size_t>(random.uniform() * static_cast<double>(i + 1))]);
+  for (std::size_t i = n - 1; i > 0; --i)
+    std::swap(place[i], place[static_cast<std::size_t>(random.uniform() * static_cast<double>(i + 1))]);
   auto at = [&](std::size_t order) { return &lines[place[order < n ? order : order - n]]; };
   for (std::size_t i = 0; i < n; ++i) {
     __builtin_prefetch(at(i + most_chains), 1);  // the lines to be written lie anywhere in the memory
@@ -38,9 +39,12 @@ inline void link_ring(const Buffer<Line>& lines, std::uint64_t seed) {
 // What every kernel that walks has: a ring for each of the first `walkers` workers, private to it.
 class Rings {
  public:
-  Rings(Params& p, Team& team, std::size_t walkers) : lines_(p.count("bytes", 1 << 20) / sizeof(Line)), chains_(p.count("chains", 1)) {
-    if (lines_ < most_chains || lines_ >= (std::size_t{1} << 32)) throw CaseError("parameter bytes must be at least 1024 and below 2^38: a ring of 16 to 2^32 lines of 64 bytes");
-    if (chains_ > most_chains || (chains_ & (chains_ - 1)) != 0 || chains_ == 0) throw CaseError("parameter chains='" + std::to_string(chains_) + "' must be one of: 1, 2, 4, 8, 16");
+  Rings(Params& p, Team& team, std::size_t walkers)
+      : lines_(p.count("bytes", 1 << 20) / sizeof(Line)), chains_(p.count("chains", 1)) {
+    if (lines_ < most_chains || lines_ >= (std::size_t{1} << 32))
+      throw CaseError("parameter bytes must be at least 1024 and below 2^38: a ring of 16 to 2^32 lines of 64 bytes");
+    if (chains_ > most_chains || (chains_ & (chains_ - 1)) != 0 || chains_ == 0)
+      throw CaseError("parameter chains='" + std::to_string(chains_) + "' must be one of: 1, 2, 4, 8, 16");
     rings_ = Buffer<Line>::one_each(lines_, MemoryPolicy(p), team, walkers);
     heads_.resize(walkers);
     team.each([&](Worker w) {
@@ -56,11 +60,16 @@ class Rings {
 
   void walk(std::size_t walker, std::size_t steps) {
     switch (chains_) {
-      case 1: return walk_chains<1>(heads_[walker], steps);
-      case 2: return walk_chains<2>(heads_[walker], steps);
-      case 4: return walk_chains<4>(heads_[walker], steps);
-      case 8: return walk_chains<8>(heads_[walker], steps);
-      default: return walk_chains<16>(heads_[walker], steps);
+      case 1:
+        return walk_chains<1>(heads_[walker], steps);
+      case 2:
+        return walk_chains<2>(heads_[walker], steps);
+      case 4:
+        return walk_chains<4>(heads_[walker], steps);
+      case 8:
+        return walk_chains<8>(heads_[walker], steps);
+      default:
+        return walk_chains<16>(heads_[walker], steps);
     }
   }
   std::size_t chains() const { return chains_; }
@@ -71,7 +80,8 @@ class Rings {
       if (heads.steps == 0) return {false, "no step was made"};
       for (std::size_t c = 0; c < chains_; ++c)
         if (std::size_t due = (heads.first[c] + heads.steps) % lines_; heads.at[c]->order != due)
-          return {false, "chain " + std::to_string(c) + " stands on line " + std::to_string(heads.at[c]->order) + " of the ring, not on " + std::to_string(due)};
+          return {false, "chain " + std::to_string(c) + " stands on line " + std::to_string(heads.at[c]->order) +
+                             " of the ring, not on " + std::to_string(due)};
     }
     return {true, "every chain stands where its steps lead"};
   }
@@ -84,8 +94,8 @@ class Rings {
   };
 
   // Before anything is timed the chains go once round together, so that the caches hold what such a walk leaves in them
-  // and not what the linking left: its last lines, which some of the chains would meet at once. A single chain would meet
-  // them last, and only wants its caches warm. At most 4 million steps: 0.4 s of memory.
+  // and not what the linking left: its last lines, which some of the chains would meet at once. A single chain would
+  // meet them last, and only wants its caches warm. At most 4 million steps: 0.4 s of memory.
   void settle(std::size_t walker) {
     const std::size_t most_steps = chains_ == 1 ? 1 << 18 : 1 << 22;
     Heads& heads = heads_[walker];

@@ -25,7 +25,9 @@ struct Transfer {
   Work work() const { return {{"messages", 2}}; }
   Check check() {
     std::size_t rounds = own[0].rounds, due = 2 * rounds, found = line.load();
-    return {rounds > 0 && own[1].rounds == rounds && found == due, std::to_string(rounds) + " round trips, the line holds " + std::to_string(found) + " and should hold " + std::to_string(due)};
+    return {rounds > 0 && own[1].rounds == rounds && found == due,
+            std::to_string(rounds) + " round trips, the line holds " + std::to_string(found) + " and should hold " +
+                std::to_string(due)};
   }
 
  private:

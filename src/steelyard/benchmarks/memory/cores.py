@@ -35,10 +35,7 @@ def neighbourhood(machine: Machine, a: int, b: int) -> str:
     if a in core and core[a] is core.get(b):
         return "same core"
     for level in (2, 3, 4):
-        if any(
-            c.level == level and c.kind != "instruction" and a in c.cpus and b in c.cpus
-            for c in machine.caches
-        ):
+        if any(c.level == level and c.kind != "instruction" and a in c.cpus and b in c.cpus for c in machine.caches):
             return f"same L{level} cache"
     if a not in core or b not in core:
         return "unknown"

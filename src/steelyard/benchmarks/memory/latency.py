@@ -110,9 +110,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         block(largest / BUILD_RATE, bytes=ladder if not quick else (largest,), page_size=page_sizes(machine)),
     ]
     if len(threads) > 1:
-        blocks.append(
-            block(largest / BUILD_RATE, threads=threads, bytes=(memory_bytes(machine, threads[-1]),))
-        )
+        blocks.append(block(largest / BUILD_RATE, threads=threads, bytes=(memory_bytes(machine, threads[-1]),)))
     return tuple(blocks)
 
 
@@ -167,9 +165,7 @@ def plateaus(sizes: Sequence[int], times: Sequence[float]) -> tuple[Level, ...]:
     if len(sizes) < 3:
         return ()
     y = [log(t) for t in times]
-    sigma = min(
-        0.1, max(0.02, median(abs(b - a) for a, b in pairwise(y)) / 0.954)
-    )  # 0.954: of a normal difference
+    sigma = min(0.1, max(0.02, median(abs(b - a) for a, b in pairwise(y)) / 0.954))  # 0.954: of a normal difference
     found: list[Level] = []
     for piece in _pieces(y, 4 * log(len(y)) * sigma**2):
         first, last = _trimmed(y, *piece)
@@ -177,9 +173,7 @@ def plateaus(sizes: Sequence[int], times: Sequence[float]) -> tuple[Level, ...]:
         if sizes[last - 1] < 1.5 * sizes[first] or max(times[first:last]) > 1.5 * min(times[first:last]):
             continue
         if found and max(latency, found[-1].latency) < 1.25 * min(latency, found[-1].latency):
-            inside = [
-                t for s, t in zip(sizes, times, strict=True) if found[-1].smallest <= s <= sizes[last - 1]
-            ]
+            inside = [t for s, t in zip(sizes, times, strict=True) if found[-1].smallest <= s <= sizes[last - 1]]
             found[-1] = Level(found[-1].smallest, sizes[last - 1], median(inside))
         else:
             found.append(Level(sizes[first], sizes[last - 1], latency))
@@ -234,9 +228,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         kind="lines",
         x=Axis("working set", "B", log=True),
         y=Axis("latency", "s", log=True),
-        series=against(
-            "bytes", "latency", select(alone, chains=1), names=("page_size", "toolchain"), label="latency"
-        ),
+        series=against("bytes", "latency", select(alone, chains=1), names=("page_size", "toolchain"), label="latency"),
         marks=cache_marks(machine),
         caption=told(levels(results), machine),
     )

@@ -19,7 +19,8 @@ struct Random {
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
 };
 
-// Block numbers floor(r^(1/alpha) · blocks), r uniform: alpha 1 takes every block alike, alpha → 0 nearly always the first.
+// Block numbers floor(r^(1/alpha) · blocks), r uniform: alpha 1 takes every block alike, alpha → 0 nearly always the
+// first.
 struct PowerLaw {
   double alpha;
   std::size_t blocks;
@@ -34,14 +35,17 @@ struct PowerLaw {
   }
 
   // Kolmogorov's distance between the numbers drawn and the law. Both are steps at whole numbers: between two drawn
-  // numbers the sample's stays where it is and the law's rises, so that it is compared at each number and just below the next.
+  // numbers the sample's stays where it is and the law's rises, so that it is compared at each number and just below
+  // the next.
   double distance(std::vector<std::uint32_t> drawn) const {
     std::sort(drawn.begin(), drawn.end());
     double n = static_cast<double>(drawn.size()), worst = 0;
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       double block = drawn[i];
-      if (i == 0 || drawn[i - 1] != drawn[i]) worst = std::max(worst, std::abs(static_cast<double>(i) / n - probability_up_to(block - 1)));
-      if (i + 1 == drawn.size() || drawn[i + 1] != drawn[i]) worst = std::max(worst, std::abs(static_cast<double>(i + 1) / n - probability_up_to(block)));
+      if (i == 0 || drawn[i - 1] != drawn[i])
+        worst = std::max(worst, std::abs(static_cast<double>(i) / n - probability_up_to(block - 1)));
+      if (i + 1 == drawn.size() || drawn[i + 1] != drawn[i])
+        worst = std::max(worst, std::abs(static_cast<double>(i + 1) / n - probability_up_to(block)));
     }
     return worst;
   }

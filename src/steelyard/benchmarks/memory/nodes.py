@@ -91,6 +91,4 @@ def share(machine: Machine, nodes: int, remote: bool = False) -> Limit | None:
     if whole is None or all_nodes == 0:
         return None
     source = whole.source if nodes == all_nodes else f"{nodes} of {all_nodes} memory nodes of {whole.source}"
-    return Limit(
-        whole.value * nodes / all_nodes, whole.unit, source + (" (the link may allow less)" if remote else "")
-    )
+    return Limit(whole.value * nodes / all_nodes, whole.unit, source + (" (the link may allow less)" if remote else ""))

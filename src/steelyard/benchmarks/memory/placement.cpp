@@ -1,30 +1,17 @@
-// Bandwidth and latency of the memory of one node from the processors of another, and latency while others load the memory.
+// Bandwidth and latency of the memory of one node from the processors of another, and latency while others load the
+// memory.
 #include "chase.h"
 #include "vectors.h"
 
 using namespace steelyard;
 
-struct PlacedTriad {
-  Vectors v;
-
-  PlacedTriad(Params& p, Team& team) : v(p, team) { v.fill(team, 0, 2, 5); }
-  void run(Worker w, std::size_t operations) {
-    for (std::size_t i = 0; i < operations; ++i) {
-      v.apply<Triad>(w, v.a.data(), v.b.data(), v.c.data(), v.scalar);
-      clobber();
-    }
-  }
-  Work work() const { return v.work(Triad::bytes, Triad::flops, 1); }
-  Check check() { return Vectors::validate(Vectors::error(v.a, Triad::apply(2.0, 5.0, v.scalar))); }
-};
-
 // The first worker walks along its ring; the others run Triad over vectors of their own, with pauses, until it is done.
 struct Loaded {
-  static constexpr std::size_t steps = 4096;      // of the walk, an operation: some 0.4 ms, against which ...
-  static constexpr std::size_t chunk = 32 * 8;    // ... the 32 lines that the others still finish, below 1 µs, are little
+  static constexpr std::size_t steps = 4096;    // of the walk, an operation: some 0.4 ms, against which ...
+  static constexpr std::size_t chunk = 32 * 8;  // ... the 32 lines that the others still finish, below 1 µs, are little
   struct alignas(128) Injector {
-    std::size_t at = 0, done = 0;                 // elements
-    std::vector<std::size_t> swept;               // elements of each run
+    std::size_t at = 0, done = 0;    // elements
+    std::vector<std::size_t> swept;  // elements of each run
   };
   std::size_t elements;  // of each vector of each worker
   double pause;          // seconds after each chunk
@@ -34,8 +21,13 @@ struct Loaded {
   alignas(128) std::atomic<std::size_t> walks{0};
   std::vector<std::size_t> walked;  // operations of each run
 
-  Loaded(Params& p, Team& team) : elements(p.count("elements", 1 << 20) / chunk * chunk), pause(p.number("pause", 0)), rings(p, team, 1), injectors(team.size()) {
-    if (team.size() < 2) throw CaseError("the kernel 'loaded' needs at least threads=2: one walks, the others load the memory");
+  Loaded(Params& p, Team& team)
+      : elements(p.count("elements", 1 << 20) / chunk * chunk),
+        pause(p.number("pause", 0)),
+        rings(p, team, 1),
+        injectors(team.size()) {
+    if (team.size() < 2)
+      throw CaseError("the kernel 'loaded' needs at least threads=2: one walks, the others load the memory");
     if (elements == 0) throw CaseError("parameter elements must be at least " + std::to_string(chunk));
     MemoryPolicy policy(p);
     for (auto* vectors : {&a, &b, &c}) *vectors = Buffer<double>::one_each(elements, policy, team, team.size());
@@ -64,7 +56,9 @@ struct Loaded {
       mine.at = mine.at + chunk == elements ? 0 : mine.at + chunk;
       mine.done += chunk;
       if (pause > 0)
-        for (auto start = Clock::get().ticks(); walking() && Clock::get().seconds(Clock::get().ticks() - start) < pause;) relax();
+        for (auto start = Clock::get().ticks();
+             walking() && Clock::get().seconds(Clock::get().ticks() - start) < pause;)
+          relax();
     } while (walking());
     mine.swept.push_back(mine.done - before);
   }
@@ -85,10 +79,11 @@ struct Loaded {
       std::size_t swept = std::min(injectors[i].done, elements);
       if (swept == 0) return {false, "thread " + std::to_string(i) + " loaded nothing"};
       for (std::size_t k = 0; k < swept; ++k)
-        if (a[i][k] != Triad::apply(2.0, 5.0, Vectors::scalar)) return {false, "thread " + std::to_string(i) + " did not sweep element " + std::to_string(k)};
+        if (a[i][k] != Triad::apply(2.0, 5.0, Vectors::scalar))
+          return {false, "thread " + std::to_string(i) + " did not sweep element " + std::to_string(k)};
     }
     return rings.check();
   }
 };
 
-int main() { return serve({kernel<PlacedTriad>("triad"), kernel<Chase>("chase"), kernel<Loaded>("loaded")}); }
+int main() { return serve({kernel<Sweep<Triad>>("triad"), kernel<Chase>("chase"), kernel<Loaded>("loaded")}); }

@@ -181,9 +181,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     """The matrices, the distances beside the measured ratios, the five placements, the loaded latency."""
     several = len(memory_nodes(machine)) > 1
     alone = (
-        ""
-        if several
-        else "This machine has one memory node: there is nothing to compare, and the one is measured. "
+        "" if several else "This machine has one memory node: there is nothing to compare, and the one is measured. "
     )
     found = [
         _matrix(results, machine, "triad", alone + "Rows: where the threads run."),
@@ -197,9 +195,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 
 def _matrix(results: Sequence[Result], machine: Machine, kernel: str, caption: str) -> Figure:
     metric = METRICS[kernel]
-    rows = [
-        n for n in cpu_nodes(machine) if any(_cell(results, machine, kernel, (n, m)) for m in machine.nodes)
-    ]
+    rows = [n for n in cpu_nodes(machine) if any(_cell(results, machine, kernel, (n, m)) for m in machine.nodes)]
     columns = memory_nodes(machine)
     return Figure(
         name=f"placement-{metric}",
@@ -215,9 +211,7 @@ def _matrix(results: Sequence[Result], machine: Machine, kernel: str, caption: s
     )
 
 
-def _cell(
-    results: Sequence[Result], machine: Machine, kernel: str, way: tuple[NumaNode, NumaNode]
-) -> float | None:
+def _cell(results: Sequence[Result], machine: Machine, kernel: str, way: tuple[NumaNode, NumaNode]) -> float | None:
     """What was measured from the processors of the first node to the memory of the second."""
     near, memory = way
     cpus = usable_cpus(machine, near)
@@ -231,8 +225,7 @@ def _distances(machine: Machine, latency: Figure) -> list[Figure]:
     nodes = {str(n.number): n for n in machine.nodes}
     place = {number: i for i, number in enumerate(nodes)}
     slit = [
-        tuple(_at(nodes[str(row)].distances, place[str(column)]) for column in latency.columns)
-        for row in latency.rows
+        tuple(_at(nodes[str(row)].distances, place[str(column)]) for column in latency.columns) for row in latency.rows
     ]
     ratios = []
     for row, line in zip(latency.rows, latency.z, strict=True):

@@ -3,30 +3,19 @@
 
 using namespace steelyard;
 
-// One of the four, again and again. Its result is 0 beforehand and never 0 afterwards.
-template <class Operation>
-struct Sweep {
-  Vectors v;
-
-  Sweep(Params& p, Team& team) : v(p, team) { v.fill(team, 0, 2, 5); }
-  void run(Worker w, std::size_t operations) {
-    for (std::size_t i = 0; i < operations; ++i) {
-      v.apply<Operation>(w, v.a.data(), v.b.data(), v.c.data(), v.scalar);
-      clobber();
-    }
-  }
-  Work work() const { return v.work(Operation::bytes, Operation::flops, 1); }
-  Check check() { return Vectors::validate(Vectors::error(v.a, Operation::apply(2.0, 5.0, v.scalar))); }
-};
-
 // c = a, b = s·c, c = a + b, a = b + s·c. Each rotation multiplies a by s·(2 + s); two scalars with reciprocal factors
-// take turns, so that no number of rotations overflows (STREAM's 3 does after 262), and yet every one shows in the result.
+// take turns, so that no number of rotations overflows (STREAM's 3 does after 262), and yet every one shows in the
+// result.
 struct Rotation {
   Vectors v;
   std::vector<std::size_t> rotations;  // one count a worker
   static double scalar(std::size_t turn) { return turn % 2 == 0 ? 0.42 : std::sqrt(1 + 1 / (0.42 * 2.42)) - 1; }
 
-  Rotation(Params& p, Team& team) : v(p, team), rotations(team.size(), 0) { v.fill(team, 2, 2, 0); }
+  Rotation(Params& p, Team& team) : v(p, team), rotations(team.size(), 0) {
+    v.a.fill(team, 2, false);
+    v.b.fill(team, 2, false);
+    v.c.fill(team, 0, false);
+  }
   void run(Worker w, std::size_t operations) {
     double *a = v.a.data(), *b = v.b.data(), *c = v.c.data();
     for (std::size_t i = 0; i < operations; ++i) {
@@ -51,5 +40,6 @@ struct Rotation {
 };
 
 int main() {
-  return serve({kernel<Sweep<Triad>>("triad"), kernel<Sweep<Copy>>("copy"), kernel<Sweep<Scale>>("scale"), kernel<Sweep<Add>>("add"), kernel<Rotation>("rotation")});
+  return serve({kernel<Sweep<Triad>>("triad"), kernel<Sweep<Copy>>("copy"), kernel<Sweep<Scale>>("scale"),
+                kernel<Sweep<Add>>("add"), kernel<Rotation>("rotation")});
 }

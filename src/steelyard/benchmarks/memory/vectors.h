@@ -34,14 +34,17 @@ struct Triad {
 
 // to[i] = Operation(x[i], y[i], s) for i in [first, last); both ends at multiples of 8.
 template <class Operation>
-STEELYARD_NO_MEMCPY void sweep(double* __restrict to, const double* __restrict x, const double* __restrict y, double s, std::size_t first, std::size_t last) {
+STEELYARD_NO_MEMCPY void sweep(double* __restrict to, const double* __restrict x, const double* __restrict y, double s,
+                               std::size_t first, std::size_t last) {
   for (std::size_t i = first; i < last; ++i) to[i] = Operation::apply(x[i], y[i], s);
 }
 template <class Operation>
-STEELYARD_NO_MEMCPY void sweep_streaming(double* __restrict to, const double* __restrict x, const double* __restrict y, double s, std::size_t first, std::size_t last) {
+STEELYARD_NO_MEMCPY void sweep_streaming(double* __restrict to, const double* __restrict x, const double* __restrict y,
+                                         double s, std::size_t first, std::size_t last) {
   const Pack scalar = pack_of(s);
   std::size_t i = first;
-  for (; i + pack_doubles <= last; i += pack_doubles) store_streaming(to + i, Operation::apply(pack_at(x + i), pack_at(y + i), scalar));
+  for (; i + pack_doubles <= last; i += pack_doubles)
+    store_streaming(to + i, Operation::apply(pack_at(x + i), pack_at(y + i), scalar));
   for (; i < last; ++i) to[i] = Operation::apply(x[i], y[i], s);
   drain_stores();
 }
@@ -55,25 +58,25 @@ struct Vectors {
   static constexpr double scalar = 3.0;
 
   Vectors(Params& p, Team& team)
-      : elements(p.count("elements", 10'000'000)), streaming(p.choice("stores", "ordinary", {"ordinary", "streaming"}) == "streaming"), policy(p), a(elements, policy, team), b(elements, policy, team), c(elements, policy, team) {
-    if (streaming && !has_streaming_stores()) throw CaseError("stores='streaming': this compiler offers no streaming stores for this processor");
-    fill(team, 1, 2, 0);
-  }
-  void fill(Team& team, double in_a, double in_b, double in_c) {
-    team.each([&](Worker w) {
-      auto [first, last] = w.part(elements);
-      std::fill(a.data() + first, a.data() + last, in_a);
-      std::fill(b.data() + first, b.data() + last, in_b);
-      std::fill(c.data() + first, c.data() + last, in_c);
-    });
+      : elements(p.count("elements", 10'000'000)),
+        streaming(p.choice("stores", "ordinary", {"ordinary", "streaming"}) == "streaming"),
+        policy(p),
+        a(elements, policy, team),
+        b(elements, policy, team),
+        c(elements, policy, team) {
+    if (streaming && !has_streaming_stores())
+      throw CaseError("stores='streaming': this compiler offers no streaming stores for this processor");
   }
   template <class Operation>
   void apply(Worker w, double* to, const double* x, const double* y, double s) const {
     auto [first, last] = w.part(elements);
-    if (streaming) sweep_streaming<Operation>(to, x, y, s, first, last);
-    else sweep<Operation>(to, x, y, s, first, last);
+    if (streaming)
+      sweep_streaming<Operation>(to, x, y, s, first, last);
+    else
+      sweep<Operation>(to, x, y, s, first, last);
   }
-  // Counted as STREAM counts (explicit reads and writes), and as the memory sees it: an ordinary store reads the line first.
+  // Counted as STREAM counts (explicit reads and writes), and as the memory sees it: an ordinary store reads the line
+  // first.
   Work work(double bytes, double flops, double stores) const {
     double n = static_cast<double>(elements);
     return {{"bytes", bytes * n}, {"bytes_moved", (bytes + (streaming ? 0 : 8 * stores)) * n}, {"flops", flops * n}};
@@ -88,6 +91,26 @@ struct Vectors {
     constexpr double tolerance = 1e-13;  // STREAM's, for 8-byte elements
     return {worst <= tolerance, "mean relative error " + json::number(worst) + ", allowed " + json::number(tolerance)};
   }
+};
+
+// One of the four, again and again. Its result is 0 beforehand and never 0 afterwards.
+template <class Operation>
+struct Sweep {
+  Vectors v;
+
+  Sweep(Params& p, Team& team) : v(p, team) {
+    v.a.fill(team, 0, false);
+    v.b.fill(team, 2, true);
+    v.c.fill(team, 5, true);
+  }
+  void run(Worker w, std::size_t operations) {
+    for (std::size_t i = 0; i < operations; ++i) {
+      v.apply<Operation>(w, v.a.data(), v.b.data(), v.c.data(), v.scalar);
+      clobber();
+    }
+  }
+  Work work() const { return v.work(Operation::bytes, Operation::flops, 1); }
+  Check check() { return Vectors::validate(Vectors::error(v.a, Operation::apply(2.0, 5.0, v.scalar))); }
 };
 
 }  // namespace steelyard
