@@ -133,9 +133,7 @@ def stream() -> tuple[Result, ...]:
             value = one * threads**0.93
             metrics = {"bandwidth": (value, "B/s", "higher"), "time": (2.4e7 / value, "s", "lower")}
             parameters = {"threads": threads, "elements": 16_777_216, "stores": "ordinary"}
-            found.append(
-                result("memory.stream", kernel, parameters, metrics, marked.get((kernel, threads), CLEAN))
-            )
+            found.append(result("memory.stream", kernel, parameters, metrics, marked.get((kernel, threads), CLEAN)))
     return tuple(found)
 
 
@@ -165,9 +163,7 @@ def latency() -> tuple[Result, ...]:
     for chains in (1, 8):
         for size in SIZES:
             steps = ((0, 1.6e-9), (32 << 10, 3.1e-9), (1 << 20, 14e-9), (12 << 20, 70e-9))
-            seconds = sum(
-                step / (1 + math.exp(-4 * math.log2(max(size, 1) / max(at, 1)))) for at, step in steps
-            )
+            seconds = sum(step / (1 + math.exp(-4 * math.log2(max(size, 1) / max(at, 1)))) for at, step in steps)
             metrics = {"latency": (seconds / chains**0.9, "s", "lower")}
             found.append(result("memory.latency", "chase", {"working_set": size, "chains": chains}, metrics))
     return tuple(found)
@@ -265,9 +261,7 @@ def latency_figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figu
 
 def placement_figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
     """The matrix of CPU nodes and memory nodes."""
-    cells = {
-        (r.parameters["cpu_node"], r.parameters["memory_node"]): r.metrics["bandwidth"].value for r in results
-    }
+    cells = {(r.parameters["cpu_node"], r.parameters["memory_node"]): r.metrics["bandwidth"].value for r in results}
     z = tuple(tuple(cells.get((cpu, memory)) for memory in (0, 1)) for cpu in (0, 1))
     matrix = Figure(
         "matrix", "Bandwidth from node to node", "heat", Axis("Memory on node"), Axis("Threads on node"), z=z,

@@ -54,6 +54,17 @@ def clocks(*hertz: float) -> Evaluation:
     return evaluation([triad(1e10, elements=1_000_000 * (n + 1), clock=(h,)) for n, h in enumerate(hertz)])
 
 
+def issuing(*rates: float) -> Evaluation:
+    """Records whose cores issued so many additions per cycle."""
+    found = clocks(*[2.5e9] * len(rates))
+    launches = len(found.run.records) // len(rates)
+    records = tuple(
+        replace(r, surroundings={**r.surroundings, "samples": {"issued": [rates[n // launches], None]}})
+        for n, r in enumerate(found.run.records)
+    )
+    return replace(found, run=replace(found.run, records=records))
+
+
 def ladder(shares_l3: float = 1.0) -> Evaluation:
     """Flat parts of 1, 4 and 20 ns up to the reported caches (the last one so much smaller), then 100 ns."""
     steps = ((32 << 10, 1e-9), (MIB, 4e-9), (int(8 * MIB * shares_l3), 20e-9), (1 << 40, 100e-9))
@@ -89,6 +100,7 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
     "efficiency": lambda: evaluation([triad(8e9, threads=4)], machine(limits=LIMIT)),
     "clock": lambda: clocks(2.6e9, 2.6e9, 2.5e9, 2.4e9, 2.3e9),
     "container": lambda: evaluation([triad(1e10)], machine(cpu_quota=2.0)),
+    "shared_core": lambda: issuing(*[5.1] * 8, *[2.6] * 8),
     "latency_consistency": lambda: evaluation([gather(1.2e-8), chase(1e-7)]),
     "cache_levels": lambda: ladder(0.125),
     "intervals": lambda: evaluation([triad(1e10, half_width=0.3), triad(1e10, threads=2, half_width=0.2)]),
@@ -109,6 +121,7 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
     "efficiency": lambda: evaluation([chase(1e-7)], machine(limits=LIMIT)),
     "clock": lambda: clocks(2.6e9),
     "container": lambda: evaluation([triad(1e10)]),
+    "shared_core": lambda: issuing(5.1, 2.6),
     "latency_consistency": lambda: evaluation([gather(1.2e-8), chase(2e-9, MIB)]),
     "cache_levels": lambda: evaluation([chase(1e-9, 4 << 10), chase(1e-7, 512 * MIB)]),
     "intervals": lambda: evaluation([triad(1e10, error="killed", level="INVALID")]),
@@ -125,6 +138,7 @@ GOOD: dict[str, Callable[[], Evaluation]] = {
     "tolerance": lambda: evaluation([gather(4e-8), gather(1.1e-8, threads=4)]),
     "efficiency": lambda: evaluation([triad(17e9, threads=4)], machine(limits=LIMIT)),
     "clock": lambda: clocks(2.5e9, 2.5e9, 2.51e9, 2.5e9),
+    "shared_core": lambda: issuing(*[5.1] * 20, 2.6),
     "latency_consistency": lambda: evaluation([gather(1.2e-8), chase(1e-7)]),
     "cache_levels": ladder,
     "intervals": lambda: evaluation([triad(1e10), triad(1e10, threads=2)]),

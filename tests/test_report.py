@@ -76,9 +76,7 @@ def test_each_page_is_there_once_and_every_anchor_leads_somewhere(page: Page, ev
     assert {link for link in links if link.removeprefix("#") not in identities} == set()
 
 
-def test_each_benchmark_shows_its_reading_its_caution_and_its_source(
-    page: Page, evaluation: Evaluation
-) -> None:
+def test_each_benchmark_shows_its_reading_its_caution_and_its_source(page: Page, evaluation: Evaluation) -> None:
     text = " ".join(page.texts)
     for benchmark in evaluation.benchmarks.values():
         for part in (
@@ -282,9 +280,7 @@ def test_published_numbers_are_read_in_si_units() -> None:
     full = published.select("memory.stream", "triad_bandwidth", placement="full_system")
     assert [(entry.value, entry.unit) for entry in full] == [(116e9, "B/s")]
     assert {entry.source for entry in published.shipped()} <= set(published.SOURCES)
-    lines = published.series(
-        published.select("apexmap", point="G", compiler="gcc", memory="all_sockets"), "threads"
-    )
+    lines = published.series(published.select("apexmap", point="G", compiler="gcc", memory="all_sockets"), "threads")
     assert (lines[0].name, lines[0].x, lines[0].y) == (
         "4x AMD 8350 Barcelona",
         (1, 16),

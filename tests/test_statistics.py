@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.statistics import simulate, stopping
-from steelyard.statistics.compare import Call, Launches, compare, compare_all, holm
+from steelyard.statistics.compare import Call, Launches, compare, compare_all, compare_in_turn, holm
 from steelyard.statistics.launches import combine
 from steelyard.statistics.shape import drift, modes
 from steelyard.statistics.summary import classic_stream, effective_size, median_interval, summarise
@@ -398,3 +398,29 @@ def test_among_many_equal_pairs_hardly_one_is_called_different_and_a_real_change
     different = [k for k, c in enumerate(compare_all(pairs)) if c.call in ("FASTER", "SLOWER")]
     assert different == [7]
     assert all(c.p >= compare(*pair).p for c, pair in zip(compare_all(pairs), pairs, strict=True))
+
+
+# --------------------------------------------------------------------------- launches in turn
+
+
+def in_turn(slowdown, pairs=60, seed=1, drift=0.05):
+    chance = np.random.default_rng(seed)
+    level = np.exp(np.cumsum(drift * chance.standard_normal(pairs)))  # a clock that wanders far more than the effect
+    side = [level * factor * (1 + 0.005 * chance.standard_normal((9, pairs))) for factor in (1.0, 1 + slowdown)]
+    return [[column.tolist() for column in s.T] for s in side]
+
+
+def test_two_percent_are_found_in_turn_although_the_clock_wanders():
+    found = [compare_in_turn(*in_turn(0.02, seed=seed), smallest=0.01) for seed in range(50)]
+    assert sum(f.call == "SLOWER" for f in found) >= 48
+    assert sum(f.low <= 1.02 <= f.high for f in found) >= 45
+
+
+def test_equal_sides_in_turn_are_hardly_ever_called_different():
+    found = [compare_in_turn(*in_turn(0.0, seed=seed), smallest=0.0) for seed in range(200)]
+    assert sum(f.call in ("SLOWER", "FASTER") for f in found) <= 16
+
+
+def test_sides_in_turn_of_different_length_are_refused():
+    with pytest.raises(ValueError, match="pairs"):
+        compare_in_turn([[1.0]], [[1.0], [1.0]])

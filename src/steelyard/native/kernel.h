@@ -62,10 +62,11 @@ struct NamedKernel {
 };
 
 inline std::string samples_json(const Measurement& m) {
-  std::vector<double> at, seconds, waited, clock;
+  std::vector<double> at, seconds, waited, clock, issued;
   std::vector<long> switches, faults;
   for (const Sample& s : m.samples) {
-    at.push_back(s.at), seconds.push_back(s.seconds), waited.push_back(s.waited), clock.push_back(s.core_clock);
+    at.push_back(s.at), seconds.push_back(s.seconds), waited.push_back(s.waited), clock.push_back(s.core_clock),
+        issued.push_back(s.issued);
     switches.push_back(s.switches), faults.push_back(s.faults);
   }
   return json::Object()
@@ -75,6 +76,7 @@ inline std::string samples_json(const Measurement& m) {
       .add("switches", json::list(switches))
       .add("faults", json::list(faults))
       .add("core_clock", json::list(clock))
+      .add("issued", json::list(issued))
       .str();
 }
 

@@ -44,7 +44,7 @@ def render(evaluation: Evaluation) -> str:
             method=method.data(evaluation),
             provenance=provenance.data(evaluation),
             style=Markup(_asset("style.css")),
-            script=Markup(_asset("script.js")),
+            script=Markup(_asset("figures.js") + _asset("script.js")),
             plotly=Markup(plotly()) if drawn else "",
         )
     )
@@ -76,6 +76,4 @@ def plotly() -> str:
         script = Path(folder, "package_data", "plotly.min.js")
         if script.is_file():
             return base64.b64encode(gzip.compress(script.read_bytes(), 9, mtime=0)).decode("ascii")
-    raise MachineFailed(
-        "The package 'plotly' with its plotly.min.js is missing; install it: pip install 'plotly>=6'."
-    )
+    raise MachineFailed("The package 'plotly' with its plotly.min.js is missing; install it: pip install 'plotly>=6'.")

@@ -29,9 +29,7 @@ def title(axis: Axis, unit: str) -> str:
 
 def capital(name: str) -> str:
     """The name with a capital letter, unless it is a symbol such as α."""
-    return (
-        name[:1].upper() + name[1:] if name[:2].isascii() and name[:2].islower() and len(name) > 1 else name
-    )
+    return name[:1].upper() + name[1:] if name[:2].isascii() and name[:2].islower() and len(name) > 1 else name
 
 
 def label(value: float | str | None, axis: Axis, digits: int = 3) -> str:
@@ -66,9 +64,7 @@ def plotted(axis: Axis, found: list[Any]) -> tuple[float, Json]:
         return 1.0, shown | _named(ticks, axis) | {"automargin": True}
     if axis.unit == "B" and len(set(numbers)) <= MOST_NAMED_TICKS:
         ticks = sorted(set(numbers))
-        return 1.0, {"type": "linear", "title": {"text": title(axis, "")}, "automargin": True} | _named(
-            ticks, axis
-        )
+        return 1.0, {"type": "linear", "title": {"text": title(axis, "")}, "automargin": True} | _named(ticks, axis)
     factor, unit = scale(max(numbers, key=abs), axis.unit)
     linear: Json = {"type": "linear", "title": {"text": title(axis, unit)}, "automargin": True}
     whole = sorted(set(numbers))

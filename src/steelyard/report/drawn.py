@@ -106,10 +106,13 @@ def _note(figure: Figure, disturbed: Mapping[float, tuple[str, ...]]) -> str:
     found = [value for value in known if value in disturbed]
     if not found:
         return "Some results of this benchmark are DISTURBED: see the table."
-    whole = "the only value" if len(known) == 1 else f"all {len(known)} values"
-    many = whole if len(found) == len(known) else f"{len(found)} of {len(known)} values"
-    kinds = " and ".join(f"{name} ({n})" for name, n in frequent(disturbed[value] for value in found))
-    mostly = f", most often by {kinds}" if kinds else ""
+    kinds = frequent(disturbed[value] for value in found)
+    if len(found) == 1:
+        many = "the only value" if len(known) == 1 else f"1 of {len(known)} values"
+        mostly = f", by {' and '.join(name for name, _ in kinds)}" if kinds else ""
+    else:
+        many = f"all {len(known)} values" if len(found) == len(known) else f"{len(found)} of {len(known)} values"
+        mostly = f", most often by {' and '.join(f'{name} ({n})' for name, n in kinds)}" if kinds else ""
     return f"DISTURBED: {many}{mostly}; {_MARKS[figure.kind]}. The table of results tells all the evidence."
 
 
@@ -143,9 +146,7 @@ def _value(value: float | None, axis: Axis, disturbed: Collection[float]) -> str
     return f"{MARK} {text}" if value is not None and value in disturbed else text
 
 
-def _grid(
-    figure: Figure, disturbed: Collection[float]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _grid(figure: Figure, disturbed: Collection[float]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     axis = figure.value or Axis("")
     headings = (
         f"{figure.y.title} ↓  {figure.x.title} →",
@@ -158,9 +159,7 @@ def _grid(
     return headings, tuple(rows)
 
 
-def _columns(
-    figure: Figure, disturbed: Collection[float]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _columns(figure: Figure, disturbed: Collection[float]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """One row a point: series, x, y and its interval."""
     bounded = any(series.low and series.high for series in figure.series)
     rows = []

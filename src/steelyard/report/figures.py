@@ -63,9 +63,7 @@ def _beside(figure: Figure, x_axis: Json, y_axis: Json) -> Json:
     }
 
 
-def _trace(
-    figure: Figure, number: int, factors: tuple[float, float], disturbed: Collection[float]
-) -> list[Json]:
+def _trace(figure: Figure, number: int, factors: tuple[float, float], disturbed: Collection[float]) -> list[Json]:
     series, (x_factor, y_factor) = figure.series[number], factors
     flags = [y is not None and y in disturbed for y in series.y]
     name = text(series.name.replace("_", " ") if series.published else series.name)

@@ -178,9 +178,7 @@ def _memory(main: dict[str, Headline]) -> str:
         text = f"Triad moves {triad.shown.marked}" if triad.shown.value else "The Triad bandwidth is INVALID"
         text += f" ({triad.conditions})" if triad.conditions else ""
         if triad.shown.share is not None:
-            text += (
-                f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{_source(triad)}"
-            )
+            text += f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{_source(triad)}"
         told.append(text)
     if latency := main.get("latency"):
         told.append(
@@ -209,11 +207,7 @@ def _locality(main: dict[str, Headline], evaluation: Evaluation) -> str:
         if ratio * threads < TOLERANT:
             judged = "tolerant: threads hide the latency"
         else:
-            judged = (
-                "little tolerant: the threads wait for the same resource"
-                if ratio > 0.8
-                else "partly tolerant"
-            )
+            judged = "little tolerant: the threads wait for the same resource" if ratio > 0.8 else "partly tolerant"
         told.append(
             f"with {threads} threads a Triad operation costs {units.significant(ratio, 2)} of what it "
             "costs with one "
@@ -244,11 +238,7 @@ def _advice(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
     limits = ""
     if triad and triad.shown.share is not None and triad.shown.level == "CLEAN":
         near = triad.shown.share >= NEAR_THE_LIMIT
-        limits = (
-            "The memory itself is the limit"
-            if near
-            else "Something other than the memory's own rate is the limit"
-        )
+        limits = "The memory itself is the limit" if near else "Something other than the memory's own rate is the limit"
     first = next((f for level in ("serious", "notice") for f in findings if f.level == level), None)
     if first is None:
         return f"{limits}; no finding asks for action." if limits else ""

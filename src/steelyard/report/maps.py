@@ -73,9 +73,7 @@ def surface(figure: Figure, disturbed: Collection[float]) -> Json:
     return {"data": [trace, dots], "layout": layout, "wide": False, "webgl": True}
 
 
-def _annotation(
-    point: tuple[float, float, float, str], points: list[tuple[float, float, float, str]]
-) -> Json:
+def _annotation(point: tuple[float, float, float, str], points: list[tuple[float, float, float, str]]) -> Json:
     x, y, z, name = point
     away = -24 if z == max(other[2] for other in points) else 26  # pixels: clear of the surface
     return {"x": x, "y": y, "z": z, "text": f"<b>{text(name)}</b>", "ax": 0, "ay": away, "arrowhead": 0}
@@ -83,10 +81,8 @@ def _annotation(
 
 def _coloured(figure: Figure, axis: Axis) -> tuple[list[list[float | None]], Json, float]:
     """Heights for the colours (logarithms where the axis is), the colour bar, the factor of the numbers."""
-    known = [
-        v for line in figure.z for v in line if v is not None and math.isfinite(v) and (v > 0 or not axis.log)
-    ]
-    bar: Json = {"thickness": 12, "outlinewidth": 0, "title": {"side": "right"}}
+    known = [v for line in figure.z for v in line if v is not None and math.isfinite(v) and (v > 0 or not axis.log)]
+    bar: Json = {"thickness": 12, "title": {"side": "right"}}
     if not known:
         return [[None for _ in line] for line in figure.z], bar | {"title": {"text": title(axis, "")}}, 1.0
     factor, unit = scale(sorted(known)[len(known) // 2], axis.unit)

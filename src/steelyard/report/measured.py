@@ -24,10 +24,7 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
         ("Clock", _clock(records)),
         ("Core clock", _core_clock(records)),
         ("Toolchain", _distinct(r.parameters.get("toolchain") for r in results)),
-        *(
-            (values.words(n).capitalize(), _distinct(r.parameters.get(n) for r in results))
-            for n in sorted(_WORDED)
-        ),
+        *((values.words(n).capitalize(), _distinct(r.parameters.get(n) for r in results)) for n in sorted(_WORDED)),
     )
     return tuple((what, text) for what, text in found if text)
 
@@ -40,9 +37,7 @@ def commands(results: tuple[Result, ...]) -> tuple[str, ...]:
 
 def _command(record: Record) -> str:
     command = record.surroundings.get("command", "")
-    return (
-        " ".join(str(word) for word in command) if isinstance(command, list | tuple) else str(command or "")
-    )
+    return " ".join(str(word) for word in command) if isinstance(command, list | tuple) else str(command or "")
 
 
 def _span(numbers: Iterable[int]) -> str:
@@ -72,7 +67,7 @@ def _sampling(evaluation: Evaluation, benchmarks: set[str]) -> str:
     }
     if not asked:
         return ""
-    told = (f"± {units.quantity(w, '%', 2)} or {units.duration(s)}" for w, s in sorted(asked))
+    told = (f"± {units.quantity(w, '%', 2)} or {values.duration(s)}" for w, s in sorted(asked))
     return f"until the interval of the median is within {'; '.join(told)}"
 
 
@@ -106,13 +101,7 @@ def _core_clock(records: list[Record]) -> str:
         clock = record.surroundings.get("core_clock")
         if isinstance(clock, dict):
             ends = [clock.get("before"), clock.get("after")]
-            seen += [
-                v
-                for end in ends
-                if isinstance(end, list)
-                for v in end
-                if isinstance(v, int | float) and v > 0
-            ]
+            seen += [v for end in ends if isinstance(end, list) for v in end if isinstance(v, int | float) and v > 0]
     if not seen:
         return ""
     low, high = units.quantity(min(seen), "Hz"), units.quantity(max(seen), "Hz")

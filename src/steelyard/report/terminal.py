@@ -99,9 +99,7 @@ def _chosen(results: tuple[Result, ...]) -> tuple[Result, ...]:
     return tuple(result for result in results if id(result) in shown)
 
 
-def _table(
-    evaluation: Evaluation, name: str, results: tuple[Result, ...], metric: Metric | None
-) -> tuple[Table, bool]:
+def _table(evaluation: Evaluation, name: str, results: tuple[Result, ...], metric: Metric | None) -> tuple[Table, bool]:
     """The table, and whether any of its rows has a limit."""
     varying = values.varying(results)
     kernel = len({r.kernel for r in results}) > 1

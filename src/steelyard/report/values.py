@@ -81,6 +81,11 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{text}s" if unit == "cycle" and value is not None else text
 
 
+def duration(seconds: float) -> str:
+    """A length of time as people say it, short ones with a prefix: '2 min 5 s', '40 ms'."""
+    return units.duration(seconds) if seconds >= 0.95 or seconds == 0 else quantity(seconds, "s", 2)
+
+
 def percent(part: float | None) -> str:
     """0.8 → '80 %'; '' for None."""
     return "" if part is None else units.quantity(part, "%", 3 if part >= 1 else 2)
@@ -104,9 +109,7 @@ def evidence(result: Result) -> tuple[str, ...]:
     if result.verdict.level == "CLEAN" and not any(record.error for record in result.records):
         return ()
     errors = [record.error for record in result.records if record.error]
-    failed = [
-        record.check.detail for record in result.records if not record.check.passed and record.check.detail
-    ]
+    failed = [record.check.detail for record in result.records if not record.check.passed and record.check.detail]
     told = result.verdict.evidence or tuple(chain(*(record.verdict.evidence for record in result.records)))
     reasons = tuple(dict.fromkeys((*told, *errors, *(failed if not told else ()))))
     return reasons or (_NO_EVIDENCE.get(result.verdict.level, _NO_EVIDENCE["INVALID"]),)
@@ -136,9 +139,7 @@ def constant(results: tuple[Result, ...]) -> dict[str, Scalar]:
     if not results:
         return {}
     first = results[0].parameters
-    return {
-        name: first[name] for name in first if all(r.parameters.get(name) == first[name] for r in results)
-    }
+    return {name: first[name] for name in first if all(r.parameters.get(name) == first[name] for r in results)}
 
 
 def parameter(name: str, value: Scalar | None) -> str:
@@ -193,9 +194,7 @@ def of_benchmark(evaluation: Evaluation, name: str) -> tuple[Result, ...]:
     return tuple(sorted(mine, key=lambda result: (kernels.index(result.kernel), order(result))))
 
 
-def groups(
-    benchmark: Benchmark, results: tuple[Result, ...]
-) -> tuple[tuple[Metric | None, tuple[Result, ...]], ...]:
+def groups(benchmark: Benchmark, results: tuple[Result, ...]) -> tuple[tuple[Metric | None, tuple[Result, ...]], ...]:
     """The results by their main metric, the first declared that they have; each group fits one table."""
     of_kernel: dict[str, Metric | None] = {}
     for result in results:

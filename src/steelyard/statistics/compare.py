@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.statistics.interval import Array
-from steelyard.statistics.summary import effective_size
+from steelyard.statistics.summary import effective_size, median_interval
 
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
 Launches = Sequence[Sequence[float]]
@@ -68,6 +68,35 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
     p = max(p, _rank_test(logs_a, logs_b, medians_a, medians_b))
     fewest = min(len(logs_a), len(logs_b))
     return _called(Comparison(ratio, math.exp(low), math.exp(high), p, "UNCLEAR", ""), smallest, confidence, fewest)
+
+
+def compare_in_turn(a: Launches, b: Launches, smallest: float = 0.015) -> Comparison:
+    """Compare launches that were measured in turn, a[0], b[0], a[1] …: what changes slowly falls out of each pair.
+
+    The ratio is the median of the pairs' ratios of medians, its interval the nonparametric one (`median_interval`), p
+    that of the sign test. b differs if the interval excludes 1 and the ratio differs from 1 by more than `smallest`.
+    Raises ValueError if the sides are of different length, empty, or hold a sample that is not positive and finite.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"launches in turn come in pairs, not {len(a)} and {len(b)}")
+    differences = _medians(_logs(b, "b")) - _medians(_logs(a, "a"))
+    low, high = median_interval(differences.tolist())
+    seen = Comparison(
+        math.exp(np.median(differences)),
+        math.exp(low) if low is not None else 0.0,
+        math.exp(high) if high is not None else math.inf,
+        _sign_test(differences),
+        "UNCLEAR",
+        "",
+    )
+    return _called(seen, smallest, 0.95, len(a))
+
+
+def _sign_test(differences: Array) -> float:
+    """The two-sided p of as many positive differences, if either sign were as likely."""
+    signs = differences[differences != 0]
+    fewer = min(int((signs > 0).sum()), int((signs < 0).sum()))
+    return min(1.0, 2 * sum(math.comb(len(signs), k) for k in range(fewer + 1)) / 2 ** len(signs))
 
 
 def compare_all(

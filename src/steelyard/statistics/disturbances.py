@@ -20,6 +20,11 @@ TICK = 0.01  # s: what the kernel's processor accounts count in
 FAULT_SECONDS = 5e-7  # of one minor page fault of 4 KiB, cleared: 0.25 … 1 µs on current processors
 # Relative: a sample's below the fastest; from before to after, the median thread's and any one thread's.
 CLOCK_DIP, CLOCK_CHANGE, CLOCK_CHANGE_OF_ONE = 0.02, 0.015, 0.05
+# Turbo clocks step by 100 MHz (some 3 %) as neighbours come and go, and what waits for memory does not care: a step
+# counts where it moved the figure by more than half of the width that is usually asked.
+CLOCK_EFFECT = 0.01
+ISSUE_DIP = 0.15  # relative: a second thread on the core takes up to half, and readings scatter by some percent
+CLOCK_READINGS = 4  # fewer are judged by what was read before and after all samples
 
 Rule = Callable[[Seen], Observation | None]
 
@@ -121,30 +126,61 @@ def page_faults(seen: Seen) -> Observation | None:
 
 
 def core_clock(seen: Seen) -> Observation | None:
-    """A true core clock that was not the same all the time."""
+    """A true core clock that was not the same all the time, where the figure followed it."""
     around = seen.part("core_clock")
     before, after = (numbers(around.get(when)) for when in ("before", "after"))
     clocks = seen.column("core_clock")
-    if clocks is None or np.isfinite(clocks).mean() < 0.5:
-        return _changed(before, after)
-    known = clocks[np.isfinite(clocks)]
-    fastest = float(np.quantile(known, 0.9))
-    if np.isfinite(before).any():
-        fastest = max(fastest, float(np.nanmedian(before)))
-    # A reading is low, too, where an interrupt hit it. A clock that drops stays down, so the
-    # neighbours must be low as well.
-    steady = np.maximum.reduce([known, np.append(known[1:], known[-1]), np.append(known[0], known[:-1])])
+    if clocks is None or np.isfinite(clocks).sum() < CLOCK_READINGS:
+        return _changed(seen, before, after)
+    steady = _steady(clocks)
+    fastest = float(np.quantile(steady, 0.9))
     slow = steady < (1 - CLOCK_DIP) * fastest
     if not slow.any():
         return None
+    moved = seen.moved(slow)
+    # A slower clock makes samples longer; where those are not, the clock is not what the figure follows.
+    disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
+    effect = f"that moved the median by {moved:+.1%}" if disturbed else "the figure did not follow it"
     return Observation(
-        float(slow.mean()) > HIT_SHARE,
+        disturbed,
         f"core clock: in {slow.sum()} of {len(slow)} samples the true clock was more than "
-        f"{_percent(CLOCK_DIP)} below {fastest / 1e9:.3g} GHz, down to {steady.min() / 1e9:.3g} GHz.",
+        f"{_percent(CLOCK_DIP)} below {fastest / 1e9:.3g} GHz, down to {steady.min() / 1e9:.3g} GHz; {effect}.",
     )
 
 
-def _changed(before: Array, after: Array) -> Observation | None:
+def shared_core(seen: Seen) -> Observation | None:
+    """Another hardware thread on the same core, which no account tells of, where the figure followed it."""
+    issued = seen.column("issued")
+    if issued is None or np.isfinite(issued).sum() < CLOCK_READINGS:
+        return None
+    steady = _steady(issued)
+    most = float(np.quantile(steady, 0.9))
+    shared = steady < (1 - ISSUE_DIP) * most
+    if not shared.any():
+        return None
+    moved = seen.moved(shared)
+    disturbed = float(shared.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
+    effect = f"that moved the median by {moved:+.1%}" if disturbed else "the figure did not follow it"
+    return Observation(
+        disturbed,
+        f"shared core: in {shared.sum()} of {len(shared)} samples the core issued fewer than {(1 - ISSUE_DIP) * most:.2g} "
+        f"additions per cycle, down to {steady.min():.2g} from {most:.2g}: another hardware thread works on it; {effect}.",
+    )
+
+
+def _steady(clocks: Array) -> Array:
+    """The clock at each sample, from readings that only some of them have (NaN: none).
+
+    A reading is low, too, where an interrupt hit it. A clock that drops stays down, so that of a reading and its
+    neighbours the highest counts. A sample without a reading has the one before it, the first ones the first.
+    """
+    at = np.flatnonzero(np.isfinite(clocks))
+    known = clocks[at]
+    highest = np.maximum.reduce([known, np.append(known[1:], known[-1]), np.append(known[0], known[:-1])])
+    return np.asarray(highest[np.maximum(0, np.searchsorted(at, np.arange(len(clocks)), side="right") - 1)])
+
+
+def _changed(seen: Seen, before: Array, after: Array) -> Observation | None:
     if len(before) != len(after):
         return None
     known = (before > 0) & (after > 0)
@@ -156,10 +192,14 @@ def _changed(before: Array, after: Array) -> Observation | None:
         return None
     change = typical if abs(typical - 1) > CLOCK_CHANGE else furthest
     word = "rose" if change > 1 else "dropped"
+    quarter = max(1, len(seen.row) // 4)
+    moved = float(np.median(seen.row[-quarter:]) / np.median(seen.row[:quarter])) - 1
+    disturbed = abs(moved) > CLOCK_EFFECT
+    effect = f"the time changed by {moved:+.1%} meanwhile" if disturbed else "the figure did not follow it"
     return Observation(
-        True,
+        disturbed,
         f"core clock: the true clock {word} by {_percent(abs(change - 1))} during the case (the threads' "
-        f"median from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz).",
+        f"median from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz); {effect}.",
     )
 
 
@@ -206,7 +246,7 @@ def autocorrelation(seen: Seen) -> Observation | None:
 
 # The first that disturbs names the disturbance: causes before what they look like.
 RULES: tuple[Rule, ...] = (
-    competing_load, other_load, steal, throttled, page_faults, core_clock, oversubscribed, interrupts,
+    competing_load, other_load, steal, throttled, page_faults, core_clock, shared_core, oversubscribed, interrupts,
     machine_load, bimodal, drifting, autocorrelation,
 )  # fmt: skip
 

@@ -5,13 +5,42 @@ from dataclasses import dataclass
 from steelyard.model import Benchmark, Evaluation, Level, Machine, Metric, Result
 from steelyard.report import drawn, measured, values
 from steelyard.report.names import slug
+from steelyard.report.reasons import folded, kind
+
+LONG = 22  # letters; a longer value, as a list of processors, may be broken into lines
+MOST_NOTES = 5  # below a table; the others are folded away, and opened by the links that lead to them
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of evidence, with the kind at its beginning ("core clock") apart; "" where it has none."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Note:
+    """A footnote, numbered through the page: the evidence in plain sight, and what is folded away."""
+
+    number: int
+    sentences: tuple[Sentence, ...]
+    more: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A parameter's value; a long one may be broken into lines."""
+
+    text: str
+    long: bool
 
 
 @dataclass(frozen=True)
 class Row:
     """One result: varying parameters, main metric, text of the others; `note` numbers its footnote."""
 
-    parameters: tuple[str, ...]
+    parameters: tuple[Cell, ...]
     shown: values.Shown | None
     share: str
     others: tuple[str, ...]
@@ -33,7 +62,8 @@ class Table:
     limit: str
     limit_source: str
     limits_differ: bool
-    notes: tuple[tuple[int, str], ...]  # numbered through the page
+    notes: tuple[Note, ...]
+    more: tuple[Note, ...]  # beyond MOST_NOTES
 
 
 @dataclass(frozen=True)
@@ -86,14 +116,17 @@ def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
 def _tables(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Table, ...]:
     """One table a main metric; the footnotes are counted through them all."""
     tables: list[Table] = []
-    notes: list[str] = []
+    notes: list[tuple[str, ...]] = []
     for main, members in values.groups(benchmark, results):
         tables.append(_table((benchmark, machine), main, members, notes))
     return tuple(tables)
 
 
 def _table(
-    where: tuple[Benchmark, Machine], main: Metric | None, results: tuple[Result, ...], notes: list[str]
+    where: tuple[Benchmark, Machine],
+    main: Metric | None,
+    results: tuple[Result, ...],
+    notes: list[tuple[str, ...]],
 ) -> Table:
     benchmark, machine = where
     known = {name for result in results for name in result.metrics}
@@ -105,35 +138,49 @@ def _table(
     limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
     same = limits.pop() if len(limits) == 1 else ("", "")
     fixed = {"kernel": results[0].kernel} if not kernel else {}
+    told = tuple(_note(number, evidence) for number, evidence in enumerate(notes[before:], before + 1))
     return Table(
         (("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
         main.title if main else "Value",
         "share of the limit" if main is None or main.better == "higher" else "limit over value",
         tuple(m.title for m in others),
         rows,
-        tuple(
-            (values.words(n), values.parameter(n, v)) for n, v in (fixed | values.constant(results)).items()
-        ),
+        tuple((values.words(n), values.parameter(n, v)) for n, v in (fixed | values.constant(results)).items()),
         *same,
         len(limits) > 0,
-        tuple(enumerate(notes[before:], before + 1)),
+        told[:MOST_NOTES],
+        told[MOST_NOTES:],
     )
 
 
-def _row(result: Result, shape: _Shape, notes: list[str]) -> Row:
+def _note(number: int, evidence: tuple[str, ...]) -> Note:
+    first, more = folded(evidence)
+    return Note(number, tuple(_sentence(text) for text in first), tuple(_sentence(text) for text in more))
+
+
+def _sentence(text: str) -> Sentence:
+    name = kind(text)
+    return Sentence(name, text.partition(f"{name}:")[2].strip() if name else text)
+
+
+def _cell(text: str) -> Cell:
+    return Cell(text, len(text) > LONG)
+
+
+def _row(result: Result, shape: _Shape, notes: list[tuple[str, ...]]) -> Row:
     level = values.level(result)
-    told = " ".join(values.evidence(result)) if level != "CLEAN" else ""
+    told = values.evidence(result) if level != "CLEAN" else ()
     if told and told not in notes:
         notes.append(told)
     shown = shape.shown(result)
-    cells = tuple(values.parameter(name, result.parameters.get(name)) for name in shape.varying)
+    cells = tuple(_cell(values.parameter(name, result.parameters.get(name))) for name in shape.varying)
     return Row(
-        ((result.kernel,) if shape.kernel else ()) + cells,
+        ((_cell(result.kernel),) if shape.kernel else ()) + cells,
         shown,
         values.percent(shown.share) if shown else "",
         tuple(_other(result, metric, level) for metric in shape.others),
         level,
-        told,
+        " ".join(told),
         notes.index(told) + 1 if told else None,
     )
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard import units
-from steelyard.model import Cache, Core, Evaluation, Machine, NumaNode, Setting, Tool
+from steelyard.model import Cache, Core, Evaluation, Machine, NumaNode, Tool
+from steelyard.report.pages.settings import SettingGroup, Unread, groups, unread
 
 MOST_DETAILED_CORES = 8  # in one group; beyond this the caches of each core are said once for the group
 
@@ -55,8 +56,9 @@ class MachinePage:
     caches: tuple[tuple[str, ...], ...]
     modules: tuple[tuple[str, ...], ...]
     nodes: tuple[NumaNode, ...]
-    readable: tuple[Setting, ...]
-    unreadable: tuple[Setting, ...]
+    settings: tuple[SettingGroup, ...]
+    unread: tuple[Unread, ...]
+    unreadable: int  # settings
     tools: tuple[tuple[str, Tool], ...]
     limits: tuple[tuple[str, str, str], ...]
     notes: tuple[str, ...]
@@ -72,8 +74,9 @@ def data(evaluation: Evaluation) -> MachinePage:
         _caches(machine.caches),
         tuple(_module(machine)),
         machine.nodes,
-        tuple(s for s in machine.settings if s.value is not None),
-        tuple(s for s in machine.settings if s.value is None),
+        groups(machine.settings),
+        unread(machine.settings),
+        sum(setting.value is None for setting in machine.settings),
         (*(("Compiler", tool) for tool in machine.compilers), *(("MPI", tool) for tool in machine.mpis)),
         tuple(
             (name.replace("_", " "), units.quantity(limit.value, limit.unit), limit.source)

@@ -79,18 +79,15 @@ def _answers(evaluation: Evaluation) -> tuple[str, ...]:
         f"{_number(failed, 'record').capitalize()} failed, {_number(counts['INVALID'], 'result')} "
         f"{'is' if counts['INVALID'] == 1 else 'are'} INVALID; whatever failed is listed with its reason.",
         "Seconds are summarised, and every rate follows from the summarised time; no rates are averaged.",
-        "Ratios (shares of a limit, tolerance) are made last, from two summarised values, and stand "
-        "beside them.",
+        "Ratios (shares of a limit, tolerance) are made last, from two summarised values, and stand beside them.",
         f"{stated} of {len(valued)} values carry a 95 % interval of the median; where too little was "
         "measured for one, "
         "none is shown.",
         "Medians and intervals come from order statistics, which assume no distribution; the shape of the "
         "samples "
         "(two humps, drift, dependence) is examined, and counts in the verdict.",
-        "Comparisons give the interval of the ratio and a rank test, corrected for the number of "
-        "comparisons.",
-        "All samples are kept in the run folder, so that any quantile can be asked for; best-of-N is only "
-        "one of them.",
+        "Comparisons give the interval of the ratio and a rank test, corrected for the number of comparisons.",
+        "All samples are kept in the run folder, so that any quantile can be asked for; best-of-N is only one of them.",
         f"Parameters stand with each result, the machine on its own page ({_number(silent, 'setting')} "
         "could not be "
         f"read; the reasons stand there), versions and the plan's seed {run.plan.seed} under Provenance.",

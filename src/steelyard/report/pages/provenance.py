@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from steelyard import units
 from steelyard.model import Evaluation
 from steelyard.report import measured
+from steelyard.report.pages.times import Times
+from steelyard.report.pages.times import data as times
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,7 @@ class Provenance:
     facts: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]
     commands: tuple[tuple[str, tuple[str, ...]], ...]
+    times: Times | None
     notes: tuple[str, ...]
 
 
@@ -23,8 +26,7 @@ def data(evaluation: Evaluation) -> Provenance:
     cases = sum(len(launch.cases) for launch in run.plan.launches)
     names = dict.fromkeys(result.benchmark for result in evaluation.results)
     commands = (
-        (name, measured.commands(tuple(r for r in evaluation.results if r.benchmark == name)))
-        for name in names
+        (name, measured.commands(tuple(r for r in evaluation.results if r.benchmark == name))) for name in names
     )
     return Provenance(
         (
@@ -42,5 +44,6 @@ def data(evaluation: Evaluation) -> Provenance:
         ),
         tuple(sorted(run.versions.items())),
         tuple((name, lines) for name, lines in commands if lines),
+        times(evaluation),
         run.notes,
     )

@@ -1,0 +1,257 @@
+// The figures: painted in the theme's colours and drawn one after the other. `state` says how the page stands.
+"use strict";
+const figuresOf = (state) => {
+  const every = (selector, inside = document) => Array.from(inside.querySelectorAll(selector));
+
+  // The palette of Okabe and Ito, which the colour-blind can tell apart; on dark ground its lighter hues come first.
+  const palettes = {
+    light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"],
+    dark: ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#ffffff"],
+  };
+  const inks = {
+    light: { ink: "#1b2024", soft: "#59626b", grid: "#e6e6e1", axis: "#b9bcb8", mark: "#7a4a00", paper: "#fcfcfb", mesh: "#3c4248" },
+    dark: { ink: "#e4e7e9", soft: "#9ba5ae", grid: "#2a2f34", axis: "#4a525a", mark: "#f0a64b", paper: "#14171a", mesh: "#97a3ad" },
+  };
+
+  const drawn = new Map();
+  let library = null;
+
+  function load() {
+    library ??= (async () => {
+      const packed = document.getElementById("plotly");
+      if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot unpack the drawing library");
+      const bytes = Uint8Array.from(atob(packed.textContent.trim()), (letter) => letter.charCodeAt(0));
+      packed.remove();
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+      // The surface reads its text canvases back again and again; said beforehand, the browser has nothing to warn of.
+      const plain = HTMLCanvasElement.prototype.getContext;
+      HTMLCanvasElement.prototype.getContext = function (kind, wishes) {
+        return plain.call(this, kind, kind === "2d" ? { willReadFrequently: true, ...wishes } : wishes);
+      };
+      const script = document.createElement("script");
+      script.textContent = await new Response(stream).text();
+      document.head.append(script);
+      return window.Plotly;
+    })();
+    return library;
+  }
+
+  const paperWidth = 670; // an A4 page between its margins, in CSS pixels
+  const faint = (colour) => colour + "2e"; // an alpha of 0.18
+
+  function colour(data, name, chosen) {
+    const colours = palettes[name], ink = inks[name];
+    for (const trace of data) {
+      if (!trace.meta) continue;
+      const own = colours[trace.meta.colour % colours.length];
+      if ("published" in trace.meta) trace.visible = chosen.has(trace.meta.published);
+      if (trace.meta.points) { trace.marker.color = ink.ink; continue; }
+      if (trace.meta.band) { trace.line.color = own; trace.fillcolor = faint(own); continue; }
+      if (trace.line) trace.line.color = own;
+      trace.marker = { ...trace.marker, color: own };
+      if (trace.type === "bar") trace.marker.pattern = { ...trace.marker.pattern, bgcolor: own, fgcolor: ink.paper };
+      else trace.marker.line = { ...trace.marker.line, color: own };
+      if (trace.error_y) trace.error_y.color = own;
+    }
+  }
+
+  const pen = document.createElement("canvas").getContext("2d");
+  function lengthOf(text, size) {
+    pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+    return pen.measureText(text.replace(/<[^>]*>/g, "").replace(/&(amp|lt|gt);/g, "x")).width;
+  }
+
+  function wrapped(text, width, size) {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      const longer = `${lines.at(-1)} ${word}`.trim();
+      if (lines.at(-1) && lengthOf(longer, size) > width) lines.push(word); else lines[lines.length - 1] = longer;
+    }
+    return lines.join("<br>");
+  }
+
+  // How many rows a legend takes: Plotly sets its entries in columns that are as wide as the longest.
+  function legendRows(data, layout, width, size) {
+    const named = data.filter((trace) => trace.visible !== false && trace.showlegend !== false && trace.name);
+    layout.showlegend ||= named.some((trace) => "published" in (trace.meta || {}));
+    if (!layout.showlegend || layout.scene) return 0;
+    const longest = Math.max(...named.map((trace) => lengthOf(trace.name, size)));
+    return Math.ceil(named.length / Math.max(1, Math.floor((width - 80) / (longest + 60))));
+  }
+
+  // Labels of the marks above the plot, in as many rows as keep them apart.
+  function raised(data, layout, width, size) {
+    const notes = (layout.annotations || []).filter((note) => note.name === "above").sort((a, b) => a.x - b.x);
+    if (!notes.length) return 0;
+    const place = (x) => (layout.xaxis.type === "log" ? Math.log10(x) : x);
+    const all = data.filter((t) => t.visible !== false).flatMap((t) => t.x.filter((x) => typeof x === "number").map(place));
+    all.push(...notes.map((note) => note.x));
+    const low = Math.min(...all), scale = (width - 90) / (Math.max(...all) - low || 1);
+    const ends = [];
+    for (const note of notes) {
+      const half = lengthOf(note.text, 12) / 2 + 5, at = (note.x - low) * scale;
+      const edge = at + half > width - 90 ? "right" : at < half ? "left" : "center";
+      const [start, end] = edge === "right" ? [at - 2 * half, at] : edge === "left" ? [at, at + 2 * half] : [at - half, at + half];
+      let row = ends.findIndex((last) => last < start);
+      if (row < 0) row = ends.length;
+      ends[row] = end;
+      Object.assign(note, { xanchor: edge, yshift: 15 * row });
+    }
+    return ends.length;
+  }
+
+  function painted(plot, width, name = state.theme(), paper = state.printing) {
+    const ink = inks[name], chosen = plot.chosen || new Set();
+    const { data, layout, widest, beside } = structuredClone({ ...plot, chosen: null });
+    if (widest) width = Math.min(width, widest);
+    const size = width < 480 ? 12 : 13;
+    colour(data, name, chosen);
+    if (chosen.size && beside) for (const axis of Object.keys(beside)) Object.assign(layout[axis], beside[axis]);
+    const axis = { gridcolor: ink.grid, linecolor: ink.axis, zerolinecolor: ink.axis, tickcolor: ink.axis };
+    for (const name of ["xaxis", "yaxis"])
+      if (layout[name]) Object.assign(layout[name], axis, { ticks: "outside", ticklen: 4, title: { ...layout[name].title, standoff: 12 } });
+    if (layout.scene)
+      for (const name of ["xaxis", "yaxis", "zaxis"])
+        Object.assign(layout.scene[name], axis, { backgroundcolor: "rgba(0,0,0,0)", showspikes: false, color: ink.soft });
+    const away = width < 480 ? 1.3 : width < 760 ? 1.2 : 1; // so that a narrow frame cuts no label off
+    if (layout.scene) for (const way of ["x", "y", "z"]) layout.scene.camera.eye[way] *= away;
+    for (const note of layout.scene?.annotations || []) Object.assign(note, { font: { size: 17, color: ink.ink }, arrowcolor: ink.soft });
+    for (const shape of layout.shapes || []) shape.line.color = shape.name === "outline" ? "#d55e00" : ink.mark;
+    const bars = new Set(data.filter((trace) => trace.type === "bar" && trace.visible !== false).flatMap((trace) => trace.x));
+    const above = raised(data, layout, width, size), rows = legendRows(data, layout, width, size);
+    for (const note of layout.annotations || []) {
+      note.font = { ...note.font, color: note.showarrow ? ink.ink : ink.mark };
+      note.arrowcolor = ink.soft;
+      if (note.name === "limit") note.text = wrapped(note.text, width - 100, 12);
+      if (note.name !== "above") note.bgcolor = ink.paper + "c0";
+    }
+    if (paper) layout.height = Math.round(0.8 * layout.height); // so that two figures fit on a sheet
+    layout.height += 15 * above + 20 * Math.max(0, rows - 1);
+    Object.assign(layout, {
+      width, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
+      font: { family: getComputedStyle(document.body).fontFamily, size, color: ink.ink },
+      margin: layout.scene ? { l: 0, r: 0, t: 30, b: 0 } : { l: 64, r: 14, t: 32 + 15 * above, b: 56 },
+      legend: { orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom", itemwidth: 40, maxheight: 0.9 },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.axis, activecolor: ink.soft }, bargap: Math.max(0.4, 1 - 0.13 * bars.size), bargroupgap: 0.08,
+      hoverlabel: { bgcolor: ink.paper, bordercolor: ink.axis, font: { color: ink.ink }, align: "left", namelength: -1 },
+      uirevision: "same",
+    });
+    if (layout.yaxis?.title) layout.yaxis.title.text = wrapped(layout.yaxis.title.text, layout.height - 170, size + 2);
+    for (const trace of data) {
+      if (trace.colorbar) Object.assign(trace.colorbar, { outlinewidth: 1, outlinecolor: ink.axis });
+      if (trace.contours) for (const way of ["x", "y"]) trace.contours[way].color = ink.mesh;
+      if (width >= 480 || !trace.colorbar) continue;
+      Object.assign(trace.colorbar, { thickness: 8, title: { text: "" } });
+      if (layout.scene) Object.assign(trace.colorbar, { orientation: "h", y: 0, yanchor: "top", len: 0.9 });
+    }
+    if (layout.scene && width < 480) Object.assign(layout, { height: 440, margin: { ...layout.margin, b: 50 } });
+    return { data, layout };
+  }
+
+  const buttons = { flat: ["toImage", "zoom2d", "pan2d", "resetScale2d"], deep: ["toImage", "orbitRotation", "pan3d", "resetCameraDefault3d"] };
+  const config = (layout) => ({ displaylogo: false, displayModeBar: "hover", responsive: false, toImageButtonOptions: { format: "svg" },
+    modeBarButtons: [layout.scene ? buttons.deep : buttons.flat] });
+  const webgl = (() => { try { return !!document.createElement("canvas").getContext("webgl"); } catch { return false; } })();
+
+  function widthOf(element) {
+    if (state.printing) return paperWidth;
+    if (element.clientWidth) return element.clientWidth;
+    // A page that is not shown has no width: that of its neighbours in the page that is.
+    const seen = document.querySelector(".page.current .reading, .page.current h1");
+    return Math.max(280, seen ? seen.clientWidth : 700);
+  }
+
+  const partsOf = (figure) => [figure.querySelector(".plot"), figure.querySelector(".figure-data")];
+
+  async function draw(figure) {
+    const [element, source] = partsOf(figure);
+    if (!element || drawn.has(element)) return;
+    const deep = "webgl" in element.dataset;
+    // A browser has few contexts of WebGL: they are for the pages that someone looks at.
+    if (deep && !figure.closest(".page.current")) return;
+    drawn.set(element, null);
+    try {
+      if (deep && !webgl) throw new Error("this browser has no WebGL, which a surface needs");
+      const Plotly = await load();
+      const plot = plotOf(source);
+      const { data, layout } = painted(plot, widthOf(element));
+      element.querySelector(".waiting")?.remove();
+      await Plotly.newPlot(element, data, layout, config(layout));
+      element.style.height = `${layout.height}px`;
+      drawn.set(element, plot);
+      element.dataset.state = "drawn";
+    } catch (error) {
+      failed(element, error);
+    }
+  }
+
+  function failed(element, error) {
+    element.style.height = "auto";
+    element.textContent = `The figure is not drawn: ${error.message}. Its numbers are in the table below.`;
+    element.dataset.state = "failed";
+  }
+
+  const plots = new Map();
+  function plotOf(source) {
+    if (!plots.has(source)) plots.set(source, { ...JSON.parse(source.textContent), chosen: new Set() });
+    return plots.get(source);
+  }
+
+  // A drawing by WebGL does not reach the paper: a picture of it, made beforehand, stands in for it there.
+  async function onPaper(figure) {
+    const [element, source] = partsOf(figure);
+    if (!element || !("webgl" in element.dataset) || !webgl || element.dataset.state === "failed") return;
+    const Plotly = await load();
+    const { data, layout } = painted(plotOf(source), paperWidth, "light", true);
+    const size = { width: paperWidth, height: layout.height };
+    const picture = new Image();
+    picture.alt = element.getAttribute("aria-label");
+    picture.className = "paper";
+    picture.src = await Plotly.toImage({ data, layout }, { format: "png", scale: 2, ...size });
+    element.after(picture);
+  }
+
+  function repaint(only) {
+    if (!window.Plotly) return;
+    for (const [element, plot] of drawn) {
+      if (!plot || (only && element !== only)) continue;
+      const { data, layout } = painted(plot, widthOf(element));
+      window.Plotly.react(element, data, layout, config(layout));
+      element.style.height = `${layout.height}px`;
+    }
+  }
+
+  function compare(box) {
+    const [element, source] = partsOf(box.closest(".figure"));
+    const { chosen } = plotOf(source), series = Number(box.value);
+    if (box.checked) chosen.add(series); else chosen.delete(series);
+    repaint(element);
+  }
+
+  // One figure after the other: those of the page that is shown, then the rest while nothing else happens, so that a
+  // print finds them all; at last the pictures for the paper.
+  const idle = () => new Promise((go) => (window.requestIdleCallback ? requestIdleCallback(go, { timeout: 300 }) : setTimeout(go, 50)));
+  const line = every(".figure"), pictures = every(".figure");
+  let working = null;
+
+  async function work() {
+    for (;;) {
+      const at = line.findIndex((figure) => figure.closest(".page.current"));
+      const [figure] = line.splice(Math.max(0, at), 1);
+      if (at < 0) await idle();
+      if (figure) await draw(figure);
+      else if (pictures.length) await onPaper(pictures.shift()).catch(() => {}); // without it the paper has the table
+      else break;
+    }
+    working = null;
+  }
+
+  // What a page needs when it is opened: its figures at its width, those not yet drawn before all others.
+  function show(page) {
+    for (const plot of every(".plot", page)) if (drawn.get(plot) && plot.clientWidth !== plot._fullLayout?.width) repaint(plot);
+    line.push(...every(".figure", page).filter((figure) => !drawn.has(partsOf(figure)[0])));
+    working ??= work();
+  }
+
+  return { show, repaint, compare };
+};

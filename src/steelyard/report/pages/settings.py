@@ -1,0 +1,74 @@
+"""The machine's settings in groups of what they act on, and those that could not be read by their reason."""
+
+import re
+from dataclasses import dataclass
+
+from steelyard.model import Setting
+
+# A setting belongs to the first group that has a word of its name.
+_GROUPS = (
+    ("Memory and pages", ("page", "pages", "swap", "overcommit", "memory")),
+    ("Clock and power", ("clock", "frequency", "governor", "turbo", "energy", "idle", "microcode", "power")),
+    ("Processors", ("cpu", "cpus", "smt", "numa", "zone", "cores", "isolated", "tickless", "quota")),
+    ("Kernel and system", ("",)),
+)
+_PATH = re.compile(r"(?<!\S)/[\w./*-]+")
+
+
+@dataclass(frozen=True)
+class SettingGroup:
+    """Settings that act on the same part of the machine."""
+
+    title: str
+    settings: tuple[tuple[str, str, str], ...]  # name, value, and where it was read
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Settings that could not be read for the same reason; `places` are the files that were looked for."""
+
+    reason: str
+    names: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+def groups(settings: tuple[Setting, ...]) -> tuple[SettingGroup, ...]:
+    """The settings that were read, by group; groups without any are left out."""
+    found: dict[str, list[tuple[str, str, str]]] = {title: [] for title, _ in _GROUPS}
+    for setting in settings:
+        if setting.value is not None:
+            found[_group(setting.name)].append((words(setting.name), setting.value, setting.source))
+    return tuple(SettingGroup(title, tuple(members)) for title, members in found.items() if members)
+
+
+def unread(settings: tuple[Setting, ...]) -> tuple[Unread, ...]:
+    """The settings that could not be read, those with the same reason together."""
+    found: dict[str, list[Setting]] = {}
+    for setting in settings:
+        if setting.value is None:
+            found.setdefault(_reason(setting.reason), []).append(setting)
+    return tuple(
+        Unread(
+            reason,
+            tuple(words(s.name) for s in members),
+            tuple(dict.fromkeys(s.source for s in members if s.source)),
+        )
+        for reason, members in found.items()
+    )
+
+
+def words(name: str) -> str:
+    """'transparent_huge_pages' → 'Transparent huge pages', 'cpu_quota' → 'CPU quota'."""
+    text = re.sub(r"\b(cpu(?=s?\b)|smt|numa)", lambda found: found[0].upper(), name.replace("_", " "))
+    return text[:1].upper() + text[1:]
+
+
+def _group(name: str) -> str:
+    parts = re.split(r"[ _]", name.lower())
+    return next(title for title, known in _GROUPS if not known[0] or set(parts) & set(known))
+
+
+def _reason(reason: str) -> str:
+    """The reason without the path, which is different for every setting."""
+    told = _PATH.sub("such a file", reason).replace("no such a file", "no such file").strip()
+    return f"{told[:1].upper()}{told[1:]}" if told else "No reason was given"

@@ -1,0 +1,67 @@
+"""Where the time of the cases went: setting up, sampling, checking, as the records tell it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation, Record
+from steelyard.report import values
+
+PHASES = ("setup", "sampling", "check")
+
+
+@dataclass(frozen=True)
+class Times:
+    """Rows of (benchmark, setup, sampling, check, together), the last of all; `again`: said of repetitions."""
+
+    rows: tuple[tuple[str, ...], ...]
+    again: str
+    partial: str
+
+
+def data(evaluation: Evaluation) -> Times | None:
+    """The seconds of the phases by benchmark; None where no record tells them."""
+    told = [(record, found) for record in evaluation.run.records if (found := phases(record))]
+    if not told:
+        return None
+    names = list(dict.fromkeys(record.benchmark for record, _ in told))
+    rows = [_row(name, (f for r, f in told if r.benchmark == name)) for name in names]
+    if len(names) > 1:
+        rows.append(_row("All", (found for _, found in told)))
+    silent = len(evaluation.run.records) - len(told)
+    return Times(
+        tuple(rows),
+        _again(told),
+        f"{silent} of {len(evaluation.run.records)} records do not tell their time." if silent else "",
+    )
+
+
+def phases(record: Record) -> dict[str, float]:
+    """Seconds of the record's phases; empty where it does not tell all three."""
+    found = record.surroundings.get("phases")
+    if not isinstance(found, dict):
+        return {}
+    known = {n: s for n in PHASES if isinstance(s := found.get(n), int | float) and s >= 0}
+    return {name: float(s) for name, s in known.items()} if len(known) == len(PHASES) else {}
+
+
+def _row(name: str, found: Iterable[dict[str, float]]) -> tuple[str, ...]:
+    sums = dict.fromkeys(PHASES, 0.0)
+    for one in found:
+        for phase in PHASES:
+            sums[phase] += one[phase]
+    total = sum(sums.values())
+    cells = (f"{values.duration(s)}{f' ({values.percent(s / total)})' if total else ''}" for s in sums.values())
+    return name, *cells, values.duration(total)
+
+
+def _again(told: list[tuple[Record, dict[str, float]]]) -> str:
+    """What attempts took that were measured again: all but the last of each case."""
+    last: dict[tuple[int, int], int] = {}
+    for record, _ in told:
+        place = record.launch, record.case
+        last[place] = max(last.get(place, 0), record.attempt)
+    spent = [sum(f.values()) for r, f in told if r.attempt < last[r.launch, r.case]]
+    if not spent:
+        return ""
+    many = "1 attempt that was" if len(spent) == 1 else f"{len(spent)} attempts that were"
+    return f"Of this, {values.duration(sum(spent))} went into {many} disturbed and measured again."
