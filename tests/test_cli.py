@@ -213,3 +213,38 @@ def _wait_for_records(runs: Path, count: int) -> None:
             return
         time.sleep(0.01)
     raise AssertionError(f"no {count} records in {runs} after a minute")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")
+def test_a_full_disk_ends_the_run_with_whole_records_and_resume_goes_on(tmp_path: Path, programs: dict) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", disk], check=True)
+    try:
+        words = [
+            "run",
+            "--only",
+            "memory.stream",
+            "--set",
+            "kernel=triad",
+            "--set",
+            "threads=1",
+            "--set",
+            "pinning=compact",
+        ]
+        words += ["--set", f"elements={','.join(str(512 * n) for n in range(1, 16))}", "--runs", str(disk), "--quiet"]
+        full = steelyard(*words, cwd=tmp_path)
+        assert full.returncode == 4, full.stderr
+        assert "No space left" in full.stderr
+        assert "steelyard resume" in full.stderr
+        before = read(all_runs(disk)[0])
+        assert before.notes == ()
+        assert not before.finished
+        subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+        done = steelyard("resume", "--runs", str(disk), "--quiet", cwd=tmp_path)
+        assert done.returncode in (0, 1), done.stderr
+        after = read(all_runs(disk)[0])
+        assert after.finished
+        assert after.records[: len(before.records)] == before.records
+    finally:
+        subprocess.run(["umount", disk], check=True)

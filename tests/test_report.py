@@ -14,9 +14,10 @@ import report_fixture
 from steelyard import report
 from steelyard.compare import published
 from steelyard.errors import MachineFailed
-from steelyard.model import Axis, Evaluation, Figure, Series
-from steelyard.report import figures, headline, terminal, values
-from steelyard.report.axes import scale, tick
+from steelyard.model import Axis, Evaluation, Figure, Result, Series, Setting, Verdict
+from steelyard.report import compared, figures, headline, reasons, terminal, values
+from steelyard.report.axes import log_ticks, scale, tick
+from steelyard.report.pages import settings, times
 
 
 class Page(HTMLParser):
@@ -120,25 +121,68 @@ def test_names_in_a_figure_are_not_markup_for_plotly() -> None:
 
 
 def test_every_value_of_the_results_carries_its_unit(page: Page) -> None:
-    shown = [text.strip() for text in page.of("td", "value") if text.strip() != "–"]
+    shown = [text.strip() for text in page.of("span", "value")]
     assert len(shown) > 100
     for text in shown:
-        assert re.search(r"\d (?:[kMGnµm]?(?:B/s|s)|cycles)$", text), text
+        assert re.search(r"\d (?:[kMGnµm]?(?:B/s|s)|cycles|%)$", text), text
 
 
 def test_a_disturbed_value_is_never_a_plain_number(html: str, evaluation: Evaluation) -> None:
     rows = re.findall(r'<tr class="disturbed">.*?</tr>', html, re.S)
     assert len(rows) == 2
     for row in rows:
-        assert f'title="{report_fixture.STOLEN}' in row.replace("&#39;", "'")
-        assert row.count("DISTURBED") >= 2
+        assert row.count('class="lamp disturbed"') == 1
+        assert row.count('<span class="value">') == row.count('▲</span> <span class="value">') > 1
         assert "-note-" in row
     value = next(r for r in evaluation.results if r.verdict.level == "DISTURBED").metrics["bandwidth"].value
     number = values.quantity(value, "B/s")
     body = re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.S)
-    places = [match.end() for match in re.finditer(re.escape(number), body)]
+    places = [(match.start(), match.end()) for match in re.finditer(re.escape(number), body)]
     assert places
-    assert all("DISTURBED" in re.sub(r"<[^>]*>", "", body[at : at + 80]) for at in places)
+    for start, end in places:
+        before, after = re.sub(r"<[^>]*>", "", body[start - 60 : start]), re.sub(r"<[^>]*>", "", body[end : end + 80])
+        assert before.rstrip().endswith("▲") or "DISTURBED" in after
+
+
+def test_evidence_is_shown_in_three_sentences_a_result_and_the_rest_folded(html: str) -> None:
+    found = re.search(r'<li value="1" id="memory-apexmap-note-1">(.*?)</li>', html, re.S)
+    assert found
+    shown, folded = found[1].split("<details", 1)
+    assert re.findall(r"<b>(.*?):</b>", shown) == ["competing load", "core clock", "autocorrelation"]
+    assert "4 more" in folded
+    assert folded.count("<b>") == 4
+
+
+def test_many_footnotes_are_folded_and_each_link_leads_to_its_own(evaluation: Evaluation) -> None:
+    crowd = tuple(
+        replace(r, verdict=Verdict("DISTURBED", (f"drift: by {number} %.",)))
+        for number, r in enumerate(report_fixture.apexmap())
+    )
+    html = report.render(replace(evaluation, results=crowd))
+    shown, folded = html.split('<details class="evidence"><summary>Evidence of 85 more results', 1)
+    assert shown.count("<b>drift:</b>") == 5
+    assert folded.count("<b>drift:</b>") == 85
+    assert html.count('href="#memory-apexmap-note-60"') == html.count('id="memory-apexmap-note-60"') == 1
+
+
+def test_the_note_below_a_figure_counts_the_disturbed_values_and_names_their_kinds(html: str) -> None:
+    notes = re.findall(r'<span class="mark">(.*?)</span>', html)
+    assert (
+        "DISTURBED: 1 of 90 values, by competing load and core clock; shown by a dagger (†). "
+        "The table of results tells all the evidence."
+    ) in notes
+    assert not any("in 26 of 513 samples" in note for note in notes)
+
+
+def test_kinds_of_evidence_are_counted_by_result_and_shown_before_repetitions() -> None:
+    told = report_fixture.CROWDED.evidence
+    assert reasons.kind("launch 2: core clock: it dropped.") == "core clock"
+    assert reasons.kind(report_fixture.STOLEN) == ""
+    assert reasons.kinds(told) == ("competing load", "core clock", "autocorrelation")
+    assert reasons.frequent([told, told, ("core clock: it rose.",)]) == (("core clock", 3), ("competing load", 2))
+    first, more = reasons.folded(told)
+    assert (len(first), len(more)) == (3, 4)
+    assert sorted((*first, *more)) == sorted(told)
 
 
 def test_a_disturbed_point_has_its_own_mark_in_the_figure(evaluation: Evaluation) -> None:
@@ -146,7 +190,7 @@ def test_a_disturbed_point_has_its_own_mark_in_the_figure(evaluation: Evaluation
     usable = tuple(r for r in results if r.verdict.level != "INVALID")
     figure = report_fixture.stream_figures(usable, evaluation.run.machine)[0]
     value = next(r for r in usable if r.verdict.level == "DISTURBED").metrics["bandwidth"].value
-    traces = {trace["name"]: trace for trace in figures.plotly(figure, {value: "why"})["data"]}
+    traces = {trace["name"]: trace for trace in figures.plotly(figure, {value})["data"]}
     assert [symbol.endswith("-open") for symbol in traces["triad"]["marker"]["symbol"]] == [
         False,
         True,
@@ -244,13 +288,12 @@ def test_a_report_that_cannot_be_written_names_the_place(evaluation: Evaluation,
         report.write(evaluation, occupied / "report.html")
 
 
-def test_figures_have_units_limits_and_published_lines_that_start_hidden(evaluation: Evaluation) -> None:
+def test_figures_have_units_limits_and_marked_corners(evaluation: Evaluation) -> None:
     machine = evaluation.run.machine
     threads = figures.plotly(report_fixture.stream_figures(report_fixture.stream(), machine)[0])
     assert threads["layout"]["yaxis"]["title"]["text"] == "Bandwidth (GB/s)"
     assert threads["layout"]["shapes"][0]["y0"] == pytest.approx(68.3)
-    assert threads["data"][-1]["visible"] == "legendonly"
-    assert threads["layout"]["xaxis"]["ticktext"] == ["1", "2", "4", "8"]
+    assert threads["layout"]["yaxis"]["rangemode"] == "tozero"
     surface, heat, _ = report_fixture.apexmap_figures(report_fixture.apexmap(), machine)
     assert figures.plotly(heat)["data"][0]["text"][-1][0].startswith("G 306")
     assert {note["text"] for note in figures.plotly(surface)["layout"]["scene"]["annotations"]} == {
@@ -259,11 +302,76 @@ def test_figures_have_units_limits_and_published_lines_that_start_hidden(evaluat
     }
 
 
+def test_published_systems_are_off_and_stand_below_the_figure_with_their_source(html: str) -> None:
+    figure = report_fixture.apexmap_figures(report_fixture.apexmap(), report_fixture.machine())[2]
+    plot = figures.plotly(figure)
+    lines = [trace for trace in plot["data"] if "published" in trace["meta"]]
+    assert len(lines) == 3
+    assert not any(trace["visible"] for trace in lines)
+    assert [trace["meta"]["colour"] for trace in lines] == [1, 2, 3]
+    assert not plot["layout"]["showlegend"], "one line of its own needs no legend"
+    assert plot["layout"]["xaxis"]["tickvals"] == [1, 2, 4]
+    assert max(plot["beside"]["xaxis"]["tickvals"]) == 16
+    found = compared.systems(figure.series)
+    assert (found[0].name, len(found[0].lines)) == ("4x AMD 8350 Barcelona", 1)
+    assert all(system.source == published.SOURCES["000"] for system in found)
+    box = f'<input type="checkbox" value="{found[0].lines[0].series}">'
+    assert box in html.partition('id="memory-apexmap-figure-3-g-threads"')[2].partition("</figure>")[0]
+    assert "checked" not in "".join(re.findall(r"<input[^>]*>", html))
+
+
+def test_every_figure_of_a_machine_with_one_node_can_be_drawn() -> None:
+    for figure in report_fixture.one_node():
+        plot = figures.plotly(figure, {9.36e9})
+        json.dumps(plot, allow_nan=False)
+        layout = plot["layout"]
+        for name in ("xaxis", "yaxis"):
+            axis, mine = layout[name], [v for trace in plot["data"] for v in trace[name[0]] if v is not None]
+            assert len(axis.get("tickvals", ())) <= 20, f"{figure.name}: {name}"
+            if axis.get("type") == "log":
+                assert all(value > 0 for value in mine), figure.name
+                assert not mine or axis["tickvals"], f"{figure.name}: {name} has no tick"
+        for trace in plot["data"]:
+            assert trace.get("zmin") is None or trace["zmin"] < trace["zmax"], figure.name
+
+
+def test_a_map_of_one_cell_is_a_sentence_and_a_figure_without_values_says_so(evaluation: Evaluation) -> None:
+    declared = evaluation.benchmarks["memory.placement"]
+    alone = replace(declared, figures=lambda results, machine: report_fixture.one_node())
+    page = Page(report.render(replace(evaluation, benchmarks={"memory.placement": alone})))
+    assert [text.strip() for text in page.of("p", "single")] == [
+        "Bandwidth: 9.36 GB/s (memory of node 0, processors of node 0).",
+        "No value was measured for this figure.",
+        "No value was measured for this figure.",
+    ]
+    assert len(page.of("div", "plot")) == 5
+
+
+def test_bars_have_their_limit_as_a_line_and_disturbed_ones_are_hatched() -> None:
+    bars = next(figure for figure in report_fixture.one_node() if figure.kind == "bars")
+    plot = figures.plotly(bars, {9.36e9})
+    assert plot["layout"]["shapes"][0]["y0"] == pytest.approx(25.6)
+    assert plot["data"][0]["marker"]["pattern"]["shape"] == ["/"]
+
+
+def test_a_logarithmic_axis_has_several_ticks_however_short_it_is() -> None:
+    cycles = Axis("Cost of an access", "cycle", log=True)
+    for low, high in ((27.0, 57.0), (1.0, 1.0), (2.0, 70.0), (1e-9, 3e-7), (0.1, 2000.0)):
+        ticks = log_ticks([low, high], cycles)
+        assert (2 if low < high else 1) <= len(ticks) <= 12
+        assert ticks == sorted(set(ticks))
+
+
 def test_points_that_are_no_trend_are_not_joined_and_gaps_stay_gaps() -> None:
     series = Series("s", (1.0, 2.0, 3.0), (1.0, None, float("nan")), connected=False)
     trace = figures.plotly(Figure("f", "f", "lines", Axis("x"), Axis("y", "s"), (series,)))["data"][0]
     assert trace["mode"] == "markers"
     assert trace["y"] == [1.0, None, None]
+
+
+def test_a_share_is_never_written_as_a_power_of_ten() -> None:
+    assert [values.percent(part) for part in (0.042, 0.76, 0.998, 1.03)] == ["4.2 %", "76 %", "99.8 %", "103 %"]
+    assert values.percent(None) == ""
 
 
 def test_a_prefix_is_found_for_every_size_of_value() -> None:
@@ -311,3 +419,69 @@ def test_results_with_different_main_metrics_stand_in_tables_of_their_own(evalua
     assert "90.0 ns" not in first
     assert "90.0 ns" in second
     assert "–</td>" not in first + second
+
+
+def test_the_headlines_are_what_a_newcomers_program_meets(evaluation: Evaluation) -> None:
+    def triad(pinning: str, stores: str, rate: float) -> Result:
+        parameters = {"threads": 4, "pinning": pinning, "stores": stores, "elements": 16_777_216}
+        return report_fixture.result("memory.stream", "triad", parameters, {"bandwidth": (rate, "B/s", "higher")})
+
+    def chase(page_size: str, seconds: float) -> Result:
+        parameters = {"threads": 1, "chains": 1, "bytes": 1 << 28, "page_size": page_size}
+        return report_fixture.result("memory.latency", "chase", parameters, {"latency": (seconds, "s", "lower")})
+
+    results = (
+        triad("compact", "ordinary", 40e9), triad("compact", "streaming", 50e9), triad("none", "streaming", 60e9),
+        chase("transparent", 9e-8), chase("default", 1.4e-7),
+    )  # fmt: skip
+    first, second = headline.headlines(replace(evaluation, results=results))
+    assert (first.shown.value, first.conditions) == ("50.0 GB/s", "pinned compact, streaming stores")
+    assert (second.shown.value, second.conditions) == ("140 ns", "pages as the system is set")
+
+
+def test_a_disturbed_tile_names_the_kind_and_no_more(evaluation: Evaluation) -> None:
+    crowd = tuple(replace(r, verdict=report_fixture.CROWDED) for r in report_fixture.stream())
+    html = report.render(replace(evaluation, results=crowd))
+    tile = re.search(r'<div class="headline disturbed">.*?<p class="why"[^>]*>(.*?)</p>', html, re.S)
+    assert tile
+    assert re.sub(r"<[^>]*>", "", tile[1]) == "DISTURBED: competing load"
+
+
+def test_unknown_settings_stand_together_by_their_reason_and_known_ones_by_what_they_act_on() -> None:
+    said = "there is no {} here: hidden by a hypervisor"
+    asked = (
+        Setting("firmware", None, "/sys/a", said.format("/sys/a")),
+        Setting("product", None, "/sys/b", said.format("/sys/b")),
+        Setting("turbo", None, "/sys/c", "neither intel_pstate/no_turbo nor boost is there"),
+        Setting("cpu_quota", "none", "/proc/self/cgroup"),
+        Setting("transparent_huge_pages", "madvise", "/sys/thp"),
+        Setting("distribution", "Debian", "/etc/os-release"),
+    )
+    hidden, other = settings.unread(asked)
+    assert hidden.names == ("Firmware", "Product")
+    assert hidden.places == ("/sys/a", "/sys/b")
+    assert hidden.reason == "There is no such file here: hidden by a hypervisor"
+    assert other.reason == "Neither intel_pstate/no_turbo nor boost is there"
+    assert [(group.title, group.settings[0][0]) for group in settings.groups(asked)] == [
+        ("Memory and pages", "Transparent huge pages"),
+        ("Processors", "CPU quota"),
+        ("Kernel and system", "Distribution"),
+    ]
+
+
+def test_the_time_of_a_run_is_accounted_for_where_the_records_tell_it(evaluation: Evaluation) -> None:
+    found = times.data(evaluation)
+    assert found
+    assert found.rows[0] == ("memory.stream", "7.2 s (20 %)", "25 s (70 %)", "3.6 s (10 %)", "36 s")
+    assert found.rows[-1][0] == "All"
+    assert (found.again, found.partial) == ("", "")
+    first, *others = evaluation.run.records
+    second = replace(first, attempt=2, launch=99)
+    silent = replace(first, launch=100, surroundings={})
+    more = replace(evaluation.run, records=(replace(first, launch=99), second, silent, *others))
+    told = times.data(replace(evaluation, run=more))
+    assert told
+    assert told.again == "Of this, 1.0 s went into 1 attempt that was disturbed and measured again."
+    assert told.partial.startswith("1 of ")
+    old = replace(evaluation.run, records=(silent,))
+    assert times.data(replace(evaluation, run=old)) is None

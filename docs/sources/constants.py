@@ -15,6 +15,8 @@ _NAMED = (
     ("statistics.disturbances", "HIT_SHARE", "share of samples hit, up to which the median stands"),
     ("statistics.disturbances", "FAULT_SECONDS", "seconds that one page fault is taken to cost"),
     ("statistics.disturbances", "CLOCK_DIP", "further below the fastest clock a sample is slow"),
+    ("statistics.disturbances", "ISSUE_DIP", "further below the most additions per cycle the core is shared"),
+    ("statistics.disturbances", "CLOCK_EFFECT", "change of the figure from which a pace of the core counts"),
     ("statistics.disturbances", "CLOCK_CHANGE", "change of the true clock, of the median thread"),
     ("statistics.disturbances", "CLOCK_CHANGE_OF_ONE", "the same, of any one thread"),
     ("statistics.verdict", "CLOCK_NOTED", "share of a sample: a coarser clock is noted"),

@@ -13,7 +13,7 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
     if value is None:
         return "unknown"
     if unit == "%":
-        return f"{value * 100:.{digits}g} %"
+        return f"{significant(value * 100, digits)} %"
     if not math.isfinite(value):
         return f"{value} {unit}"
     if value == 0 or unit in _BARE:
@@ -23,11 +23,17 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """`value` with so many significant digits and no exponent in the usual range: 0.01234 → '0.0123'."""
+    """`value` with so many significant digits, and no exponent but for the smallest and largest: 0.01234 → '0.0123'."""
     if value == 0:
         return "0"
-    decimals = digits - 1 - math.floor(math.log10(abs(value)))
-    return f"{value:.{max(0, decimals)}f}" if -4 < decimals - digits < 8 else f"{value:.{digits}g}"
+    if not 1e-6 <= abs(value) < 1e9:
+        return f"{value:.{digits}g}"
+    rounded = float(f"{value:.{digits}g}")  # 0.9996 has the decimals of 1.00
+    return (
+        f"{rounded:.{max(0, digits - 1 - math.floor(math.log10(abs(rounded))))}f}"
+        if abs(value) < 10**digits
+        else f"{value:.0f}"
+    )
 
 
 def binary_size(count: int) -> str:

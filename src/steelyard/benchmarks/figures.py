@@ -35,7 +35,7 @@ def against(
             lines.setdefault(tuple(_value(result, name) for name in names), []).append(result)
     varying = [i for i in range(len(names)) if len({key[i] for key in lines}) > 1]
     series = []
-    for key, members in sorted(lines.items(), key=lambda item: str(item[0])):
+    for key, members in sorted(lines.items(), key=lambda item: [_rank(value) for value in item[0]]):
         members.sort(key=lambda r: float(r.parameters[parameter]))
         values = [r.metrics[metric] for r in members]
         words = ", ".join(_describe(names[i], key[i]) for i in varying)
@@ -49,6 +49,11 @@ def against(
             )
         )
     return tuple(series)
+
+
+def _rank(value: Scalar | None) -> tuple[bool, float, str]:
+    """Numbers in their order, then words in theirs."""
+    return (False, value, "") if isinstance(value, int | float) else (True, 0.0, str(value))
 
 
 _WORDS = {

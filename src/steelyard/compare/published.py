@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.errors import MachineFailed
 from steelyard.model import Scalar, Series
+from steelyard.plain import scalar
 
 DATA = Path(__file__).with_name("published.csv")
 
@@ -108,7 +109,7 @@ def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
     try:
         factor, unit = _SI[row["unit"]]
         pairs = (pair.split("=", 1) for pair in row["parameters"].split(";") if pair)
-        parameters = {name: _scalar(text) for name, text in pairs}
+        parameters = {name: scalar(text) for name, text in pairs}
         value = float(row["value"]) * factor
         names = (row["source"], row["system"], row["benchmark"], row["metric"])
         return Published(*names, value, unit, parameters, row["note"] or "")
@@ -118,12 +119,3 @@ def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
             f"system, benchmark, metric, unit (one of {', '.join(_SI)}), value, "
             "parameters (name=value;…) and note."
         ) from error
-
-
-def _scalar(text: str) -> Scalar:
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            continue
-    return text

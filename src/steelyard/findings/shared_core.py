@@ -31,7 +31,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         "Another hardware thread of the same core was busy: a process on the sibling, or in a virtual machine another guest. "
         "It halves what the core issues and takes room in its caches, and neither load nor steal time shows it."
     )
-    remedy = "Leave the siblings idle (steelyard doctor names them); on a cloud, take a dedicated host or whole cores; then repeat."
+    remedy = "Leave the siblings idle (steelyard doctor names them); in a cloud take a dedicated host or whole cores."
     return [Finding("shared_core", "notice", told, evidence, cause, remedy)]
 
 

@@ -109,7 +109,7 @@ class Sampler {
  private:
   // seconds, where the case's own limit allows: the kernel's accounts of steal and other load tick in 10 ms, and a
   // processor's clock and its neighbours change over tens of milliseconds; what is sampled for less has seen neither.
-  static constexpr double shortest = 0.1;
+  static constexpr double shortest = 0.2;
   static constexpr double longest_interruption = 0.05;                        // seconds: some turns of another process
   static constexpr std::uint64_t long_chain = 100'000, short_chain = 12'800;  // cycles: some 30 µs and 4 µs
 

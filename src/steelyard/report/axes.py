@@ -59,8 +59,12 @@ def plotted(axis: Axis, found: list[Any]) -> tuple[float, Json]:
     if len(numbers) < len(found) or not numbers:
         return 1.0, {"type": "category", "title": {"text": title(axis, axis.unit)}, "automargin": True}
     if axis.log:
-        ticks = log_ticks([n for n in numbers if n > 0], axis)
+        positive = [n for n in numbers if n > 0]
+        ticks = log_ticks(positive, axis)
         shown: Json = {"type": "log", "title": {"text": title(axis, "")}}
+        if positive and min(positive) == max(positive):
+            # Around a single value the axis would span decades, and its ticks would fall together.
+            shown["range"] = [math.log10(positive[0] / 2), math.log10(positive[0] * 2)]
         return 1.0, shown | _named(ticks, axis) | {"automargin": True}
     if axis.unit == "B" and len(set(numbers)) <= MOST_NAMED_TICKS:
         ticks = sorted(set(numbers))

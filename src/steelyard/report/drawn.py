@@ -118,13 +118,13 @@ def _note(figure: Figure, disturbed: Mapping[float, tuple[str, ...]]) -> str:
 
 def _single(figure: Figure, disturbed: Collection[float]) -> str:
     """A map of a single cell as a sentence: 'Bandwidth: 9.36 GB/s (memory of node 0, …)'; '' otherwise."""
+    if all(value is None for value in _values(figure)) and not any(s.published for s in figure.series):
+        return "No value was measured for this figure."
     if not figure.z or len(figure.rows) != 1 or len(figure.columns) != 1:
         return ""
-    axis, value = figure.value or Axis(figure.title), figure.z[0][0]
+    axis, value = figure.value or Axis("value"), figure.z[0][0]
     where = f"{figure.x.title} {tick(figure.columns[0], figure.x)}"
     where += f", {figure.y.title} {tick(figure.rows[0], figure.y)}"
-    if value is None:
-        return f"{capital(axis.title)}: not measured ({where})."
     marked = f"{label(value, axis)} DISTURBED" if value in disturbed else label(value, axis)
     return f"{capital(axis.title)}: {marked} ({where})."
 

@@ -75,8 +75,10 @@ const figuresOf = (state) => {
     const named = data.filter((trace) => trace.visible !== false && trace.showlegend !== false && trace.name);
     layout.showlegend ||= named.some((trace) => "published" in (trace.meta || {}));
     if (!layout.showlegend || layout.scene) return 0;
-    const longest = Math.max(...named.map((trace) => lengthOf(trace.name, size)));
-    return Math.ceil(named.length / Math.max(1, Math.floor((width - 80) / (longest + 60))));
+    const room = Math.max(120, width - 70), longest = Math.max(...named.map((trace) => lengthOf(trace.name, size)));
+    if (longest <= room) return Math.ceil(named.length / Math.max(1, Math.floor((width - 80) / (longest + 60))));
+    for (const trace of named) trace.name = wrapped(trace.name, room, size);
+    return named.reduce((rows, trace) => rows + trace.name.split("<br>").length, 0);
   }
 
   // Labels of the marks above the plot, in as many rows as keep them apart.
@@ -106,7 +108,8 @@ const figuresOf = (state) => {
     if (widest) width = Math.min(width, widest);
     const size = width < 480 ? 12 : 13;
     colour(data, name, chosen);
-    if (chosen.size && beside) for (const axis of Object.keys(beside)) Object.assign(layout[axis], beside[axis]);
+    if (chosen.size && beside)
+      for (const axis of Object.keys(beside)) { delete layout[axis].range; Object.assign(layout[axis], beside[axis]); }
     const axis = { gridcolor: ink.grid, linecolor: ink.axis, zerolinecolor: ink.axis, tickcolor: ink.axis };
     for (const name of ["xaxis", "yaxis"])
       if (layout[name]) Object.assign(layout[name], axis, { ticks: "outside", ticklen: 4, title: { ...layout[name].title, standoff: 12 } });
@@ -136,7 +139,7 @@ const figuresOf = (state) => {
       hoverlabel: { bgcolor: ink.paper, bordercolor: ink.axis, font: { color: ink.ink }, align: "left", namelength: -1 },
       uirevision: "same",
     });
-    if (layout.yaxis?.title) layout.yaxis.title.text = wrapped(layout.yaxis.title.text, layout.height - 170, size + 2);
+    if (layout.yaxis?.title) layout.yaxis.title.text = wrapped(layout.yaxis.title.text, layout.height - 130, size + 2);
     for (const trace of data) {
       if (trace.colorbar) Object.assign(trace.colorbar, { outlinewidth: 1, outlinecolor: ink.axis });
       if (trace.contours) for (const way of ["x", "y"]) trace.contours[way].color = ink.mesh;

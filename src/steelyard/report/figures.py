@@ -9,6 +9,7 @@ from steelyard.report.axes import Json, divided, label, plotted, text, tick
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
+COLOURS = 7  # of the palettes in figures.js
 MOST_ERROR_BARS = 12  # points a line; beyond this whiskers run into each other and a band is calmer
 
 
@@ -57,7 +58,7 @@ def _beside(figure: Figure, x_axis: Json, y_axis: Json) -> Json:
     """The named ticks as they are when published systems are shown too: their span is often far wider."""
     (_, x_all), (_, y_all) = _axes(figure, figure.series)
     return {
-        name: {key: every[key] for key in ("tickvals", "ticktext")}
+        name: {"autorange": True} | {key: every[key] for key in ("tickvals", "ticktext")}
         for name, mine, every in (("xaxis", x_axis, x_all), ("yaxis", y_axis, y_all))
         if "tickvals" in mine and "tickvals" in every
     }
@@ -78,7 +79,7 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float], disturbed:
     }
     if series.published:
         # Neither drawn nor in the legend before the reader chooses it.
-        trace |= {"visible": False, "meta": {"colour": number, "published": number}}
+        trace |= {"visible": False, "meta": {"colour": _beside_own(figure, number), "published": number}}
     bounds = _bounds(series, y_factor)
     if figure.kind == "bars":
         trace |= {"type": "bar", "marker": {"pattern": {"shape": ["/" if flag else "" for flag in flags]}}}
@@ -98,6 +99,13 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float], disturbed:
     if bounds and series.connected and len(series.x) > MOST_ERROR_BARS:
         return [*_band(trace, series, y_factor), trace]
     return [trace | bounds]
+
+
+def _beside_own(figure: Figure, number: int) -> int:
+    """A colour for a published line that none of this machine's own lines has, as long as there is one."""
+    own = sum(not series.published for series in figure.series) % COLOURS
+    before = sum(series.published for series in figure.series[:number])
+    return own + before % (COLOURS - own)
 
 
 def _told(figure: Figure, series: Series, disturbed: Collection[float]) -> list[str]:

@@ -21,7 +21,8 @@ def heat(figure: Figure, disturbed: Collection[float]) -> Json:
         "colorscale": "Cividis", "colorbar": bar, "xgap": 1.5, "ygap": 1.5, "hoverongaps": False,
         "customdata": _cells_told(figure, axis, disturbed), "hovertemplate": "%{customdata}<extra></extra>",
     }  # fmt: skip
-    if not axis.log and (known := [v for line in colour for v in line if v is not None]) and min(known) >= 0:
+    known = [v for line in colour for v in line if v is not None]
+    if not axis.log and min(known, default=-1) >= 0 and max(known) > 0:
         trace |= {"zmin": 0, "zmax": max(known)}  # colours from zero on, so that small differences look small
     if cells <= MOST_NUMBERED_CELLS:
         trace["text"] = [
@@ -34,7 +35,7 @@ def heat(figure: Figure, disturbed: Collection[float]) -> Json:
         "yaxis": _indexed(figure.y, figure.rows),
         "shapes": [_outline(row, column) for row, column in names if row is not None and column is not None],
         "annotations": [],
-        "height": min(620, max(300, 140 + 36 * len(figure.rows))),
+        "height": min(620, max(220 if len(figure.rows) == 1 else 300, 140 + 36 * len(figure.rows))),
     }
     if not figure.y.log:
         layout["yaxis"]["autorange"] = "reversed"  # a matrix is read from its first row at the top

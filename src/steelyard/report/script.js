@@ -43,9 +43,9 @@
     hint();
   }
 
-  // A table that is wider than its page says so.
+  // A table or a figure that is wider than its page says so.
   function hint() {
-    for (const box of every(".page.current .scroll")) box.classList.toggle("wider", box.scrollWidth > box.clientWidth + 1);
+    for (const box of every(".page.current :is(.scroll, .frame)")) box.classList.toggle("wider", box.scrollWidth > box.clientWidth + 1);
   }
 
   function menu(open) {

@@ -88,7 +88,7 @@ def duration(seconds: float) -> str:
 
 def percent(part: float | None) -> str:
     """0.8 → '80 %'; '' for None."""
-    return "" if part is None else units.quantity(part, "%", 3 if part >= 1 else 2)
+    return "" if part is None else units.quantity(part, "%", 3 if part >= 0.995 else 2)
 
 
 def interval(value: Value) -> str:

@@ -96,7 +96,7 @@ def _sign_test(differences: Array) -> float:
     """The two-sided p of as many positive differences, if either sign were as likely."""
     signs = differences[differences != 0]
     fewer = min(int((signs > 0).sum()), int((signs < 0).sum()))
-    return min(1.0, 2 * sum(math.comb(len(signs), k) for k in range(fewer + 1)) / 2 ** len(signs))
+    return float(min(1.0, 2 * sum(math.comb(len(signs), k) for k in range(fewer + 1)) / 2 ** len(signs)))
 
 
 def compare_all(

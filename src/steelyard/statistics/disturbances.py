@@ -132,19 +132,14 @@ def core_clock(seen: Seen) -> Observation | None:
     clocks = seen.column("core_clock")
     if clocks is None or np.isfinite(clocks).sum() < CLOCK_READINGS:
         return _changed(seen, before, after)
-    steady = _steady(clocks)
-    fastest = float(np.quantile(steady, 0.9))
-    slow = steady < (1 - CLOCK_DIP) * fastest
-    if not slow.any():
-        return None
-    moved = seen.moved(slow)
-    # A slower clock makes samples longer; where those are not, the clock is not what the figure follows.
-    disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
-    effect = f"that moved the median by {moved:+.1%}" if disturbed else "the figure did not follow it"
-    return Observation(
-        disturbed,
-        f"core clock: in {slow.sum()} of {len(slow)} samples the true clock was more than "
-        f"{_percent(CLOCK_DIP)} below {fastest / 1e9:.3g} GHz, down to {steady.min() / 1e9:.3g} GHz; {effect}.",
+    return _followed(
+        seen,
+        clocks,
+        CLOCK_DIP,
+        lambda border, least, most: (
+            f"core clock: in {{}} samples the true clock was more than {_percent(CLOCK_DIP)} "
+            f"below {most / 1e9:.3g} GHz, down to {least / 1e9:.3g} GHz"
+        ),
     )
 
 
@@ -153,19 +148,33 @@ def shared_core(seen: Seen) -> Observation | None:
     issued = seen.column("issued")
     if issued is None or np.isfinite(issued).sum() < CLOCK_READINGS:
         return None
-    steady = _steady(issued)
-    most = float(np.quantile(steady, 0.9))
-    shared = steady < (1 - ISSUE_DIP) * most
-    if not shared.any():
-        return None
-    moved = seen.moved(shared)
-    disturbed = float(shared.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
-    effect = f"that moved the median by {moved:+.1%}" if disturbed else "the figure did not follow it"
-    return Observation(
-        disturbed,
-        f"shared core: in {shared.sum()} of {len(shared)} samples the core issued fewer than {(1 - ISSUE_DIP) * most:.2g} "
-        f"additions per cycle, down to {steady.min():.2g} from {most:.2g}: another hardware thread works on it; {effect}.",
+    return _followed(
+        seen,
+        issued,
+        ISSUE_DIP,
+        lambda border, least, most: (
+            f"shared core: in {{}} samples the core issued fewer than {border:.2g} additions per "
+            f"cycle, down to {least:.2g} from {most:.2g}: another hardware thread works on it"
+        ),
     )
+
+
+def _followed(seen: Seen, readings: Array, dip: float, say: Callable[[float, float, float], str]) -> Observation | None:
+    """Whether the figure followed a pace of the core that was sometimes lower than its usual best by the share `dip`.
+
+    `say` tells it from the border, the least and the most, with {} for how many of the samples.
+    """
+    steady = _steady(readings)
+    most = float(np.quantile(steady, 0.9))
+    slow = steady < (1 - dip) * most
+    if not slow.any():
+        return None
+    moved = seen.moved(slow)
+    # A slower core makes samples longer; where those are not, the core is not what the figure follows.
+    disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
+    effect = f"that moved the median by {moved:+.1%}" if disturbed else "the figure did not follow it"
+    told = say((1 - dip) * most, float(steady.min()), most).format(f"{slow.sum()} of {len(slow)}")
+    return Observation(disturbed, f"{told}; {effect}.")
 
 
 def _steady(clocks: Array) -> Array:

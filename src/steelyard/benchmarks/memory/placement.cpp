@@ -34,9 +34,11 @@ struct Loaded {
     team.each([&](Worker w) {
       if (w.index == 0) return;  // the walker loads nothing, and its vectors are never touched
       std::fill_n(a[w.index].data(), elements, 0.0);
-      std::fill_n(b[w.index].data(), elements, 2.0);
-      std::fill_n(c[w.index].data(), elements, 5.0);
+      for (auto [vector, value] : {std::pair{&b, 2.0}, std::pair{&c, 5.0}})
+        if (!(*vector)[w.index].still_holds(json::number(value)))
+          std::fill_n((*vector)[w.index].data(), elements, value);
     });
+    for (std::size_t i = 1; i < team.size(); ++i) b[i].promise(json::number(2.0)), c[i].promise(json::number(5.0));
   }
   void run(Worker w, std::size_t operations) {
     if (w.index == 0) {

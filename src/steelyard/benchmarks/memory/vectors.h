@@ -41,10 +41,15 @@ STEELYARD_NO_MEMCPY void sweep(double* __restrict to, const double* __restrict x
 template <class Operation>
 STEELYARD_NO_MEMCPY void sweep_streaming(double* __restrict to, const double* __restrict x, const double* __restrict y,
                                          double s, std::size_t first, std::size_t last) {
-  const Pack scalar = pack_of(s);
+  constexpr std::size_t line = 8, ahead = 512;  // doubles; 4 KiB ahead were best of 0.5 to 8 KiB (by 10 to 20 %)
+  const Streamed scalar = Streamed{} + s;
   std::size_t i = first;
-  for (; i + pack_doubles <= last; i += pack_doubles)
-    store_streaming(to + i, Operation::apply(pack_at(x + i), pack_at(y + i), scalar));
+  for (; i + line <= last; i += line) {
+    __builtin_prefetch(x + i + ahead);
+    if constexpr (Operation::bytes > 16) __builtin_prefetch(y + i + ahead);  // Copy and Scale read x alone
+    for (std::size_t k = i; k < i + line; k += streamed_doubles)
+      store_streaming(to + k, Operation::apply(streamed_at(x + k), streamed_at(y + k), scalar));
+  }
   for (; i < last; ++i) to[i] = Operation::apply(x[i], y[i], s);
   drain_stores();
 }

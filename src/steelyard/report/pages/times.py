@@ -50,8 +50,12 @@ def _row(name: str, found: Iterable[dict[str, float]]) -> tuple[str, ...]:
         for phase in PHASES:
             sums[phase] += one[phase]
     total = sum(sums.values())
-    cells = (f"{values.duration(s)}{f' ({values.percent(s / total)})' if total else ''}" for s in sums.values())
+    cells = (f"{values.duration(s)}{f' ({_share(s / total)})' if total else ''}" for s in sums.values())
     return name, *cells, values.duration(total)
+
+
+def _share(part: float) -> str:
+    return "< 1 %" if 0 < part < 0.01 else f"{100 * part:.0f} %"
 
 
 def _again(told: list[tuple[Record, dict[str, float]]]) -> str:

@@ -1,0 +1,124 @@
+"""The report in a real browser: every page opens, every figure is drawn, nothing is cut off, no error is told."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import report_browser
+import report_fixture
+from report_browser import Browser
+from steelyard import report
+
+PROGRAM = report_browser.find()
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine: the report is not looked at")
+
+# Resolves when every figure of the shown page is drawn or has failed.
+_DRAWN = """new Promise((go) => {
+  const look = () => Array.from(document.querySelectorAll(".page.current .plot")).every((p) => p.dataset.state)
+    ? go(true) : setTimeout(look, 30);
+  look();
+})"""
+_FAILED = 'Array.from(document.querySelectorAll("[data-state=failed]"), (p) => p.textContent)'
+# Labels that reach beyond the drawing; half a pixel is rounding.
+_CUT = """Array.from(document.querySelectorAll(".page.current .plot .main-svg text")).filter((text) => {
+  const own = text.getBoundingClientRect(), all = text.closest(".plot").getBoundingClientRect();
+  return own.width && (own.left < all.left - .5 || own.right > all.right + .5 || own.top < all.top - .5
+    || own.bottom > all.bottom + .5);
+}).map((text) => text.textContent)"""
+_WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = Browser(PROGRAM or "")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the made-up run, with the figures of a machine with one node beside."""
+    full = report_fixture.evaluation()
+    declared = full.benchmarks["memory.placement"]
+    lonely = replace(
+        declared,
+        figures=lambda results, machine: (
+            *report_fixture.placement_figures(results, machine),
+            *report_fixture.one_node(),
+        ),
+    )
+    both = replace(full, benchmarks={**full.benchmarks, "memory.placement": lonely})
+    return report.write(both, tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
+def test_every_page_opens_without_an_error_and_nothing_is_cut_off(
+    browser: Browser, path: Path, width: int, theme: str
+) -> None:
+    browser.open(path, width, theme)
+    pages = browser.run('Array.from(document.querySelectorAll(".page"), (page) => page.id)')
+    assert len(pages) == 9
+    for page in pages:
+        browser.run(f"location.hash = '#{page}'")
+        assert browser.run(_DRAWN)
+        assert browser.run('document.querySelector(".page.current").id') == page
+        assert browser.run(_FAILED) == [], page
+        assert browser.run(_CUT) == [], page
+        assert browser.run(_WIDER) <= 0, f"{page} is wider than the window"
+        assert browser.errors() == [], page
+
+
+def test_a_published_system_is_drawn_when_it_is_chosen_and_goes_when_it_is_not(browser: Browser, path: Path) -> None:
+    browser.open(path, 1400, "light")
+    browser.run("location.hash = '#memory-apexmap-figure-3-g-threads'")
+    browser.run(_DRAWN)
+    lines = 'document.querySelectorAll("#memory-apexmap-figure-3-g-threads .scatterlayer .trace").length'
+    entries = 'document.querySelectorAll("#memory-apexmap-figure-3-g-threads .legend .traces").length'
+    choose = 'document.querySelector("#memory-apexmap-figure-3-g-threads .published input").click()'
+    assert (browser.run(lines), browser.run(entries)) == (1, 0)
+    browser.run(choose)
+    assert (browser.run(lines), browser.run(entries)) == (2, 2)
+    browser.run(choose)
+    assert (browser.run(lines), browser.run(entries)) == (1, 0)
+    assert browser.errors() == []
+
+
+def test_a_link_into_folded_evidence_opens_it(browser: Browser, path: Path) -> None:
+    browser.open(path, 1400, "light")
+    browser.run('document.querySelector("#memory-apexmap-note-1 details").id = "folded"')
+    browser.run("location.hash = '#memory-apexmap'")
+    assert browser.run('document.querySelector("#folded").open') is False
+    browser.run("""new Promise((go) => {
+      addEventListener("hashchange", () => setTimeout(go)); location.hash = "#folded"; })""")
+    assert browser.run('document.querySelector("#folded").open') is True
+
+
+def test_sorting_puts_numbers_in_order_whatever_their_prefix_and_mark(browser: Browser, path: Path) -> None:
+    browser.open(path, 1400, "light")
+    found = browser.run("""(() => {
+      const table = document.querySelector("#memory-latency .results");
+      table.querySelector("thead th.n").click();
+      return Array.from(table.querySelectorAll("tbody .value"), (cell) => cell.textContent);
+    })()""")
+    size = {"ns": 1.0, "ps": 1e-3, "µs": 1e3}
+    seconds = [float(text.split()[0]) * size[text.split()[1]] for text in found]
+    assert len(seconds) > 20
+    assert seconds == sorted(seconds)
+
+
+def test_the_paper_has_every_figure_and_no_system_that_was_not_chosen(browser: Browser, path: Path) -> None:
+    browser.open(path, 1400, "dark")
+    browser.run("""new Promise((go) => { const look = () => document.querySelector(".paper")
+      && !document.querySelector(".plot:not([data-webgl]):not([data-state])") ? go() : setTimeout(look, 30); look(); })""")
+    pdf = browser.print()
+    assert pdf.startswith(b"%PDF")
+    assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") + pdf.count(b"/Type /Page/") > 9
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    shown = 'getComputedStyle(document.querySelector(".published")).display'
+    assert browser.run(shown) == "none"
+    browser.run('document.querySelector(".published input").click()')
+    assert browser.run(shown) != "none"
+    assert browser.errors() == []
+    browser.call("Emulation.setEmulatedMedia", media="")

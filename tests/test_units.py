@@ -1,0 +1,65 @@
+"""Prefixes and units: what is written is read back, and nothing is written oddly."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.units import binary_size, duration, parse_duration, parse_size, quantity, significant
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (3.05e10, "B/s", "30.5 GB/s"),
+        (9.996e8, "B/s", "1.00 GB/s"),
+        (1.1e-7, "s", "110 ns"),
+        (0.951, "%", "95.1 %"),
+        (0.998, "%", "99.8 %"),
+        (1.17, "cycle", "1.17 cycle"),
+        (407, "cycle", "407 cycle"),
+        (None, "B/s", "unknown"),
+        (0.0, "B/s", "0 B/s"),
+    ],
+)
+def test_quantities_carry_a_fitting_prefix(value: float | None, unit: str, text: str) -> None:
+    assert quantity(value, unit) == text
+
+
+@given(st.floats(1e-5, 1e8))
+def test_three_digits_lose_no_more_than_half_a_percent(value: float) -> None:
+    assert abs(float(significant(value)) / value - 1) <= 0.0051
+    assert "e" not in significant(value)
+
+
+@given(st.integers(1, 1 << 44))
+def test_sizes_of_memory_are_read_back(count: int) -> None:
+    assert abs(parse_size(binary_size(count)) / count - 1) <= 0.0051
+    assert "e" not in binary_size(count)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(50331648, "48 MiB"), (1048512, "1024 KiB"), (1536, "1.50 KiB"), (7, "7 B")]
+)
+def test_sizes_of_memory_say_no_more_than_they_know(count: int, text: str) -> None:
+    assert binary_size(count) == text
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h", 3600), ("0.5", 0.5), ("2 min", 120)])
+def test_lengths_of_time_are_understood(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@given(st.text(max_size=8))
+def test_any_other_text_is_refused_in_words(text: str) -> None:
+    for parse in (parse_duration, parse_size):
+        try:
+            assert parse(text) >= 0
+        except ValueError as error:
+            assert "is not" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(4.26, "4.3 s"), (75, "1 min 15 s"), (120, "2 min"), (7260, "2 h 1 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
