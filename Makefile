@@ -6,7 +6,7 @@ PRESET ?= quick
 # Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-machine test-numa selfcheck bench lint format docs clean
+.PHONY: help run test test-machine test-numa test-browser selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,10 @@ test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, p
 
 test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (QEMU)
 	$(BIN)/python -m pytest tests/numa
+
+test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chromium, installed where that may be done)
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || true
+	$(BIN)/python -m pytest tests/test_report_browser.py
 
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck

@@ -10,6 +10,7 @@
 namespace steelyard {
 
 constexpr double least_effective = 12;
+constexpr std::size_t batches = 20;
 
 inline double value_at(const std::vector<double>& ordered, double rank) {
   std::size_t below = ordered.size() > 1 ? std::min(static_cast<std::size_t>(rank), ordered.size() - 1) : 1;
@@ -28,7 +29,18 @@ inline double effective_count(const std::vector<double>& samples, double median)
   double r = products / squares, p = std::sin(std::numbers::pi / 2 * std::clamp(r + (1 + 4 * r) / n, 0.0, 0.95)),
          tau = 1;
   for (double power = p; power > 0.001; power *= p) tau += 4 / std::numbers::pi * std::asin(power);
-  return std::max(1.0, n / tau);
+  // Slow wandering hides from neighbours, and shows in the means over twenty stretches.
+  std::size_t length = samples.size() / batches;
+  double sum = 0, sum_of_squares = 0;
+  for (std::size_t batch = 0; batch < batches && length >= 2; ++batch) {
+    int signs = 0;
+    for (std::size_t i = batch * length; i < (batch + 1) * length; ++i) signs += sign(i);
+    double mean = static_cast<double>(signs) / static_cast<double>(length);
+    sum += mean, sum_of_squares += mean * mean;
+  }
+  double variance = (sum_of_squares - sum * sum / batches) / (batches - 1);
+  double by_batches = length >= 2 && variance > 1e-12 ? squares / n / (variance / batches) : n;
+  return std::max(1.0, std::min(n / tau, by_batches));
 }
 
 // Half of the 95 % interval of the median over the median; infinite where too little is known to state one.

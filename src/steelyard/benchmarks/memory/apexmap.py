@@ -67,7 +67,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """The grid with one thread; its corners with all numbers of threads, memory policies, page sizes."""
     quick = effort.name == "quick"
     threads = thread_counts(machine)
-    sampling = Sampling(effort.sampling.width, 0.5 if quick else 1.0, 6 if quick else 10, 1000)
+    sampling = Sampling(effort.sampling.width, 0.5 if quick else 1.0, 6 if quick else 10, 1000 if quick else 4000)
 
     def block(keep_corners: bool, **values: tuple[Scalar, ...]) -> Axes:
         every: dict[str, tuple[Scalar, ...]] = {
