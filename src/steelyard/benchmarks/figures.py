@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from steelyard.compare import published as others
 from steelyard.model import Machine, Mark, Result, Scalar, Series
 from steelyard.units import binary_size
+from steelyard.words import said
 
 DEFAULTS: dict[str, Scalar] = {"page_size": "default", "memory_policy": "local", "stores": "ordinary"}
 
@@ -38,7 +39,7 @@ def against(
     for key, members in sorted(lines.items(), key=lambda item: [_rank(value) for value in item[0]]):
         members.sort(key=lambda r: float(r.parameters[parameter]))
         values = [r.metrics[metric] for r in members]
-        words = ", ".join(_describe(names[i], key[i]) for i in varying)
+        words = ", ".join((said(names[i], key[i]) or f"{key[i]} {names[i]}") for i in varying)
         series.append(
             Series(
                 name=words or label or metric,
@@ -54,31 +55,6 @@ def against(
 def _rank(value: Scalar | None) -> tuple[bool, float, str]:
     """Numbers in their order, then words in theirs."""
     return (False, value, "") if isinstance(value, int | float) else (True, 0.0, str(value))
-
-
-_WORDS = {
-    ("pinning", "none"): "not pinned",
-    ("pinning", "compact"): "pinned compact",
-    ("pinning", "scatter"): "pinned scattered",
-    ("stores", "ordinary"): "ordinary stores",
-    ("stores", "streaming"): "streaming stores",
-    ("page_size", "default"): "pages as the system is set",
-    ("page_size", "4k"): "4 KiB pages",
-    ("page_size", "transparent"): "transparent huge pages",
-    ("page_size", "huge"): "explicit huge pages",
-    ("memory_policy", "local"): "nearest memory",
-    ("memory_policy", "interleave"): "interleaved memory",
-}
-
-
-def _describe(name: str, value: Scalar | None) -> str:
-    if (name, value) in _WORDS:
-        return _WORDS[name, str(value)]
-    if name == "bytes":
-        return binary_size(int(value or 0))
-    if value == 1:
-        name = name.removesuffix("s")
-    return str(value) if name in ("kernel", "toolchain") else f"{value} {name}"
 
 
 def cache_marks(machine: Machine) -> tuple[Mark, ...]:

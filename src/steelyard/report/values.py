@@ -6,24 +6,10 @@ from itertools import chain
 
 from steelyard import units
 from steelyard.model import Benchmark, Evaluation, Level, Limit, Machine, Metric, Result, Scalar, Value
+from steelyard.words import said
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
-_COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs"}
-# Values of parameters as they are said in a sentence.
-_SAID = {
-    ("stores", "ordinary"): "ordinary stores",
-    ("stores", "streaming"): "streaming stores",
-    ("pinning", "none"): "not pinned",
-    ("pinning", "compact"): "pinned compact",
-    ("pinning", "scatter"): "pinned scattered",
-    ("page_size", "default"): "pages as the system is set",
-    ("page_size", "4k"): "4 KiB pages",
-    ("page_size", "transparent"): "transparent huge pages",
-    ("page_size", "huge"): "explicit huge pages",
-    ("memory_policy", "local"): "nearest memory",
-    ("memory_policy", "interleave"): "interleaved memory",
-}
 _NO_EVIDENCE = {
     "DISTURBED": "The measurement was disturbed; the record names no evidence.",
     "INVALID": "The result cannot be used; the record names no evidence.",
@@ -171,10 +157,10 @@ def words(name: str) -> str:
 
 def phrase(name: str, value: Scalar | None) -> str:
     """A parameter and its value in running text: '4 threads', 'streaming stores', 'mode: mixed'."""
-    if isinstance(value, str) and (name, value) in _SAID:
-        return _SAID[name, value]
-    if name in _COUNTED and number(value) is not None:
-        return f"{value} {name if number(value) != 1 else name.removesuffix('s')}"
+    if name in ("kernel", "toolchain", "bytes", "elements"):  # alone they would not tell what they are
+        return f"{words(name)}: {parameter(name, value)}"
+    if (text := said(name, value)) is not None:
+        return text
     return f"{words(name)}: {parameter(name, value)}"
 
 

@@ -1,11 +1,11 @@
 """Results chosen, paired and named by their parameters."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from steelyard.model import Result, Scalar
 from steelyard.statistics.cost import cost
-from steelyard.units import binary_size
+from steelyard.words import said
 
 # Parameters that say nothing when they have this value: they are left out of a case's name.
 USUAL: dict[str, Scalar] = {
@@ -13,18 +13,6 @@ USUAL: dict[str, Scalar] = {
     "memory_policy": "local",
     "stores": "ordinary",
     "pinning": "compact",
-}
-_WORDS: dict[str, Callable[[Scalar], str]] = {
-    "threads": lambda v: f"{v} thread" if v == 1 else f"{v} threads",
-    "chains": lambda v: f"{v} chain" if v == 1 else f"{v} chains",
-    "accumulators": lambda v: f"{v} accumulator" if v == 1 else f"{v} accumulators",
-    "stores": lambda v: f"{v} stores",
-    "pinning": lambda v: "not pinned" if v == "none" else f"pinned {v}",
-    "page_size": lambda v: "pages as the system is set" if v == "default" else f"{v} pages",
-    "bytes": lambda v: binary_size(v) if isinstance(v, int) else str(v),
-    "elements": lambda v: f"{v} elements",
-    "memory_policy": lambda v: f"memory {v}",
-    "toolchain": str,
 }
 
 
@@ -87,8 +75,8 @@ def words(name: str, v: Scalar | None) -> str:
     """A parameter in words: ('threads', 2) → '2 threads'."""
     if v is None:
         return f"no {name}"
-    if name in _WORDS:
-        return _WORDS[name](v)
+    if (text := said(name, v)) is not None:
+        return text
     return f"{name.replace('_', ' ')} {f'{v:g}' if isinstance(v, float) else v}"
 
 

@@ -1,0 +1,30 @@
+"""Parameters as people say them, the same in figures, findings and reports."""
+
+from steelyard.model import Scalar
+from steelyard.units import binary_size
+
+_SAID = {
+    ("pinning", "none"): "not pinned",
+    ("pinning", "compact"): "pinned compact",
+    ("pinning", "scatter"): "pinned scattered",
+    ("stores", "ordinary"): "ordinary stores",
+    ("stores", "streaming"): "streaming stores",
+    ("page_size", "default"): "pages as the system is set",
+    ("page_size", "4k"): "4 KiB pages",
+    ("page_size", "transparent"): "transparent huge pages",
+    ("page_size", "huge"): "explicit huge pages",
+    ("memory_policy", "local"): "nearest memory",
+    ("memory_policy", "interleave"): "interleaved memory",
+}
+_COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs", "elements"}
+
+
+def said(name: str, value: Scalar | None) -> str | None:
+    """'streaming stores', '1 chain', '16 MiB'; None where there is no better word than name and value."""
+    if isinstance(value, str):
+        return value if name in ("kernel", "toolchain") else _SAID.get((name, value))
+    if name == "bytes" and isinstance(value, int):
+        return binary_size(value)
+    if name in _COUNTED and isinstance(value, int):
+        return f"{value} {name.removesuffix('s') if value == 1 else name}"
+    return None
