@@ -226,3 +226,46 @@ def test_the_command_takes_a_published_system_and_refuses_what_is_neither(
         cli.arguments(["compare", a, "AMD", "--runs", str(tmp_path)])
     with pytest.raises(UsageError, match="needs two runs"):
         cli.arguments(["compare", a, "8350", "--runs", str(tmp_path), "--fail-on-slower"])
+
+
+# --------------------------------------------------------------------------- the cores' own pace
+
+
+def paced(results: Sequence[Result], *issued: float) -> list[Result]:
+    """The same results, their cores issuing so many additions per cycle (in turn over the records)."""
+
+    def around(i: int) -> dict[str, object]:
+        return {"samples": {"issued": [issued[i % len(issued)]], "core_clock": [2.5e9]}}
+
+    return [
+        replace(r, records=tuple(replace(x, surroundings=around(i + n)) for n, x in enumerate(r.records)))
+        for i, r in enumerate(results)
+    ]
+
+
+def test_a_difference_beside_a_neighbour_on_the_core_is_not_called() -> None:
+    slow = shifted([triad(10e9 / 1.3), triad(18e9 / 1.3, threads=2), chase(1e-7)], 3)
+    found = compare(run(paced(CASES, 5.2)), run(paced(slow, 2.7)))
+    assert {row.call for row in found.rows} == {"UNCLEAR", "SAME"}
+    assert "-48% additions per second" in rows(found)["triad1"].detail
+    assert slower(found) == []
+
+
+def test_a_difference_on_cores_of_the_same_pace_is_called() -> None:
+    slow = shifted([triad(10e9 / 1.3), triad(18e9 / 1.3, threads=2), chase(1e-7)], 3)
+    found = compare(run(paced(CASES, 5.2)), run(paced(slow, 5.15)))
+    assert rows(found)["triad1"].call == rows(found)["triad2"].call == "SLOWER"
+
+
+def test_a_difference_smaller_than_the_pace_wanders_is_not_called_and_a_larger_one_is() -> None:
+    slow = shifted([triad(10e9 / 1.1), triad(18e9 / 2, threads=2), chase(1e-7)], 3)
+    found = compare(run(paced(CASES, 5.2, 4.0)), run(paced(slow, 5.2, 4.0)))
+    calls = {name: row.call for name, row in rows(found).items()}
+    assert calls["triad1"] == "UNCLEAR"
+    assert calls["triad2"] == "SLOWER"
+
+
+def test_between_different_machines_the_pace_is_part_of_the_difference() -> None:
+    slow = shifted([triad(10e9 / 1.3), triad(18e9 / 1.3, threads=2), chase(1e-7)], 3)
+    other = run(paced(slow, 2.7), machine=machine(processor="Another processor"))
+    assert rows(compare(run(paced(CASES, 5.2)), other))["triad1"].call == "SLOWER"

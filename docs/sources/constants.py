@@ -26,6 +26,8 @@ _NAMED = (
     ("statistics.shape", "DRIFT", "least relative drift from the first to the last sample"),
     ("statistics.compare", "USUAL_SPREAD", "relative spread of launches that is believed beforehand"),
     ("statistics.compare", "LONE_SPREAD", "the same where each side has one launch"),
+    ("compare.pace", "UNLIKE", "difference of the cores' pace from which two runs are not told apart"),
+    ("compare.pace", "RESTLESS", "unrest of that pace from which only larger differences are called"),
     ("compare.runs", "SMALLEST_OF_ALL", "least relative difference of a benchmark as a whole"),
     ("run", "ATTEMPTS", "attempts at a case that was disturbed"),
     ("run", "REPEATING_SHARE", "share of the plan's time that may go into repeating"),

@@ -115,8 +115,7 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
     for _ in range(repetitions):
         wait_until_quiet(2.0)
         records.append(bench.measure())
-    values = sorted(median(r.samples) for r in records)
-    scatter = values[-1 - len(values) // 20] / values[len(values) // 20] - 1  # of nine tenths of them
+    scatter = _scatter([median(r.samples) for r in records])
     flagged = [r.verdict.evidence[0] for r in records if r.verdict.level != "CLEAN"]
     seen = f"{len(flagged)} of {repetitions} undisturbed cases were flagged, whose values scatter by {scatter:.1%}"
     if len(flagged) <= FALSE_ALARMS * repetitions:
@@ -167,6 +166,12 @@ def competitor(cpu: int) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
+def _scatter(values: Sequence[float]) -> float:
+    """How far apart nine tenths of the values lie, relative."""
+    ordered = sorted(values)
+    return ordered[-1 - len(ordered) // 20] / ordered[len(ordered) // 20] - 1
+
+
 def _planted(kind: str, plant: str, expected: str) -> Callable[[Bench, int], Outcome]:
     def check(bench: Bench, repetitions: int) -> Outcome:
         verdicts = [bench.measure(plant).verdict for _ in range(repetitions)]
@@ -175,6 +180,9 @@ def _planted(kind: str, plant: str, expected: str) -> Callable[[Bench, int], Out
         ]
         seen = f"{repetitions - len(missed)} of {repetitions} cases were flagged and their evidence names '{expected}'"
         others = dict.fromkeys(f"missed: called {v.level}, {name_disturbance(v) or 'nothing named'}" for v in missed)
+        if missed and (apart := _scatter([median(bench.measure().samples) for _ in range(10)])) > TOLERATED:
+            reason = f"; quiet values scatter by {apart:.1%} themselves, which may hide what was planted"
+            return Outcome(kind, "unknown", seen + reason, tuple(others))
         return Outcome(kind, "failed" if missed else "passed", seen, tuple(others))
 
     return check
@@ -205,7 +213,7 @@ def intervals(bench: Bench, repetitions: int) -> Outcome:
 
 CHECKS: dict[str, Callable[[Bench, int], Outcome]] = {
     "intervals": intervals,
-    "clock": _planted("clock", "clock:0.9", "core clock"),
+    "clock": _planted("clock", "clock:0.8", "core clock"),
     "faults": _planted("faults", "faults:500", "page faults"),
     "delay": delay,
     "quiet": quiet,

@@ -7,6 +7,7 @@ from statistics import geometric_mean, median
 from typing import Literal
 
 from steelyard.compare.matching import Match, match
+from steelyard.compare.pace import tempered, unrest
 from steelyard.compare.surroundings import Difference, differences
 from steelyard.model import Better, Evaluation, Result, Scalar, Value
 from steelyard.statistics import compare as statistics
@@ -100,14 +101,17 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     A case that is INVALID in one of them is not compared. The calls are corrected for their number (Holm).
     """
     matched = match(a.results, b.results)
-    judged = _judge(matched.pairs)
+    unlike = tuple(differences(a.run, b.run))
+    same_machine = not any(d.group in ("machine", "setting") for d in unlike)
+    restless = unrest((*a.results, *b.results)) if same_machine else None
+    judged = _judge(matched.pairs, restless)
     rows = tuple(_row(a, pair, found) for pair, found in zip(matched.pairs, judged, strict=True))
     return RunComparison(
         a.run.id,
         b.run.id,
-        tuple(differences(a.run, b.run)),
+        unlike,
         rows,
-        tuple(_wholes(matched.pairs, judged)),
+        tuple(_wholes(matched.pairs, judged, restless)),
         tuple(_lone(r) for r in matched.only_a),
         tuple(_lone(r) for r in matched.only_b),
         tuple(_notes(a, b, rows)),
@@ -132,11 +136,17 @@ def show(comparison: RunComparison, as_json: bool) -> None:
 Judged = statistics.Comparison | str  # or why they cannot be compared
 
 
-def _judge(pairs: Sequence[Match]) -> list[Judged]:
+def _judge(pairs: Sequence[Match], restless: float | None) -> list[Judged]:
+    """`restless` None: the machines differ, and their pace is part of it."""
     sides = [_sides(pair) for pair in pairs]
     comparable = [s for s in sides if not isinstance(s, str)]
     found = iter(statistics.compare_all([(list(a.values()), list(b.values())) for a, b in comparable]))
-    return [s if isinstance(s, str) else next(found) for s in sides]
+    judged = [s if isinstance(s, str) else next(found) for s in sides]
+    if restless is None:
+        return judged
+    return [
+        j if isinstance(j, str) else tempered(j, (p.a,), (p.b,), restless) for p, j in zip(pairs, judged, strict=True)
+    ]
 
 
 Launches = Mapping[int, Sequence[float]]
@@ -163,7 +173,7 @@ def _seconds(result: Result) -> dict[int, list[float]]:
     return {r.launch: list(r.samples) for r in records if r.samples and all(0 < s < math.inf for s in r.samples)}
 
 
-def _wholes(pairs: Sequence[Match], judged: Sequence[Judged]) -> list[Whole]:
+def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | None) -> list[Whole]:
     known = [(p, j) for p, j in zip(pairs, judged, strict=True) if not isinstance(j, str)]
     found = []
     for name in dict.fromkeys(p.a.benchmark for p, _ in known):
@@ -172,11 +182,16 @@ def _wholes(pairs: Sequence[Match], judged: Sequence[Judged]) -> list[Whole]:
         clean = [(p, j) for p, j in mine if not _disturbed(p)]
         used = clean or mine
         sides = [s for p, _ in used if not isinstance(s := _sides(p), str)]
-        found.append((name, [j.ratio for _, j in used], _together(sides), not clean))
-    compared = statistics.compare_all([together for _, _, together, _ in found], SMALLEST_OF_ALL)
+        found.append((name, [p for p, _ in used], [j.ratio for _, j in used], _together(sides), not clean))
+    compared = statistics.compare_all([together for _, _, _, together, _ in found], SMALLEST_OF_ALL)
+    if restless is not None:
+        compared = [
+            tempered(c, [p.a for p in f[1]], [p.b for p in f[1]], restless)
+            for f, c in zip(found, compared, strict=True)
+        ]
     return [
         Whole(name, len(ratios), geometric_mean(ratios), c.ratio, c.low, c.high, c.p, c.call, disturbed)
-        for (name, ratios, _, disturbed), c in zip(found, compared, strict=True)
+        for (name, _, ratios, _, disturbed), c in zip(found, compared, strict=True)
     ]
 
 

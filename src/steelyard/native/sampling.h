@@ -221,8 +221,9 @@ class Sampler {
     for (std::size_t at = 0; at < bytes; at += 4096) static_cast<volatile char*>(fresh)[at] = 1;
     munmap(fresh, bytes);
   }
-  // A clock that drops is emulated where it shows: kernel and chain alike take longer from the sixth sample on.
-  bool dropped() const { return taken_ > 6; }
+  // A clock that drops is emulated where it shows: kernel and chain alike take longer from the middle of the samples
+  // on.
+  bool dropped() const { return taken_ >= sampling_.most / 2; }
   double planted_clock(double hertz) const {
     return plant_.kind == "clock" && dropped() ? hertz * plant_.amount : hertz;
   }
