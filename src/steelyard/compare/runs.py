@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 from typing import Literal
 
@@ -133,6 +133,9 @@ def show(comparison: RunComparison, as_json: bool) -> None:
 
 # --------------------------------------------------------------------------- judging
 
+Launches = Mapping[int, Sequence[float]]
+FEWEST_LAUNCHES = 3  # a side, for a call of a single case; a benchmark as a whole has all its cases to go by
+
 Judged = statistics.Comparison | str  # or why they cannot be compared
 
 
@@ -141,7 +144,7 @@ def _judge(pairs: Sequence[Match], restless: float | None) -> list[Judged]:
     sides = [_sides(pair) for pair in pairs]
     comparable = [s for s in sides if not isinstance(s, str)]
     found = iter(statistics.compare_all([(list(a.values()), list(b.values())) for a, b in comparable]))
-    judged = [s if isinstance(s, str) else next(found) for s in sides]
+    judged = [s if isinstance(s, str) else _with_enough_launches(next(found), *s) for s in sides]
     if restless is None:
         return judged
     return [
@@ -149,7 +152,13 @@ def _judge(pairs: Sequence[Match], restless: float | None) -> list[Judged]:
     ]
 
 
-Launches = Mapping[int, Sequence[float]]
+def _with_enough_launches(found: statistics.Comparison, a: Launches, b: Launches) -> statistics.Comparison:
+    """Two starts in a row often get the same pages, and look more alike than two runs are: alone they call no case."""
+    fewest = min(len(a), len(b))
+    if found.call not in ("FASTER", "SLOWER") or fewest >= FEWEST_LAUNCHES:
+        return found
+    detail = f"{fewest} launches a side do not show how far starts lie apart: --preset standard has five."
+    return replace(found, call="UNCLEAR", detail=detail)
 
 
 def _sides(pair: Match) -> tuple[Launches, Launches] | str:
