@@ -75,6 +75,9 @@ class Evaluator:
     def run(self) -> list[str]:
         """All launches. Returns notes on what was not done; records are in the folder."""
         self._begin = self.around.now()
+        cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
+        self._total = len(cases)
+        self._expected = sum(c.setup_seconds + c.sampling.seconds for n, i, c in cases if (n, i) not in self.done)
         self._expected_done = 0.0
         self._count = len(self.done)
         self._last: Record | None = None
@@ -151,15 +154,9 @@ class Evaluator:
         self._last = record
 
     def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
-        total = sum(len(x.cases) for x in self.plan.launches)
-        expected = sum(
-            c.setup_seconds + c.sampling.seconds
-            for x in self.plan.launches
-            for i, c in enumerate(x.cases)
-            if (x.number, i) not in self.done
-        )
         elapsed = self.around.now() - self._begin
         # The estimate counts for a tenth of the work before it, so that the first minutes do not swing.
+        expected = self._expected
         pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * expected) if expected else 0.0
         left = max(0.0, (expected - self._expected_done) * pace)
         self.show(
@@ -167,7 +164,7 @@ class Evaluator:
                 launch,
                 case,
                 self._count,
-                total,
+                self._total,
                 left if self.budget is None else min(left, max(0.0, self.budget - elapsed)),
                 self._last,
                 waiting,
