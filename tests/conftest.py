@@ -24,8 +24,10 @@ def benchmarks() -> dict[str, Benchmark]:
 
 @pytest.fixture(scope="session")
 def programs(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]:
-    """Every program, compiled with the default toolchain (kept in the user's cache from run to run)."""
-    return build.build(benchmarks.values(), build.resolve(build.default(here), here))
+    """Every program, compiled with the default toolchain and MPI (kept in the user's cache from run to run)."""
+    toolchain, mpi = build.resolve(build.default(here), here), build.default_mpi(here)
+    made = build.build([b for b in benchmarks.values() if not b.parallel], toolchain)
+    return made | (build.build([b for b in benchmarks.values() if b.parallel], toolchain, mpi) if mpi else {})
 
 
 @pytest.fixture

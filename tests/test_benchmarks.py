@@ -1,30 +1,42 @@
 """The contract: what holds for every kernel of every benchmark, also for those that are added later."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from steelyard import catalogue
-from steelyard.launch import local
+from steelyard import build, catalogue
 from steelyard.launch.program import Program
-from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling
+from steelyard.launch.start import Site, start
+from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling, Tool
 from steelyard.plan import EFFORTS, make
 from steelyard.run import line, record_of
 from steelyard.statistics.results import results
 
 # Large enough that every thread has work, small enough that a case takes milliseconds.
-SMALL = {"elements": 1 << 16, "bytes": 1 << 16}
+SMALL = {"elements": 1 << 16, "bytes": 1 << 16, "message_bytes": 1 << 12}
 SHORT = Sampling(width=0.5, seconds=0.05, least=3, most=20)
+
+
+def mpis_of(machine: Machine) -> dict[str, Tool]:
+    """The MPI of a run that names none; none where none is."""
+    usual = build.default_mpi(machine)
+    return {build.mpi_name(usual): usual} if usual else {}
+
+
+def site(machine: Machine) -> Site:
+    return Site(mpis_of(machine))
 
 
 def small_cases(benchmark: Benchmark, machine: Machine) -> list[Case]:
     """One small case for each kernel; the smallest parameters come first."""
-    made = make({benchmark.name: benchmark}, machine, EFFORTS["quick"], {}, ["any"])
+    made = make({benchmark.name: benchmark}, machine, EFFORTS["quick"], {}, ["any"], mpis=list(mpis_of(machine)))
     found: dict[str, Case] = {}
-    for case in sorted(made.launches[0].cases, key=lambda c: str(sorted(c.parameters.items()))):
+    cases = [c for launch in made.launches for c in launch.cases]
+    for case in sorted(cases, key=lambda c: str(sorted(c.parameters.items()))):
         smaller = {k: min(v, SMALL[k]) if k in SMALL else v for k, v in case.parameters.items()}  # type: ignore[type-var]
         found.setdefault(case.kernel, replace(case, parameters=smaller, sampling=SHORT))
     return list(found.values())
@@ -37,18 +49,36 @@ def all_cases() -> list[Any]:
     return [
         pytest.param(b, c, id=f"{b.name}-{c.kernel}")
         for b in catalogue.find().values()
+        if not b.parallel or machine.mpis
         for c in small_cases(b, machine)
     ]
+
+
+OPEN: dict[tuple[str, ...], Program] = {}  # a start of ranks costs a second: kept from test to test
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed_at_last() -> Iterator[None]:
+    yield
+    for program in OPEN.values():
+        program.close()
+    OPEN.clear()
+
+
+def conversation(programs: dict[str, Path], machine: Machine, case: Case) -> Program:
+    launch = Launch(1, case.benchmark, "any", 1, (case,))
+    command, environment = start(site(machine), machine, launch, programs[case.benchmark])
+    key = (*command, environment.get("STEELYARD_CPUS", ""), environment.get("OMPI_MCA_btl", ""))
+    if key not in OPEN:
+        OPEN[key] = Program(command, environment, int(case.parameters.get("ranks", 0)) or None)
+    return OPEN[key]
 
 
 def ask(programs: dict[str, Path], machine: Machine, case: Case, **more: str) -> dict[str, Any]:
     """The program's answer to a case, with further parameters."""
     asked = replace(case, parameters={**case.parameters, **more})
-    program = Program(local.argv(programs[case.benchmark]), local.environment(machine))
-    try:
-        return program.ask(line(machine, Launch(1, case.benchmark, "any", 1, (asked,)), 0, asked), 60)
-    finally:
-        program.close()
+    program = conversation(programs, machine, case)
+    return program.ask(line(machine, Launch(1, case.benchmark, "any", 1, (asked,)), 0, asked), 60)
 
 
 def measured(programs: dict[str, Path], machine: Machine, case: Case) -> Record:
@@ -118,7 +148,7 @@ def test_a_benchmark_explains_itself_and_draws_its_figures(
     benchmark: Benchmark, programs: dict[str, Path], here: Machine
 ) -> None:
     assert all(len(text) > 40 for text in (benchmark.summary, benchmark.reading, benchmark.caution, benchmark.source))
-    made = make({benchmark.name: benchmark}, here, EFFORTS["quick"], {}, ["any"])
+    made = make({benchmark.name: benchmark}, here, EFFORTS["quick"], {}, ["any"], mpis=["any"])
     records = tuple(measured(programs, here, case) for case in small_cases(benchmark, here))
     run = Run("a", "a", "now", here, made, {}, records, True)
     found = results(run.records, {benchmark.name: benchmark})
@@ -133,6 +163,6 @@ def test_every_preset_plans_every_benchmark(
     benchmark: Benchmark, preset: str, here: Machine, two_sockets: Machine
 ) -> None:
     for machine in (here, two_sockets):
-        made = make({benchmark.name: benchmark}, machine, EFFORTS[preset], {}, ["any"])
+        made = make({benchmark.name: benchmark}, machine, EFFORTS[preset], {}, ["any"], mpis=["any"])
         assert made.launches
         assert made.seconds > 0

@@ -21,7 +21,7 @@ class Script:
         self.asked: list[str] = []
         self.answers: dict[int, list[dict[str, Any] | Exception]] = {}
 
-    def start(self, command: list[str], environment: Mapping[str, str]) -> "Script":
+    def start(self, command: list[str], environment: Mapping[str, str], ranks: int | None = None) -> "Script":
         self.started += 1
         return self
 

@@ -70,7 +70,7 @@ def page(b: Benchmark, note: str) -> str:
 
 
 def _cases(b: Benchmark, machine: Machine, preset: str) -> tuple[str, str, str, str]:
-    made = plan.make({b.name: b}, machine, plan.EFFORTS[preset], {}, ["any"])
+    made = plan.make({b.name: b}, machine, plan.EFFORTS[preset], {}, ["any"], mpis=["any"])
     return f"`{preset}`", str(len(made.launches[0].cases)), str(len(made.launches)), duration(made.seconds)
 
 

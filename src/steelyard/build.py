@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -67,33 +68,70 @@ def _toolchain(tool: Tool, flags: str) -> Toolchain:
     return Toolchain(name + ("+" + flags.replace(" ", "") if flags else ""), tool.path, tool.version, flags or FLAGS)
 
 
+def mpi_name(mpi: Tool) -> str:
+    """The factor's value in the records: "openmpi-4.1.4"."""
+    return f"{mpi.name}-{mpi.version}"
+
+
+def resolve_mpi(text: str, machine: Machine) -> Tool:
+    """The MPI that a user names: "openmpi", "mpich-5.0.2", or the path of its C++ wrapper. UsageError where there is none."""
+    if "/" in text:
+        from steelyard.machine.tools import ask_mpi
+
+        found = ask_mpi(text)
+        if found is None:
+            raise UsageError(
+                f"'{text}' (given by --mpi) is no C++ wrapper of an MPI, or its <mpi.h> is not installed. "
+                "Name the path of an mpicxx."
+            )
+        return found
+    for mpi in machine.mpis:
+        if text in (mpi.name, mpi_name(mpi)):
+            return mpi
+    raise UsageError(
+        f"There is no MPI '{text}' on this machine (given by --mpi). {nearest(text, [mpi_name(m) for m in machine.mpis])} "
+        'Install one (apt-get install libopenmpi-dev, or pip install "openmpi>=5"), or name the path of an mpicxx.'
+    )
+
+
+def default_mpi(machine: Machine) -> Tool | None:
+    """The MPI of a run that names none: the site's own before one that came as a Python package; None where none is."""
+    own = str(Path(sys.executable).parent)
+    return min(machine.mpis, key=lambda mpi: str(Path(mpi.path).parent) == own, default=None)
+
+
 def cache() -> Path:
     """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder."""
     own = os.environ.get("STEELYARD_CACHE")
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
 
 
-def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain) -> dict[str, Path]:
-    """The executable of each benchmark, compiled where the cache has none. ProgramFailed shows the compiler's words whole."""
+def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | None = None) -> dict[str, Path]:
+    """The executable of each benchmark, compiled where the cache has none: against `mpi` where it is given.
+
+    ProgramFailed shows the compiler's words whole.
+    """
     programs = {
-        b.name: (Path(b.program), cache() / "build" / _key(Path(b.program), toolchain) / b.name) for b in benchmarks
+        b.name: (Path(b.program), cache() / "build" / _key(Path(b.program), toolchain, mpi) / b.name)
+        for b in benchmarks
     }
     missing = {name: source for name, (source, program) in programs.items() if not program.exists()}
     if missing:
-        _compile(missing, {name: programs[name][1] for name in missing}, toolchain)
+        _compile(missing, {name: programs[name][1] for name in missing}, toolchain, mpi)
     return {name: program for name, (_, program) in programs.items()}
 
 
-def _key(source: Path, toolchain: Toolchain) -> str:
+def _key(source: Path, toolchain: Toolchain, mpi: Tool | None = None) -> str:
     """Every header that the source could include is part of its identity: those of the harness and of its own folder."""
-    digest = hashlib.sha256(f"{toolchain.compiler}\n{toolchain.version}\n{toolchain.flags}\n".encode())
+    against = f"{mpi.path}\n{mpi.version}\n" if mpi else ""
+    digest = hashlib.sha256(f"{toolchain.compiler}\n{toolchain.version}\n{toolchain.flags}\n{against}".encode())
     for path in (source, *sorted(source.parent.glob("*.h")), *sorted(NATIVE.iterdir())):
         if path.is_file():
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:20]
 
 
-def _compile(sources: dict[str, Path], targets: dict[str, Path], toolchain: Toolchain) -> None:
+def _compile(sources: dict[str, Path], targets: dict[str, Path], toolchain: Toolchain, mpi: Tool | None) -> None:
     try:
         (cache() / "build").mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache() / "build", prefix="making-") as folder:
@@ -112,6 +150,7 @@ def _compile(sources: dict[str, Path], targets: dict[str, Path], toolchain: Tool
                 f"-DCMAKE_CXX_COMPILER={toolchain.compiler}",
                 f"-DCMAKE_CXX_FLAGS={toolchain.flags}",
                 f"-DSTEELYARD_PROGRAMS={listed}",
+                *([f"-DMPI_CXX_COMPILER={mpi.path}"] if mpi else []),
             ]
             _run(f"Preparing the build with {toolchain.name}", configure)
             _run(f"Compiling with {toolchain.name}", [_tool("cmake"), "--build", folder])

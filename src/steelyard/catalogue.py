@@ -90,6 +90,7 @@ def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
         metrics=tuple(module.metrics),
         limit=module.limit,
         figures=module.figures,
+        parallel=bool(getattr(module, "parallel", False)),
     )
 
 

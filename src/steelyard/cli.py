@@ -47,6 +47,24 @@ System = Annotated[
     str | None,
     typer.Option("--system", metavar="NAME|FILE", help="A system file (TOML) with what cannot be read: name, limits."),
 ]
+Mpis = Annotated[
+    list[str] | None,
+    typer.Option("--mpi", metavar="MPI", help="openmpi, mpich, or the path of an mpicxx (repeat to compare)."),
+]
+Hosts = Annotated[
+    str | None,
+    typer.Option(
+        "--hosts", metavar="A:N,B:N", help="Hosts for the ranks with their slots; this machine when left out."
+    ),
+]
+LauncherName = Annotated[
+    str | None,
+    typer.Option("--launcher", help="mpiexec, or srun (as within a Slurm allocation by itself)."),
+]
+LauncherWords = Annotated[
+    list[str] | None,
+    typer.Option("--launcher-option", metavar="WORD", help="A further word for the launcher (may be repeated)."),
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for other programs.")]
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
@@ -92,6 +110,10 @@ def run(
     toolchains: Compilers = None,
     budget: Budget = None,
     system: System = None,
+    mpis: Mpis = None,
+    hosts: Hosts = None,
+    launcher: LauncherName = None,
+    launcher_words: LauncherWords = None,
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
@@ -105,11 +127,25 @@ def run(
     """Evaluate this machine; ends with findings and an HTML report.
 
     Examples: **steelyard run** · **steelyard run --preset standard** ·
-    **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang**
+    **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang** ·
+    **steelyard run --only network --hosts node1:1,node2:1**
     """
     from steelyard import session
 
-    asked = session.Asked(preset, only or [], settings or [], toolchains or [], budget, system, seed, paths or [])
+    asked = session.Asked(
+        preset,
+        only or [],
+        settings or [],
+        toolchains or [],
+        budget,
+        system,
+        seed,
+        paths or [],
+        mpis or [],
+        hosts,
+        launcher,
+        launcher_words or [],
+    )
     session.conclude(session.start(asked, runs, quiet), paths or [], report, json_)
 
 
@@ -134,6 +170,10 @@ def plan(
     toolchains: Compilers = None,
     budget: Budget = None,
     system: System = None,
+    mpis: Mpis = None,
+    hosts: Hosts = None,
+    launcher: LauncherName = None,
+    launcher_words: LauncherWords = None,
     seed: Seed = 1,
     paths: Paths = None,
     json_: Json = False,
@@ -144,7 +184,20 @@ def plan(
     """
     from steelyard import session, show
 
-    asked = session.Asked(preset, only or [], settings or [], toolchains or [], budget, system, seed, paths or [])
+    asked = session.Asked(
+        preset,
+        only or [],
+        settings or [],
+        toolchains or [],
+        budget,
+        system,
+        seed,
+        paths or [],
+        mpis or [],
+        hosts,
+        launcher,
+        launcher_words or [],
+    )
     show.plan(session.plan(asked)[0], json_)
 
 
@@ -282,7 +335,7 @@ def doctor(system: System = None, json_: Json = False) -> None:
 
 
 @app.command()
-def build(only: Only = None, toolchains: Compilers = None, paths: Paths = None) -> None:
+def build(only: Only = None, toolchains: Compilers = None, paths: Paths = None, mpis: Mpis = None) -> None:
     """Compile the native programs for this machine into the cache (a run does it by itself).
 
     Example: **steelyard build --toolchain clang**
@@ -290,7 +343,7 @@ def build(only: Only = None, toolchains: Compilers = None, paths: Paths = None) 
     from steelyard import session
 
     for (name, toolchain), program in session.build_all(
-        session.machine(None), only or [], toolchains or [], paths or []
+        session.machine(None), only or [], toolchains or [], paths or [], mpis or []
     ).items():
         print(f"{name} {toolchain} {program}")
 

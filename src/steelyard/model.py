@@ -75,6 +75,14 @@ class Tool:
 
 
 @dataclass(frozen=True)
+class Host:
+    """A machine on which ranks may be started, by the name that the site's MPI or batch system knows; `slots` ranks fit on it."""
+
+    name: str
+    slots: int
+
+
+@dataclass(frozen=True)
 class Limit:
     """A physical ceiling of a metric, and how it was derived."""
 
@@ -107,6 +115,7 @@ class Machine:
     mpis: tuple[Tool, ...]
     limits: Mapping[str, Limit] = field(default_factory=dict)  # "memory_bandwidth", "flops" … as given or derived
     notes: tuple[str, ...] = ()  # what could not be found out, and why
+    hosts: tuple[Host, ...] = ()  # that a run's ranks are spread over; empty: this machine alone
 
 
 # --------------------------------------------------------------------------- the plan
@@ -335,6 +344,7 @@ class Benchmark:
     metrics: tuple[Metric, ...]
     limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
+    parallel: bool = False  # many processes (MPI), started by a launcher; otherwise one process with threads
 
 
 # --------------------------------------------------------------------------- the judgement

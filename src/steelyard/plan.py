@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from steelyard.errors import UsageError, nearest
 from steelyard.machine.placement import place
+from steelyard.machine.rank_placement import place_ranks
 from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Parameters, Plan, Sampling, Scalar
 
 EFFORTS = {
@@ -21,6 +22,10 @@ EFFORTS = {
 GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
 # A case that changes one of these needs other memory than the one before: such cases are kept together.
 MEMORY = ("threads", "pinning", "elements", "bytes", "page_size", "memory_policy")
+# Of a parallel benchmark: cases that differ in one of these need a start of their own.
+STARTED = ("mpi", "ranks", "ranks_per_node", "mapping", "placement", "transport")
+PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel
+PARALLEL_START_SECONDS = 1.2  # of mpiexec with its ranks (Open MPI 5: 1.2 s, 4: 0.4 s, MPICH: 0.1 s)
 START_SECONDS = 0.1  # of a program: process, clock calibration
 STOPPED_EARLY = 0.6  # share of a case's time limit that it takes on average: most reach their width before
 
@@ -33,17 +38,18 @@ def make(
     toolchains: Sequence[str],
     budget: float | None = None,
     seed: int = 1,
+    mpis: Sequence[str] = (),
 ) -> Plan:
     """The plan. `settings` replaces values of axes; `budget` (seconds) lessens the launches, then the time of each case.
 
     UsageError for a setting that no benchmark knows, for impossible placements, and where nothing is left to run.
     """
-    cases = {name: _cases(benchmark, machine, effort, settings) for name, benchmark in benchmarks.items()}
+    cases = {name: _cases(benchmark, machine, effort, settings, mpis) for name, benchmark in benchmarks.items()}
     _refuse_unknown(benchmarks, machine, effort, settings)
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         raise UsageError(f"Nothing is left to run with {asked or 'these benchmarks on this machine'}.")
-    once = sum(_seconds(c) for found in cases.values() for c in found) + START_SECONDS * len(cases)
+    once = sum(_seconds(c) for found in cases.values() for c in found) + sum(map(_start_seconds, cases.values()))
     once *= len(toolchains)
     launches, shorter = effort.launches, 1.0
     if budget is not None:
@@ -53,12 +59,20 @@ def make(
 
 
 def cpus_of(machine: Machine, parameters: Parameters) -> tuple[int, ...] | None:
-    """The processors to which a case's threads are pinned, or None for no pinning."""
+    """The processors to which a case's threads, or a host's ranks, are pinned; None or () for no pinning."""
+    if "ranks" in parameters:
+        per_node = int(parameters.get("ranks_per_node", 0)) or None
+        return place_ranks(machine, int(parameters["ranks"]), per_node, str(parameters.get("placement", "compact")))
     return place(machine, int(parameters.get("threads", 1)), str(parameters.get("pinning", "compact")))
 
 
 def _seconds(case: Case) -> float:
     return case.setup_seconds + STOPPED_EARLY * case.sampling.seconds
+
+
+def _start_seconds(cases: list[Case]) -> float:
+    each = PARALLEL_START_SECONDS if cases and "mpi" in cases[0].parameters else START_SECONDS
+    return each * len(_groups(cases))
 
 
 def _launches(
@@ -68,12 +82,23 @@ def _launches(
     chance = random.Random(seed)
     launches: list[Launch] = []
     for repetition in range(1, count + 1):
-        block = [(name, toolchain) for name in cases if cases[name] for toolchain in toolchains]
+        block = [
+            (name, group, toolchain) for name in cases for group in _groups(cases[name]) for toolchain in toolchains
+        ]
         chance.shuffle(block)
-        for name, toolchain in block:
-            shortened = [replace(c, sampling=_shorten(c.sampling, shorter)) for c in cases[name]]
+        for name, group, toolchain in block:
+            shortened = [replace(c, sampling=_shorten(c.sampling, shorter)) for c in group]
             launches.append(Launch(len(launches) + 1, name, toolchain, repetition, tuple(_shuffle(shortened, chance))))
     return tuple(launches)
+
+
+def _groups(cases: list[Case]) -> list[list[Case]]:
+    """The cases that one start can serve: all of a benchmark's, but of a parallel one only those that are started alike."""
+    groups: dict[tuple[Scalar | None, ...], list[Case]] = {}
+    for case in cases:
+        key = tuple(case.parameters.get(name) for name in STARTED) if "mpi" in case.parameters else ()
+        groups.setdefault(key, []).append(case)
+    return list(groups.values())
 
 
 def _shorten(sampling: Sampling, factor: float) -> Sampling:
@@ -93,11 +118,17 @@ def _shuffle(cases: list[Case], chance: random.Random) -> list[Case]:
 
 
 def _cases(
-    benchmark: Benchmark, machine: Machine, effort: Effort, settings: Mapping[str, Sequence[Scalar]]
+    benchmark: Benchmark,
+    machine: Machine,
+    effort: Effort,
+    settings: Mapping[str, Sequence[Scalar]],
+    mpis: Sequence[str] = (),
 ) -> list[Case]:
     found: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
     for block in benchmark.axes(machine, effort):
-        for point in _points(block, settings):
+        factors = {"mpi": tuple(mpis)} if benchmark.parallel else {}
+        full = replace(block, values={**block.values, **factors})
+        for point in _points(full, settings, PARALLEL if benchmark.parallel else GENERAL):
             cpus_of(machine, point)  # an impossible placement is refused before anything has started
             kernel = str(point.pop("kernel"))
             case = Case(benchmark.name, kernel, point, block.sampling or effort.sampling, block.setup_seconds)
@@ -105,12 +136,14 @@ def _cases(
     return list(found.values())
 
 
-def _points(block: Axes, settings: Mapping[str, Sequence[Scalar]]) -> Iterable[dict[str, Scalar]]:
+def _points(
+    block: Axes, settings: Mapping[str, Sequence[Scalar]], general: Sequence[str]
+) -> Iterable[dict[str, Scalar]]:
     values = dict(block.values)
     for name, wanted in settings.items():
         if name == "kernel":
             values[name] = tuple(v for v in values[name] if v in wanted)
-        elif name in values or name in GENERAL:
+        elif name in values or name in general:
             values[name] = tuple(wanted)
     for combination in itertools.product(*values.values()):
         point = dict(zip(values, combination, strict=True))
@@ -122,7 +155,7 @@ def _refuse_unknown(
     benchmarks: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Mapping[str, Sequence[Scalar]]
 ) -> None:
     blocks = [block for b in benchmarks.values() for block in b.axes(machine, effort)]
-    known = {name for block in blocks for name in block.values} | set(GENERAL)
+    known = {name for block in blocks for name in block.values} | set(GENERAL) | set(PARALLEL)
     for name, wanted in settings.items():
         if name not in known:
             raise UsageError(f"No chosen benchmark has a parameter '{name}' (given by --set). {nearest(name, known)}")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import ProgramFailed
-from steelyard.launch import local
 from steelyard.launch.program import Conversation, Program
+from steelyard.launch.start import Site, start
 from steelyard.machine.load import wait_until_quiet
-from steelyard.model import Case, Check, Launch, Machine, Plan, Record, Scalar, Verdict
+from steelyard.model import Case, Check, Launch, Machine, Parameters, Plan, Record, Scalar, Verdict
 from steelyard.plain import scalar
-from steelyard.plan import cpus_of
+from steelyard.plan import STARTED, cpus_of
 from steelyard.records import RunFolder
 from steelyard.statistics.verdict import judge, name_disturbance
 
@@ -29,9 +29,11 @@ HARNESS = {
     "placement",
     "toolchain",
     "pinning",
+    "limit",
 }
 ATTEMPTS = 3  # of a disturbed case: a neighbour that stays is not waited for without end
 REPEATING_SHARE = 0.2  # of the plan's time that may go into repeating disturbed cases
+SILENCE = 3.0  # seconds after the limit in which ranks that wait say so, and the one that hangs does not
 TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
 
 
@@ -40,7 +42,7 @@ class Surroundings:
     """What the evaluation depends on besides the plan; tests replace it (design: time can be replaced)."""
 
     now: Callable[[], float] = time.monotonic
-    start: Callable[[list[str], Mapping[str, str]], Conversation] = Program
+    start: Callable[[list[str], Mapping[str, str], int | None], Conversation] = Program
     wait: Callable[[float], object] = wait_until_quiet
 
 
@@ -63,12 +65,13 @@ class Evaluator:
 
     machine: Machine
     plan: Plan
-    programs: Mapping[tuple[str, str], Path]  # (benchmark, toolchain) → executable
+    programs: Mapping[tuple[str, str], Path]  # (benchmark, toolchain, with its MPI where it has one) → executable
     folder: RunFolder
     done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) finished before, when resuming
     budget: float | None = None
     show: Callable[[Progress], None] = lambda progress: None
     around: Surroundings = field(default_factory=Surroundings)
+    site: Site = field(default_factory=Site)
     seconds: float = 0.0  # that the run took
     waiting: float = 0.0  # of these, for disturbed cases: waiting and measuring them again
 
@@ -124,12 +127,13 @@ class Evaluator:
         return 0
 
     def _start(self, launch: Launch) -> Conversation:
-        command = local.argv(self.programs[launch.benchmark, launch.toolchain])
-        return self.around.start(command, local.environment(self.machine))
+        program = self.programs[launch.benchmark, built_with(launch.toolchain, launch.cases[0].parameters)]
+        ranks = launch.cases[0].parameters.get("ranks")
+        return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
 
     def _case(self, program: Conversation, launch: Launch, index: int, case: Case) -> bool:
         """Measures a case, again while it is disturbed and time is left. False: the program is gone."""
-        limit = TIME_LIMIT + 4 * (case.setup_seconds + 4 * case.sampling.seconds)
+        limit = time_limit(case) + (SILENCE if "mpi" in case.parameters else 0)
         for attempt in range(1, ATTEMPTS + 1):
             began = self.around.now()
             try:
@@ -141,7 +145,8 @@ class Evaluator:
             self._keep(record)
             took = self.around.now() - began
             affordable = self.waiting + took <= REPEATING_SHARE * self.plan.seconds and not self._spent()
-            if record.verdict.level != "DISTURBED" or attempt == ATTEMPTS or not affordable:
+            hopeless = record.surroundings.get("oversubscribed") is True  # it will be so again
+            if record.verdict.level != "DISTURBED" or attempt == ATTEMPTS or hopeless or not affordable:
                 return True
             self._show(launch, case, waiting=True)
             if name_disturbance(record.verdict) == "competing load":  # the rest cannot be seen to have passed
@@ -172,20 +177,33 @@ class Evaluator:
         )
 
 
+def time_limit(case: Case) -> float:
+    """Seconds after which a case is taken to hang."""
+    return TIME_LIMIT + 4 * (case.setup_seconds + 4 * case.sampling.seconds)
+
+
+def built_with(toolchain: str, parameters: Parameters) -> str:
+    """Which of a benchmark's programs a case needs: the toolchain's, and of a parallel one that of the MPI."""
+    return f"{toolchain} {parameters['mpi']}" if "mpi" in parameters else toolchain
+
+
 def line(machine: Machine, launch: Launch, index: int, case: Case) -> str:
     """The case as the program reads it: `name=value` words. A pure function, tested as text."""
     sampling = case.sampling
     words: dict[str, Any] = {"case": index, "kernel": case.kernel, **case.parameters}
     words |= {"width": sampling.width, "seconds": sampling.seconds, "least": sampling.least, "most": sampling.most}
-    cpus = cpus_of(machine, case.parameters)
-    if cpus:
+    if "mpi" in case.parameters:
+        # How the ranks were started is no matter of theirs any more; their number is checked.
+        words = {name: value for name, value in words.items() if name not in STARTED or name == "ranks"}
+        words["limit"] = time_limit(case)
+    elif cpus := cpus_of(machine, case.parameters):
         words["cpus"] = ",".join(map(str, cpus))
     return " ".join(f"{name}={value}" for name, value in words.items())
 
 
 def record_of(launch: Launch, index: int, case: Case, attempt: int, answer: Mapping[str, Any]) -> Record:
     """The program's answer as a record, judged."""
-    declared = {k: scalar(v) for k, v in answer.get("declared", {}).items() if k not in HARNESS}
+    declared = {k: scalar(v) for k, v in answer.get("declared", {}).items() if k not in HARNESS and v != ""}
     if declared.get("plant") == "none":
         del declared["plant"]
     parameters: dict[str, Scalar] = {**declared, **case.parameters, "toolchain": launch.toolchain}

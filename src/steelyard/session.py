@@ -4,20 +4,20 @@ import platform
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from steelyard import __version__, build, catalogue, evaluation, records
+from steelyard import __version__, build, catalogue, evaluation, records, site
 from steelyard import plan as planning
 from steelyard.errors import UsageError, nearest
-from steelyard.model import Evaluation, Machine, Plan, Run, Scalar
-from steelyard.plain import scalar
+from steelyard.launch.start import Site
+from steelyard.model import Benchmark, Evaluation, Machine, Plan, Run, Scalar
+from steelyard.plain import scalar, to_plain
 from steelyard.progress import Display
-from steelyard.run import Evaluator
+from steelyard.run import Evaluator, built_with
 from steelyard.units import parse_duration, parse_size
 
-SIZES = ("elements", "bytes")  # parameters for which 4k and 2m are understood
+SIZES = ("elements", "bytes", "message_bytes")  # parameters for which 4k and 2m are understood
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Asked:
     system: str | None
     seed: int
     paths: Sequence[Path]
+    mpis: Sequence[str] = ()
+    hosts: str | None = None
+    launcher: str | None = None
+    launcher_words: Sequence[str] = ()
 
 
 def machine(system: str | None) -> Machine:
@@ -42,10 +46,12 @@ def machine(system: str | None) -> Machine:
     return describe(system_file=find_system(system) if system else None)
 
 
-def plan(asked: Asked) -> tuple[Plan, Machine, dict[str, build.Toolchain]]:
-    """The plan, for which machine, and the toolchains by name. UsageError for what cannot be."""
+def plan(asked: Asked) -> tuple[Plan, Machine, dict[str, build.Toolchain], Site]:
+    """The plan, for which machine, the toolchains by name, and how ranks are started. UsageError for what cannot be."""
     here = machine(asked.system)
-    chosen = catalogue.choose(catalogue.find(asked.paths), asked.only)
+    here = replace(here, hosts=site.hosts(asked.hosts))
+    found = site.site(asked.mpis, asked.launcher, asked.launcher_words, here)
+    chosen = site.possible(catalogue.choose(catalogue.find(asked.paths), asked.only), found, asked.only)
     if asked.preset not in planning.EFFORTS:
         raise UsageError(
             f"There is no preset '{asked.preset}' (given by --preset). {nearest(asked.preset, planning.EFFORTS)}"
@@ -53,9 +59,16 @@ def plan(asked: Asked) -> tuple[Plan, Machine, dict[str, build.Toolchain]]:
     toolchains = _toolchains(asked.toolchains, here)
     budget = _duration(asked.budget) if asked.budget else None
     made = planning.make(
-        chosen, here, planning.EFFORTS[asked.preset], settings(asked.settings), list(toolchains), budget, asked.seed
+        chosen,
+        here,
+        planning.EFFORTS[asked.preset],
+        settings(asked.settings),
+        list(toolchains),
+        budget,
+        asked.seed,
+        list(found.mpis),
     )
-    return made, here, toolchains
+    return made, here, toolchains, found
 
 
 def settings(words: Sequence[str]) -> dict[str, list[Scalar]]:
@@ -79,7 +92,7 @@ def _scalar(name: str, text: str) -> Scalar:
             return parse_size(text)
         except ValueError as error:
             raise UsageError(f"--set {name}={text}: {error}") from None
-    if name in ("pinning", "page_size", "kernel", "plant"):
+    if name in ("pinning", "page_size", "kernel", "plant", "placement", "mpi"):
         return text
     return scalar(text)
 
@@ -97,24 +110,32 @@ def _toolchains(names: Sequence[str], here: Machine) -> dict[str, build.Toolchai
 
 
 def build_all(
-    here: Machine, only: Sequence[str], names: Sequence[str], paths: Sequence[Path]
+    here: Machine, only: Sequence[str], names: Sequence[str], paths: Sequence[Path], mpis: Sequence[str] = ()
 ) -> dict[tuple[str, str], Path]:
     """The programs of the chosen benchmarks with each toolchain."""
-    chosen = catalogue.choose(catalogue.find(paths), only)
-    return _build(chosen, _toolchains(names, here))
+    found = site.site(mpis, None, (), here)
+    chosen = site.possible(catalogue.choose(catalogue.find(paths), only), found, only)
+    return _build(chosen, _toolchains(names, here), found)
 
 
-def _build(chosen: Mapping[str, Any], toolchains: Mapping[str, build.Toolchain]) -> dict[tuple[str, str], Path]:
-    return {
-        (name, t.name): program
-        for t in toolchains.values()
-        for name, program in build.build(chosen.values(), t).items()
-    }
+def _build(
+    chosen: Mapping[str, Benchmark], toolchains: Mapping[str, build.Toolchain], found: Site
+) -> dict[tuple[str, str], Path]:
+    """The programs as the evaluator looks for them: (benchmark, toolchain), the parallel ones with their MPI."""
+    programs = {}
+    serial = [b for b in chosen.values() if not b.parallel]
+    parallel = [b for b in chosen.values() if b.parallel]
+    for t in toolchains.values():
+        programs.update({(name, t.name): program for name, program in build.build(serial, t).items()})
+        for label, mpi in found.mpis.items():
+            made = build.build(parallel, t, mpi)
+            programs.update({(name, built_with(t.name, {"mpi": label})): program for name, program in made.items()})
+    return programs
 
 
 def start(asked: Asked, runs: Path, quiet: bool) -> Path:
     """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
-    made, here, toolchains = plan(asked)
+    made, here, toolchains, found = plan(asked)
     chosen = {
         name: b for name, b in catalogue.find(asked.paths).items() if any(x.benchmark == name for x in made.launches)
     }
@@ -122,16 +143,18 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
         print(
             f"Building {len(chosen)} programs with {', '.join(toolchains)} (kept for the next run) …", file=sys.stderr
         )
-    programs = _build(chosen, toolchains)
+    programs = _build(chosen, toolchains, found)
     about = {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
         "toolchains": {name: vars(t) for name, t in toolchains.items()},
+        "site": to_plain(found),
         "command": ["steelyard", *sys.argv[1:]],
         "budget": _duration(asked.budget) if asked.budget else None,
         "paths": [str(p.resolve()) for p in asked.paths],
     }
     folder = records.RunFolder.create(runs, here, made, about)
-    return _carry_out(folder, Evaluator(here, made, programs, folder, budget=about["budget"]), quiet)  # type: ignore[arg-type]
+    evaluator = Evaluator(here, made, programs, folder, budget=about["budget"], site=found)
+    return _carry_out(folder, evaluator, quiet)
 
 
 def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
@@ -150,7 +173,8 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
         raise UsageError(
             f"The run {path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
         )
-    programs = _build(chosen, {n: known[n] for n in names})
+    found = site.remembered(path)
+    programs = _build(chosen, {n: known[n] for n in names}, found)
     done = finished_cases(run)
     folder = records.RunFolder(path)
     if not quiet:
@@ -158,7 +182,7 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
             f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.",
             file=sys.stderr,
         )
-    return _carry_out(folder, Evaluator(run.machine, run.plan, programs, folder, done), quiet)
+    return _carry_out(folder, Evaluator(run.machine, run.plan, programs, folder, done, site=found), quiet)
 
 
 def _commands(path: Path) -> list[str]:

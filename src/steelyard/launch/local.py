@@ -1,7 +1,6 @@
 """Starts a program on this machine, in a process group of its own."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.model import Machine
@@ -15,9 +14,3 @@ def argv(program: Path) -> list[str]:
 def environment(machine: Machine) -> dict[str, str]:
     """The process's environment: the user's own, and how much memory it may use."""
     return {**os.environ, "STEELYARD_MEMORY": str(machine.memory)}
-
-
-def shown(command: list[str], environment: Mapping[str, str]) -> str:
-    """The command as a user can paste it."""
-    words = [f"{k}={environment[k]}" for k in ("STEELYARD_MEMORY",) if k in environment]
-    return " ".join([*words, *command])

@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from steelyard.errors import MachineFailed, ProgramFailed
-from steelyard.launch.local import shown
+from steelyard.launch.start import shown
+from steelyard.launch.told import explain, without_reports
 
 GRACE = 2.0  # seconds that a program is given to end by itself
+RANKS_GRACE = 5.0  # and a launcher, to end its ranks on all hosts: Open MPI 4 needs up to 4 s
 
 
 class Conversation(Protocol):
@@ -28,9 +30,10 @@ class Conversation(Protocol):
 
 
 class Program:
-    """A `Conversation` with a real process."""
+    """A `Conversation` with a real process: a kernel program, or the launcher of one with `ranks` ranks."""
 
-    def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, command: list[str], environment: Mapping[str, str], ranks: int | None = None) -> None:
+        self._ranks = ranks
         self._shown = shown(command, environment)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the program
         try:
@@ -49,6 +52,7 @@ class Program:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
         self._rest = b""
+        self._strange = b""  # lines that are no records
 
     def ask(self, line: str, seconds: float) -> dict[str, Any]:
         assert self._process.stdin
@@ -57,16 +61,15 @@ class Program:
             self._process.stdin.flush()
         except OSError:
             raise self._failed("Running the case " + line, self._ended()) from None
-        answer = self._read_line(line, time.monotonic() + seconds)
+        deadline = time.monotonic() + seconds
+        answer = self._read_line(line, deadline)
+        while self._ranks and not answer.startswith(b"{"):  # launchers tell of a rank's end on this channel, too
+            self._strange += answer + b"\n"
+            answer = self._read_line(line, deadline)
         try:
             record = json.loads(answer)
         except ValueError:
-            raise ProgramFailed(
-                "Reading the record of the case " + line,
-                self._shown,
-                self._process.poll(),
-                answer.decode(errors="replace"),
-            ) from None
+            record = None
         if not isinstance(record, dict):
             raise ProgramFailed(
                 "Reading the record of the case " + line,
@@ -78,6 +81,9 @@ class Program:
 
     def close(self) -> None:
         self._selector.close()
+        if self._ranks and self._process.stdin:
+            with contextlib.suppress(OSError, ValueError):  # not every launcher passes on the end of the input
+                self._process.stdin.write(b"end\n")
         for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 if stream:
@@ -98,8 +104,9 @@ class Program:
         while b"\n" not in self._rest:
             left = deadline - time.monotonic()
             if left <= 0 or not self._selector.select(left):
+                failure = self._failed("Running the case " + line, None)  # before a frozen rank is woken to be ended
                 self._kill()
-                raise self._failed("Running the case " + line, None)
+                raise failure
             part = os.read(self._process.stdout.fileno(), 1 << 16)
             if not part:
                 raise self._failed("Running the case " + line, self._ended())
@@ -115,12 +122,20 @@ class Program:
 
     def _failed(self, purpose: str, code: int | None) -> ProgramFailed:
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace")
+        reported = (self._errors.read() + self._strange).decode(errors="replace")
+        said = without_reports(reported)
+        if blame := explain(reported, self._ranks, over_time=code is None):
+            said = f"{blame}\n{said}"
         if code is not None and code < 0:
             said = f"(killed by {signal.Signals(-code).name})\n" + said
         return ProgramFailed(purpose, self._shown, code, said)
 
     def _kill(self) -> None:
+        """At first politely: a launcher then ends its ranks on other hosts, too."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(RANKS_GRACE if self._ranks else GRACE)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -32,7 +32,7 @@ def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, .
     wrappers = _programs(folders, _WRAPPERS, ("mpicxx", "mpiicpx"))
     with ThreadPoolExecutor(max_workers=16) as pool:
         versions = pool.map(lambda program: _first_line([program, "--version"]), compilers)
-        flavours = pool.map(_mpi, wrappers)
+        flavours = pool.map(ask_mpi, wrappers)
         found = tuple(Tool(os.path.basename(p), p, v) for p, v in zip(compilers, versions, strict=True) if v)
         return found, tuple(tool for tool in flavours if tool)
 
@@ -75,7 +75,8 @@ def _rank(name: str, pattern: re.Pattern[str], order: tuple[str, ...]) -> tuple[
     return order.index(kind) if kind in order else len(order), version, name
 
 
-def _mpi(wrapper: str) -> Tool | None:
+def ask_mpi(wrapper: str) -> Tool | None:
+    """The MPI to which the C++ wrapper at this path belongs; None where it is none, or cannot compile."""
     # Open MPI knows --showme, MPICH and its kin answer -v; each passes the other's question to the compiler.
     for question in ("--showme:version", "-v"):
         answer = _first_line([wrapper, question])
@@ -87,8 +88,26 @@ def _mpi(wrapper: str) -> Tool | None:
         ):
             match = re.search(pattern, answer)
             if match:
-                return Tool(flavour, wrapper, match.group(1))
+                return Tool(flavour, wrapper, match.group(1)) if _finds_header(wrapper) else None
     return None
+
+
+def _finds_header(wrapper: str) -> bool:
+    """Distributions install the wrapper with the runtime, but <mpi.h> with a package of its own."""
+    try:
+        return (
+            subprocess.run(
+                [wrapper, "-E", "-x", "c++", "-"],
+                input=b"#include <mpi.h>\n",
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=_SECONDS,
+                check=False,
+            ).returncode
+            == 0
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
 
 
 def _first_line(command: list[str]) -> str:

@@ -95,7 +95,7 @@ class Phases {
   double last_ = seconds_of(CLOCK_MONOTONIC_RAW);
 };
 
-inline std::string surroundings_json(const Measurement& m, const Team& team, const std::string& phases) {
+inline std::string surroundings_json(const Measurement& m, const std::vector<int>& cpus, const std::string& phases) {
   const Clock& clock = Clock::get();
   return json::Object()
       .add("clock", json::Object()
@@ -117,7 +117,7 @@ inline std::string surroundings_json(const Measurement& m, const Team& team, con
       .add("interrupts", json::number(m.interrupts))
       .add("throttled", json::number(m.throttled))
       .add("oversubscribed", json::boolean(m.oversubscribed))
-      .add("cpus", json::list(team.cpus()))
+      .add("cpus", json::list(cpus))
       .add("pages", Mappings::get().report())
       .add("phases", phases)
       .str();
@@ -151,7 +151,7 @@ NamedKernel kernel(std::string name) {
                                                     .add("passed", json::boolean(check.passed))
                                                     .add("detail", json::text(check.detail))
                                                     .str())
-                                  .add("surroundings", surroundings_json(m, team, phases.str()))
+                                  .add("surroundings", surroundings_json(m, team.cpus(), phases.str()))
                                   .str();
             return out.substr(1, out.size() - 2);
           }};

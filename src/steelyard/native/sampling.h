@@ -37,21 +37,26 @@ struct Sampling {
 // kernels).
 struct Plant {
   std::string kind;  // "none", "skip" (run nothing), "delay", "turns" (a delay in every other sample), "work", "clock",
-                     // "faults"
+                     // "faults", "slow" (one rank is slower by a share)
   double amount = 0;
+  int rank = -1;  // of "slow"
   explicit Plant(Params& p) {
     kind = p.word("plant", "none");
     if (std::size_t colon = kind.find(':'); colon != std::string::npos) {
       std::string number = kind.substr(colon + 1);
       kind.resize(colon);
+      if (std::size_t second = number.find(':'); kind == "slow" && second != std::string::npos) {
+        rank = std::atoi(number.c_str());
+        number = number.substr(second + 1);
+      }
       if (std::from_chars(number.data(), number.data() + number.size(), amount).ec != std::errc{})
         throw CaseError("plant='" + kind + ":" + number + "' needs a number");
     }
     if (kind != "none" && kind != "skip" && kind != "delay" && kind != "turns" && kind != "work" && kind != "clock" &&
-        kind != "faults")
-      throw CaseError(
-          "plant='" + kind +
-          "' is not known; known are none, skip, delay:share, turns:share, work:share, clock:factor, faults:pages");
+        kind != "faults" && kind != "slow")
+      throw CaseError("plant='" + kind +
+                      "' is not known; known are none, skip, delay:share, turns:share, work:share, clock:factor, "
+                      "faults:pages, slow:rank:share");
   }
 };
 
@@ -95,9 +100,9 @@ class Sampler {
       if (elapsed >= sampling_.seconds && seconds.size() >= sampling_.least) break;
       if (elapsed >= 4 * sampling_.seconds) break;  // even `least` must not hold a run up without end
       if (seconds.size() >= next_look && elapsed >= shortest) {
-        if (relative_half_width(seconds) <= sampling_.width) break;
-        next_look =
-            std::max(next_look + 1, next_look * 11 / 10);  // statistics/stopping.py says why not at every sample
+        if (relative_half_width(seconds, sampling_.width) <= sampling_.width) break;
+        // statistics/stopping.py says why not at every sample
+        next_look = std::max(seconds.size() + 1, seconds.size() * 11 / 10);
       }
     }
     MachineReading after(cpus);

@@ -1,0 +1,1 @@
+"""What passes between processes: latency, bandwidth, topologies, collectives; over MPI."""

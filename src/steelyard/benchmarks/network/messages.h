@@ -1,0 +1,85 @@
+// Message buffers: the same place again and again, or a walk through memory that no cache holds any more.
+#pragma once
+#include <set>
+#include <string>
+
+#include "rank_kernel.h"
+
+namespace steelyard {
+
+// Bytes of all last-level caches of this machine together, each instance once.
+inline std::size_t last_level_caches() {
+  std::map<int, std::map<std::string, std::size_t>> instances;  // level → who shares it → bytes
+  for (unsigned cpu = 0; cpu < std::thread::hardware_concurrency(); ++cpu)
+    for (int index = 0; index < 8; ++index) {
+      std::string folder =
+          "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index) + "/";
+      std::string size = first_line(folder + "size");
+      if (size.empty() || first_line(folder + "type") == "Instruction") continue;
+      std::size_t bytes = std::strtoull(size.c_str(), nullptr, 10) << (size.back() == 'M' ? 20 : 10);
+      instances[std::atoi(first_line(folder + "level").c_str())][first_line(folder + "shared_cpu_list")] = bytes;
+    }
+  std::size_t all = 0;
+  if (!instances.empty())
+    for (const auto& [shared, bytes] : instances.rbegin()->second) all += bytes;
+  return all ? all : std::size_t{32} << 20;  // where the system does not tell: more than most cores have had
+}
+
+// What stands at this offset of a rank's buffer of outgoing messages: the sender and the place can be told from it.
+inline unsigned char pattern(std::size_t offset, int sender) {
+  return static_cast<unsigned char>(offset % 251 + static_cast<std::size_t>(sender) * 31 + 1);
+}
+
+// `count` messages of `bytes` side by side, at a place that moves on where buffers are fresh.
+class Messages {
+ public:
+  static constexpr std::size_t line = 64, most = std::size_t{64} << 20;
+
+  // Ranks that take no part need no memory.
+  Messages(Params& p, Ranks& ranks, std::size_t bytes, bool active, std::size_t count = 1)
+      : bytes_(bytes),
+        stride_((count * std::max<std::size_t>(bytes, 1) + line - 1) / line * line + line),
+        fresh_(p.choice("buffers", "reused", {"reused", "fresh"}) == "fresh"),
+        policy_(p) {
+    if (!active) return;
+    // Through twice all caches before a place comes again, as IMB's -off_cache does with the size that it is told.
+    std::size_t walk = fresh_ ? 2 * last_level_caches() : 0, here = 0;
+    for (int r = 0; r < ranks.size(); ++r) here += ranks.same_machine(r, ranks.rank());
+    walk = std::min(walk, available_memory() / (4 * here));  // two buffers a rank in half of what there is
+    places_ = std::max<std::size_t>(fresh_ ? 2 : 1, walk / stride_);
+    // One size for all fresh walks, so that the memory is kept from case to case.
+    std::size_t length = std::max(places_ * stride_, fresh_ ? walk + line : 0);
+    out_.emplace(length, policy_, ranks.team());
+    in_.emplace(length, policy_, ranks.team());
+    std::string content = "messages of rank " + std::to_string(ranks.rank());
+    if (!out_->still_holds(content))
+      for (std::size_t i = 0; i < length; ++i) out_->data()[i] = static_cast<char>(pattern(i, ranks.rank()));
+    out_->promise(content);
+  }
+
+  char* out(std::size_t index = 0) const { return out_->data() + place_ * stride_ + index * bytes_; }
+  char* in(std::size_t index = 0) const { return in_->data() + place_ * stride_ + index * bytes_; }
+  std::size_t bytes() const { return bytes_; }
+  int length() const { return static_cast<int>(bytes_); }
+  std::size_t place() const { return place_; }
+  std::size_t places() const { return places_; }
+  // To the next place; the same one where buffers are reused.
+  void next() { place_ = place_ + 1 == places_ ? 0 : place_ + 1; }
+
+  void forget() const { std::memset(in(), 0, stride_ - line); }
+  // Whether message `index` is what `sender` has at its own place `place`.
+  bool holds(int sender, std::size_t place, std::size_t index = 0) const {
+    for (std::size_t i = 0; i < bytes_; ++i)
+      if (static_cast<unsigned char>(in(index)[i]) != pattern(place * stride_ + index * bytes_ + i, sender))
+        return false;
+    return true;
+  }
+
+ private:
+  std::size_t bytes_, stride_, places_ = 1, place_ = 0;
+  bool fresh_;
+  MemoryPolicy policy_;
+  std::optional<Buffer<char>> out_, in_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,51 @@
+// A message to another rank and back: latency and one-way bandwidth of one pair.
+#include "messages.h"
+
+using namespace steelyard;
+
+struct PingPong {
+  int partner;  // of rank 0; all further ranks sleep
+  int rank;
+  Messages messages;
+  std::size_t done = 0;
+
+  PingPong(Params& p, Ranks& ranks)
+      : partner(static_cast<int>(p.count("partner", static_cast<std::size_t>(ranks.size() - 1)))),
+        rank(ranks.rank()),
+        messages(p, ranks, p.count("message_bytes", 8), active()),
+        comm_(ranks.comm()) {
+    if (partner < 1 || partner >= ranks.size())
+      throw CaseError("partner='" + std::to_string(partner) + "' must be one of the ranks 1 to " +
+                      std::to_string(ranks.size() - 1));
+  }
+  bool active() const { return rank == 0 || rank == partner; }
+  void run(std::size_t operations) {
+    for (std::size_t i = 0; i < operations; ++i, messages.next()) there_and_back();
+    done += operations;
+  }
+  // A round trip.
+  Work work() const { return {{"messages", 2}, {"bytes", 2.0 * static_cast<double>(messages.bytes())}}; }
+  Check check() {
+    if (!active()) return {true, "took no part"};
+    std::size_t place = messages.place();
+    messages.forget();
+    there_and_back();
+    if (done == 0) return {false, "no message was sent"};
+    return {messages.holds(rank == 0 ? partner : 0, place),
+            "a message of " + std::to_string(messages.bytes()) + " bytes was compared after " + std::to_string(done)};
+  }
+
+ private:
+  void there_and_back() {
+    if (rank == 0) {
+      MPI_Send(messages.out(), messages.length(), MPI_BYTE, partner, 0, comm_);
+      MPI_Recv(messages.in(), messages.length(), MPI_BYTE, partner, 0, comm_, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(messages.in(), messages.length(), MPI_BYTE, 0, 0, comm_, MPI_STATUS_IGNORE);
+      MPI_Send(messages.out(), messages.length(), MPI_BYTE, 0, 0, comm_);
+    }
+  }
+  MPI_Comm comm_;
+};
+
+int main(int argc, char** argv) { return serve_ranks(argc, argv, {rank_kernel<PingPong>("pingpong")}); }

@@ -1,0 +1,89 @@
+"""Latency and bandwidth of a pair (ping-pong)
+
+Two ranks send a message to and fro; the time of one way is half of the round trip. From nothing to 64 MiB, with the buffers used
+again and again, and with fresh ones: a walk through twice all last-level caches before a place comes again.
+
+Reading: The left end is the latency, the right end the bandwidth. Where reused buffers are faster than fresh ones, the caches
+serve the copy: an application that has just computed its message elsewhere gets the fresh figure. A step up between two sizes is
+the protocol's switch, from sending at once (eager) to asking first (rendezvous).
+
+Caution: Within one machine a message is a copy in memory, and no network is measured. The time of one way is half a round trip:
+a path that is slower in one direction does not show.
+
+Source: MPI_Send and MPI_Recv as IMB PingPong and osu_latency have them; the walk through the caches as IMB's option -off_cache
+defines it; the effect of reused buffers: measurements of MPICH-MX on a Hitachi HA8000.
+"""
+
+from steelyard.benchmarks.figures import against, cache_marks, select
+from steelyard.benchmarks.network.sizes import message_sizes, pairs
+from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+
+parallel = True
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Every relation of two processors, both kinds of buffers, all sizes; with and without shared memory."""
+    sampling = Sampling(effort.sampling.width, 0.1 if effort.name == "quick" else 0.4, effort.sampling.least, 2000)
+    values: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("pingpong",),
+        "ranks": (2,),
+        "placement": pairs(machine),
+        "buffers": ("reused", "fresh"),
+        "message_bytes": message_sizes(effort),
+    }
+    within = tuple(p for p in pairs(machine) if p != "other node")
+    blocks = [Axes({**values, "transport": ("default",)}, sampling, 0.02)]
+    if within:
+        alone: dict[str, tuple[Scalar, ...]] = {**values, "placement": within[:1], "transport": ("no shared memory",)}
+        blocks.append(Axes(alone, sampling, 0.02))
+    return tuple(blocks)
+
+
+def latency(seconds: float, record: Record) -> float:
+    """Of one way."""
+    return seconds / record.work["messages"]
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """Of one way; also what IMB PingPong prints (in 10⁶ B/s)."""
+    return record.work["bytes"] / seconds or None
+
+
+metrics = (
+    Metric("latency", "s", "lower", "time of one way", latency),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of one way", bandwidth),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The link's rate, where a system file gives it and the ranks are on two nodes."""
+    across = result.parameters.get("placement") == "other node"
+    return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Time and bandwidth against the size, one line for each relation, transport and kind of buffer."""
+    shown = select(results, kernel="pingpong")
+    names = ("placement", "transport", "buffers", "mpi", "toolchain")
+    size = Axis("message", "B", log=True)
+    time = Figure(
+        name="pingpong-time",
+        title="Time of one way against the size of the message",
+        kind="lines",
+        x=size,
+        y=Axis("time of one way", "s", log=True),
+        series=against("message_bytes", "latency", shown, names=names),
+        marks=cache_marks(machine),
+        caption="A message of 0 bytes has no place on this axis; the table has its time.",
+    )
+    rate = Figure(
+        name="pingpong-bandwidth",
+        title="Bandwidth of one way against the size of the message",
+        kind="lines",
+        x=size,
+        y=Axis("bandwidth", "B/s", log=True),
+        series=against("message_bytes", "bandwidth", shown, names=names),
+        marks=cache_marks(machine),
+        caption="Reused buffers come from the caches: an application can count on the line of the fresh ones.",
+    )
+    return time, rate

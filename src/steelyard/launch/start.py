@@ -1,0 +1,65 @@
+"""How a launch of the plan is started: alone, or as ranks by the launcher of the site. Pure."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, cast
+
+from steelyard.launch import local, mpiexec
+from steelyard.launch.job import Job, Order, Transport
+from steelyard.machine.rank_placement import place_ranks
+from steelyard.model import Launch, Machine, Parameters, Tool
+
+Launcher = Literal["mpiexec", "srun"]
+Started = tuple[list[str], dict[str, str]]  # command line, environment
+
+LAUNCHERS: Mapping[str, tuple[Callable[[Job], list[str]], Callable[[Job, Mapping[str, str]], dict[str, str]]]] = {
+    "mpiexec": (mpiexec.argv, mpiexec.environment),
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the start of a parallel program needs besides the plan: the MPIs by their names in it, and who starts."""
+
+    mpis: Mapping[str, Tool] = field(default_factory=dict)
+    launcher: Launcher = "mpiexec"
+    extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them
+
+
+def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Started:
+    """The command line and the environment of a launch. All its cases are started alike: the first one tells how."""
+    parameters = launch.cases[0].parameters
+    if "mpi" not in parameters:
+        return local.argv(program), local.environment(machine)
+    asked = job(site, machine, parameters, program)
+    argv, environment = LAUNCHERS[site.launcher]
+    return argv(asked), environment(asked, local.environment(machine))
+
+
+def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> Job:
+    """The job of a case with these parameters."""
+    ranks, placement = int(parameters["ranks"]), str(parameters.get("placement", "compact"))
+    per_node = 1 if placement == "other node" else int(parameters.get("ranks_per_node", 0)) or None
+    return Job(
+        program=Path(os.path.abspath(program)),
+        ranks=ranks,
+        mpi=site.mpis[str(parameters["mpi"])],
+        hosts=machine.hosts,
+        ranks_per_node=per_node,
+        mapping=cast(Order, parameters.get("mapping", "block")),
+        transport=cast(Transport, parameters.get("transport", "default")),
+        cpus=place_ranks(machine, ranks, per_node, placement),
+        extra=site.extra,
+    )
+
+
+def shown(command: list[str], environment: Mapping[str, str]) -> str:
+    """The command as a user can paste it: with the variables that are not his own."""
+    words = [
+        f"{name}={value}"
+        for name, value in environment.items()
+        if name.startswith("STEELYARD_") or (os.environ.get(name) != value)
+    ]
+    return " ".join([*words, *command])

@@ -1,0 +1,81 @@
+"""What the ranks of a parallel program told on the error channel: which one died, which one says nothing any more."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Told:
+    """One rank as it reported itself: before MPI started ("here"), when its case took too long ("overdue"), and, where it
+    could, when it ended: by a fault ("crashed"), by its MPI ("aborted"), because it was told to ("ended")."""
+
+    what: str
+    rank: int
+    host: str
+    process: int
+
+
+def explain(said: str, ranks: int | None, over_time: bool) -> str:
+    """Who is to blame, in a sentence, from all that a launch of `ranks` wrote to its error channel; "" where nobody is known.
+
+    Ranks that wait say so when the time is over: the one that is silent is frozen, cut off, or was never started. Those that the
+    launcher ends because another died say so, too: the one that died does not.
+    """
+    told = list(_told(said))
+    here = {t.rank: t for t in told if t.what == "here"}
+    if not here or not ranks:
+        return ""
+    if missing := sorted(set(range(ranks)) - set(here)):
+        places = ", ".join(sorted({t.host for t in here.values()}))
+        return f"{_ranks(missing)} of {ranks} never started; the others are on {places}."
+    if crashed := [t for t in told if t.what == "crashed"]:
+        return f"Rank {crashed[0].rank} on {crashed[0].host} (process {crashed[0].process}) crashed."
+    if not over_time and (dead := _dead(said, told, here)):
+        return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died."
+    overdue = {t.rank for t in told if t.what == "overdue"}
+    silent = sorted(set(here) - overdue)
+    if over_time and overdue and silent:
+        places = ", ".join(f"{r} on {here[r].host}" for r in silent)
+        return f"Rank {places} did not answer (frozen, or cut off); the others were waiting."
+    if over_time and overdue:
+        return (
+            "All ranks live and wait for each other: a message was lost, or the case needs longer than its time limit."
+        )
+    return ""
+
+
+def without_reports(said: str) -> str:
+    """What the program and its launcher wrote themselves."""
+    return "\n".join(line for line in said.splitlines() if not line.startswith('{"steelyard":'))
+
+
+def _told(said: str) -> Iterator[Told]:
+    for line in said.splitlines():
+        if '{"steelyard":' not in line:
+            continue
+        try:
+            # The launcher may have put its own mark before the line (srun: "2: ").
+            report = json.loads(line[line.index('{"steelyard":') :])
+            yield Told(str(report["steelyard"]), int(report["rank"]), str(report["host"]), int(report["process"]))
+        except (ValueError, KeyError, TypeError):
+            continue  # two ranks wrote at once: the line is lost
+
+
+def _dead(said: str, told: list[Told], here: dict[int, Told]) -> Told | None:
+    """The one that ended without a word, where the others told that they were ended; or whom the launcher names."""
+    worded = {t.rank for t in told if t.what in ("ended", "aborted")}
+    wordless = [here[r] for r in sorted(here) if r not in worded]
+    if worded and len(wordless) == 1:
+        return wordless[0]
+    return next((t for t in wordless if _mentions(said, t)), None)
+
+
+def _mentions(said: str, told: Told) -> bool:
+    """Whether the launcher names this rank's process, which it does only of one that ended badly."""
+    return re.search(rf"(?i)\bpid:?\s*{told.process}\b", said) is not None
+
+
+def _ranks(numbers: list[int]) -> str:
+    return ("Rank " if len(numbers) == 1 else "Ranks ") + ", ".join(map(str, numbers))

