@@ -1,5 +1,6 @@
 """What the commands do: from the words of a user to a plan, a run, and its report."""
 
+import contextlib
 import platform
 import re
 import sys
@@ -7,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steelyard import __version__, build, catalogue, evaluation, records, site
+from steelyard import __version__, build, catalogue, evaluation, records, remembered, site
 from steelyard import plan as planning
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.start import Site
@@ -17,6 +18,7 @@ from steelyard.progress import Display
 from steelyard.run import Evaluator, built_with
 from steelyard.units import parse_duration, parse_size
 
+PHRASES = ("placement", "transport")  # parameters whose values may have spaces: the launcher's, not the program's
 SIZES = ("elements", "bytes", "message_bytes")  # parameters for which 4k and 2m are understood
 
 
@@ -80,13 +82,15 @@ def settings(words: Sequence[str]) -> dict[str, list[Scalar]]:
             raise UsageError(f"'{word}' (given by --set) must be NAME=VALUE[,VALUE…], as in --set threads=1,2,4")
         one = ";" in text or (name == "pinning" and re.fullmatch(r"[\d,-]+", text))
         values = [v for v in (text.split(";") if one else text.split(",")) if v]
-        if not values or any(re.search(r"\s", v) for v in values):
+        if not values or (name not in PHRASES and any(re.search(r"\s", v) for v in values)):
             raise UsageError(f"'{word}' (given by --set) has an empty value or one with a space in it")
         found.setdefault(name, []).extend(_scalar(name, v) for v in values)
     return found
 
 
 def _scalar(name: str, text: str) -> Scalar:
+    if name == "message_bytes" and text == "0":
+        return 0
     if name in SIZES:
         try:
             return parse_size(text)
@@ -160,21 +164,12 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
 def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
     """The rest of a run that was interrupted."""
     run = records.read(path)
-    names = sorted({launch.toolchain for launch in run.plan.launches})
-    here = machine(None)
-    known = {t.name: t for t in (build.resolve(x, here) for x in _commands(path))}
-    if missing := [n for n in names if n not in known]:
+    if remembered.in_turn(path):
         raise UsageError(
-            f"The run {path} was built with {missing[0]}, which is not on this machine any more "
-            f"(now: {', '.join(known)}). Start a new run."
+            f"The run {path} was measured in turn with another: what is missing, measured alone, would be out of turn. "
+            "Compare the two as far as they are, or measure both again with: steelyard compare --in-turn"
         )
-    chosen = {name: b for name, b in catalogue.find(paths).items() if name in evaluation.benchmarks_of(run)}
-    if lost := [n for n in evaluation.benchmarks_of(run) if n not in chosen]:
-        raise UsageError(
-            f"The run {path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
-        )
-    found = site.remembered(path)
-    programs = _build(chosen, {n: known[n] for n in names}, found)
+    programs, _, found = again(path, run, paths, machine(None))
     done = finished_cases(run)
     folder = records.RunFolder(path)
     if not quiet:
@@ -185,11 +180,33 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
     return _carry_out(folder, Evaluator(run.machine, run.plan, programs, folder, done, site=found), quiet)
 
 
-def _commands(path: Path) -> list[str]:
-    import json
+def again(
+    path: Path, run: Run, paths: Sequence[Path], here: Machine
+) -> tuple[dict[tuple[str, str], Path], dict[str, build.Toolchain], Site]:
+    """What carries out the plan of an earlier run: its programs, built where they are not kept, its toolchains and its site.
 
-    kept = json.loads((path / "run.json").read_text(encoding="utf-8")).get("toolchains", {})
-    return [f"{t['compiler']} {t['flags']}" if t["flags"] != build.FLAGS else t["compiler"] for t in kept.values()]
+    UsageError where a toolchain or a benchmark of it is gone.
+    """
+    names = sorted({launch.toolchain for launch in run.plan.launches})
+    known: dict[str, build.Toolchain] = {}
+    for words in remembered.commands(path):
+        with contextlib.suppress(UsageError):  # a compiler that is gone is named below, with the run that needs it
+            toolchain = build.resolve(words, here)
+            known[toolchain.name] = toolchain
+    if missing := [n for n in names if n not in known]:
+        raise UsageError(
+            f"The run {path} was built with {missing[0]}, which is not on this machine any more "
+            f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
+        )
+    known_now = catalogue.find(remembered.folders(path, paths))
+    chosen = {name: b for name, b in known_now.items() if name in evaluation.benchmarks_of(run)}
+    if lost := [n for n in evaluation.benchmarks_of(run) if n not in chosen]:
+        raise UsageError(
+            f"The run {path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
+        )
+    found = site.remembered(path)
+    toolchains = {n: known[n] for n in names}
+    return _build(chosen, toolchains, found), toolchains, found
 
 
 def finished_cases(run: Run) -> set[tuple[int, int]]:
@@ -248,13 +265,7 @@ def write_report(path: Path, paths: Sequence[Path], output: Path | None) -> Path
 
 
 def _read(path: Path, paths: Sequence[Path]) -> Evaluation:
-    import json
-
-    try:
-        remembered = [Path(p) for p in json.loads((path / "run.json").read_text(encoding="utf-8")).get("paths", [])]
-    except (OSError, ValueError):
-        remembered = []  # the reader proper says what is wrong
-    return evaluation.evaluate(path, [*paths, *(p for p in remembered if p.is_dir() and p not in paths)])
+    return evaluation.evaluate(path, remembered.folders(path, paths))
 
 
 def _print(judged: Evaluation, as_json: bool) -> None:

@@ -46,11 +46,10 @@ def transport_environment(flavour: str, transport: Transport) -> dict[str, str]:
         return {}
     if flavour == "openmpi":
         return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"}
-    plain = {"FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"} if transport == "tcp" else {}
     if flavour == "intelmpi":
-        return {"I_MPI_FABRICS": "ofi", **plain}
-    # NOLOCAL: ranks of one host talk as if they were on two.
-    return {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD_ONLY": "1", **plain}
+        return {"I_MPI_FABRICS": "ofi", **({"FI_PROVIDER": "tcp"} if transport == "tcp" else {})}
+    # NOLOCAL: ranks of one host talk as if they were on two; the network layers below have shared memory of their own.
+    return {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
 
 
 def shared(path: Path) -> str:

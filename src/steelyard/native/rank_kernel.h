@@ -180,6 +180,7 @@ NamedRankKernel rank_kernel(std::string name) {
             phases.next("setup");
             bool active = true;
             if constexpr (requires { state->active(); }) active = state->active();
+            ranks.muster(active);
             RankMeasurement m = RankSampler<K>(*state, ranks, clock, *sampling, *plant, *start, active).measure();
             phases.next("sampling");
             ranks.world().barrier();
@@ -218,8 +219,8 @@ NamedRankKernel rank_kernel(std::string name) {
 // The case of rank 0's line on all ranks; at rank 0 the answer.
 class RankServer {
  public:
-  RankServer(std::vector<NamedRankKernel> kernels, int processors, Watchdog& watchdog)
-      : kernels_(std::move(kernels)), ranks_(processors, 1), watchdog_(watchdog) {}
+  RankServer(std::vector<NamedRankKernel> kernels, std::vector<int> processors, Watchdog& watchdog)
+      : kernels_(std::move(kernels)), ranks_(std::move(processors), 1), watchdog_(watchdog) {}
 
   // Rank 0 gives the line; "" ends all.
   bool serve(std::string line) {
@@ -279,14 +280,12 @@ inline int serve_ranks(int argc, char** argv, std::vector<NamedRankKernel> kerne
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing goes on measuring when the launcher has been killed
   std::ios::sync_with_stdio(false);
   Watchdog watchdog;
-  cpu_set_t might;
-  CPU_ZERO(&might);
-  sched_getaffinity(0, sizeof might, &might);
+  std::vector<int> might = allowed_processors();  // before any pinning
   pin_by_launcher();
   int provided;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   {
-    RankServer server(std::move(kernels), CPU_COUNT(&might), watchdog);
+    RankServer server(std::move(kernels), might, watchdog);
     std::string line;
     while (true) {
       bool more = true;

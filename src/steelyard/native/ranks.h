@@ -39,6 +39,16 @@ inline std::string host_name() {
   return name;
 }
 
+inline std::vector<int> allowed_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> all;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) all.push_back(cpu);
+  return all;
+}
+
 // Pins this process before MPI starts, so that MPI's own memory lies near it: $STEELYARD_CPUS are the processors of a
 // host's ranks 0, 1 …; with more ranks than processors they take turns.
 inline void pin_by_launcher() {
@@ -129,25 +139,39 @@ class Ranks {
   struct Place {
     char host[name_length], machine[name_length];  // machine: several hosts (namespaces, containers) may share one
     int local, cpu, processors;  // index on its host; the processor it is pinned to or −1; those it might use at all
+    int active;                  // whether it takes part in the case
   };
 
-  Ranks(int processors, int threads)
-      : world_(duplicate()), team_(std::make_unique<Team>(static_cast<std::size_t>(threads), std::vector<int>{})) {
+  // `processors` are those that the process might use before it was pinned.
+  Ranks(std::vector<int> processors, int threads)
+      : world_(duplicate()),
+        team_(std::make_unique<Team>(static_cast<std::size_t>(threads), std::vector<int>{})),
+        processors_(std::move(processors)) {
     Place mine{};
     std::strncpy(mine.host, host_name().c_str(), name_length - 1);
     std::strncpy(mine.machine, first_line("/proc/sys/kernel/random/boot_id").c_str(), name_length - 1);
-    mine.processors = processors;
+    mine.processors = static_cast<int>(processors_.size());
     mine.cpu = pinned_to();
     places_.resize(static_cast<std::size_t>(size()));
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, places_.data(), sizeof mine, MPI_BYTE, world_.comm());
     for (std::size_t i = 0; i < places_.size(); ++i)
       for (std::size_t before = 0; before < i; ++before)
         places_[i].local += std::strcmp(places_[i].host, places_[before].host) == 0;
-    // Each host counted its processors from the first: on one machine all their ranks would sit on the same one.
-    if (colocated()) {
-      unpin();
-      for (Place& p : places_) p.cpu = -1;
+  }
+
+  // Who takes part in a case; every rank must call it. Hosts that share a machine each counted its processors from the
+  // first, and all their ranks would sit on the same ones: there those that take part are spread over the processors.
+  void muster(bool active) {
+    std::vector<int> parts(places_.size());
+    int mine = active;
+    MPI_Allgather(&mine, 1, MPI_INT, parts.data(), 1, MPI_INT, world_.comm());
+    std::map<std::string, std::size_t> next;
+    for (std::size_t r = 0; r < places_.size(); ++r) {
+      places_[r].active = parts[r];
+      if (!colocated()) continue;
+      places_[r].cpu = parts[r] ? processors_[next[places_[r].machine]++ % processors_.size()] : -1;
     }
+    if (colocated()) pin(place(rank()).cpu);
   }
 
   int rank() const { return world_.rank(); }
@@ -160,21 +184,22 @@ class Ranks {
   bool same_host(int a, int b) const { return std::strcmp(place(a).host, place(b).host) == 0; }
   bool same_machine(int a, int b) const { return std::strcmp(place(a).machine, place(b).machine) == 0; }
 
-  // Processors that the ranks of this rank's machine use; empty when one of them is not pinned.
+  // Processors that those who take part use on this rank's machine; empty when one of them is not pinned.
   std::set<int> processors_here() const {
     std::set<int> used;
     for (int r = 0; r < size(); ++r) {
-      if (!same_machine(r, rank())) continue;
+      if (!same_machine(r, rank()) || !place(r).active) continue;
       if (place(r).cpu < 0) return {};
       used.insert(place(r).cpu);
     }
     return used;
   }
-  // More ranks than processors on one of the machines, or two pinned to one processor.
+  // More ranks that take part than processors on one of the machines, or two of them pinned to one processor.
   bool oversubscribed() const {
     std::map<std::string, int> ranks, processors;
     std::map<std::string, std::set<int>> pinned;
     for (const Place& p : places_) {
+      if (!p.active) continue;
       ++ranks[p.machine];
       processors[p.machine] = p.processors;
       if (p.cpu >= 0) pinned[p.machine].insert(p.cpu);
@@ -216,24 +241,23 @@ class Ranks {
     MPI_Comm_dup(MPI_COMM_WORLD, &own);
     return own;
   }
-  static void unpin() {
-    cpu_set_t all;
-    CPU_ZERO(&all);
-    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &all);
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
-      sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof all, &all);
-  }
-  static int pinned_to() {
+  // All threads of the process, MPI's own among them; −1: wherever it might be.
+  void pin(int cpu) const {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) != 1) return -1;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) return cpu;
-    return -1;
+    for (int allowed : processors_)
+      if (cpu < 0 || allowed == cpu) CPU_SET(static_cast<std::size_t>(allowed), &set);
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+      sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set);
+  }
+  static int pinned_to() {
+    std::vector<int> all = allowed_processors();
+    return all.size() == 1 ? all[0] : -1;
   }
 
   Group world_;
   std::unique_ptr<Team> team_;
+  std::vector<int> processors_;
   std::vector<Place> places_;
 };
 
