@@ -1,0 +1,144 @@
+"""Programs of many ranks, for real: two MPIs, ranks that are lost, the clock that they share."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from mpis import FLAVOURS, mpi, shadow
+from steelyard import build
+from steelyard.errors import ProgramFailed
+from steelyard.launch.program import Program
+from steelyard.launch.start import Site, start
+from steelyard.launch.told import _told
+from steelyard.machine.tools import mpiexec_of
+from steelyard.model import Benchmark, Case, Launch, Machine, Tool
+
+LINE = "case=0 kernel=pingpong ranks={ranks} message_bytes=8 seconds=0.05 least=6 most=40"
+
+
+@contextmanager
+def running(machine: Machine, ping: Benchmark, tool: Tool, ranks: int = 2, **more: Any) -> Iterator[Program]:
+    """The ping-pong, started with so many ranks."""
+    program = build.build([ping], build.resolve(build.default(machine), machine), tool)[ping.name]
+    case = Case(ping.name, "pingpong", {"ranks": ranks, "mpi": "any", **more})
+    launch = Launch(1, ping.name, "any", 1, (case,))
+    started = Program(*start(Site({"any": tool}), machine, launch, program), ranks)
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+@pytest.fixture
+def ping(benchmarks: dict[str, Benchmark]) -> Benchmark:
+    return benchmarks["network.pingpong"]
+
+
+@pytest.fixture(params=FLAVOURS)
+def tool(request: pytest.FixtureRequest, here: Machine) -> Tool:
+    return mpi(request.param, here)
+
+
+def processes(program: Program) -> dict[int, int]:
+    """Rank → process, as the ranks told before MPI started."""
+    program._errors.seek(0)
+    return {t.rank: t.process for t in _told(program._errors.read().decode())}
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_the_record_tells_of_every_rank(here: Machine, ping: Benchmark, tool: Tool) -> None:
+    with running(here, ping, tool, 4) as program:
+        record = program.ask(LINE.format(ranks=4) + " partner=2", 60)
+    ranks = record["surroundings"]["ranks"]
+    assert record["check"]["passed"], record["check"]
+    assert len(ranks["hosts"]) == len(ranks["cpus"]) == len(ranks["clock"]["offset"]) == 4
+    # Ranks 1 and 3 took no part.
+    assert [len(s) > 0 for s in ranks["seconds"]] == [True, False, True, False]
+    assert len(ranks["seconds"][0]) == len(record["samples"])
+    assert all(
+        sample * record["operations"] == pytest.approx(max(first, second))
+        for sample, first, second in zip(record["samples"], ranks["seconds"][0], ranks["seconds"][2], strict=True)
+    )
+
+
+def test_the_clock_that_ranks_share_agrees_with_the_one_that_they_really_share(
+    here: Machine, ping: Benchmark, tool: Tool
+) -> None:
+    with running(here, ping, tool) as program:
+        found = [program.ask(LINE.format(ranks=2), 30)["surroundings"]["ranks"]["clock"] for _ in range(5)]
+    # Both ranks read one clock: what the messages take for an offset is the error of the method.
+    offsets = [abs(clock["offset"][1]) for clock in found]
+    assert median(offsets) < 1e-6
+    assert all(abs(clock["offset"][1]) <= clock["uncertainty"][1] for clock in found)
+    assert found[0]["residual"][1] is None
+    assert found[-1]["residual"][1] is not None
+
+
+def test_both_ways_to_begin_a_sample_measure(here: Machine, ping: Benchmark, tool: Tool) -> None:
+    with running(here, ping, tool) as program:
+        answers = {s: program.ask(LINE.format(ranks=2) + f" start={s}", 30) for s in ("barrier", "clock")}
+    for answer in answers.values():
+        assert answer["check"]["passed"]
+        assert all(s > 0 for s in answer["samples"])
+    barrier, clock = (median(a["samples"]) for a in answers.values())
+    assert clock < 20 * barrier
+
+
+def test_a_planted_slow_rank_shows_in_its_own_times(here: Machine, ping: Benchmark) -> None:
+    with running(here, ping, mpi("default", here)) as program:
+        answer = program.ask(LINE.format(ranks=2) + " message_bytes=65536 plant=slow:1:0.5", 30)
+    first, second = (median(s) for s in answer["surroundings"]["ranks"]["seconds"])
+    assert second > 1.2 * first
+
+
+@pytest.mark.parametrize(
+    ("how", "word"), [(signal.SIGKILL, "died"), (signal.SIGSEGV, "crashed"), (signal.SIGSTOP, "did not answer")]
+)
+def test_a_lost_rank_is_named_and_nothing_stays_behind(
+    here: Machine, ping: Benchmark, tool: Tool, how: signal.Signals, word: str
+) -> None:
+    endless = "case=1 kernel=pingpong ranks=2 message_bytes=8 seconds=60 width=1e-9 most=1000000000 limit=2"
+    with running(here, ping, tool) as program:
+        program.ask(LINE.format(ranks=2), 30)
+        found = processes(program)
+        lost = threading.Timer(0.5, lambda: os.kill(found[1], how))
+        lost.start()
+        with pytest.raises(ProgramFailed, match=f"Rank 1 on .*{word}"):
+            program.ask(endless, 5)
+    for _ in range(50):
+        if not any(map(alive, found.values())):
+            break
+        time.sleep(0.1)
+    assert not any(map(alive, found.values()))
+
+
+def test_an_mpiexec_of_another_mpi_is_found_out(here: Machine, ping: Benchmark, tmp_path: Path) -> None:
+    own, other = mpi("default", here), mpi("mpich", here)
+    mixed = shadow(tmp_path / "mixed", own.path, str(mpiexec_of(other)))
+    # The words of the launcher are those of its own family.
+    with running(here, ping, Tool("mpich", mixed.path, mixed.version)) as program:
+        answer = program.ask(LINE.format(ranks=2), 30)
+    assert "mpiexec does not belong to the MPI library" in answer["error"]
+
+
+def test_a_partner_that_is_not_there_is_refused(here: Machine, ping: Benchmark) -> None:
+    with running(here, ping, mpi("default", here)) as program:
+        assert (
+            "partner='2' must be one of the ranks 1 to 1"
+            in program.ask(LINE.format(ranks=2) + " partner=2", 30)["error"]
+        )
+        assert program.ask(LINE.format(ranks=2), 30)["check"]["passed"]
