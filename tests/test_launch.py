@@ -102,6 +102,7 @@ def test_the_relations_of_a_pair_are_found_from_near_to_far(two_sockets: Machine
     with_hosts = replace(two_sockets, hosts=HOSTS)
     assert pair_placements(with_hosts)[-1] == "other node"
     assert place_ranks(with_hosts, 2, 1, "other node") == (0,)
+    assert pair_placements(replace(two_sockets, hosts=(Host("a", 1), Host("b", 1)))) == ("other node",)
 
 
 def test_two_threads_of_a_core_are_the_nearest_pair(two_sockets: Machine) -> None:

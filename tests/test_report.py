@@ -14,7 +14,7 @@ import report_fixture
 from steelyard import report
 from steelyard.compare import published
 from steelyard.errors import MachineFailed
-from steelyard.model import Axis, Evaluation, Figure, Result, Series, Setting, Verdict
+from steelyard.model import Axis, Band, Evaluation, Figure, Result, Series, Setting, Verdict
 from steelyard.report import compared, figures, headline, reasons, terminal, values
 from steelyard.report.axes import log_ticks, scale, tick
 from steelyard.report.pages import settings, times
@@ -183,6 +183,19 @@ def test_kinds_of_evidence_are_counted_by_result_and_shown_before_repetitions() 
     first, more = reasons.folded(told)
     assert (len(first), len(more)) == (3, 4)
     assert sorted((*first, *more)) == sorted(told)
+
+
+def test_a_stretch_of_the_axis_is_shaded_and_named() -> None:
+    line = Series("a", (1024.0, 1048576.0), (1.0, 2.0))
+    band = Band(32768.0, 131072.0, "both buffers in L2")
+    for log in (True, False):
+        figure = Figure("f", "f", "lines", Axis("message", "B", log=log), Axis("y"), (line,), bands=(band,))
+        layout = figures.plotly(figure)["layout"]
+        shape, note = layout["shapes"][0], layout["annotations"][0]
+        assert shape["x1"] / shape["x0"] == 4
+        assert note["text"] == "both buffers in L2"
+        middle = 10 ** note["x"] if log else note["x"]
+        assert shape["x0"] < middle < shape["x1"]
 
 
 def test_a_disturbed_point_has_its_own_mark_in_the_figure(evaluation: Evaluation) -> None:

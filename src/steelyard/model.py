@@ -288,6 +288,15 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Band:
+    """A shaded stretch of the horizontal axis, `low` … `high`, in which something holds that `label` says."""
+
+    low: float
+    high: float
+    label: str
+
+
+@dataclass(frozen=True)
 class Point:
     """A named place on a figure, as G and L on the APEX surface."""
 
@@ -312,6 +321,7 @@ class Figure:
     value: Axis | None = None  # of z
     marks: tuple[Mark, ...] = ()
     points: tuple[Point, ...] = ()
+    bands: tuple[Band, ...] = ()
     caption: str = ""
 
 

@@ -21,7 +21,7 @@ EFFORTS = {
 # Parameters of every kernel: they may be set even where a benchmark's axes do not name them.
 GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
 # A case that changes one of these needs other memory than the one before: such cases are kept together.
-MEMORY = ("threads", "pinning", "elements", "bytes", "page_size", "memory_policy")
+MEMORY = ("threads", "pinning", "elements", "bytes", "buffers", "page_size", "memory_policy")
 # Of a parallel benchmark: cases that differ in one of these need a start of their own.
 STARTED = ("mpi", "ranks", "ranks_per_node", "mapping", "placement", "transport")
 PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel

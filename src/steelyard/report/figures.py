@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection
 
-from steelyard.model import Axis, Figure, Mark, Point, Series
+from steelyard.model import Axis, Band, Figure, Mark, Point, Series
 from steelyard.report import maps
 from steelyard.report.axes import Json, divided, label, plotted, text, tick
 
@@ -34,6 +34,8 @@ def _lines(figure: Figure, disturbed: Collection[float]) -> Json:
         layout["barmode"] = "group"
     for mark in figure.marks:
         _mark(layout, mark, x_factor if mark.axis == "x" else y_factor)
+    for band in figure.bands:
+        _stretch(layout, band, figure, x_factor)
     for point in figure.points:
         _point(layout, point, figure, x_factor, y_factor)
     found: Json = {"data": data, "layout": layout, "wide": False}
@@ -143,6 +145,37 @@ def _band(trace: Json, series: Series, factor: float) -> list[Json]:
     }  # fmt: skip
     low = common | {"y": [divided(value, factor) for value in series.low]}
     return [low, common | {"y": [divided(value, factor) for value in series.high], "fill": "tonexty"}]
+
+
+def _stretch(layout: Json, band: Band, figure: Figure, factor: float) -> None:
+    """A shaded stretch over the whole height, its label along the lower edge."""
+    ends = [band.low / factor, band.high / factor]
+    layout["shapes"].append(
+        {
+            "type": "rect",
+            "x0": ends[0],
+            "x1": ends[1],
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "layer": "below",
+            "fillcolor": "rgba(128,128,128,0.18)",
+            "line": {"width": 0},
+        }
+    )
+    middle = math.sqrt(ends[0] * ends[1]) if figure.x.log else sum(ends) / 2
+    layout["annotations"].append(
+        {
+            "x": math.log10(middle) if figure.x.log else middle,
+            "yref": "paper",
+            "y": 0.02,
+            "yanchor": "bottom",
+            "text": text(band.label),
+            "textangle": -90,
+            "showarrow": False,
+            "font": {"size": 11},
+        }
+    )
 
 
 def _mark(layout: Json, mark: Mark, factor: float) -> None:

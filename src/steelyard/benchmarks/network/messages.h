@@ -33,7 +33,7 @@ inline unsigned char pattern(std::size_t offset, int sender) {
 // `count` messages of `bytes` side by side, at a place that moves on where buffers are fresh.
 class Messages {
  public:
-  static constexpr std::size_t line = 64, most = std::size_t{64} << 20;
+  static constexpr std::size_t line = 64, usual = std::size_t{4} << 20;
 
   // Ranks that take no part need no memory.
   Messages(Params& p, Ranks& ranks, std::size_t bytes, bool active, std::size_t count = 1)
@@ -43,12 +43,15 @@ class Messages {
         policy_(p) {
     if (!active) return;
     // Through twice all caches before a place comes again, as IMB's -off_cache does with the size that it is told.
-    std::size_t walk = fresh_ ? 2 * last_level_caches() : 0, here = 0;
-    for (int r = 0; r < ranks.size(); ++r) here += ranks.same_machine(r, ranks.rank());
-    walk = std::min(walk, available_memory() / (4 * here));  // two buffers a rank in half of what there is
-    places_ = std::max<std::size_t>(fresh_ ? 2 : 1, walk / stride_);
-    // One size for all fresh walks, so that the memory is kept from case to case.
-    std::size_t length = std::max(places_ * stride_, fresh_ ? walk + line : 0);
+    std::size_t walk = 0, here = 0;
+    if (fresh_) {
+      static const std::size_t caches = last_level_caches();
+      for (int r = 0; r < ranks.size(); ++r) here += ranks.same_machine(r, ranks.rank());
+      walk = std::min(2 * caches, available_memory() / (4 * here));  // two buffers a rank in half of what there is
+      places_ = std::max<std::size_t>(2, walk / stride_);
+    }
+    // Few different lengths, so that the memory is kept from case to case.
+    std::size_t length = std::max(places_ * stride_, fresh_ ? walk + line : usual + line);
     out_.emplace(length, policy_, ranks.team());
     in_.emplace(length, policy_, ranks.team());
     std::string content = "messages of rank " + std::to_string(ranks.rank());

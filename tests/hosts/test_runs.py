@@ -1,0 +1,176 @@
+"""Runs over four hosts: MPI over TCP between them, hosts that are slow, ranks that are lost, hosts that are none."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster import Cluster
+
+from steelyard import records
+
+pytestmark = pytest.mark.hosts
+STEELYARD = shutil.which("steelyard", path=str(Path(sys.executable).parent)) or "steelyard"
+FOUR = "host1:1,host2:1,host3:1,host4:1"
+SHORT = ("--quiet", "--preset", "quick")
+
+
+def environment(cluster: Cluster) -> dict[str, str]:
+    """What a site's administrator sets: how to reach the other hosts, and over which network."""
+    network = "10.77.0.0/24"
+    return {
+        **os.environ,
+        "OMPI_MCA_plm_rsh_agent": str(cluster.agent),
+        "OMPI_MCA_btl_tcp_if_include": network,
+        "OMPI_MCA_oob_tcp_if_include": network,
+        "PRTE_MCA_plm_ssh_agent": str(cluster.agent),
+        "HYDRA_LAUNCHER": "ssh",
+        "HYDRA_LAUNCHER_EXEC": str(cluster.agent),
+        "COLUMNS": "200",
+    }
+
+
+def command(cluster: Cluster, folder: Path, mpi: Path, *words: str, hosts: str = FOUR) -> list[str]:
+    """`steelyard run` on host1, over the hosts."""
+    told = ["run", *SHORT, "--hosts", hosts, "--mpi", str(mpi), "--runs", str(folder / "runs"), *words]
+    return [*cluster.enter("host1"), STEELYARD, *told]
+
+
+def run(cluster: Cluster, folder: Path, mpi: Path, *words: str, hosts: str = FOUR) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(cluster, folder, mpi, *words, hosts=hosts),
+        env=environment(cluster),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def exported(folder: Path) -> dict[str, Any]:
+    """The newest run as JSON."""
+    told = subprocess.run(
+        [STEELYARD, "export", "--runs", str(folder / "runs")], capture_output=True, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(told.stdout)
+    return found
+
+
+def test_the_networks_benchmarks_run_between_the_hosts_over_tcp(
+    four_hosts: Cluster, open_mpi: Path, tmp_path: Path
+) -> None:
+    before = four_hosts.rates()
+    words = [
+        f"--only={name}" for name in ("network.transfer", "network.nettest", "network.bisection", "cluster.stream")
+    ]
+    done = run(four_hosts, tmp_path, open_mpi, *words, "--set", "message_bytes=0,8k")
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    found = exported(tmp_path)
+    assert {r["benchmark"] for r in found["results"]} == {
+        "network.transfer",
+        "network.nettest",
+        "network.bisection",
+        "cluster.stream",
+    }
+    run_ = records.read(records.all_runs(tmp_path / "runs")[0])
+    assert all(r.error is None and r.check.passed for r in run_.records)
+    hosts = {tuple(r.surroundings["ranks"]["hosts"]) for r in run_.records if r.parameters["ranks"] == 4}
+    assert hosts == {("host1", "host2", "host3", "host4")}
+    assert all(r.surroundings["ranks"]["colocated"] for r in run_.records if r.parameters["ranks"] == 4)
+    after = four_hosts.rates()
+    assert all(after[host][1] - before[host][1] > 100_000 for host in before), "nothing went over a host's network"
+    # All pairs were measured, each way of pairing four hosts once.
+    pairs = [r for r in run_.records if r.kernel == "pairs"]
+    assert {r.parameters["round"] for r in pairs} == {0, 1, 2}
+
+
+def test_a_host_with_a_slow_network_is_named(four_hosts: Cluster, open_mpi: Path, tmp_path: Path) -> None:
+    four_hosts.limit("host3", "200mbit")
+    done = run(
+        four_hosts,
+        tmp_path,
+        open_mpi,
+        "--only=network.transfer",
+        "--preset=standard",
+        "--set=kernel=pairs",
+        "--set=message_bytes=0,256k",
+        "--set=together=no",
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    slow = [f for f in exported(tmp_path)["findings"] if f["rule"] == "slow_node"]
+    assert slow, done.stdout
+    told = " ".join([slow[0]["seen"], *slow[0]["evidence"]])
+    assert "host3" in told
+    assert "256 KiB" in told
+    assert not any(f"host{n}" in slow[0]["seen"] for n in (1, 2, 4)), slow[0]["seen"]
+
+
+@pytest.mark.parametrize(("how", "word"), [(signal.SIGKILL, "died"), (signal.SIGSTOP, "did not answer")])
+def test_a_lost_rank_ends_in_a_clear_record_within_the_limit(
+    four_hosts: Cluster, open_mpi: Path, tmp_path: Path, how: signal.Signals, word: str
+) -> None:
+    process = subprocess.Popen(
+        command(
+            four_hosts,
+            tmp_path,
+            open_mpi,
+            "--only=network.pingpong",
+            "--set=message_bytes=0,1k",
+            "--set=ranks=4",
+            "--set=buffers=reused",
+            "--set=placement=compact",
+        ),
+        env=environment(four_hosts),
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    lost = _wait_for_rank(four_hosts, "host4")
+    os.kill(lost, how)
+    assert process.wait(240) in (0, 1, 4)
+    run_ = records.read(records.all_runs(tmp_path / "runs")[0])
+    failed = [r for r in run_.records if r.error]
+    assert failed
+    assert f"Rank 3 on host4 {'(process' if word == 'died' else word}" in (failed[0].error or "")
+    # The run went on with another start.
+    assert any(r.error is None for r in run_.records[run_.records.index(failed[0]) + 1 :])
+    left = [c for host in four_hosts.hosts for c in four_hosts.processes(host).values() if "network.pingpong" in c]
+    assert not left
+
+
+def _wait_for_rank(cluster: Cluster, host: str) -> int:
+    for _ in range(1200):
+        for process, words in cluster.processes(host).items():
+            if "network.pingpong" in words and "orted" not in words and "/bin/sh" not in words:
+                time.sleep(1.0)  # until MPI has started
+                return process
+        time.sleep(0.1)
+    raise AssertionError("no rank appeared")
+
+
+def test_a_host_that_does_not_resolve_is_told(four_hosts: Cluster, open_mpi: Path, tmp_path: Path) -> None:
+    done = run(
+        four_hosts,
+        tmp_path,
+        open_mpi,
+        "--only=network.pingpong",
+        "--set=message_bytes=0",
+        hosts="host1:1,nowhere:1",
+    )
+    assert done.returncode == 4
+    assert "nowhere" in done.stdout + done.stderr
+
+
+def test_more_ranks_than_slots_are_refused_before_anything_starts(
+    four_hosts: Cluster, open_mpi: Path, tmp_path: Path
+) -> None:
+    done = run(four_hosts, tmp_path, open_mpi, "--only=network.pingpong", "--set=ranks=9")
+    assert done.returncode == 2
+    assert "more than the 4 slots of the hosts" in done.stderr
+    assert not (tmp_path / "runs").exists()
