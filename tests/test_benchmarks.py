@@ -54,6 +54,7 @@ def all_cases() -> list[Any]:
     ]
 
 
+ANSWERS: dict[tuple[str, str], dict[str, Any]] = {}  # (benchmark, kernel) → what it answered to its small case
 OPEN: dict[tuple[str, ...], Program] = {}  # a start of ranks costs a second: kept from test to test
 
 
@@ -63,6 +64,7 @@ def _closed_at_last() -> Iterator[None]:
     for program in OPEN.values():
         program.close()
     OPEN.clear()
+    ANSWERS.clear()
 
 
 def conversation(programs: dict[str, Path], machine: Machine, case: Case) -> Program:
@@ -75,7 +77,15 @@ def conversation(programs: dict[str, Path], machine: Machine, case: Case) -> Pro
 
 
 def ask(programs: dict[str, Path], machine: Machine, case: Case, **more: str) -> dict[str, Any]:
-    """The program's answer to a case, with further parameters."""
+    """The program's answer to a case, with further parameters. Without any it is asked once for all tests."""
+    key = (case.benchmark, case.kernel)
+    if more or key not in ANSWERS:
+        answer = _asked(programs, machine, case, **more)
+        return answer if more else ANSWERS.setdefault(key, answer)
+    return ANSWERS[key]
+
+
+def _asked(programs: dict[str, Path], machine: Machine, case: Case, **more: str) -> dict[str, Any]:
     asked = replace(case, parameters={**case.parameters, **more})
     program = conversation(programs, machine, case)
     return program.ask(line(machine, Launch(1, case.benchmark, "any", 1, (asked,)), 0, asked), 60)

@@ -41,22 +41,24 @@ class Messages {
         stride_((count * std::max<std::size_t>(bytes, 1) + line - 1) / line * line + line),
         fresh_(p.choice("buffers", "reused", {"reused", "fresh"}) == "fresh"),
         policy_(p) {
-    if (!active) return;
     // Through twice all caches before a place comes again, as IMB's -off_cache does with the size that it is told.
-    std::size_t walk = 0, here = 0;
+    std::size_t walk = 0;
     if (fresh_) {
       static const std::size_t caches = last_level_caches();
+      int here = 0;
       for (int r = 0; r < ranks.size(); ++r) here += ranks.same_machine(r, ranks.rank());
-      walk = std::min(2 * caches, available_memory() / (4 * here));  // two buffers a rank in half of what there is
+      // Two buffers a rank in half of what there is; the least of all ranks, since both ends must know each place.
+      auto mine = static_cast<double>(std::min(2 * caches, available_memory() / (4 * static_cast<std::size_t>(here))));
+      walk = static_cast<std::size_t>(-ranks.world().greatest(-mine));
       places_ = std::max<std::size_t>(2, walk / stride_);
     }
+    if (!active) return;
     // Few different lengths, so that the memory is kept from case to case.
     std::size_t length = std::max(places_ * stride_, fresh_ ? walk + line : usual + line);
     out_.emplace(length, policy_, ranks.team());
     in_.emplace(length, policy_, ranks.team());
     std::string content = "messages of rank " + std::to_string(ranks.rank());
-    if (!out_->still_holds(content))
-      for (std::size_t i = 0; i < length; ++i) out_->data()[i] = static_cast<char>(pattern(i, ranks.rank()));
+    if (!out_->still_holds(content)) fill(length, ranks.rank());
     out_->promise(content);
   }
 
@@ -79,6 +81,14 @@ class Messages {
   }
 
  private:
+  // Row by row: the pattern repeats every 251 bytes.
+  void fill(std::size_t length, int rank) const {
+    constexpr std::size_t row = 251 * 256;
+    char* to = out_->data();
+    for (std::size_t i = 0; i < std::min(row, length); ++i) to[i] = static_cast<char>(pattern(i, rank));
+    for (std::size_t at = row; at < length; at += row) std::memcpy(to + at, to, std::min(row, length - at));
+  }
+
   std::size_t bytes_, stride_, places_ = 1, place_ = 0;
   bool fresh_;
   MemoryPolicy policy_;

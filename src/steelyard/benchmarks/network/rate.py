@@ -1,0 +1,102 @@
+"""Message rate and bandwidth of many pairs
+
+Ranks i and i + P/2 are a pair; one, two, four … pairs at once send windows of 64 messages, without waiting for each.
+One way, a window is acknowledged by a byte; both ways, each rank sends a window while it receives one. The message
+rate counts all pairs' messages, the bandwidth all their bytes: once where they go one way, and in both directions
+where they go both ways.
+
+Reading: Against the number of pairs, the message rate rises as long as every core adds its own, and the bandwidth
+until the network is full; a line that falls again shows a network (or a memory) that does not bear the load. The size
+from which a line against the size no longer rises is what a message should have at least. Both ways should reach
+twice one way where the links are full duplex.
+
+Caution: Within one machine all messages are copies in memory, and the pairs share its bandwidth. A window is timed
+until the slowest pair is through; osu_mbw_mr takes the mean of the senders. Each message of a window has a place of
+its own here; osu_bw has all in one place (to be had with --set places=one), which stays in a cache longer. With more
+than two nodes the pairs lie across the middle of the list of nodes.
+
+Source: One way: osu_bw and osu_mbw_mr of the OSU micro-benchmarks, and IMB Uniband; both ways: osu_bibw and IMB
+Biband. OSU's window of 64 is taken (IMB: 256 since 2021.2).
+"""
+
+from steelyard.benchmarks.figures import against, cache_marks, select
+from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Parameters, Record, Result, Sampling
+
+parallel = True
+WINDOW = 64
+LARGEST = 1 << 20  # bytes: a window of them is 64 MiB, and far beyond every network's half-bandwidth length
+SHARE = 4  # two buffers of every rank in a quarter of the memory
+SMALL, LARGE = 8, 1 << 20  # bytes: the rate and the bandwidth that are drawn against the pairs
+MOST_PAIRS = 64  # offered at least, where somebody asks for more ranks than there are processors
+FACTORS = ("kernel", "pairs", "window", "places", "buffers", "transport", "mpi", "toolchain")
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """All ranks; 1, 2, 4 … and all pairs; every size for one pair and for all, few sizes for those between."""
+    ranks = rank_counts(machine)[-1]
+    per_rank = machine.memory_available // (SHARE * min(ranks, len(machine.cpus) or 1))
+    sizes = tuple(size for size in message_sizes(effort, largest=LARGEST) if 2 * WINDOW * size <= per_rank)
+    few = tuple(sorted({SMALL, LARGE} & set(sizes)))
+    sampling = Sampling(effort.sampling.width, 0.1 if effort.name == "quick" else 0.3, effort.sampling.least, 2000)
+
+    def taken(point: Parameters) -> bool:
+        half, pairs = int(point["ranks"]) // 2, int(point["pairs"])
+        if pairs > half or (pairs & (pairs - 1) and pairs != half):
+            return False
+        return pairs in (1, half) or point["message_bytes"] in few
+
+    values = {
+        "kernel": ("one_way", "both_ways"),
+        "ranks": (ranks,),
+        "placement": ("compact",),
+        "transport": ("default",),
+        "pairs": tuple(range(1, max(ranks // 2, MOST_PAIRS) + 1)),
+        "window": (WINDOW,),
+        "places": ("own", "one") if effort.name == "full" else ("own",),
+        "buffers": ("reused",),
+        "message_bytes": sizes,
+    }
+    return (Axes(values, sampling, 0.05, taken),)
+
+
+def message_rate(seconds: float, record: Record) -> float:
+    """Of all pairs, both directions where both are used."""
+    return record.work["messages"] / seconds
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """Of all pairs, both directions where both are used."""
+    return record.work["bytes"] / seconds or None
+
+
+metrics = (
+    Metric("message_rate", "message/s", "higher", "messages of all pairs", message_rate),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of all pairs (both directions where both are used)", bandwidth),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: how many links lie between the halves of the ranks is not known here."""
+    return None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Bandwidth and rate against the number of pairs ("tolerance of the network"), and against the size."""
+    pairs, size = Axis("pairs", log=True), Axis("message", "B", log=True)
+    rate, width = Axis("message rate", "message/s", log=True), Axis("bandwidth", "B/s", log=True)
+    many = tuple(name for name in FACTORS if name != "pairs")
+    small, large = (select(results, message_bytes=size) for size in (SMALL, LARGE))
+    sized = tuple(r for r in results if r.parameters["message_bytes"])
+    said = "What the pairs get together. A falling line is a network that does not bear the load."
+    return (
+        Figure("rate-pairs-bandwidth", "Tolerance: bandwidth against the number of pairs (1 MiB)", "lines", pairs, width,
+               against("pairs", "bandwidth", large, names=many), caption=said),
+        Figure("rate-pairs-messages", "Tolerance: message rate against the number of pairs (8 B)", "lines", pairs, rate,
+               against("pairs", "message_rate", small, names=many)),
+        Figure("rate-size-bandwidth", "Bandwidth of windows of messages against their size", "lines", size, width,
+               against("message_bytes", "bandwidth", results, names=FACTORS), marks=cache_marks(machine)),
+        Figure("rate-size-messages", "Message rate against the size", "lines", size, rate,
+               against("message_bytes", "message_rate", sized, names=FACTORS),
+               caption="A message of 0 bytes has no place on this axis; the table has its rate."),
+    )  # fmt: skip

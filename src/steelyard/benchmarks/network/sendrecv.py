@@ -1,0 +1,126 @@
+"""Sendrecv and Exchange along a chain
+
+All ranks form a closed chain and communicate at once. In Sendrecv each sends a message to its right neighbour and
+receives one from the left, by one call; in Exchange it sends to both neighbours and receives from both. Two ranks in
+every relation, and all; with the same buffers again and again, and with fresh ones that no cache holds; with the
+memory shared, and without.
+
+Reading: Compare the lines of reused and of fresh buffers: where the reused ones are faster, the caches serve the
+copy. Sending and receiving need two buffers, so that the advantage ends where twice the message exceeds a cache: of
+each rank its own, then of all ranks that share one together. Without shared memory the line is smooth, since the
+network's copy knows no such steps. Where many ranks are slower than two, they share a cache, a memory or a link.
+
+Caution: The bandwidth here is what a rank sends in a second; it receives as much at the same time. IMB counts both,
+which makes twice that of Sendrecv's message and four times that of Exchange's: `imb_bandwidth` is its figure (with
+10⁶ B as its MB). Within one machine a message is a copy in memory, and no network is measured.
+
+Source: IMB Sendrecv and Exchange, with the walk through the caches as IMB's option -off_cache defines it. The effect
+of reused buffers on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
+"""
+
+from steelyard.benchmarks.figures import against, cache_marks, select
+from steelyard.benchmarks.network.sizes import LARGEST, message_sizes, pairs, rank_counts
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+)
+
+parallel = True
+SHARE = 2  # the buffers of all ranks in half of the memory
+FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
+TITLES = {"sendrecv": "Sendrecv", "exchange": "Exchange"}
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Two ranks in every relation, with and without shared memory; more ranks side by side."""
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 0.06 if quick else 0.3, effort.sampling.least, 2000)
+    here = max(1, len(machine.cpus))
+
+    def fits(point: Parameters) -> bool:
+        # Each way one message or two, and fresh ones at two places at least.
+        messages = (2 if point["kernel"] == "exchange" else 1) * (2 if point["buffers"] == "fresh" else 1)
+        ranks = min(int(point["ranks"]), here)
+        return 2 * messages * int(point["message_bytes"]) * ranks * SHARE <= machine.memory_available
+
+    values: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("sendrecv", "exchange"),
+        "ranks": (2,),
+        "placement": pairs(machine),
+        "transport": ("default",),
+        "buffers": ("reused", "fresh"),
+        "message_bytes": message_sizes(effort, largest=LARGEST),
+    }
+    blocks = [Axes(values, sampling, 0.03, fits)]
+    within = tuple(p for p in pairs(machine) if p != "other node")
+    apart: dict[str, tuple[Scalar, ...]] = {"placement": within[:1], "transport": ("no shared memory",)}
+    if within:
+        blocks.append(Axes(values | apart, sampling, 0.03, fits))
+    counts = tuple(n for n in rank_counts(machine) if n > 2)
+    for ranks, transport in ((counts[-1:] if quick else counts, "default"), (counts[-1:], "no shared memory")):
+        many: dict[str, tuple[Scalar, ...]] = {"ranks": ranks, "placement": ("compact",), "transport": (transport,)}
+        if ranks:
+            blocks.append(Axes(values | many, sampling, 0.03, fits))
+    return tuple(blocks)
+
+
+def time(seconds: float, record: Record) -> float:
+    """Of one exchange: IMB's t_max, but the median."""
+    return seconds
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """What a rank sends; it receives as much at the same time."""
+    return record.work["bytes_sent"] / seconds or None
+
+
+def imb_bandwidth(seconds: float, record: Record) -> float | None:
+    """What a rank sends and receives: 2·X/t of Sendrecv, 4·X/t of Exchange."""
+    return 2 * record.work["bytes_sent"] / seconds or None
+
+
+metrics = (
+    Metric("time", "s", "lower", "time of an exchange", time),
+    Metric("bandwidth", "B/s", "higher", "bytes that a rank sends a second (and receives as many)", bandwidth),
+    Metric(
+        "imb_bandwidth", "B/s", "higher", "IMB's: bytes that a rank sends and receives, both counted", imb_bandwidth
+    ),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The link's rate for what a rank sends, where a system file gives it and the two ranks are on two nodes."""
+    across = result.parameters.get("placement") == "other node"
+    return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Time and bandwidth of each of both against the size, one line for each way to place and to buffer."""
+    size = Axis("message", "B", log=True)
+    zero = "A message of 0 bytes has no place on this axis; the table has its time."
+    found = []
+    for kernel, title in TITLES.items():
+        shown = select(results, kernel=kernel)
+        sized = tuple(r for r in shown if r.parameters["message_bytes"])
+        lines = against("message_bytes", "bandwidth", shown, names=FACTORS)
+        said = "What a rank sends; IMB's figure is twice as high. Reused buffers come from the caches."
+        found.append(
+            Figure(f"{kernel}-bandwidth", f"{title}: bandwidth against the size of the message", "lines", size,
+                   Axis("bandwidth", "B/s", log=True), lines, marks=cache_marks(machine), caption=said)
+        )  # fmt: skip
+        found.append(
+            Figure(f"{kernel}-time", f"{title}: time against the size of the message", "lines", size,
+                   Axis("time", "s", log=True), against("message_bytes", "time", sized, names=FACTORS),
+                   marks=cache_marks(machine), caption=zero)
+        )  # fmt: skip
+    return tuple(found)

@@ -1,0 +1,215 @@
+"""Transfer between nodes, and all pairs of ranks
+
+Rank 0 exchanges messages with each other rank in turn: to and fro (one-way), and in both directions at once
+(two-way). Then all pairs of ranks are measured in rounds in which nobody meets two, as in a tournament, and shown as
+a matrix. With several hosts each has one rank, so that the matrix is one of nodes.
+
+Reading: All partners of rank 0 should look the same, up to the switches between them: a point that stands out is a
+slow node or link. The matrix tells which: a row and column that are brighter throughout are a node, a single bright
+cell is a link, a block is a switch. Two-way should come near to twice one-way where the links are full duplex.
+
+Caution: Within one machine messages are copies in memory, and the matrix shows which caches two processors share. The
+pairs of a round are measured at once: where they share a link or a memory, each sees the others' load; with --set
+together=no they take turns (the preset full has both). A pair's time is that of the slower of its two ranks.
+
+Source: Test "transfer" of the MPI tests of Moscow State University's computing centre: T seconds for N messages of L
+bytes each way give the bandwidth R = 2·N·L / T, both ways (the sum of both directions) as well as one way, and of
+empty messages the latency S = T / 2N. The rounds: the circle method of tournaments (T. P. Kirkman 1847).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from steelyard.benchmarks.figures import against, cache_marks, published, select
+from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+    Series,
+)
+from steelyard.statistics.pairs import hosts, pair_seconds, variants
+from steelyard.units import binary_size
+
+parallel = True
+LARGE = 1 << 20  # bytes: far beyond every network's half-bandwidth length, and quick to measure
+MATRIX_SIZES = (8, LARGE)
+MOST_PARTNERS = {"quick": 15, "standard": 63, "full": 1023}  # of rank 0; of more some are taken, evenly spread
+MOST_ROUNDS = 63  # offered at least, where somebody asks for more ranks than there are processors
+MOST_BY_TURNS = 64  # ranks: turns take half as many times longer
+FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
+
+
+def partners(ranks: int, most: int) -> tuple[int, ...]:
+    """Ranks that rank 0 exchanges messages with: `most` where these are enough for all, otherwise some and the last."""
+    if ranks - 1 <= most:
+        return tuple(range(1, most + 1))
+    return tuple(sorted({*range(1, ranks, -(-(ranks - 1) // most)), ranks - 1}))
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Rank 0 with each other: all sizes for the first and the last, few for the others. All pairs, with two sizes."""
+    quick, width = effort.name == "quick", effort.sampling.width
+    ranks = len(machine.hosts) if len(machine.hosts) > 1 else rank_counts(machine)[-1]
+    common: dict[str, tuple[Scalar, ...]] = {"ranks": (ranks,), "placement": ("compact",), "transport": ("default",)}
+    if len(machine.hosts) > 1:
+        common["ranks_per_node"] = (1,)
+
+    def has_partner(point: Parameters) -> bool:
+        size, partner, last = point["message_bytes"], int(point["partner"]), int(point["ranks"]) - 1
+        asked = partner <= last and (partner in (1, last) or size in (0, LARGE))
+        return asked and (size != 0 or point["direction"] == "one-way")
+
+    def is_round(point: Parameters) -> bool:
+        taken = int(point["ranks"])
+        return int(point["round"]) < taken + taken % 2 - 1
+
+    def at_once(point: Parameters) -> bool:
+        return is_round(point) and point["together"] == "yes"
+
+    def by_turns(point: Parameters) -> bool:
+        return is_round(point) and point["together"] == "no" and int(point["ranks"]) > 3  # of three, one pair meets
+
+    single: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("transfer",),
+        **common,
+        "direction": ("one-way", "two-way"),
+        "partner": partners(ranks, MOST_PARTNERS[effort.name]),
+        "buffers": ("reused",),
+        "message_bytes": message_sizes(effort),
+    }
+    every: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("pairs",),
+        **common,
+        "together": ("yes",),
+        "round": tuple(range(max(ranks, MOST_ROUNDS))),
+        "buffers": ("reused",),
+        "message_bytes": MATRIX_SIZES,
+    }
+    turns = max(ranks // 2, 8)  # the samples are shared among the pairs of a round
+    shared = Sampling(width, 0.02 * turns, 6 * turns, 200 * turns)
+    # Where "yes" stands here nothing is left, but who asks for turns puts "no" in its place.
+    turned = {**every, "together": ("no",) if effort.name == "full" and ranks <= MOST_BY_TURNS else ("yes",)}
+    return (
+        Axes(single, Sampling(width, 0.08 if quick else 0.3, effort.sampling.least, 2000), 0.02, has_partner),
+        Axes(every, Sampling(width, 0.05 if quick else 0.15, effort.sampling.least, 2000), 0.01, at_once),
+        Axes(turned, shared, 0.01, by_turns),
+    )
+
+
+def latency(seconds: float, record: Record) -> float | None:
+    """S = T/2N, of one way; of all pairs of a round that of the slowest. None for both ways at once."""
+    return None if _two_way(record.parameters) else seconds * record.work["pairs"] / record.work["messages"]
+
+
+def exchange_time(seconds: float, record: Record) -> float | None:
+    """Of sending and receiving at once."""
+    return seconds if _two_way(record.parameters) else None
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """R = 2NL/T of a pair; of all pairs of a round that of the slowest."""
+    return record.work["bytes"] / record.work["pairs"] / seconds or None
+
+
+metrics = (
+    Metric("latency", "s", "lower", "time of one way", latency),
+    Metric("exchange_time", "s", "lower", "time of a message in each direction at once", exchange_time),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of a pair (two-way: of both directions)", bandwidth),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The link's rate, where a system file gives it and each node has one rank; twice that of both directions."""
+    link = machine.limits.get("network_bandwidth")
+    if metric != "bandwidth" or link is None or len(machine.hosts) < 2 or result.parameters.get("ranks_per_node") != 1:
+        return None
+    if _two_way(result.parameters):
+        return Limit(2 * link.value, link.unit, f"both directions of a full-duplex link: twice {link.source}")
+    return link
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Latency and both bandwidths of each partner of rank 0, the bandwidth against the size, and the matrices."""
+    single = select(results, kernel="transfer")
+    partner, size, rate = Axis("rank"), Axis("message", "B", log=True), Axis("bandwidth", "B/s")
+    empty, large = (select(single, message_bytes=s) for s in (0, LARGE))
+    names = ("direction", *FACTORS)
+    sizes = [
+        replace(line, name=f"rank {rank}, {line.name}")
+        for rank in sorted({int(r.parameters["partner"]) for r in single if r.parameters["message_bytes"] not in (0, LARGE)})
+        for line in against("message_bytes", "bandwidth", select(single, partner=rank), names=names)
+    ]  # fmt: skip
+    others = published("network.transfer", "bandwidth", "message_bytes")
+    return (
+        Figure("transfer-latency", "Latency between rank 0 and each other rank", "lines", partner, Axis("latency", "s"),
+               _points(against("partner", "latency", empty, names=FACTORS)),
+               caption="Half of the round trip of an empty message."),
+        Figure("transfer-partners", "Bandwidth between rank 0 and each other rank (1 MiB)", "lines", partner, rate,
+               _points(against("partner", "bandwidth", large, names=names)),
+               caption="Two-way is the sum of both directions."),
+        Figure("transfer-size", "Bandwidth between two ranks against the size of the message", "lines", size,
+               replace(rate, log=True), (*sizes, *others), marks=cache_marks(machine),
+               caption="Rank 0 with the first and with the last other rank. Two-way is the sum of both directions."),
+        *_matrices(results),
+    )  # fmt: skip
+
+
+def _two_way(parameters: Parameters) -> bool:
+    return parameters.get("direction") == "two-way"
+
+
+def _points(lines: Sequence[Series]) -> tuple[Series, ...]:
+    """The ranks are no trend."""
+    return tuple(replace(line, connected=False) for line in lines)
+
+
+def _matrices(results: Sequence[Result]) -> tuple[Figure, ...]:
+    """Of each variant and size one; where nothing was measured the titles alone."""
+    groups = variants(record for result in results for record in result.records)
+    varying = {name for key in groups for name, value in key if any(dict(k).get(name) != value for k in groups)}
+    found = []
+    for key, records in groups.items() or [((), ())]:
+        words = ", ".join(f"{name} {value}" for name, value in key if name in varying)
+        sizes = sorted({int(r.parameters["message_bytes"]) for r in records})
+        for name, size in zip(("small", "large"), (sizes[0], sizes[-1]) if sizes else MATRIX_SIZES, strict=True):
+            found.append(_matrix(records, name, size, words))
+    return tuple(found)
+
+
+def _matrix(records: Sequence[Record], name: str, size: int, words: str) -> Figure:
+    seconds = {pair: median(times) for pair, times in pair_seconds(records, size).items()}
+    ranks, where = sorted({rank for pair in seconds for rank in pair}), hosts(records)
+    labels = tuple(f"{rank} {where[rank]}" if len(set(where)) > 1 else str(rank) for rank in ranks)
+    return Figure(
+        name="-".join(["transfer-matrix", name, *words.replace(",", "").split()]),
+        title=f"All pairs: time of one way of {'a small' if name == 'small' else 'a large'} message"
+        + (f" ({words})" if words else ""),
+        kind="heat",
+        x=Axis("rank"),
+        y=Axis("rank"),
+        columns=labels,
+        rows=labels,
+        z=tuple(tuple(seconds.get((min(a, b), max(a, b))) for b in ranks) for a in ranks),
+        value=Axis("time of one way", "s"),
+        caption=_told(seconds, size),
+    )
+
+
+def _told(seconds: dict[tuple[int, int], float], size: int) -> str:
+    """The spread in words."""
+    if not seconds:
+        return "No pair was measured."
+    worst, middle = max(seconds, key=lambda pair: seconds[pair]), median(seconds.values())
+    said = f"Messages of {binary_size(size)}; medians of the launches. {len(seconds)} pairs were measured"
+    return f"{said}; the slowest, {worst[0]} and {worst[1]}, takes {seconds[worst] / middle:.2f} times the median pair."
