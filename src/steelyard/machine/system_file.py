@@ -18,6 +18,7 @@ _KEYS = {
     "memory_bandwidth": "bytes per second: 136.5 GB/s is written 136.5e9",
     "memory_channels": "a whole number, all sockets together",
     "memory_rate": "transfers per second: 2133 MT/s is written 2133e6",
+    "network_bandwidth": "bytes per second of a node's link, each way: 100 Gbit/s is written 12.5e9",
     "flops": "double precision flop per second: 1.2 Tflop/s is written 1.2e12",
 }
 
@@ -89,9 +90,10 @@ def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
         found["memory_bandwidth"] = Limit(channels * rate * _CHANNEL_BYTES, "B/s", derived)
     elif bandwidth is not None:
         found["memory_bandwidth"] = Limit(bandwidth, "B/s", source)
-    flops = _positive(path, content, "flops")
-    if flops is not None:
-        found["flops"] = Limit(flops, "flop/s", source)
+    for key, unit in (("network_bandwidth", "B/s"), ("flops", "flop/s")):
+        value = _positive(path, content, key)
+        if value is not None:
+            found[key] = Limit(value, unit, source)
     return found
 
 

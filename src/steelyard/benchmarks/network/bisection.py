@@ -1,0 +1,215 @@
+"""Bandwidth across the middle of the network (bisection)
+
+The ranks are paired across two halves, rank i with rank i + P/2, and so many pairs exchange messages at the same time. Three
+kinds of exchange: a blocking round trip, a round trip whose answer leaves by a nonblocking send, and both ends at once (head to
+head). With more than two nodes there are random pairings besides: their mean is the effective bisection bandwidth.
+
+Reading: One pair has the network for itself. Where twice the pairs bring twice the rate nothing is full; where the rate stays
+the link, the adapter or the memory is. Many pairs fill a full-duplex link both ways though each round trip uses one way at a
+time. The random pairings show what traffic without a plan gets: far below the halves, some paths of the network are shared.
+
+Caution: The rate is by the slowest pair's time. mpptest prints that of rank 0 alone, which a slow pair elsewhere does not
+change: it stands beside as a metric. The ranks must lie in blocks (the first half on one node) for the pairs to cross the
+middle. Within one machine no network is measured.
+
+Source: mpptest of W. Gropp and E. Lusk (Reproducible measurements of MPI performance characteristics, EuroPVM/MPI 1999), option
+-bisect with -roundtrip and -head; rate = 2 · pairs · length / time. Effective bisection bandwidth: T. Hoefler, T. Schneider and
+A. Lumsdaine, Multistage switches are not crossbars, Cluster 2008.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean, median
+from typing import Any
+
+from steelyard.benchmarks.figures import against, select
+from steelyard.benchmarks.network.room import hosts_of
+from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+    Series,
+)
+from steelyard.units import binary_size, quantity
+
+parallel = True
+KERNELS = {
+    "round_trip": "round trip",
+    "round_trip_nonblocking": "round trip, nonblocking",
+    "head_to_head": "head to head, nonblocking",
+}
+LARGEST = 4 << 20
+PAIRS_FOR_MORE_RANKS = 8  # planned even where the machine has fewer processors: for ranks that the user sets
+MATCHINGS = {"quick": 5, "standard": 20, "full": 50}  # the mean's error falls as their root
+NAMES = ("pairs", "ranks", "buffers", "transport", "placement", "mpi", "toolchain")
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """All ranks; 1, 2, 4 … pairs; three exchanges; all sizes. With three nodes or more random matchings, one rank a node."""
+    sampling = Sampling(effort.sampling.width, 0.05 if effort.name == "quick" else 0.3, effort.sampling.least, 2000)
+    sizes = message_sizes(effort, least=8, largest=LARGEST)
+    ranks = rank_counts(machine)[-1]
+    values: dict[str, tuple[Scalar, ...]] = {
+        "kernel": tuple(KERNELS),
+        "ranks": (ranks,),
+        "pairs": pair_counts(ranks),
+        "matching": ("halves",),
+        "buffers": ("reused",),
+        "message_bytes": sizes[::2] if effort.name == "quick" else sizes,
+    }
+    blocks = [Axes(values, sampling, 0.02, keep=possible)]
+    if len(machine.hosts) > 2:
+        chance: dict[str, tuple[Scalar, ...]] = {
+            **values,
+            "kernel": ("round_trip",),
+            "ranks": (len(machine.hosts),),
+            "ranks_per_node": (1,),
+            "pairs": (len(machine.hosts) // 2,),
+            "matching": tuple(range(1, MATCHINGS[effort.name] + 1)),
+            "message_bytes": (8, 1 << 14, 1 << 20),
+        }
+        blocks.append(Axes(chance, sampling, 0.02, keep=possible))
+    return tuple(blocks)
+
+
+def pair_counts(ranks: int) -> tuple[int, ...]:
+    """1, 2, 4 … and half of the ranks."""
+    powers = [1 << k for k in range(20) if 1 << k <= max(ranks // 2, PAIRS_FOR_MORE_RANKS)]
+    return tuple(sorted({*powers, max(1, ranks // 2)}))
+
+
+def possible(point: Parameters) -> bool:
+    """Whether there are ranks enough for the pairs."""
+    return 2 * int(point["pairs"]) <= int(point["ranks"])
+
+
+def rate(seconds: float, record: Record) -> float | None:
+    """Of all pairs, by the slowest one's time."""
+    return record.work["bytes"] / seconds or None
+
+
+def rank0_rate(seconds: float, record: Record) -> float | None:
+    """As mpptest prints it: all pairs' bytes over the time that rank 0 saw; None where rank 0 took no part."""
+    rows: Sequence[Sequence[Any]] = (record.surroundings.get("ranks") or {}).get("seconds") or [[]]
+    own = [float(s) for s in rows[0] if s is not None]
+    return record.work["bytes"] * record.operations / median(own) or None if own else None
+
+
+def message_rate(seconds: float, record: Record) -> float:
+    """Messages per second of all pairs."""
+    return record.work["messages"] / seconds
+
+
+def time(seconds: float, record: Record) -> float:
+    """Half of an exchange."""
+    return seconds / 2
+
+
+metrics = (
+    Metric("rate", "B/s", "higher", "rate of all pairs", rate),
+    Metric("rank0_rate", "B/s", "higher", "rate by rank 0's time alone (as mpptest)", rank0_rate),
+    Metric("message_rate", "1/s", "higher", "messages per second of all pairs", message_rate),
+    Metric("time", "s", "lower", "half of an exchange, of the slowest pair", time),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """What the links of a system file's rate carry, where every pair lies on two hosts.
+
+    Each host sends no more than B; a round trip has one message in flight, so that a pair adds B at most, head to head 2 B.
+    """
+    link, hosts, met = machine.limits.get("network_bandwidth"), hosts_of(result), pairs_of(result)
+    if metric not in ("rate", "rank0_rate") or link is None or not hosts or not met:
+        return None
+    if any(hosts[a] == hosts[b] for a, b in met):
+        return None
+    count = len({hosts[rank] for pair in met for rank in pair})
+    links = min(count, len(met) * (2 if result.kernel == "head_to_head" else 1))
+    return Limit(links * link.value, "B/s", f"{links} × {quantity(link.value, 'B/s')} a link ({link.source})")
+
+
+def pairs_of(result: Result) -> tuple[tuple[int, int], ...]:
+    """Who met whom: by the halves, or as the record of a random matching tells; empty where that is not known."""
+    if result.parameters.get("matching", "halves") == "halves":
+        half = int(result.parameters["ranks"]) // 2
+        return tuple((i, i + half) for i in range(int(result.parameters["pairs"])))
+    told: dict[str, Any] = next((d for r in result.records if (d := r.surroundings.get("details"))), {})
+    return tuple((int(a), int(b)) for a, b in told.get("pairs", ()))
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Rate against the size for each kind of exchange; against the pairs; the effective bisection where there is chance."""
+    halves = select(results, matching="halves")
+    found = [_of_size(select(halves, kernel=kernel), kernel, words) for kernel, words in KERNELS.items()]
+    effective = _effective(results)
+    return *found, _of_pairs(halves), *((effective,) if effective else ())
+
+
+def _of_size(results: Sequence[Result], kernel: str, words: str) -> Figure:
+    return Figure(
+        name=f"bisection-{kernel.replace('_', '-')}",
+        title=f"Bisection bandwidth against the size of the message: {words}",
+        kind="lines",
+        x=Axis("message", "B", log=True),
+        y=Axis("rate of all pairs", "B/s", log=True),
+        series=against("message_bytes", "rate", results, names=NAMES, label="one pair" if _one_pair(results) else ""),
+        caption="2 · pairs · length over the time of the slowest pair.",
+    )
+
+
+def _one_pair(results: Sequence[Result]) -> bool:
+    return {r.parameters.get("pairs") for r in results} == {1}
+
+
+def _of_pairs(halves: Sequence[Result]) -> Figure:
+    """The smallest, a middle and the largest message; lines where there is more than one number of pairs."""
+    sizes = sorted({int(r.parameters["message_bytes"]) for r in halves if "rate" in r.metrics})
+    series: list[Series] = []
+    for size in sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]}) if sizes else ():
+        for line in against("pairs", "rate", select(halves, message_bytes=size), names=("kernel", *NAMES[1:])):
+            words = KERNELS.get(line.name, line.name).replace("_", " ")
+            series.append(Series(f"{binary_size(size)}, {words}", line.x, line.y, line.low, line.high))
+    return Figure(
+        name="bisection-pairs",
+        title="Bisection bandwidth against the number of pairs",
+        kind="lines",
+        x=Axis("pairs"),
+        y=Axis("rate of all pairs", "B/s", log=True),
+        series=tuple(series),
+        caption="A straight rise is a network that each pair has as if it were alone; where it flattens something is full.",
+    )
+
+
+def effective(results: Sequence[Result]) -> dict[int, tuple[float, float, float]]:
+    """Of each size: mean, least and greatest rate over the random matchings, of all that were measured."""
+    rates: dict[int, list[float]] = {}
+    for r in results:
+        if isinstance(r.parameters.get("matching"), int) and "rate" in r.metrics:
+            rates.setdefault(int(r.parameters["message_bytes"]), []).append(r.metrics["rate"].value)
+    return {size: (fmean(found), min(found), max(found)) for size, found in sorted(rates.items())}
+
+
+def _effective(results: Sequence[Result]) -> Figure | None:
+    found = effective(results)
+    if not found:
+        return None
+    names = ("mean: the effective bisection bandwidth", "least of the matchings", "greatest of the matchings")
+    sizes = tuple(float(size) for size in found)
+    return Figure(
+        name="bisection-effective",
+        title="Effective bisection bandwidth: random matchings of the nodes",
+        kind="lines",
+        x=Axis("message", "B", log=True),
+        y=Axis("rate of all pairs", "B/s", log=True),
+        series=tuple(Series(name, sizes, tuple(v[i] for v in found.values())) for i, name in enumerate(names)),
+        caption="One rank a node, round trips; each matching pairs the nodes anew by chance.",
+    )

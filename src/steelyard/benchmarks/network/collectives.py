@@ -1,0 +1,218 @@
+"""Collective operations, blocking and nonblocking
+
+Broadcast, reductions, gather, scatter, all-gather, all-to-all, prefix sums, barrier, and those with counts of their own (v),
+each blocking and nonblocking, over sizes and numbers of ranks. All ranks begin at one moment of a common clock, and the time is
+that from the first start to the last end. A nonblocking operation is also made while the processor computes as long as it takes
+alone.
+
+Reading: The size is that of one block: what a rank sends to one other, or, where all hold the same (broadcast, reduce,
+allreduce, scan), the whole. A step up between two sizes is another algorithm of the MPI; a larger size that is faster than a
+smaller one is a wrong choice of it. The time should grow with the logarithm of the ranks for small blocks, and hardly for large
+ones in broadcast and allreduce. Overlap 0: the operation makes no progress while the processor computes; 100 %: it costs
+nothing besides.
+
+Caution: Operations shorter than a sample follow each other without pause. The root moves on by one rank each time, since a
+fixed one runs ahead of the others and what is measured is a pipeline (`--set root=fixed` shows it: on two ranks half of the
+time); scan and exscan have no root, and their first rank may run ahead. `bandwidth` counts the bytes that must pass at least,
+not what an algorithm sends. For the overlap MPI_Test is called `tests` times during the computation, which costs time and makes
+progress; the two formulas differ: IMB's charges the tests to the operation, OSU's does not. Buffers are used again: small ones
+come from the caches.
+
+Source: MPI 3.1; the definition of the time as ReproMPI has it with global clocks (S. Hunold and A. Carpen-Amarie, IEEE TPDS 27,
+2016). Overlap: IMB-NBC, max(0, min(1, (t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU))); OSU micro-benchmarks, max(0, 1 -
+(t_overall - (t_compute - t_test)) / t_pure), both of the means over the ranks.
+"""
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Any
+
+from steelyard.benchmarks.figures import against, select, table
+from steelyard.benchmarks.network.room import bytes_per_rank
+from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+    Series,
+)
+
+parallel = True
+ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")
+UNROOTED = ("allreduce", "allgather", "alltoall", "reduce_scatter_block", "scan", "exscan", "allgatherv", "alltoallv")
+MOVING = ("bcast", "scatter", "gather", "allgather", "alltoall", "scatterv", "gatherv", "allgatherv", "alltoallv")
+ADDING = ("reduce", "allreduce", "reduce_scatter_block", "scan", "exscan")
+MAPPED = (
+    "bcast",
+    "allreduce",
+    "alltoall",
+)  # that have a heat map: one to all, all to all the same, all to all different
+MANY_BLOCKS = (
+    "gather",
+    "scatter",
+    "gatherv",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "reduce_scatter_block",
+)
+LARGEST = 1 << 20
+FEWEST = 6  # samples: with more ranks than processors one can take seconds, and a case has half a minute
+TESTS = 10  # calls of MPI_Test during the computation
+NAMES = ("kernel", "root", "transport", "placement", "mpi", "toolchain")
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """All operations over sizes and ranks; in a quick run few sizes. Cases that do not fit into memory are left out."""
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 0.02 if quick else 0.05, FEWEST, 1000)
+    sizes = (8, 1 << 12, 1 << 16, 1 << 19) if quick else message_sizes(effort, least=4, largest=LARGEST)
+    fewer = (1 << 12, 1 << 18) if quick else sizes[::2]
+    ranks = rank_counts(machine)
+
+    def fits(point: Parameters) -> bool:
+        count, kernel = int(point["ranks"]), str(point["kernel"])
+        blocks = 2 * (count if kernel.removeprefix("i") in MANY_BLOCKS else 1)
+        return blocks * int(point["message_bytes"]) <= bytes_per_rank(machine, count)
+
+    def block(kernels: Iterable[str], rooted: bool, waits: bool) -> Axes:
+        values: dict[str, tuple[Scalar, ...]] = {
+            "kernel": tuple(kernels) if waits else tuple(f"i{kernel}" for kernel in kernels),
+            "ranks": ranks,
+            "message_bytes": sizes if waits else fewer,
+        }
+        values |= {"root": ("rotating",)} if rooted else {}
+        values |= {} if waits else {"tests": (TESTS,)}
+        return Axes(values, sampling, 0.01 if waits else 0.03, keep=fits)
+
+    return (
+        Axes({"kernel": ("barrier",), "ranks": ranks}, sampling, 0.01),
+        Axes({"kernel": ("ibarrier",), "ranks": ranks, "tests": (TESTS,)}, sampling, 0.03),
+        *(block(kernels, kernels is ROOTED, waits) for kernels in (ROOTED, UNROOTED) for waits in (True, False)),
+    )
+
+
+def time(seconds: float, record: Record) -> float:
+    """From the first start to the last end, of one operation."""
+    return seconds
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """Bytes that must pass between ranks at least, over the time."""
+    return record.work["bytes"] / seconds or None
+
+
+def together(seconds: float, record: Record) -> float | None:
+    """Of a nonblocking operation and a computation as long at once: equal to the computation alone where all is hidden."""
+    value = _details(record).get("together")
+    return float(value) if value else None
+
+
+metrics = (
+    Metric("time", "s", "lower", "time of the operation", time),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the least bytes that must pass", bandwidth),
+    Metric("together", "s", "lower", "time together with a computation as long", together),
+)
+
+
+def _details(record: Record) -> dict[str, Any]:
+    return dict(record.surroundings.get("details") or {})
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: the least time depends on the algorithm."""
+    return None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Time against the size at the most ranks; maps of size and ranks; the overlap by both formulas."""
+    ranks = max((int(r.parameters["ranks"]) for r in results), default=0)
+    largest = select(results, ranks=ranks)
+    found = [
+        _curves(largest, MOVING, "moving", f"Operations that move data, {ranks} ranks"),
+        _curves(largest, ADDING, "adding", f"Operations that add, {ranks} ranks"),
+    ]
+    found += [figure for kernel in MAPPED for figure in _maps(select(results, kernel=kernel), kernel)]
+    found += [_overlaps(largest, formula, words) for formula, words in (("imb", "IMB"), ("osu", "OSU"))]
+    return tuple(found)
+
+
+def _curves(results: Sequence[Result], kernels: Sequence[str], name: str, title: str) -> Figure:
+    shown = [r for r in results if r.kernel in kernels]
+    roots = {r.parameters["root"] for r in shown if "root" in r.parameters}
+    names = NAMES if len(roots) > 1 else tuple(n for n in NAMES if n != "root")  # operations without a root have none
+    return Figure(
+        name=f"collectives-{name}",
+        title=title,
+        kind="lines",
+        x=Axis("one block", "B", log=True),
+        y=Axis("time", "s", log=True),
+        series=against("message_bytes", "time", shown, names=names),
+        caption="From the first start to the last end. The blocking forms; the table has the nonblocking ones.",
+    )
+
+
+def _maps(results: Sequence[Result], kernel: str) -> list[Figure]:
+    """A map for each setting (MPI, toolchain …) in which the operation was measured."""
+    settings: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        settings.setdefault(tuple(result.parameters.get(name) for name in NAMES[1:]), []).append(result)
+    found = []
+    for number, (setting, members) in enumerate(sorted(settings.items(), key=str), 1):
+        several = len(settings) > 1
+        columns, rows, z = table(members, "message_bytes", "ranks", "time")
+        found.append(
+            Figure(
+                name=f"collectives-{kernel}" + (f"-{number}" if several else ""),
+                title=f"{kernel}: time over size and ranks"
+                + (f", {', '.join(str(word) for word in setting if word)}" if several else ""),
+                kind="heat",
+                x=Axis("one block", "B", log=True),
+                y=Axis("ranks", "", log=True),
+                columns=columns,
+                rows=rows,
+                z=z,
+                value=Axis("time", "s", log=True),
+            )
+        )
+    return found
+
+
+def overlap(result: Result, formula: str) -> float | None:
+    """The share of the operation's time that was hidden, by "imb" or "osu": mean over the launches; None where not measured."""
+    shares = [_details(r).get(formula) for r in result.records]
+    known = [float(share) for share in shares if share is not None]
+    return fmean(known) if known else None
+
+
+def _overlaps(results: Sequence[Result], formula: str, words: str) -> Figure:
+    lines: dict[str, list[tuple[float, float]]] = {}
+    several = len({(r.parameters.get("mpi"), r.parameters.get("toolchain")) for r in results}) > 1
+    for result in results:
+        share = overlap(result, formula)
+        if share is not None and "message_bytes" in result.parameters:
+            mpi = f", {result.parameters.get('mpi')}, {result.parameters.get('toolchain')}" if several else ""
+            lines.setdefault(result.kernel + mpi, []).append((float(result.parameters["message_bytes"]), share))
+    return Figure(
+        name=f"collectives-overlap-{formula}",
+        title=f"Share of a nonblocking operation hidden behind computation, formula of {words}",
+        kind="lines",
+        x=Axis("one block", "B", log=True),
+        y=Axis("hidden", "%"),
+        series=tuple(
+            Series(name, tuple(x for x, _ in sorted(points)), tuple(y for _, y in sorted(points)))
+            for name, points in sorted(lines.items())
+        ),
+        caption=f"MPI_Test is called {TESTS} times during the computation. Both formulas stand in the text above.",
+    )

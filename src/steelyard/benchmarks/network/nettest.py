@@ -1,0 +1,187 @@
+"""Throughput of logical topologies: star, ring, chaos (Nettest)
+
+Every channel of a topology carries a message each way at the same time: in the star between the first rank and each other, in
+the ring between each and the next, in chaos between each and each. One-way: who is second on a channel answers only after it
+has received. Two-way: both directions at once. The sum of all bytes over the time of the slowest rank is the throughput.
+
+Reading: The star shows the first rank's own link, the ring all links side by side, chaos the switch under its worst load. With
+full-duplex links of B bytes per second the star cannot pass 2 B however many ranks it has; ring and chaos cannot pass P · B for
+P ranks on P nodes. A ring near its bound and chaos far below it is a switch that blocks. With two ranks all three are the same
+pair: their lines must lie on each other, and what they differ by is scatter.
+
+Caution: Without a network bandwidth from a system file B is the best one-way throughput of two ranks in this run, and the
+bounds are what equal, independent links would give, no ceilings: within one machine the ranks share its memory and copy with
+their own processors. At most `outstanding` requests of a rank are in flight, so that chaos of very many ranks comes in waves.
+
+Source: Test nettest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
+of eight nodes used it; in the one-way mode a rank begins towards those after it, which spreads the beginning evenly. The bounds
+follow from counting what each port must send and receive.
+"""
+
+from collections.abc import Sequence
+
+from steelyard.benchmarks.figures import against, select
+from steelyard.benchmarks.network.room import bytes_per_rank, hosts_of
+from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Mark,
+    Metric,
+    Parameters,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+)
+from steelyard.units import binary_size, quantity
+
+parallel = True
+LARGEST = 4 << 20  # bytes; larger messages are many times the caches, and chaos needs P of them
+OUTSTANDING = 256  # requests of one rank; two a channel: up to 128 ranks all are in flight at once
+NAMES = ("topology", "direction", "outstanding", "transport", "placement", "mpi", "toolchain")
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Three topologies, two directions, all sizes, at 2, 4, 8 … ranks; of several hosts with one rank on each, and with all.
+
+    Cases that do not fit into memory are left out.
+    """
+    sampling = Sampling(effort.sampling.width, 0.03 if effort.name == "quick" else 0.3, effort.sampling.least, 2000)
+    nodes, all_ranks = len(machine.hosts), rank_counts(machine)
+    values: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("nettest",),
+        "ranks": all_ranks,
+        "topology": ("star", "ring", "chaos"),
+        "direction": ("one-way", "two-way"),
+        "message_bytes": message_sizes(effort, least=8, largest=LARGEST),
+        "outstanding": (OUTSTANDING,),
+    }
+
+    def fits(point: Parameters) -> bool:
+        ranks = int(point["ranks"])
+        slots = min(ranks - 1, int(point["outstanding"]) // 2)
+        return 2 * slots * int(point["message_bytes"]) <= bytes_per_rank(machine, ranks)
+
+    def one_each(point: Parameters) -> bool:
+        return int(point["ranks"]) <= nodes and fits(point)
+
+    def crowded(point: Parameters) -> bool:
+        return int(point["ranks"]) > nodes and fits(point)
+
+    if nodes < 2:
+        return (Axes(values, sampling, 0.02, keep=fits),)
+    spread = {**values, "ranks": tuple(sorted({*all_ranks, nodes})), "ranks_per_node": (1,)}
+    full = {**values, "ranks": all_ranks[-1:]}
+    return Axes(spread, sampling, 0.02, keep=one_each), Axes(full, sampling, 0.02, keep=crowded)
+
+
+def throughput(seconds: float, record: Record) -> float | None:
+    """Both directions of all channels."""
+    return record.work["bytes"] / seconds or None
+
+
+def time(seconds: float, record: Record) -> float:
+    """Until a message each way has passed along every channel."""
+    return seconds
+
+
+metrics = (
+    Metric("throughput", "B/s", "higher", "throughput of all channels", throughput),
+    Metric("time", "s", "lower", "time of a message each way on every channel", time),
+)
+
+
+def bound(topology: str, ranks: int, link: float) -> float:
+    """The most throughput of `ranks`, each behind a full-duplex link of `link` B/s a direction.
+
+    Star: 2 (P-1) L bytes are counted, and the first rank's link carries (P-1) L each way. Ring: 2 P L and 2 L. Chaos: P (P-1) L
+    and (P-1) L.
+    """
+    return link * (2 if topology == "star" else ranks)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The bound by a system file's link rate, where every rank has a host of its own."""
+    link, hosts = machine.limits.get("network_bandwidth"), hosts_of(result)
+    ranks = int(result.parameters.get("ranks", 0))
+    if metric != "throughput" or link is None or ranks < 2 or len(set(hosts)) != ranks:
+        return None
+    topology = str(result.parameters["topology"])
+    factor = "2" if topology == "star" else f"{ranks} ranks"
+    return Limit(
+        bound(topology, ranks, link.value), "B/s", f"{factor} × {quantity(link.value, 'B/s')} a link ({link.source})"
+    )
+
+
+def link_of(results: Sequence[Result], machine: Machine, spread: bool) -> tuple[float, str] | None:
+    """B and where it comes from: a system file, or the best one-way throughput of two ranks (on two hosts where `spread`)."""
+    given = machine.limits.get("network_bandwidth")
+    if given and spread:
+        return given.value, given.source
+    pairs = [
+        r.metrics["throughput"].value
+        for r in select(results, ranks=2, direction="one-way")
+        if "throughput" in r.metrics and (len(set(hosts_of(r))) > 1) == spread
+    ]
+    return (max(pairs), "the best one-way throughput of two ranks in this run") if pairs else None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Throughput against the size for each number of ranks, with the bounds; and against the ranks."""
+    counts = sorted({int(r.parameters["ranks"]) for r in results if "ranks" in r.parameters})
+    found = [_of_size(results, machine, ranks) for ranks in counts]
+    return *found, *((_of_ranks(results),) if len(counts) > 1 else ())
+
+
+def _of_size(results: tuple[Result, ...], machine: Machine, ranks: int) -> Figure:
+    shown = select(results, ranks=ranks)
+    link = link_of(results, machine, any(len(set(hosts_of(r))) > 1 for r in shown))
+    origin = (
+        f" B = {quantity(link[0], 'B/s')}: {link[1]}."
+        if link
+        else " No bound: B is not known, and two ranks were not measured."
+    )
+    return Figure(
+        name=f"nettest-{ranks}",
+        title=f"Throughput of {ranks} ranks against the size of the message",
+        kind="lines",
+        x=Axis("message", "B", log=True),
+        y=Axis("throughput of all channels", "B/s", log=True),
+        series=against("message_bytes", "throughput", shown, names=NAMES),
+        marks=_bounds(ranks, link[0]) if link else (),
+        caption="Both directions of all channels are counted." + origin,
+    )
+
+
+def _bounds(ranks: int, link: float) -> tuple[Mark, ...]:
+    if ranks == 2:
+        return (Mark("y", bound("star", 2, link), "all three: 2 B"),)
+    return (
+        Mark("y", bound("star", ranks, link), "star: 2 B"),
+        Mark("y", bound("ring", ranks, link), f"ring and chaos: {ranks} B"),
+    )
+
+
+def _of_ranks(results: tuple[Result, ...]) -> Figure:
+    """At the largest message that every number of ranks has."""
+    measured = [r for r in results if "throughput" in r.metrics]
+    sizes = [{int(r.parameters["message_bytes"]) for r in select(measured, ranks=p)} for p in _ranks(measured)]
+    common = max(set.intersection(*sizes), default=0) if sizes else 0
+    return Figure(
+        name="nettest-ranks",
+        title=f"Throughput against the number of ranks, messages of {binary_size(common)}",
+        kind="lines",
+        x=Axis("ranks"),
+        y=Axis("throughput of all channels", "B/s"),
+        series=against("ranks", "throughput", select(measured, message_bytes=common), names=NAMES),
+        caption="The star stays where the first rank's link is full; ring and chaos grow as long as the network does.",
+    )
+
+
+def _ranks(results: Sequence[Result]) -> list[int]:
+    return sorted({int(r.parameters["ranks"]) for r in results})

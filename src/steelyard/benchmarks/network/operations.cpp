@@ -1,0 +1,96 @@
+// The basic operations of MPI on a few integers, each followed by a barrier: what they cost, and what the barrier does.
+#include "collective_memory.h"
+
+using namespace steelyard;
+
+// Two neighbours, (0, 1), (2, 3) …; the last of an odd number has none, and its calls do nothing.
+inline int neighbour(const Frame& f) { return (f.rank ^ 1) < f.size ? f.rank ^ 1 : MPI_PROC_NULL; }
+inline Arrival from_neighbour(const Frame& f) {
+  int other = neighbour(f);
+  return {other != MPI_PROC_NULL, 0, other, other};
+}
+
+struct SendRecv {
+  static constexpr Shape shape{"send_recv", false, false, Blocks::one, Blocks::one, Volume::once};
+  static Arrival arrival(const Frame& f) { return f.rank % 2 ? from_neighbour(f) : Arrival{0, 0, 0, 0}; }
+  static void call(auto, const Frame& f) {
+    if (f.rank % 2)
+      MPI_Recv(f.in, f.count, f.type, neighbour(f), 0, f.comm, MPI_STATUS_IGNORE);
+    else
+      MPI_Send(f.out, f.count, f.type, neighbour(f), 0, f.comm);
+  }
+};
+struct Sendrecv {
+  static constexpr Shape shape{"sendrecv", false, false, Blocks::one, Blocks::one, Volume::once};
+  static Arrival arrival(const Frame& f) { return from_neighbour(f); }
+  static void call(auto, const Frame& f) {
+    MPI_Sendrecv(f.out, f.count, f.type, neighbour(f), 0, f.in, f.count, f.type, neighbour(f), 0, f.comm,
+                 MPI_STATUS_IGNORE);
+  }
+};
+struct IsendIrecv {
+  static constexpr Shape shape{"isend_irecv", false, false, Blocks::one, Blocks::one, Volume::once};
+  static Arrival arrival(const Frame& f) { return from_neighbour(f); }
+  static void call(auto, const Frame& f) {
+    MPI_Request both[2];
+    MPI_Irecv(f.in, f.count, f.type, neighbour(f), 0, f.comm, &both[0]);
+    MPI_Isend(f.out, f.count, f.type, neighbour(f), 0, f.comm, &both[1]);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+  }
+};
+struct Wtime {
+  static constexpr Shape shape{"wtime", false, false, Blocks::one, Blocks::one, Volume::none};
+  static Arrival arrival(const Frame&) { return {0, 0, 0, 0}; }
+  static void call(auto, const Frame&) { keep(MPI_Wtime()); }
+};
+
+inline const std::vector<Operation>& all() {
+  static const std::vector<Operation> known{operation<Wtime>(),    operation<Barrier>(),    operation<SendRecv>(),
+                                            operation<Sendrecv>(), operation<IsendIrecv>(), operation<Bcast>(),
+                                            operation<Reduce>(),   operation<Allreduce>(),  operation<Gather>(),
+                                            operation<Scatter>(),  operation<Allgather>(),  operation<Alltoall>()};
+  return known;
+}
+
+struct Basic {
+  Operation operation;
+  bool alone;  // no barrier follows: the barrier itself, and what no other rank hears of
+  CollectiveMemory memory;
+  std::size_t done = 0;
+
+  Basic(Params& p, Ranks& ranks)
+      : operation(named(all(), p.word("kernel", "barrier"))),
+        alone(operation.shape.volume == Volume::none),
+        memory(p, ranks, operation.shape, alone ? 0 : p.count("integers", 1), true),
+        ranks_(ranks) {}
+  void run(std::size_t operations) {
+    (alone ? operation.now : operation.synchronised)(memory.frame, operations);
+    done += operations;
+  }
+  Work work() const { return {{"operations", 1}}; }
+  Check check() {
+    if (std::string("wtime") == operation.shape.name) return advances();
+    auto once = [&] { operation.now(memory.frame, 1); };
+    memory.forget();
+    Check found{true, ""};
+    if (alone)
+      found = keeps_together(ranks_, once);
+    else
+      once(), found = memory.compare(operation.arrival(memory.frame));
+    return done ? found : Check{false, "no operation was made"};
+  }
+
+ private:
+  Check advances() const {
+    double before = MPI_Wtime();
+    usleep(1000);
+    return {done > 0 && MPI_Wtime() > before, done ? "the clock was compared with itself, 1 ms later" : "not read"};
+  }
+  Ranks& ranks_;
+};
+
+int main(int argc, char** argv) {
+  std::vector<NamedRankKernel> kernels;
+  for (const Operation& one : all()) kernels.push_back(rank_kernel<Basic>(one.shape.name));
+  return serve_ranks(argc, argv, kernels);
+}

@@ -1,0 +1,129 @@
+"""Cost of the basic operations of MPI (Mpitest)
+
+Reading the clock, the barrier, messages between neighbours, and the collective operations on 1, 10 and 100 integers of 32 bits.
+Each operation is timed in a loop with a barrier behind it; the barrier alone stands beside, so that both parts can be told.
+
+Reading: The time is that of the operation together with the synchronisation after it, as Mpitest displays it; the difference to
+the barrier alone is what the operation adds. "Fast" are reading the clock, the barrier and messages between neighbours (their
+cost is latency); "slow" are those that compute or move data among all ranks. From 1 to 100 integers little should change: what
+is paid is the start, not the bytes.
+
+Caution: The difference is an estimate. A barrier after an operation finds ranks that are apart, or just met, and may take more
+or less than one after another barrier; where it is not above zero it cannot be told. Reading the clock needs no other rank: it
+is timed alone. Of a message between neighbours both ends wait for the same barrier, so that sending and receiving are not told
+apart.
+
+Source: Test mpitest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
+of eight nodes used it. The list of operations is our own; its fixed repetitions (100 of the slow, 100 000 of the fast ones) are
+replaced by as many as the asked interval needs.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from steelyard.benchmarks.figures import select
+from steelyard.benchmarks.network.sizes import rank_counts
+from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Mark, Metric, Record, Result, Sampling, Series
+
+parallel = True
+FAST = ("wtime", "barrier", "send_recv", "sendrecv", "isend_irecv")
+SLOW = ("bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+ALONE = ("wtime", "barrier")  # with no barrier behind them, and no integers
+INTEGERS = (1, 10, 100)
+SETTING = ("transport", "placement", "mpi", "toolchain")
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Every operation on every number of integers, at the fewest and the most ranks (all numbers between in a longer run)."""
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 0.05 if quick else 0.3, effort.sampling.least, 2000)
+    counts = rank_counts(machine)
+    ranks = tuple(sorted({counts[0], counts[-1]})) if quick else counts
+    moved = tuple(kernel for kernel in (*FAST, *SLOW) if kernel not in ALONE)
+    return (
+        Axes({"kernel": ALONE, "ranks": ranks}, sampling, 0.02),
+        Axes({"kernel": moved, "ranks": ranks, "integers": INTEGERS}, sampling, 0.02),
+    )
+
+
+def time(seconds: float, record: Record) -> float:
+    """Of the operation and the barrier behind it; of wtime and barrier alone."""
+    return seconds
+
+
+metrics = (Metric("time", "s", "lower", "operation and synchronisation", time),)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: no system tells the least time of an operation."""
+    return None
+
+
+def alone(results: Sequence[Result]) -> Mapping[tuple[str, int], float | None]:
+    """Seconds that an operation adds to the barrier behind it, by kernel and integers; None where that is not above zero.
+
+    The results must be of one setting (ranks, MPI …). Empty where the barrier was not measured.
+    """
+    barrier = next((r.metrics["time"].value for r in select(results, kernel="barrier") if "time" in r.metrics), None)
+    if barrier is None:
+        return {}
+    added = {
+        (r.kernel, int(r.parameters["integers"])): r.metrics["time"].value - barrier
+        for r in results
+        if "time" in r.metrics and r.kernel not in ALONE
+    }
+    return {key: value if value > 0 else None for key, value in added.items()}
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Bars at the most ranks: with the synchronisation, and without it; a pair of figures for each MPI."""
+    ranks = max((int(r.parameters["ranks"]) for r in results), default=0)
+    settings: dict[tuple[object, ...], list[Result]] = {}
+    for result in select(results, ranks=ranks):
+        settings.setdefault(tuple(result.parameters.get(name) for name in SETTING), []).append(result)
+    found: list[Figure] = []
+    for number, (setting, members) in enumerate(sorted(settings.items(), key=str), 1):
+        ending = f", {', '.join(str(word) for word in setting if word)}" if len(settings) > 1 else ""
+        found += _bars(members, ranks, ending, f"-{number}" if len(settings) > 1 else "")
+    return tuple(found)
+
+
+def _bars(results: Sequence[Result], ranks: int, ending: str, number: str) -> list[Figure]:
+    barrier = next((r.metrics["time"].value for r in select(results, kernel="barrier") if "time" in r.metrics), None)
+    own = [r for r in results if "time" in r.metrics]
+    both = {(r.kernel, int(r.parameters.get("integers", 0))): r.metrics["time"].value for r in own}
+    x, log = Axis("operation"), Axis("time", "s", log=True)
+    return [
+        Figure(
+            name=f"operations-cost{number}",
+            title=f"Operation and synchronisation, {ranks} ranks{ending}",
+            kind="bars",
+            x=x,
+            y=log,
+            series=_series(both),
+            marks=(Mark("y", barrier, "synchronisation alone"),) if barrier else (),
+            caption="Each operation with the barrier behind it; the clock and the barrier alone.",
+        ),
+        Figure(
+            name=f"operations-difference{number}",
+            title=f"What an operation adds to the synchronisation, {ranks} ranks{ending}",
+            kind="bars",
+            x=x,
+            y=log,
+            series=_series(alone(results)),
+            caption="Time with the barrier less that of the barrier alone. No bar: not above zero, it cannot be told.",
+        ),
+    ]
+
+
+def _series(values: Mapping[tuple[str, int], float | None]) -> tuple[Series, ...]:
+    """A series for each number of integers, the operations in their order and with their kind."""
+    kernels = [k for k in (*FAST, *SLOW) if any(kernel == k for kernel, _ in values)]
+    labels = tuple(f"{k} ({'fast' if k in FAST else 'slow'})" for k in kernels)
+    return tuple(
+        Series(_named(count), labels, tuple(values.get((k, count)) for k in kernels))
+        for count in sorted({count for _, count in values})
+    )
+
+
+def _named(integers: int) -> str:
+    return "no data" if integers == 0 else f"{integers} integer{'s' if integers > 1 else ''}"
