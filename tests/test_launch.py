@@ -50,15 +50,19 @@ def test_open_mpi_5_over_hosts_goes_round_them(wrapper: str) -> None:
 
 
 def test_open_mpi_puts_so_many_ranks_on_each_host(wrapper: str) -> None:
-    assert "--map-by ppr:2:node --oversubscribe --host a:2,b:2" in words(
-        wrapper, "openmpi", hosts=HOSTS, ranks_per_node=2
-    )
+    told = words(wrapper, "openmpi", hosts=(Host("a", 8), Host("b", 8)), ranks_per_node=2)
+    assert "--map-by slot --oversubscribe --host a:2,b:2" in told
 
 
 def test_mpich_over_hosts(wrapper: str) -> None:
     assert words(wrapper, "mpich", hosts=HOSTS, ranks_per_node=1) == (
-        "mpiexec -n 4 -bind-to none -hosts a:2,b:2 -ppn 1 -genvlist STEELYARD_CPUS,STEELYARD_MEMORY /cache/pingpong"
+        "mpiexec -n 4 -bind-to none -hosts a:1,b:1 -genvlist STEELYARD_CPUS,STEELYARD_MEMORY /cache/pingpong"
     )
+
+
+def test_mpich_goes_round_the_hosts(wrapper: str) -> None:
+    told = words(wrapper, "mpich", hosts=(Host("a", 8), Host("b", 8)), ranks_per_node=2, mapping="cyclic")
+    assert "-hosts a:2,b:2 -ppn 1" in told
 
 
 def test_further_words_stand_before_the_program(wrapper: str) -> None:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError, nearest
@@ -124,11 +125,26 @@ def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | Non
 def _key(source: Path, toolchain: Toolchain, mpi: Tool | None = None) -> str:
     """Every header that the source could include is part of its identity: those of the harness and of its own folder."""
     against = f"{mpi.path}\n{mpi.version}\n" if mpi else ""
+    if (
+        "native" in toolchain.flags
+    ):  # in a home that nodes of different kinds share, each kind needs programs of its own
+        against += _processor()
     digest = hashlib.sha256(f"{toolchain.compiler}\n{toolchain.version}\n{toolchain.flags}\n{against}".encode())
     for path in (source, *sorted(source.parent.glob("*.h")), *sorted(NATIVE.iterdir())):
         if path.is_file():
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:20]
+
+
+@lru_cache
+def _processor() -> str:
+    """What the compiler looks at: the name and the abilities of the first processor; "" where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    wanted = ("model name", "flags", "Features", "CPU part", "CPU implementer")
+    return "\n".join(next((line for line in lines if line.startswith(name)), "") for name in wanted)
 
 
 def _compile(sources: dict[str, Path], targets: dict[str, Path], toolchain: Toolchain, mpi: Tool | None) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from steelyard import __version__
+from steelyard import __version__, submit
+from steelyard.compare import ROUNDS
 from steelyard.errors import SteelyardError, UsageError
 
 app = typer.Typer(
@@ -283,9 +284,21 @@ def query(
 def compare(
     first: Annotated[str, typer.Argument(help="A run.")],
     second: Annotated[str, typer.Argument(help="Another run, or a published system.")],
+    in_turn: Annotated[
+        bool,
+        typer.Option(
+            "--in-turn",
+            help="Measure both again on this machine, launch by launch in turn, and compare the launches in pairs.",
+        ),
+    ] = False,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="NUMBER", help="With --in-turn: how often each case is measured.")
+    ] = ROUNDS,
+    seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
     json_: Json = False,
+    quiet: Quiet = False,
     fail_on_slower: Annotated[
         bool,
         typer.Option(
@@ -296,27 +309,35 @@ def compare(
     """Compare two runs: what differs between the machines, and which figures really differ.
 
     Examples: **steelyard compare 20261120-101500 20261120-113000** ·
-    **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system)
+    **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
+    **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet)
     """
     from steelyard import evaluation, records
     from steelyard.compare import beside, tables
+    from steelyard.compare import in_turn as turns
     from steelyard.compare import runs as comparing
     from steelyard.errors import nearest
 
-    a = evaluation.evaluate(records.find(runs, first), paths or [])
+    earlier = records.find(runs, first)
     try:
         path = records.find(runs, second)
     except UsageError as error:
         system = beside.find(second)
         if system is None:
             raise UsageError(f"{error} Nor is it a published system. {nearest(second, beside.systems())}") from None
-        if fail_on_slower:
+        if fail_on_slower or in_turn:
+            option = "--in-turn" if in_turn else "--fail-on-slower"
             raise UsageError(
-                "--fail-on-slower needs two runs: printed numbers have no samples to be sure with."
+                f"{option} needs two runs: of a published system there are only printed numbers."
             ) from None
-        tables.beside(beside.compare(a, system), json_)
+        tables.beside(beside.compare(evaluation.evaluate(earlier, paths or []), system), json_)
         return
-    compared = comparing.compare(a, evaluation.evaluate(path, paths or []))
+    if in_turn:
+        earlier, path = turns.measure(earlier, path, runs, paths or [], rounds, seed, quiet)
+    if turns.partners(earlier, path):
+        compared = turns.compare(earlier, path, paths or [])
+    else:
+        compared = comparing.compare(*(evaluation.evaluate(p, paths or []) for p in (earlier, path)))
     comparing.show(compared, json_)
     if fail_on_slower and comparing.slower(compared):
         raise typer.Exit(1)
@@ -363,6 +384,9 @@ def selfcheck(
     from steelyard import selfcheck
 
     raise typer.Exit(selfcheck.main(only or [], thorough, json_))
+
+
+app.command("submit")(submit.command)
 
 
 def arguments(words: Sequence[str]) -> None:

@@ -77,6 +77,13 @@ class Evaluator:
 
     def run(self) -> list[str]:
         """All launches. Returns notes on what was not done; records are in the folder."""
+        self.begin()
+        for launch in self.plan.launches:
+            self.carry_out(launch)
+        return self.notes()
+
+    def begin(self) -> None:
+        """Starts the clock; for who carries out the launches one at a time, as two runs in turn."""
         self._begin = self.around.now()
         cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
         self._total = len(cases)
@@ -84,19 +91,20 @@ class Evaluator:
         self._expected_done = 0.0
         self._count = len(self.done)
         self._last: Record | None = None
-        left_out = 0
-        for launch in self.plan.launches:
-            open_cases = [(i, c) for i, c in enumerate(launch.cases) if (launch.number, i) not in self.done]
-            if not open_cases:
-                continue
-            if self._spent():
-                left_out += len(open_cases)
-                continue
-            left_out += self._launch(launch, open_cases)
+        self._left_out = 0
+
+    def carry_out(self, launch: Launch) -> None:
+        """One launch of the plan: those of its cases that were not done before, while the budget lasts."""
+        open_cases = [(i, c) for i, c in enumerate(launch.cases) if (launch.number, i) not in self.done]
+        if open_cases:
+            self._left_out += len(open_cases) if self._spent() else self._launch(launch, open_cases)
+
+    def notes(self) -> list[str]:
+        """Stops the clock, and says what was left out."""
         self.seconds = self.around.now() - self._begin
-        return (
-            [f"{left_out} cases were left out because the budget of {self.budget:.0f} s was spent"] if left_out else []
-        )
+        if not self._left_out:
+            return []
+        return [f"{self._left_out} cases were left out because the budget of {self.budget:.0f} s was spent"]
 
     def _spent(self) -> bool:
         return self.budget is not None and self.around.now() - self._begin > self.budget

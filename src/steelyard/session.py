@@ -1,6 +1,7 @@
 """What the commands do: from the words of a user to a plan, a run, and its report."""
 
 import contextlib
+import os
 import platform
 import re
 import sys
@@ -152,6 +153,7 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
         "toolchains": {name: vars(t) for name, t in toolchains.items()},
         "site": to_plain(found),
+        "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "command": ["steelyard", *sys.argv[1:]],
         "budget": _duration(asked.budget) if asked.budget else None,
         "paths": [str(p.resolve()) for p in asked.paths],
@@ -237,8 +239,8 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> 
 def conclude(path: Path, paths: Sequence[Path], report: Path | None, as_json: bool) -> None:
     """Shows a run's findings, writes its report, names it last, and ends with the exit code that the run deserves."""
     judged = _read(path, paths)
+    where = _write(judged, report)  # first: whoever reads the rest may stop reading (| head)
     _print(judged, as_json)
-    where = _write(judged, report)
     print(f"\nThe report: {where}", file=sys.stderr if as_json else sys.stdout)
     if code := exit_code(judged):
         sys.exit(code)

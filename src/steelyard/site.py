@@ -10,15 +10,20 @@ from typing import cast
 
 from steelyard import build
 from steelyard.errors import UsageError, nearest
+from steelyard.launch import slurm
 from steelyard.launch.start import LAUNCHERS, Launcher, Site
 from steelyard.model import Benchmark, Host, Machine, Tool
 from steelyard.plain import from_plain
 
 
 def hosts(words: str | None) -> tuple[Host, ...]:
-    """'a:4,b:4,c' → three hosts, one slot where none is said; () for None. UsageError for what is no list of hosts."""
+    """'a:4,b:4,c' → three hosts, one slot where none is said. None: the nodes of a Slurm allocation, () outside of one.
+
+    UsageError for what is no list of hosts.
+    """
     if words is None:
-        return ()
+        allocated = slurm.allocation(os.environ)
+        return allocated.hosts if allocated and len(allocated.nodes) > 1 else ()
     found = []
     for word in words.split(","):
         match = re.fullmatch(r"([A-Za-z0-9_.-]+)(?::(\d+))?", word.strip())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 from typing import Literal
 
-from steelyard.compare.matching import Match, match
+from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.pace import tempered, unrest
 from steelyard.compare.surroundings import Difference, differences
 from steelyard.model import Better, Evaluation, Result, Scalar, Value
@@ -15,6 +15,7 @@ from steelyard.statistics.cost import by_launch
 from steelyard.statistics.results import believed
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
+Judged = statistics.Comparison | str  # or why they cannot be compared
 
 # Of a benchmark as a whole: two runs of one machine differ by up to 2 % from hour to hour (warmth,
 # neighbours, where the pages lie), which launches within one run do not show.
@@ -58,7 +59,8 @@ class Row:
 class Whole:
     """A benchmark over all its comparable cases. `mean` is the geometric mean of the ratios of times, b / a.
 
-    `ratio`, `low` … `high` and `call` come from all the samples together, each relative to its case.
+    `ratio`, `low` … `high` and `call` come from all the samples together, each relative to its case; of runs that
+    were measured in turn from the middle case of each round.
     """
 
     benchmark: str
@@ -101,20 +103,31 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     A case that is INVALID in one of them is not compared. The calls are corrected for their number (Holm).
     """
     matched = match(a.results, b.results)
-    unlike = tuple(differences(a.run, b.run))
-    same_machine = not any(d.group in ("machine", "setting") for d in unlike)
+    same_machine = not any(d.group in ("machine", "setting") for d in differences(a.run, b.run))
     restless = unrest((*a.results, *b.results)) if same_machine else None
     judged = _judge(matched.pairs, restless)
+    return side_by_side(a, b, matched, judged, _wholes(matched.pairs, judged, restless))
+
+
+def side_by_side(
+    a: Evaluation,
+    b: Evaluation,
+    matched: Matched,
+    judged: Sequence[Judged],
+    wholes: Sequence[Whole],
+    notes: Sequence[str] = (),
+) -> RunComparison:
+    """What was judged of each pair, and of each benchmark as a whole, with what else is to be said of the two runs."""
     rows = tuple(_row(a, pair, found) for pair, found in zip(matched.pairs, judged, strict=True))
     return RunComparison(
         a.run.id,
         b.run.id,
-        unlike,
+        tuple(differences(a.run, b.run)),
         rows,
-        tuple(_wholes(matched.pairs, judged, restless)),
+        tuple(wholes),
         tuple(_lone(r) for r in matched.only_a),
         tuple(_lone(r) for r in matched.only_b),
-        tuple(_notes(a, b, rows)),
+        (*notes, *_notes(a, b, rows)),
     )
 
 
@@ -136,12 +149,10 @@ def show(comparison: RunComparison, as_json: bool) -> None:
 Launches = Mapping[int, Sequence[float]]
 FEWEST_LAUNCHES = 3  # a side, for a call of a single case; a benchmark as a whole has all its cases to go by
 
-Judged = statistics.Comparison | str  # or why they cannot be compared
-
 
 def _judge(pairs: Sequence[Match], restless: float | None) -> list[Judged]:
     """`restless` None: the machines differ, and their pace is part of it."""
-    sides = [_sides(pair) for pair in pairs]
+    sides = [sides_of(pair) for pair in pairs]
     comparable = [s for s in sides if not isinstance(s, str)]
     found = iter(statistics.compare_all([(list(a.values()), list(b.values())) for a, b in comparable]))
     judged = [s if isinstance(s, str) else _with_enough_launches(next(found), *s) for s in sides]
@@ -161,7 +172,7 @@ def _with_enough_launches(found: statistics.Comparison, a: Launches, b: Launches
     return replace(found, call="UNCLEAR", detail=detail)
 
 
-def _sides(pair: Match) -> tuple[Launches, Launches] | str:
+def sides_of(pair: Match) -> tuple[Launches, Launches] | str:
     """The launches of both, in seconds for the same work; or why they cannot be compared, in a sentence."""
     for result, run in ((pair.a, "first"), (pair.b, "second")):
         if result.verdict.level == "INVALID":
@@ -188,9 +199,9 @@ def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | 
     for name in dict.fromkeys(p.a.benchmark for p, _ in known):
         mine = [(p, j) for p, j in known if p.a.benchmark == name]
         # The clean cases speak for the benchmark where there are any.
-        clean = [(p, j) for p, j in mine if not _disturbed(p)]
+        clean = [(p, j) for p, j in mine if not disturbed_in(p)]
         used = clean or mine
-        sides = [s for p, _ in used if not isinstance(s := _sides(p), str)]
+        sides = [s for p, _ in used if not isinstance(s := sides_of(p), str)]
         found.append((name, [p for p, _ in used], [j.ratio for _, j in used], _together(sides), not clean))
     compared = statistics.compare_all([together for _, _, _, together, _ in found], SMALLEST_OF_ALL)
     if restless is not None:
@@ -224,7 +235,7 @@ def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
     name = _metric(a, pair)
     value_a, value_b = pair.a.metrics.get(name), pair.b.metrics.get(name)
     common = {k: v for k, v in pair.a.parameters.items() if pair.b.parameters.get(k) == v}
-    disturbed = _disturbed(pair)
+    disturbed = disturbed_in(pair)
     fields = (pair.a.benchmark, pair.a.kernel, common, pair.differing, name, value_a, value_b)
     if isinstance(judged, str):
         return Row(*fields, None, None, None, None, None, "NOT COMPARABLE", judged, disturbed)
@@ -247,7 +258,8 @@ def _metric(a: Evaluation, pair: Match) -> str:
     return known[0] if known else "time"
 
 
-def _disturbed(pair: Match) -> tuple[str, ...]:
+def disturbed_in(pair: Match) -> tuple[str, ...]:
+    """The runs ("a", "b") in which the case was disturbed."""
     return tuple(run for run, r in (("a", pair.a), ("b", pair.b)) if r.verdict.level == "DISTURBED")
 
 

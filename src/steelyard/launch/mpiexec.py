@@ -60,11 +60,10 @@ def shared(path: Path) -> str:
 def _open_mpi(job: Job) -> list[str]:
     words = ["--bind-to", "none"]
     first = int(job.mpi.version.partition(".")[0] or 0) if job.mpi.version[:1].isdigit() else 5
-    per_node = f"ppr:{job.ranks_per_node}:node" if job.ranks_per_node and job.hosts else ""
-    order = per_node or ("node" if job.mapping == "cyclic" else "slot")
+    order = "node" if job.mapping == "cyclic" else "slot"
     words += ["--map-by", f"{order}:OVERSUBSCRIBE"] if first >= 5 else ["--map-by", order, "--oversubscribe"]
     if job.hosts:
-        words += ["--host", ",".join(f"{h.name}:{h.slots}" for h in job.hosts)]
+        words += ["--host", _hosts(job)]
     for name in (*PASSED, *job.environment, *transport_environment(job.mpi.name, job.transport)):
         words += ["-x", name]
     return words
@@ -73,10 +72,11 @@ def _open_mpi(job: Job) -> list[str]:
 def _hydra(job: Job) -> list[str]:
     words = ["-bind-to", "none"] if job.mpi.name != "intelmpi" else ["-genv", "I_MPI_PIN", "0"]
     if job.hosts:
-        words += ["-hosts", ",".join(f"{h.name}:{h.slots}" for h in job.hosts)]
-    if job.hosts and job.ranks_per_node:
-        words += ["-ppn", str(job.ranks_per_node)]
-    elif job.hosts and job.mapping == "cyclic":
-        words += ["-ppn", "1"]
+        words += ["-hosts", _hosts(job), *(["-ppn", "1"] if job.mapping == "cyclic" else [])]
     names = (*PASSED, *job.environment, *transport_environment(job.mpi.name, job.transport))
     return [*words, "-genvlist", ",".join(names)]
+
+
+def _hosts(job: Job) -> str:
+    """The hosts with as many places as each is to be given."""
+    return ",".join(f"{h.name}:{job.ranks_per_node or h.slots}" for h in job.hosts)

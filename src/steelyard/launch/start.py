@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
-from steelyard.launch import local, mpiexec
+from steelyard.launch import local, mpiexec, slurm
 from steelyard.launch.job import Job, Order, Transport
-from steelyard.machine.rank_placement import place_ranks
+from steelyard.machine.rank_placement import PAIRS, place_ranks
 from steelyard.model import Launch, Machine, Parameters, Tool
 
 Launcher = Literal["mpiexec", "srun"]
@@ -16,6 +16,7 @@ Started = tuple[list[str], dict[str, str]]  # command line, environment
 
 LAUNCHERS: Mapping[str, tuple[Callable[[Job], list[str]], Callable[[Job, Mapping[str, str]], dict[str, str]]]] = {
     "mpiexec": (mpiexec.argv, mpiexec.environment),
+    "srun": (slurm.argv, slurm.environment),
 }
 
 
@@ -38,10 +39,18 @@ def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Starte
     return argv(asked), environment(asked, local.environment(machine))
 
 
+def ranks_per_node(parameters: Parameters) -> int | None:
+    """How many ranks each host gets; a pair is on one host or on two, as its relation says. None: as many as its slots."""
+    placement = str(parameters.get("placement", "compact"))
+    if placement in PAIRS:
+        return 1 if placement == "other node" else 2
+    return int(parameters.get("ranks_per_node", 0)) or None
+
+
 def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> Job:
     """The job of a case with these parameters."""
     ranks, placement = int(parameters["ranks"]), str(parameters.get("placement", "compact"))
-    per_node = 1 if placement == "other node" else int(parameters.get("ranks_per_node", 0)) or None
+    per_node = ranks_per_node(parameters)
     return Job(
         program=Path(os.path.abspath(program)),
         ranks=ranks,

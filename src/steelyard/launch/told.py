@@ -32,18 +32,25 @@ def explain(said: str, ranks: int | None, over_time: bool) -> str:
         return f"{_ranks(missing)} of {ranks} never started; the others are on {places}."
     if crashed := [t for t in told if t.what == "crashed"]:
         return f"Rank {crashed[0].rank} on {crashed[0].host} (process {crashed[0].process}) crashed."
-    if not over_time and (dead := _dead(said, told, here)):
-        return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died."
+    return _silence(told, here) if over_time else _death(said, told, here)
+
+
+def _silence(told: list[Told], here: dict[int, Told]) -> str:
     overdue = {t.rank for t in told if t.what == "overdue"}
     silent = sorted(set(here) - overdue)
-    if over_time and overdue and silent:
+    if overdue and silent:
         places = ", ".join(f"{r} on {here[r].host}" for r in silent)
         return f"Rank {places} did not answer (frozen, or cut off); the others were waiting."
-    if over_time and overdue:
+    if overdue:
         return (
             "All ranks live and wait for each other: a message was lost, or the case needs longer than its time limit."
         )
     return ""
+
+
+def _death(said: str, told: list[Told], here: dict[int, Told]) -> str:
+    dead = _dead(said, told, here)
+    return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died." if dead else ""
 
 
 def without_reports(said: str) -> str:

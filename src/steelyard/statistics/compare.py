@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.statistics.interval import Array
-from steelyard.statistics.summary import effective_size, median_interval
+from steelyard.statistics.summary import effective_size
 
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
 Launches = Sequence[Sequence[float]]
@@ -24,15 +24,23 @@ MEDIAN_ERROR = {1: 1.0, 2: 1.0, 3: 1.16, 4: 1.09, 5: 1.20}
 MANY_LAUNCHES = 8
 BOOTSTRAPS, SEED = 2000, 1  # fixed, so that the same samples always give the same answer
 
+# Of pairs in turn. Beyond so many robust deviations a pair has no weight: a neighbour hit one of its launches. With the usual
+# 4.685 a slowdown of 5 % would be found in 83 instead of 92 of 100 where one pair in five is hit (simulated, 40 pairs).
+OUTLYING = 3.0
+SCORES = 32  # steps of a pair's weight: whole numbers, so that the distribution of their sum is exact
+MANY_PAIRS = 100  # from which that distribution is as good as normal
+MORE_ROUNDS = "; more rounds would narrow it"
+CORNERS = 16  # places between the middle and the outermost pair at which the end of the interval is sought
+
 
 @dataclass(frozen=True)
 class Comparison:
     """b against a. `ratio` is seconds of b / seconds of a: 1.05 is 5 % slower; `low` … `high` its interval.
 
     `p` is the chance of such a difference, or a greater one, between two equal sides: the greater one of the
-    launches' (t statistic) and of the ranks' (Mann-Whitney). `call` is b's: FASTER, SLOWER, SAME (any
-    difference is smaller than asked for), or UNCLEAR (the interval is too wide to say so). `detail` says why,
-    in a sentence.
+    launches' (t statistic) and of the ranks' (Mann-Whitney); of pairs that of their signs. `call` is b's:
+    FASTER, SLOWER, SAME (any difference is smaller than asked for), or UNCLEAR (the interval is too wide to say
+    so). `detail` says why, in a sentence.
     """
 
     ratio: float
@@ -66,37 +74,115 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
     tail = (1 - confidence) / 2
     low, high = min(low, float(np.quantile(draws, tail))), max(high, float(np.quantile(draws, 1 - tail)))
     p = max(p, _rank_test(logs_a, logs_b, medians_a, medians_b))
-    fewest = min(len(logs_a), len(logs_b))
-    return _called(Comparison(ratio, math.exp(low), math.exp(high), p, "UNCLEAR", ""), smallest, confidence, fewest)
+    seen = Comparison(ratio, math.exp(low), math.exp(high), p, "UNCLEAR", "")
+    return _called(seen, smallest, 1 - confidence, _advice(a, b))
 
 
-def compare_in_turn(a: Launches, b: Launches, smallest: float = 0.015) -> Comparison:
-    """Compare launches that were measured in turn, a[0], b[0], a[1] …: what changes slowly falls out of each pair.
+def compare_in_turn(a: Launches, b: Launches, smallest: float = 0.015, level: float = 0.05) -> Comparison:
+    """Compare launches that were measured in turn, a[0] beside b[0], a[1] …: what changes slowly falls out of each pair.
 
-    The ratio is the median of the pairs' ratios of medians, its interval the nonparametric one (`median_interval`), p
-    that of the sign test. b differs if the interval excludes 1 and the ratio differs from 1 by more than `smallest`.
+    As `compare_pairs`, of `log_ratios`; raises as these do.
+    """
+    return compare_pairs(log_ratios(a, b), smallest, level)
+
+
+def log_ratios(a: Launches, b: Launches) -> list[float]:
+    """Of each pair of launches the logarithm of the ratio of their medians, b / a.
+
     Raises ValueError if the sides are of different length, empty, or hold a sample that is not positive and finite.
     """
     if len(a) != len(b):
         raise ValueError(f"launches in turn come in pairs, not {len(a)} and {len(b)}")
-    differences = _medians(_logs(b, "b")) - _medians(_logs(a, "a"))
-    low, high = median_interval(differences.tolist())
-    seen = Comparison(
-        math.exp(np.median(differences)),
-        math.exp(low) if low is not None else 0.0,
-        math.exp(high) if high is not None else math.inf,
-        _sign_test(differences),
-        "UNCLEAR",
-        "",
-    )
-    return _called(seen, smallest, 0.95, len(a))
+    differences: list[float] = (_medians(_logs(b, "b")) - _medians(_logs(a, "a"))).tolist()
+    return differences
 
 
-def _sign_test(differences: Array) -> float:
-    """The two-sided p of as many positive differences, if either sign were as likely."""
-    signs = differences[differences != 0]
-    fewer = min(int((signs > 0).sum()), int((signs < 0).sum()))
-    return float(min(1.0, 2 * sum(math.comb(len(signs), k) for k in range(fewer + 1)) / 2 ** len(signs)))
+def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: float = 0.05) -> Comparison:
+    """Compare two sides by the logarithms of the ratios b / a that their pairs show.
+
+    If which launch of a pair went first was left to chance, each difference between equal sides has either sign with the
+    same probability, however the machine wanders: p is the probability of a sum as far from 0 as theirs, each
+    difference weighted by Tukey's biweight (R. A. Fisher 1935, The Design of Experiments, § 21; A. E. Beaton and J. W.
+    Tukey 1974, Technometrics 16:147). Its scale is the median of their absolute values, in which no sign shows. The ratio
+    is the place around which the weighted sum vanishes, the 95 % interval holds the places that are not rejected. b
+    differs if the interval excludes 1, p < `level`, and the ratio differs from 1 by more than `smallest`. With fewer than
+    six pairs there is no interval (0 … ∞).
+
+    Simulated, 40 pairs of launches that scatter by 3 % while the machine wanders by 10 %: the interval holds the truth in
+    94 … 96 %; at `level` 0.005 equal sides are called different in 0.7 %, 5 % are found in 99 %, in 91 … 98 % where a
+    neighbour hits one pair in five. Raises ValueError if there is no difference or one is not finite.
+    """
+    row = np.asarray(differences, dtype=np.float64)
+    if row.size == 0 or not np.isfinite(row).all():
+        raise ValueError("expected at least one pair, and the logarithm of a positive ratio of each")
+    middle = _middle(row)
+    low, high = -_end(-row, -middle), _end(row, middle)
+    seen = Comparison(math.exp(middle), math.exp(low), math.exp(high), _sign_flips(row), "UNCLEAR", "")
+    return _called(seen, smallest, level, MORE_ROUNDS)
+
+
+def _scores(row: Array) -> Array:
+    """Each difference's part in the sum, with its sign: whole numbers of at most `SCORES`, all alike where most are 0."""
+    sizes = np.abs(row)
+    scale = 1.4826 * float(np.median(sizes))
+    u = np.minimum(sizes / (OUTLYING * scale), 1.0) if scale else np.full(len(row), math.sqrt(0.2))
+    highest = 16 / 25 * math.sqrt(0.2)  # of u · (1 − u²)², at u = √0.2
+    scores: Array = np.rint(np.sign(row) * u * (1 - u * u) ** 2 / highest * SCORES)
+    return scores
+
+
+def _sign_flips(row: Array) -> float:
+    """The two-sided p of the sum of the scores, if either sign of each were as likely."""
+    from scipy.special import ndtr
+
+    scores = _scores(row)
+    total, sizes = abs(int(scores.sum())), np.abs(scores).astype(int)
+    if total == 0:
+        return 1.0
+    if len(row) > MANY_PAIRS:
+        return float(2 * ndtr(-total / math.sqrt(float((sizes**2).sum()))))
+    # Chances of every sum from that of all minus signs upward, one pair after the other.
+    chances = np.zeros(int(sizes.sum()) + 1)
+    chances[0] = 1.0
+    for size in sizes[sizes > 0]:
+        chances[size:] = (chances[size:] + chances[:-size]) / 2
+        chances[:size] /= 2
+    # A sum of `total` has plus signs that hold (all + total) / 2.
+    return float(min(1.0, 2 * chances[(int(sizes.sum()) + total) // 2 :].sum()))
+
+
+def _middle(row: Array) -> float:
+    """Tukey's biweight estimate of location, from the median on; the scale follows the place."""
+    place = float(np.median(row))
+    for _ in range(50):
+        apart = row - place
+        scale = 1.4826 * float(np.median(np.abs(apart)))
+        if scale == 0:
+            break
+        weights = np.maximum(1 - (apart / (OUTLYING * scale)) ** 2, 0) ** 2
+        step = float((weights * apart).sum() / weights.sum())
+        place += step
+        if abs(step) < 1e-9:
+            break
+    return place
+
+
+def _end(row: Array, middle: float) -> float:
+    """The place furthest above `middle` that the pairs do not reject (p ≥ 0.05)."""
+
+    def rejected(place: float) -> bool:
+        return _sign_flips(row - place) < 0.05
+
+    beyond = float(row.max()) + 1e-9
+    if not rejected(beyond):
+        return math.inf
+    places = np.linspace(middle, beyond, CORNERS)
+    inside = max((i for i, place in enumerate(places) if not rejected(float(place))), default=0)
+    kept, lost = float(places[inside]), float(places[min(inside + 1, CORNERS - 1)])
+    for _ in range(25):
+        between = (kept + lost) / 2
+        kept, lost = (kept, between) if rejected(between) else (between, lost)
+    return kept
 
 
 def compare_all(
@@ -106,9 +192,16 @@ def compare_all(
     comparisons = [compare(a, b, smallest, confidence) for a, b in pairs]
     adjusted = holm([comparison.p for comparison in comparisons])
     return [
-        _called(replace(comparison, p=p), smallest, confidence, min(len(a), len(b)))
+        _called(replace(comparison, p=p), smallest, 1 - confidence, _advice(a, b))
         for comparison, p, (a, b) in zip(comparisons, adjusted, pairs, strict=True)
     ]
+
+
+def compare_all_pairs(rows: Sequence[Sequence[float]], smallest: float, level: float) -> list[Comparison]:
+    """`compare_pairs` for many rows of differences, with `p` corrected by `holm` for their number."""
+    found = [compare_pairs(differences, smallest, level) for differences in rows]
+    adjusted = holm([comparison.p for comparison in found])
+    return [_called(replace(c, p=p), smallest, level, MORE_ROUNDS) for c, p in zip(found, adjusted, strict=True)]
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -123,9 +216,9 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _called(seen: Comparison, smallest: float, confidence: float, fewest: int) -> Comparison:
+def _called(seen: Comparison, smallest: float, level: float, advice: str) -> Comparison:
     span = f"the ratio of the times is {seen.ratio:.3f}, its interval {seen.low:.3f} to {seen.high:.3f}"
-    certain = (seen.low > 1 or seen.high < 1) and seen.p < 1 - confidence
+    certain = (seen.low > 1 or seen.high < 1) and seen.p < level
     if certain and abs(seen.ratio - 1) > smallest:
         word: Call = "SLOWER" if seen.ratio > 1 else "FASTER"
         return replace(seen, call=word, detail=f"{word.capitalize()}: {span} (p = {seen.p:.2g}).")
@@ -136,8 +229,11 @@ def _called(seen: Comparison, smallest: float, confidence: float, fewest: int) -
         why = f"a difference, but hardly of {smallest:.1%}"
     elif seen.low > 1 or seen.high < 1:
         why = f"but with p = {seen.p:.2g} this may be chance"
-    advice = "; more launches of each would narrow it" if fewest < 10 else ""
     return replace(seen, call="UNCLEAR", detail=f"Unclear: {span}, {why}{advice}.")
+
+
+def _advice(a: Launches, b: Launches) -> str:
+    return "; more launches of each would narrow it" if min(len(a), len(b)) < 10 else ""
 
 
 def _logs(launches: Launches, side: str) -> list[Array]:

@@ -64,6 +64,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     blocks = [Axes(values, sampling, 0.03, fits)]
     within = tuple(p for p in pairs(machine) if p != "other node")
     apart: dict[str, tuple[Scalar, ...]] = {"placement": within[:1], "transport": ("no shared memory",)}
+    if quick:
+        apart["kernel"] = ("sendrecv",)
     if within:
         blocks.append(Axes(values | apart, sampling, 0.03, fits))
     counts = tuple(n for n in rank_counts(machine) if n > 2)
