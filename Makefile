@@ -40,8 +40,9 @@ test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chro
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck
 
-bench: $(VENV)/.test  ## side by side with HPCC's STREAM and likwid-bench (installs them where it may)
+bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench and IMB (installs them where it may)
 	$(BIN)/python bench/peers.py
+	$(BIN)/python bench/messages.py
 
 lint: $(VENV)/.lint  ## style and types
 	$(BIN)/ruff check .

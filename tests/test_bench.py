@@ -1,26 +1,37 @@
-"""The pure parts of the comparison with other tools: recorded outputs, pairing by round, APT's sources."""
+"""The pure parts of the comparisons with other tools: recorded outputs, pairing by round, APT's sources."""
 
+import itertools
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import builders
 from steelyard.errors import MachineFailed
-from steelyard.model import Machine
+from steelyard.model import Cache, Machine
 from steelyard.records import RunFolder
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import contenders
 import hpcc
+import imb
+import messages
 import overhead
 import peers
 import ratios
+import sweeps
 from contenders import Contender, Rates
 from hpcc import Source
+from imb import Row
 from ratios import Load, Measurement
+from sweeps import Point, Sweep
 
 # Recorded on two virtual processors beside other work, so the rates are low.
 HPCC_REPORT = """\
@@ -376,3 +387,248 @@ def test_the_command_counts_whole_where_it_was_timed(tmp_path: Path) -> None:
 def test_a_run_that_was_not_finished_has_no_wall_time(tmp_path: Path) -> None:
     with pytest.raises(MachineFailed, match="was not finished"):
         overhead.of_run(run_folder(tmp_path, 5.0, finished=False))
+
+
+# --------------------------------------------------------------------------- messages
+
+# Recorded on MPICH 5.0.2 beside other work; the sizes between are left out.
+PINGPONG = """\
+# PingPong
+
+#---------------------------------------------------
+# Benchmarking PingPong
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         0.77         0.00
+            8         1000         0.76        10.57
+      4194304           10       780.16      5376.18
+
+
+# All processes entering MPI_Finalize
+
+"""
+SENDRECV = """\
+# Benchmarking Sendrecv
+#-----------------------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+            8         1000         3.44         3.44         3.44         4.65
+      4194304           10       379.67       677.53       528.60     12381.11
+"""
+words_around = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60).map("# ".__add__)
+
+
+def swept(at_8: float = 1e-6, width: float = 0.01, sweep: float = 2.0, faults: int = 0, **others: float) -> Sweep:
+    """A sweep in which every size takes `at_8`, with an interval of ± `width`; `cached`: the time at 128 KiB."""
+    point = Point(at_8, at_8, at_8 * (1 - width), at_8 * (1 + width), 100)
+    points = dict.fromkeys(imb.SIZES, point)
+    points[sweeps.CACHED] = replace(point, seconds=others.get("cached", at_8))
+    return Sweep(points, sweep, sweep + 1, faults, int(faults > 0))
+
+
+def side(
+    number: int, name: str, sweep: Sweep | None, buffers: str = "reused", load: Load = QUIET
+) -> sweeps.Measurement:
+    return sweeps.Measurement(number, "mpich", "pingpong", name, buffers, sweep, load, True, "" if sweep else "killed")
+
+
+def standing_of(series: list[sweeps.Measurement], words: str) -> sweeps.Standing:
+    (found,) = [s for s in sweeps.standings(series) if s.quantity.startswith(words)]
+    return found
+
+
+def answer(**changes: Any) -> dict[str, Any]:
+    """A record of ours for one size: four round trips."""
+    surroundings = {"ranks": {"cpus": [0, 1]}, "samples": {"faults": [0, 3, 0, 2]}}
+    return {"samples": [2e-6, 4e-6, 2e-6, 8e-6], "surroundings": surroundings, "check": {"passed": True}} | changes
+
+
+def test_a_line_of_imb_is_a_mean_known_to_half_of_its_last_digit() -> None:
+    table = imb.rows(PINGPONG)
+    assert list(table) == [0, 8, 4194304]
+    assert table[8] == Row(1000, pytest.approx(0.76e-6), pytest.approx(0.005e-6))
+    # MB are 10^6 bytes, and the time is that of one way: 4 MiB / 780.16 us.
+    assert 4194304 / table[4194304].seconds == pytest.approx(5376.18e6, rel=1e-5)
+
+
+def test_the_time_of_an_exchange_is_that_of_the_slower_rank() -> None:
+    table = imb.rows(SENDRECV)
+    assert table[4194304].seconds == pytest.approx(677.53e-6)
+    assert 2 * 4194304 / table[4194304].seconds == pytest.approx(12381.11e6, rel=1e-5)
+
+
+@given(
+    st.dictionaries(st.integers(0, 1 << 30), st.tuples(st.integers(1, 10**6), st.integers(0, 10**9)), min_size=1),
+    st.sampled_from([0, 2, 4]),
+    st.lists(words_around, max_size=3),
+)
+def test_every_table_that_imb_prints_is_read_back(
+    lines: dict[int, tuple[int, int]], digits: int, around: list[str]
+) -> None:
+    head = f"{'#bytes':>13} {'#repetitions':>12} {'t[usec]':>12} {'Mbytes/sec':>12}"
+    body = [f"{size:>13} {n:>12} {t / 10**digits:>12.{digits}f} {0:>12.2f}" for size, (n, t) in lines.items()]
+    found = imb.rows("\n".join([*around, head, *body, "", *around]))
+    assert list(found) == list(lines)
+    for size, (repetitions, time) in lines.items():
+        assert found[size].repetitions == repetitions
+        assert found[size].seconds == pytest.approx(time / 10**digits * 1e-6)
+        assert found[size].resolution == pytest.approx(0.5e-6 / 10**digits)
+
+
+def test_an_output_of_imb_without_a_table_or_with_two_is_refused() -> None:
+    with pytest.raises(ValueError, match="no table: Abort"):
+        imb.rows("Abort(1) on node 0\n")
+    with pytest.raises(ValueError, match="two tables"):
+        imb.rows(PINGPONG + SENDRECV)
+
+
+def program(folder: Path, text: str) -> imb.Start:
+    (folder / "peer").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "peer").chmod(0o755)
+    return imb.Start(("env",), dict(os.environ), folder / "peer")
+
+
+def test_a_peer_that_leaves_a_size_out_or_fails_is_refused_with_its_words(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"left out the sizes \[1, 2, 4, 16,"):
+        imb.printed(program(tmp_path, f"cat <<'end'\n{PINGPONG}end"), "PingPong")
+    with pytest.raises(MachineFailed, match="exit code 3") as failed:
+        imb.printed(program(tmp_path, "echo no memory for $1 >&2; exit 3"), "PingPong")
+    assert "no memory for PingPong" in str(failed.value)
+
+
+def test_a_peers_sweep_lasts_from_the_head_of_its_table_to_the_last_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imb, "time", SimpleNamespace(monotonic=itertools.count().__next__))  # a second a line
+    body = "\n".join(f"{size} 10 1.5" for size in imb.SIZES)
+    told = imb.printed(program(tmp_path, f"cat <<'end'\nwelcome\n\n#bytes #repetitions t[usec]\n{body}\n\nend"))
+    assert list(told.rows) == list(imb.SIZES)
+    assert told.sweep == len(imb.SIZES)
+    assert told.whole == 1 + 3 + len(imb.SIZES) + 1
+
+
+def test_the_walk_of_imb_is_through_all_last_level_caches(here: Machine) -> None:
+    assert imb.off_cache(105 << 20) == ["-off_cache", "105,64", "-mem", "2.0"]
+    assert imb.off_cache(3 << 19) == ["-off_cache", "1.5,64", "-mem", "2.0"]
+    # Two buffers of twice the caches each must fit into the memory that IMB allows itself.
+    assert float(imb.off_cache(768 << 20)[3]) * 2**30 > 4 * 768 * 2**20
+    two = tuple(Cache(3, "unified", 16 << 20, 64, (cpu,)) for cpu in (0, 1))
+    inner = (Cache(1, "instruction", 1 << 15, 64, (0,)), Cache(2, "unified", 1 << 20, 64, (0,)))
+    assert imb.last_level_caches(replace(here, caches=(*inner, *two))) == 32 << 20
+
+
+def test_our_median_of_one_way_is_half_of_the_round_trip() -> None:
+    sweep = sweeps.our_sweep({8: answer()}, "pingpong", (0, 1), 1.0, 2.0)
+    assert (sweep.points[8].seconds, sweep.points[8].mean) == (pytest.approx(1.5e-6), pytest.approx(2e-6))
+    assert (sweep.points[8].low, sweep.points[8].reached) == (None, False)  # four samples state no interval
+    assert (sweep.faults, sweep.faulty) == (5, 2)
+    exchange = sweeps.our_sweep({8: answer()}, "sendrecv", (0, 1), 1.0, 2.0)
+    assert exchange.points[8].seconds == pytest.approx(3e-6)
+
+
+def test_a_failed_check_or_other_processors_give_no_sweep() -> None:
+    wrong = answer(check={"passed": False, "detail": "byte 3 is wrong"})
+    with pytest.raises(ValueError, match="ours at 8 B: byte 3 is wrong"):
+        sweeps.our_sweep({8: wrong}, "pingpong", (0, 1), 1.0, 2.0)
+    with pytest.raises(ValueError, match=r"processors \[0, 1\], and was given \[0, 2\]"):
+        sweeps.our_sweep({8: answer()}, "pingpong", (0, 2), 1.0, 2.0)
+
+
+@given(st.floats(1e-8, 1e-2), st.floats(0, 0.5), st.floats(1e-8, 1e-2), st.sampled_from([0.0, 5e-9]))
+@example(0.30e-6, 0.01, 0.307e-6, 5e-9)  # just above, as far as two decimals of a microsecond tell
+@example(0.30e-6, 0.01, 0.293e-6, 5e-9)
+def test_the_peers_figure_lies_above_within_or_below_our_interval_and_its_rounding_is_granted(
+    median: float, width: float, mean: float, resolution: float
+) -> None:
+    own, other = Point(median, median, median * (1 - width), median * (1 + width), 100), Row(1000, mean, resolution)
+    said = sweeps.verdict(own, sweeps.their_point(other))
+    assert own.low is not None
+    assert own.high is not None
+    below, above = mean + resolution < own.low, mean - resolution > own.high
+    assert said == ("below" if below else "above" if above else "within")
+
+
+def test_ratios_of_messages_are_paired_by_round() -> None:
+    drift = {1: 1.0, 2: 1.5, 3: 3.0}
+    series = [side(n, "ours", swept(0.5e-6 * d, sweep=4.0)) for n, d in drift.items()]
+    series += [side(n, "imb", swept(1e-6 * d, sweep=1.0)) for n, d in drift.items()]
+    at_8, rate = standing_of(series, "time at 8 B, our median"), standing_of(series, "bandwidth at 1 MiB, our median")
+    assert at_8.peer == "imb"
+    assert at_8.ratio == ratios.Range(*[pytest.approx(0.5)] * 3, count=3)
+    assert rate.ratio == ratios.Range(*[pytest.approx(2.0)] * 3, count=3)
+    assert standing_of(series, "sweep of 24 sizes").ratio == ratios.Range(4.0, 4.0, 4.0, 3)
+    assert standing_of(series, "the same, start to end").ratio == ratios.Range(2.5, 2.5, 2.5, 3)
+
+
+def test_a_round_in_which_either_side_was_disturbed_is_not_among_the_quiet_ones() -> None:
+    series = [side(n, "ours", swept(), load=NOISY if n == 1 else QUIET) for n in (1, 2, 3)]
+    series += [side(n, "imb", swept(2e-6 if n == 3 else 1e-6), load=NOISY if n == 2 else QUIET) for n in (1, 2, 3)]
+    found = standing_of(series, "time at 8 B, our median")
+    assert found.ratio is not None
+    assert found.ratio.count == 3
+    assert found.quiet == ratios.Range(*[pytest.approx(0.5)] * 3, count=1)
+
+
+def test_fresh_over_reused_needs_both_of_both_in_one_round() -> None:
+    own = [side(1, "ours", swept(cached=2e-5)), side(1, "ours", swept(cached=6e-5), "fresh")]
+    other = [side(1, "imb", swept(cached=1e-5)), side(1, "imb", swept(cached=4e-5), "fresh", NOISY)]
+    found = standing_of([*own, *other], "fresh over reused")
+    assert found.ratio == ratios.Range(*[pytest.approx(0.75)] * 3, count=1)
+    assert found.quiet is None
+    assert standing_of([*own, *other[:1]], "fresh over reused").ratio is None
+    assert standing_of([*own, other[0], side(1, "imb", None, "fresh")], "fresh over reused").ratio is None
+
+
+def test_the_sentence_about_messages_counts_rounds_sizes_and_page_faults() -> None:
+    series = [side(n, "ours", swept(width=w)) for n, w in ((1, 0.01), (2, 0.05))]
+    series += [side(1, "imb", swept(1.005e-6, 0.0)), side(2, "imb", swept(2e-6, 0.0))]
+    series += [side(1, "ours", swept(faults=7), "fresh")]
+    (line,) = sweeps.summary(series)
+    assert line.startswith(
+        "mpich, pingpong: at 8 B the mean of imb beside our median's interval: above it 1×, within it 1×"
+    )
+    assert "12 [0, 24] of our 24 sizes reached ± 2%" in line
+    assert "page faults: 7 in 1 of our 2400 fresh samples" in line
+
+
+def test_the_table_of_messages_has_every_quantity_and_says_where_a_side_failed() -> None:
+    head, *rows = sweeps.table([side(1, "ours", swept()), side(1, "imb", None)])
+    assert [row[2] for row in rows] == [q.name for q in sweeps.QUANTITIES]
+    assert {row[5] for row in rows} == {"failed"}
+    assert rows[0][3:8] == ["1.00 µs", "imb", "failed", "none", "none  (0 of 0)"]
+    assert all(len(row) == len(head) for row in rows)
+
+
+def test_in_every_round_the_sides_of_a_pair_follow_each_other() -> None:
+    present = [
+        messages.Contender(mpi, pattern, name, buffers, swept)
+        for mpi in ("a", "b")
+        for pattern in imb.PATTERNS
+        for name in ("ours", "imb")
+        for buffers in ("reused", "fresh")
+    ]
+    series = messages.carry_out(present, 3, seed=1, wait=lambda: True)
+    for number in (1, 2, 3):
+        pairs = [(m.mpi, m.pattern) for m in series if m.round == number]
+        assert len(pairs) == 16
+        assert all(len(set(pairs[i : i + 4])) == 1 for i in range(0, 16, 4))
+    assert len({tuple(m.side + m.buffers for m in series if m.round == n) for n in (1, 2, 3)}) == 3
+
+
+def test_a_side_that_fails_does_not_stop_the_others() -> None:
+    def fail() -> Sweep:
+        raise ValueError("left out the sizes [8]\nand more")
+
+    present = [messages.Contender("a", "pingpong", "imb", "reused", fail)]
+    present += [messages.Contender("a", "pingpong", "ours", "reused", swept)]
+    series = messages.carry_out(present, 1, seed=1, wait=lambda: False)
+    assert {m.side: m.sweep for m in series} == {"imb": None, "ours": swept()}
+    assert "Failed: a pingpong imb: ValueError: left out the sizes [8]" in messages.explanation(series)
+
+
+def test_what_would_have_to_be_installed_is_told_where_that_is_not_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path))
+    with pytest.raises(hpcc.MissingError, match="impi-rt and impi-devel would have to be installed"):
+        imb.environment("impi", install=False)
+    assert not list(tmp_path.iterdir())
