@@ -123,14 +123,14 @@ def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | Non
 
 
 def _key(source: Path, toolchain: Toolchain, mpi: Tool | None = None) -> str:
-    """Every header that the source could include is part of its identity: those of the harness and of its own folder."""
+    """Every header that the source could include is part of its identity: those of the harness and of all groups."""
     against = f"{mpi.path}\n{mpi.version}\n" if mpi else ""
     if (
         "native" in toolchain.flags
     ):  # in a home that nodes of different kinds share, each kind needs programs of its own
         against += _processor()
     digest = hashlib.sha256(f"{toolchain.compiler}\n{toolchain.version}\n{toolchain.flags}\n{against}".encode())
-    for path in (source, *sorted(source.parent.glob("*.h")), *sorted(NATIVE.iterdir())):
+    for path in (source, *sorted(source.parent.parent.glob("*/*.h")), *sorted(NATIVE.iterdir())):
         if path.is_file():
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:20]

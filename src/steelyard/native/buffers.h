@@ -93,11 +93,10 @@ class Mappings {
   // Where the pages in use lie and how large they are, by asking the operating system: never assumed.
   std::string report() const {
     std::map<int, std::size_t> nodes;
-    std::size_t sampled = 0, bytes = 0, huge = 0;
+    std::size_t sampled = 0, bytes = 0;
     for (const auto& m : all_) {
       if (!m.used || m.wanted < large_page) continue;
       bytes += m.bytes;
-      huge += huge_bytes(m);
       for (int node : nodes_of(m)) {
         if (node < 0) continue;
         ++nodes[node];
@@ -110,7 +109,7 @@ class Mappings {
       shares.add(std::to_string(node), json::number(static_cast<double>(count) / static_cast<double>(sampled)));
     return json::Object()
         .add("nodes", shares.str())
-        .add("huge", json::number(static_cast<double>(huge) / static_cast<double>(bytes)))
+        .add("huge", json::number(static_cast<double>(huge_bytes()) / static_cast<double>(bytes)))
         .add("bytes", json::number(bytes))
         .str();
   }
@@ -204,25 +203,30 @@ class Mappings {
     return status;
   }
 
-  // From smaps: the area that holds the mapping's start, its AnonHugePages and hugetlb bytes.
-  static std::size_t huge_bytes(const Mapping& m) {
+  // Of each mapping in use the AnonHugePages and hugetlb bytes of the area that holds its start, from one look at
+  // smaps.
+  std::size_t huge_bytes() const {
     std::ifstream smaps("/proc/self/smaps");
-    std::uintptr_t at = reinterpret_cast<std::uintptr_t>(m.start);
-    bool inside = false;
-    std::size_t bytes = 0;
+    const Mapping* inside = nullptr;
+    std::map<const Mapping*, std::size_t> found;
     for (std::string line; std::getline(smaps, line);) {
-      unsigned long low, high;
-      if (std::sscanf(line.c_str(), "%lx-%lx ", &low, &high) == 2) {
-        if (inside) break;
-        inside = low <= at && at < high;
-      } else if (inside) {
-        unsigned long kilobytes;
-        if (std::sscanf(line.c_str(), "AnonHugePages: %lu kB", &kilobytes) == 1 ||
-            std::sscanf(line.c_str(), "Private_Hugetlb: %lu kB", &kilobytes) == 1)
-          bytes += kilobytes * 1024;
+      unsigned long low, high, kilobytes;
+      // A line of an area begins with its addresses, all others with a name in capitals.
+      if (!line.empty() && !(line[0] >= 'A' && line[0] <= 'Z') &&
+          std::sscanf(line.c_str(), "%lx-%lx ", &low, &high) == 2) {
+        inside = nullptr;
+        for (const auto& m : all_) {
+          std::uintptr_t at = reinterpret_cast<std::uintptr_t>(m.start);
+          if (m.used && m.wanted >= large_page && low <= at && at < high) inside = &m;
+        }
+      } else if (inside && (std::sscanf(line.c_str(), "AnonHugePages: %lu kB", &kilobytes) == 1 ||
+                            std::sscanf(line.c_str(), "Private_Hugetlb: %lu kB", &kilobytes) == 1)) {
+        found[inside] += kilobytes * 1024;
       }
     }
-    return std::min(bytes, m.bytes);
+    std::size_t bytes = 0;
+    for (auto [mapping, huge] : found) bytes += std::min(huge, mapping->bytes);
+    return bytes;
   }
 
   std::list<Mapping> all_;

@@ -8,8 +8,8 @@
 //     };
 //     int main() { return steelyard::serve({steelyard::kernel<Triad>("triad")}); }
 //
-// The fifth member is its state. `prepare(Worker, operations)`, where a kernel has one, runs before each sample,
-// untimed.
+// The fifth member is its state. Where a kernel has them: `prepare(Worker, operations)` runs before each sample,
+// untimed, and `std::string details() const` is JSON that the record keeps: what the kernel saw besides its time.
 #pragma once
 #include <sys/prctl.h>
 
@@ -143,6 +143,9 @@ NamedKernel kernel(std::string name) {
             for (const Sample& s : m.samples) seconds.push_back(s.seconds / static_cast<double>(m.operations));
             json::Object work;
             for (const auto& [what, amount] : state.work()) work.add(what, json::number(amount));
+            std::string surroundings = surroundings_json(m, team.cpus(), phases.str());
+            if constexpr (requires { state.details(); })
+              surroundings.replace(surroundings.size() - 1, 1, ",\"details\":" + state.details() + "}");
             std::string out = json::Object()
                                   .add("samples", json::list(seconds))
                                   .add("operations", json::number(m.operations))
@@ -151,7 +154,7 @@ NamedKernel kernel(std::string name) {
                                                     .add("passed", json::boolean(check.passed))
                                                     .add("detail", json::text(check.detail))
                                                     .str())
-                                  .add("surroundings", surroundings_json(m, team.cpus(), phases.str()))
+                                  .add("surroundings", surroundings)
                                   .str();
             return out.substr(1, out.size() - 2);
           }};

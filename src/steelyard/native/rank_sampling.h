@@ -64,7 +64,7 @@ class RankSampler {
   }
 
  private:
-  static constexpr double shortest = 0.004;  // s of samples, at least: a tick of the system's timer
+  static constexpr double shortest = 0.002;  // s of samples, at least: ten of the usual length
   static constexpr std::uint64_t long_chain = 100'000, short_chain = 12'800;  // cycles, as in sampling.h
 
   static std::set<int> allowed() {

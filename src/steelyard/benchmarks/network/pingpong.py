@@ -15,6 +15,7 @@ defines it; the effect of reused buffers: measurements of MPICH-MX on a Hitachi 
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select
+from steelyard.benchmarks.network.protocol import hockney
 from steelyard.benchmarks.network.sizes import message_sizes, pairs
 from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 
@@ -62,7 +63,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Time and bandwidth against the size, one line for each relation, transport and kind of buffer."""
+    """Time and bandwidth against the size, one line for each relation, transport and kind of buffer; Hockney's lines."""
     shown = select(results, kernel="pingpong")
     names = ("placement", "transport", "buffers", "mpi", "toolchain")
     size = Axis("message", "B", log=True)
@@ -86,4 +87,4 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         marks=cache_marks(machine),
         caption="Reused buffers come from the caches: an application can count on the line of the fresh ones.",
     )
-    return time, rate
+    return time, rate, *hockney(results)

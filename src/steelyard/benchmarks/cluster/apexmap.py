@@ -1,0 +1,151 @@
+"""Access to memory that is spread over all nodes, by locality (APEX-MAP)
+
+One array lies over all ranks, each holding an equal part. Every rank reads blocks of L consecutive words, whose starts it draws
+at random: L is the spatial locality, alpha the temporal one, with the rank's own part as its origin (at 1 every place of the
+whole array is as likely as every other, towards 0 nearly all are the rank's own). Blocks of others are fetched one-sided (a get
+from a window), or two-sided: a list of wishes to each owner, who answers between his own work.
+
+Reading: At alpha 1 and L 1 nearly every word comes from another rank by itself: the worst that a program can ask of a network. To
+the right, where blocks are long, the network's bandwidth shows, and below, where alpha is small, the memory's. The way between
+is what locality is worth on this cluster. Two-sided, many words of one owner travel in one message, one-sided each block alone.
+
+Caution: A thousand blocks are asked for at a time, so that latencies overlap: it is not the time of a single access. Bytes
+are those of the words read, the rank's own among them. Within one machine windows are shared memory: no network is measured.
+
+Source: E. Strohmaier and H. Shan, Architecture Independent Performance Characterization and Benchmarking for Scientific
+Applications, MASCOTS 2004, and their parallel version, Concurrency and Computation 19, 2007. Its program could not be had: where
+the ranks' parts lie, how remote blocks are asked for, and the check of the remote share are ours.
+"""
+
+from steelyard.benchmarks.figures import against, select, table
+from steelyard.benchmarks.memory.apexmap import ALPHAS, CORNERS, LENGTHS
+from steelyard.benchmarks.network.sizes import rank_counts
+from steelyard.machine.rank_placement import ranks_here
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+)
+
+parallel = True
+
+KERNELS = ("one_sided", "two_sided")
+WORDS = 8 << 20  # of each rank: 64 MiB, beyond most caches, and still quick to set up for each case
+QUICK_WORDS = 2 << 20
+QUICK_LENGTHS = (1, 64, 4096)
+QUICK_ALPHAS = (1.0, 0.25, 0.01)
+SHARE = 0.3  # of the available memory: an array, and what answers and windows need besides
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """The grid on all ranks, both ways; its corners with fewer ranks."""
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 0.1 if quick else 0.4, 6 if quick else 10, 1000)
+    *fewer, most = rank_counts(machine)
+
+    def values(ranks: tuple[int, ...]) -> dict[str, tuple[Scalar, ...]]:
+        return {
+            "kernel": KERNELS,
+            "ranks": ranks,
+            "placement": ("compact",),
+            "elements": (elements(machine, most, QUICK_WORDS if quick else WORDS),),
+            "L": QUICK_LENGTHS if quick else LENGTHS,
+            "alpha": QUICK_ALPHAS if quick else ALPHAS,
+        }
+
+    grid = Axes(values((most,)), sampling, 0.05)
+    return (grid,) if quick or not fewer else (grid, Axes(values(tuple(fewer)), sampling, 0.05, _is_corner))
+
+
+def elements(machine: Machine, ranks: int, words: int) -> int:
+    """Words of each rank's part: `words`, halved until the memory of a node suffices."""
+    here = ranks_here(machine, ranks, None)
+    while words > 2 * LENGTHS[-1] and 8 * words * here > machine.memory_available * SHARE:
+        words //= 2
+    return words
+
+
+def _is_corner(point: Parameters) -> bool:
+    return (point["L"], point["alpha"]) in CORNERS.values()
+
+
+def nodes(record: Record) -> int:
+    """Different hosts of the ranks; 1 where the record does not tell."""
+    return len(set((record.surroundings.get("ranks") or {}).get("hosts") or ("",)))
+
+
+def bandwidth(seconds: float, record: Record) -> float:
+    """Eight bytes a word read, local ones among them, of all ranks of a node."""
+    return record.work["bytes"] / seconds / nodes(record)
+
+
+def access_time(seconds: float, record: Record) -> float:
+    """Seconds that one rank takes for a word; `accesses` of the work are those of all ranks."""
+    return seconds * int(record.parameters["ranks"]) / record.work["accesses"]
+
+
+def remote(seconds: float, record: Record) -> float | None:
+    """As rank 0 drew them; None where there were none."""
+    return (record.surroundings.get("details") or {}).get("remote") or None
+
+
+metrics = (
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the words read, per node", bandwidth),
+    Metric("access_time", "s", "lower", "time of an access of one rank", access_time),
+    Metric("remote", "%", "none", "share of blocks that are another rank's", remote),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: what bounds it changes over the grid, from the network to the caches."""
+    return None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The map of each way on most ranks; bandwidth against ranks at both corners."""
+    most = max((int(r.parameters["ranks"]) for r in results), default=0)
+    maps = [_map(select(results, kernel=kernel, ranks=most), kernel, most) for kernel in KERNELS]
+    return *maps, *(_corner(results, name) for name in CORNERS)
+
+
+def _map(results: tuple[Result, ...], kernel: str, ranks: int) -> Figure:
+    columns, rows, z = table(results, "L", "alpha", "bandwidth")
+    return Figure(
+        name=f"cluster-apex-{kernel}",
+        title=f"Bandwidth per node, {ranks} ranks, {kernel.replace('_', '-')}",
+        kind="heat",
+        x=Axis("spatial locality L", "", log=True),
+        y=Axis("temporal locality α", "", log=True),
+        columns=columns,
+        rows=rows,
+        z=z,
+        value=Axis("bandwidth per node", "B/s", log=True),
+        caption="Of the words read, local and remote. At α = 1 all parts of the array are read alike.",
+    )
+
+
+def _corner(results: tuple[Result, ...], name: str) -> Figure:
+    lengths, alphas = ({r.parameters[axis] for r in results} for axis in ("L", "alpha"))
+    # The grid's own corner where it is a quick one.
+    length = (min if name == "G" else max)(lengths, default=CORNERS[name][0])
+    alpha = (max if name == "G" else min)(alphas, default=CORNERS[name][1])
+    return Figure(
+        name=f"cluster-apex-{name}-ranks",
+        title=f"Bandwidth per node at point {name} (L = {length}, α = {alpha}) against ranks",
+        kind="lines",
+        x=Axis("ranks"),
+        y=Axis("bandwidth per node", "B/s", log=True),
+        series=against(
+            "ranks", "bandwidth", select(results, L=length, alpha=alpha), names=("kernel", "mpi", "toolchain")
+        ),
+        caption="G is the worst locality, L the best.",
+    )

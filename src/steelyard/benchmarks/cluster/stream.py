@@ -1,0 +1,135 @@
+"""Memory bandwidth of all nodes at once (STREAM on many ranks)
+
+The triad a = b + s·c over long vectors, on every rank at the same time and from a common start, one rank a processor. No message
+is sent meanwhile: the sum is what the memories of the cluster give together, and the spread between the ranks shows a node
+that gives less. Based on a variant of the STREAM benchmark.
+
+Reading: All ranks of equal nodes should have the same bandwidth. A single slow one is a node to look at: a missing memory
+module, a clock held down, another process. The sum counts each rank with its own time; the bandwidth beside it is that of a
+program that waits for the slowest.
+
+Caution: Ranks that end first leave the memory to their neighbours, whose last passes are then faster: the sum is a little above
+what all get while all work. Bytes are counted as STREAM counts them; with ordinary stores the memory moves a third more.
+
+Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers, IEEE TCCA, 1995; the
+rule for the size of its MPI version, four times all last-level caches of each node, divided among its ranks.
+"""
+
+from statistics import median
+
+from steelyard.benchmarks.figures import against, select
+from steelyard.benchmarks.memory.stream import elements
+from steelyard.benchmarks.network.sizes import rank_counts
+from steelyard.machine.rank_placement import ranks_here
+from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar, Series
+
+parallel = True
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """One rank a processor on all hosts, and fewer; a quick run takes all of them only, and ordinary stores."""
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 1.0 if quick else 4.0, 6 if quick else 10, 50)
+    stores = ("ordinary",) if quick else ("ordinary", "streaming")
+    counts = rank_counts(machine)
+    blocks = [_block(machine, ranks, None, stores, sampling) for ranks in (counts[-1:] if quick else counts)]
+    if len(machine.hosts) > 1:  # one rank a node: what a single core of each gets
+        blocks.append(_block(machine, len(machine.hosts), 1, stores, sampling))
+    return tuple(blocks)
+
+
+def _block(
+    machine: Machine, ranks: int, ranks_per_node: int | None, stores: tuple[str, ...], sampling: Sampling
+) -> Axes:
+    here = ranks_here(machine, ranks, ranks_per_node)
+    values: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("triad",),
+        "ranks": (ranks,),
+        "placement": ("compact",),
+        "stores": stores,
+        "elements": (elements(machine) // here // 8 * 8,),
+    }
+    if ranks_per_node:
+        values["ranks_per_node"] = (ranks_per_node,)
+    return Axes(values, sampling, 1.0)
+
+
+def bandwidth(seconds: float, record: Record) -> float:
+    """Of all ranks together, where all wait for the slowest."""
+    return record.work["bytes"] / seconds
+
+
+def of_ranks(record: Record) -> tuple[float, ...]:
+    """Each rank's bandwidth (B/s) by the median of its own times, by rank."""
+    times = (record.surroundings.get("ranks") or {}).get("seconds") or ()
+    each = record.work["bytes"] * record.operations / max(1, len(times))
+    return tuple(each / median(own) for own in times if own)
+
+
+def total(seconds: float, record: Record) -> float | None:
+    """Every rank with its own time; None where the record has none."""
+    return sum(of_ranks(record)) or None
+
+
+def slowest(seconds: float, record: Record) -> float | None:
+    """Of one rank."""
+    return min(of_ranks(record), default=None)
+
+
+def spread(seconds: float, record: Record) -> float | None:
+    """Between the fastest and the slowest rank, relative to the median one; None with a single rank, or without spread."""
+    rates = of_ranks(record)
+    return (max(rates) - min(rates)) / median(rates) or None if len(rates) > 1 else None
+
+
+metrics = (
+    Metric("bandwidth", "B/s", "higher", "bandwidth of all ranks until the slowest is done", bandwidth),
+    Metric("total", "B/s", "higher", "sum over the ranks, each by its own time", total),
+    Metric("slowest", "B/s", "higher", "bandwidth of the slowest rank", slowest),
+    Metric("spread", "%", "lower", "spread between the ranks", spread),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The memories of all nodes together, taken to be like this one."""
+    peak = machine.limits.get("memory_bandwidth")
+    if metric not in ("bandwidth", "total") or peak is None:
+        return None
+    nodes = max(1, len(machine.hosts))
+    return Limit(peak.value * nodes, peak.unit, f"{nodes} nodes: {peak.source}" if nodes > 1 else peak.source)
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The sum against the number of ranks, and every rank's own bandwidth."""
+    shown = select(results, kernel="triad")
+    names = ("stores", "ranks_per_node", "mpi", "toolchain")
+    growth = Figure(
+        name="cluster-triad-ranks",
+        title="Triad bandwidth of all ranks together",
+        kind="lines",
+        x=Axis("ranks"),
+        y=Axis("bandwidth", "B/s"),
+        series=against("ranks", "bandwidth", shown, names=names),
+        caption="Until the slowest rank is done. Counted as STREAM counts.",
+    )
+    most = max((int(r.parameters["ranks"]) for r in shown), default=0)
+    ranks = Figure(
+        name="cluster-triad-each",
+        title=f"Triad bandwidth of each of {most} ranks",
+        kind="bars",
+        x=Axis("rank"),
+        y=Axis("bandwidth", "B/s"),
+        series=tuple(_each(r) for r in select(shown, ranks=most) if r.metrics),
+        caption="By each rank's own times: the first record of each result.",
+    )
+    return growth, ranks
+
+
+def _each(result: Result) -> Series:
+    record = next(r for r in result.records if r.samples)
+    hosts = (record.surroundings.get("ranks") or {}).get("hosts") or ()
+    several = len(set(hosts)) > 1
+    rates = of_ranks(record)
+    names = tuple(f"{rank} ({hosts[rank]})" if several else str(rank) for rank in range(len(rates)))
+    by = [str(result.parameters.get(name, "")) for name in ("stores", "ranks_per_node", "mpi")]
+    return Series(", ".join(filter(None, by)), names, rates)

@@ -1,0 +1,228 @@
+"""What a message costs: latency, overhead and gap (LogGP)
+
+A rank sends trains of messages to another, at once or with computing between two, and waits for the one answer. From how the
+time grows with the number of messages follow the parameters of the model LogGP: the latency L, the overhead o that the
+sender's processor spends on a message, the gap g that must lie between two, and G for each further byte. A second
+kernel times a receive whose message is already there: the receiver's overhead.
+
+Reading: A program that sends few large messages pays G, one that sends many small ones pays g, and one that could compute
+meanwhile pays o. Each protocol of the MPI (at once, or after asking) has parameters of its own: a line for each, fitted to the
+gaps. What the lines leave over shows where the model does not hold.
+
+Caution: Within one machine sender and receiver copy, and a sender waits where the receiver's space is full: the gap is then the
+slower one's copy, and the overhead of large messages contains it. Where the receiver works while the message still arrives, both
+overheads together exceed half of the round trip and no L is left: half of the round trip is then the figure to use.
+
+Source: A. Alexandrov and others, LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995; trains PRTT(n, d, s) after
+T. Hoefler, A. Lichei and W. Rehm, Low-Overhead LogGP Parameter Assessment for Modern Interconnection Networks, IPDPS 2007.
+"""
+
+from collections.abc import Sequence
+
+from steelyard.benchmarks.network.protocol import named, networks, places, sizes_of
+from steelyard.benchmarks.network.sizes import pairs
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+    Series,
+)
+from steelyard.statistics.hockney import regions
+from steelyard.statistics.loggp import LogGP, Train, parameters
+
+parallel = True
+
+SIZES = (1, *(1 << k for k in range(4, 19)))  # bytes: up to 256 KiB, each step twice the last
+QUICK = (1, 16, 128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
+TRAIN = 16  # messages: the growth by one is then known about as well as the time of one
+# s: the sender's overhead shows where the delay covers the gap, best where it just does.
+DELAYS = (2e-6, 5e-6, 2e-5, 5e-5, 5e-4)
+QUICK_DELAYS = (5e-6, 2e-5)
+SHORT = (5e-6, 4096)  # delays up to that many seconds do not cover the gaps of more bytes
+ANSWERED = 5e-4  # s in which the answer has come, surely, before the receive is timed
+PIECE = 1024  # bytes for which G is shown
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Round trips and trains over the sizes and delays, in every relation of two ranks; receives of short messages."""
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 0.03 if quick else 0.15, effort.sampling.least, 2000)
+    common: dict[str, tuple[Scalar, ...]] = {
+        "ranks": (2,),
+        "placement": pairs(machine),
+        "transport": ("default",),
+        "message_bytes": QUICK if quick else SIZES,
+    }
+    trains: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("trains",),
+        "messages": (1, TRAIN),
+        "delay": (0.0, *(QUICK_DELAYS if quick else DELAYS)),
+    }
+    receive: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("receive",),
+        "message_bytes": (1, 1024),
+        "delay": (ANSWERED,),
+    }
+    blocks = [Axes(common | trains, sampling, 0.02, _telling), Axes(common | receive, sampling, 0.02)]
+    within = tuple(p for p in pairs(machine) if p != "other node")[:1]
+    if within and not quick:
+        alone = common | {"placement": within, "transport": ("no shared memory",)}
+        blocks += [Axes(alone | trains, sampling, 0.02, _telling), Axes(alone | receive, sampling, 0.02)]
+    return tuple(blocks)
+
+
+def _telling(point: Parameters) -> bool:
+    """A delay means nothing to a single message, and a short one nothing to messages with long gaps."""
+    delay = float(point["delay"])
+    if point["messages"] == 1:
+        return delay == 0
+    return delay == 0 or delay > SHORT[0] or int(point["message_bytes"]) <= SHORT[1]
+
+
+def train(seconds: float, record: Record) -> float | None:
+    """PRTT(n, d, s); None for kernel `receive`."""
+    return seconds if record.kernel == "trains" else None
+
+
+def latency(seconds: float, record: Record) -> float | None:
+    """Half of the round trip of a single message; None for trains."""
+    return seconds / 2 if record.kernel == "trains" and record.parameters.get("messages") == 1 else None
+
+
+def receive(seconds: float, record: Record) -> float | None:
+    """The median receive of the record; None for trains, and where it takes less than the clock's reading."""
+    details = record.surroundings.get("details") or {}
+    return details.get("receive") if record.kernel == "receive" else None
+
+
+metrics = (
+    Metric("train", "s", "lower", "time of the train and its answer", train),
+    Metric("latency", "s", "lower", "half of a round trip", latency),
+    Metric("receive", "s", "lower", "time of a receive whose message is there", receive),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: the parameters are what bounds others."""
+    return None
+
+
+def fits(results: Sequence[Result]) -> tuple[tuple[str, LogGP], ...]:
+    """("1 B to 4 KiB", the parameters) of each protocol in the results of one network, by size.
+
+    The regions are those of the round trips (statistics.hockney); where it finds none, all sizes are one.
+    """
+    trains, received = _trains(results), _received(results)
+    alone = [(float(t.size), t.seconds / 2) for t in trains if t.messages == 1]
+    borders = [(r.first, r.last) for r in regions(alone)]
+    borders = borders or ([(min(alone)[0], max(alone)[0])] if alone else [])
+    found = []
+    for first, last in borders:
+        inside = [t for t in trains if first <= t.size <= last]
+        found.append((sizes_of(first, last), parameters(inside, received)))
+    return tuple(found)
+
+
+def _trains(results: Sequence[Result]) -> list[Train]:
+    return [
+        Train(
+            int(r.parameters["messages"]),
+            float(r.parameters["delay"]),
+            int(r.parameters["message_bytes"]),
+            r.metrics["train"].value,
+        )
+        for r in results
+        if "train" in r.metrics
+    ]
+
+
+def _received(results: Sequence[Result]) -> dict[int, float]:
+    return {int(r.parameters["message_bytes"]): r.metrics["receive"].value for r in results if "receive" in r.metrics}
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Gaps and overheads against the size with a line for each protocol, what the lines leave over, and the parameters."""
+    points: list[Series] = []
+    left: list[Series] = []
+    bars: list[Series] = []
+    for name, members in networks(results).items():
+        received = _received(members)
+        for sizes, fit in fits(members):
+            points += _gaps(named(name, sizes), fit)
+            left += _left(named(name, sizes), fit)
+            bars += _parameters(named(name, sizes), fit, received)
+    size = Axis("message", "B", log=True)
+    gaps = Figure(
+        name="loggp-gaps",
+        title="What a further message costs, and the model's lines",
+        kind="lines",
+        x=size,
+        y=Axis("time for each further message", "s", log=True),
+        series=tuple(points),
+        caption="Gap: messages sent at once. Overhead: what the sender spends while it could compute. Lines: g + (s − 1)·G.",
+    )
+    residuals = Figure(
+        name="loggp-residuals",
+        title="What the model's lines leave over",
+        kind="lines",
+        x=size,
+        y=Axis("(measured − line) / measured", "%"),
+        series=tuple(left),
+    )
+    table = Figure(
+        name="loggp-parameters",
+        title="The parameters of LogGP for each protocol",
+        kind="bars",
+        x=Axis("parameter"),
+        y=Axis("time", "s", log=True),
+        series=tuple(bars),
+        caption="L, o and half of the round trip are those of the protocol's smallest size. What is missing was not positive.",
+    )
+    return gaps, residuals, table
+
+
+def _gaps(name: str, fit: LogGP) -> list[Series]:
+    made = []
+    for what, pairs_ in (("gap", fit.gaps), ("overhead", fit.overheads)):
+        shown = [(float(size), value) for size, value in pairs_ if value > 0]
+        if shown:
+            x, y = zip(*shown, strict=True)
+            made.append(Series(named(name, what), x, y, connected=False))
+    if len(fit.gaps) > 1 and fit.gap is not None:
+        sizes = places(fit.gaps[0][0], fit.gaps[-1][0])
+        made.append(Series(named(name, "g + (s − 1)·G"), sizes, tuple(_line(fit, s) for s in sizes)))
+    return made
+
+
+def _left(name: str, fit: LogGP) -> list[Series]:
+    if len(fit.gaps) < 2 or fit.gap is None:
+        return []
+    pairs_ = [(float(size), (value - _line(fit, size)) / value) for size, value in fit.gaps if value > 0]
+    x, y = zip(*pairs_, strict=True)
+    return [Series(name, x, y, connected=False)]
+
+
+def _line(fit: LogGP, size: float) -> float:
+    return (fit.gap or 0.0) + max(0.0, size - 1) * (fit.gap_per_byte or 0.0)
+
+
+def _parameters(name: str, fit: LogGP, received: dict[int, float]) -> list[Series]:
+    least = min((size for size, _ in fit.overheads), default=None)
+    values = {
+        "L, latency": fit.latency,
+        "o, sender's overhead": fit.overhead,
+        "receiver's overhead": received.get(least) if least is not None else None,
+        "g, gap": fit.gap,
+        f"G · {PIECE} B": None if fit.gap_per_byte is None else fit.gap_per_byte * PIECE,
+        "half of the round trip": fit.half_round_trip,
+    }
+    return [Series(name, tuple(values), tuple(values.values()))] if any(values.values()) else []

@@ -1,0 +1,170 @@
+"""One-sided communication (put, get, accumulate, atomics)
+
+A rank writes into the memory of another, reads it, adds to it, or changes a single word of it at one stroke (fetch and
+add, compare and swap), and the other takes no part: MPI's windows. Each time is that of the operation with the
+synchronisation that makes it complete, one after the other (latency), or of 64 operations with one synchronisation
+(bandwidth and rate).
+
+Reading: Where the network carries one-sided operations out by itself, put and get cost about one way and one round trip of
+the network, and less than a message at small sizes. Where they cost more than a ping-pong, the MPI makes messages of them.
+Fence is a synchronisation of both ranks, lock one that asks the target first; flush under a lock that is held all the time
+is the cheapest. Fresh buffers walk through twice all last-level caches, in the window as well.
+
+Caution: The target polls MPI while it waits, as an MPI needs that makes messages of one-sided operations: a target that
+computes for long without calling MPI would not answer. Within one machine windows lie in shared memory, and a put is a
+copy; with the transport "no shared memory" the windows are kept out of it, too, as far as the MPI can be told. Open MPI 4
+would crash at a compare and swap between two ranks of one machine: there its window is one of MPI_Win_allocate_shared, and the
+record says so. The times are the origin's; only a fence is known by both ranks.
+
+Source: MPI 3.1, chapter 11; latency and bandwidth with a window of 64 as osu_put_latency, osu_put_bw and their kin have them,
+with MPI_Win_allocate and flush.
+"""
+
+from statistics import median
+
+from steelyard.benchmarks.figures import against, cache_marks, select
+from steelyard.benchmarks.network.sizes import message_sizes, pairs
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+)
+
+parallel = True
+
+MOVING = ("put", "get", "accumulate")
+ATOMIC = ("fetch_and_op", "compare_and_swap")
+WINDOW = 64  # operations before a synchronisation, as the OSU benchmarks take
+WINDOW_BYTES = 4 << 20  # of all of them together: beyond, one operation is long enough to fill the way
+FRESH = (1 << 13, 1 << 17)  # bytes, in a quick run: each walk of fresh buffers costs half a second to set up
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Every operation over the sizes, one at a time and 64 at a time; synchronisations, fresh buffers, transports."""
+    quick = effort.name == "quick"
+    sampling = Sampling(effort.sampling.width, 0.04 if quick else 0.15, effort.sampling.least, 2000)
+    sizes = message_sizes(effort, least=8, largest=(1 << 22) if quick else (1 << 24))
+    nearest = pairs(machine)[:1] if quick else pairs(machine)
+
+    def block(values: dict[str, tuple[Scalar, ...]], setup: float = 0.02) -> Axes:
+        every: dict[str, tuple[Scalar, ...]] = {
+            "kernel": MOVING,
+            "ranks": (2,),
+            "placement": nearest,
+            "transport": ("default",),
+            "synchronisation": ("flush",),
+            "buffers": ("reused",),
+            "window": (1,),
+            "message_bytes": sizes,
+        }
+        return Axes(every | values, sampling, setup, _fits)
+
+    blocks = [
+        block({"window": (1, WINDOW)}),
+        block({"kernel": ATOMIC, "window": (1, WINDOW), "message_bytes": (8,)}),
+        block(
+            {
+                "kernel": ("put", "get"),
+                "synchronisation": ("fence", "lock"),
+                "message_bytes": (8, 1 << 15) if quick else sizes,
+            }
+        ),
+        block(
+            {
+                "kernel": ("put",) if quick else ("put", "get"),
+                "buffers": ("fresh",),
+                "message_bytes": FRESH if quick else sizes[3:],
+            },
+            0.4,
+        ),
+    ]
+    within = tuple(p for p in pairs(machine) if p != "other node")[:1]
+    if within and not quick:
+        alone: dict[str, tuple[Scalar, ...]] = {"placement": within, "transport": ("no shared memory",)}
+        blocks += [block(alone), block(alone | {"kernel": ATOMIC, "message_bytes": (8,)})]
+    return tuple(blocks)
+
+
+def _fits(point: Parameters) -> bool:
+    return point["window"] == 1 or int(point["window"]) * int(point["message_bytes"]) <= WINDOW_BYTES
+
+
+def _at_origin(seconds: float, record: Record) -> float:
+    """The origin's own time: the target's ends a message later, with which it learns that it may go on."""
+    if record.parameters.get("synchronisation") == "fence":
+        return seconds
+    own: list[float] = ((record.surroundings.get("ranks") or {}).get("seconds") or [[]])[0]
+    return seconds * median(own) / record.operations / median(record.samples) if own and record.samples else seconds
+
+
+def latency(seconds: float, record: Record) -> float | None:
+    """Of an operation with its synchronisation; None where several share one."""
+    return _at_origin(seconds, record) if record.work["messages"] == 1 else None
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """None for atomic operations, which are of a single word."""
+    return None if record.kernel in ATOMIC else record.work["bytes"] / _at_origin(seconds, record)
+
+
+def rate(seconds: float, record: Record) -> float:
+    """Operations per second, one after the other or several at a time."""
+    return record.work["messages"] / _at_origin(seconds, record)
+
+
+metrics = (
+    Metric("latency", "s", "lower", "time of one operation, complete at the target", latency),
+    Metric("bandwidth", "B/s", "higher", "bandwidth", bandwidth),
+    Metric("rate", "1/s", "higher", "operations per second", rate),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The link's rate, where a system file gives it and the ranks are on two nodes."""
+    across = result.parameters.get("placement") == "other node"
+    return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Latency and bandwidth against the size, and the atomic operations side by side with their synchronisations."""
+    moving = tuple(r for r in results if r.kernel in MOVING)
+    names = ("kernel", "placement", "transport", "synchronisation", "buffers", "mpi", "toolchain")
+    size = Axis("bytes of an operation", "B", log=True)
+    single = Figure(
+        name="onesided-latency",
+        title="Time of one operation against its size",
+        kind="lines",
+        x=size,
+        y=Axis("time until it is complete", "s", log=True),
+        series=against("message_bytes", "latency", select(moving, window=1), names=names),
+        marks=cache_marks(machine),
+        caption="With the synchronisation that completes it.",
+    )
+    rates = Figure(
+        name="onesided-bandwidth",
+        title="Bandwidth of one-sided operations against their size",
+        kind="lines",
+        x=size,
+        y=Axis("bandwidth", "B/s", log=True),
+        series=against("message_bytes", "bandwidth", moving, names=("kernel", "window", *names[1:])),
+        marks=cache_marks(machine),
+        caption=f"Window 1: each operation is completed before the next; window {WINDOW}: so many at a time.",
+    )
+    atomics = Figure(
+        name="onesided-atomic",
+        title="Atomic operations on one word of another rank",
+        kind="lines",
+        x=Axis("operations before a synchronisation"),
+        y=Axis("operations per second", "1/s", log=True),
+        series=against("window", "rate", tuple(r for r in results if r.kernel in ATOMIC), names=names),
+    )
+    return single, rates, atomics

@@ -1,0 +1,183 @@
+"""Noise of the operating system (fixed work and fixed time quanta)
+
+One thread on every processor does the same piece of work, about 100 µs without a single access to memory, again and again: all
+that a piece takes beyond the usual was taken away by something else (fixed work). Then the other way round: how much of it
+is done in slices of 100 µs (fixed time).
+
+Reading: A detour is a quantum that something interrupted. The share of the time that one processor loses is often small; but
+a program whose ranks wait for each other loses the longest detour of all of them, and with thousands of ranks one is nearly
+always hit. Lines in the spectrum are rhythms: 100, 250 or 1000 Hz is the tick of the kernel, lower ones are daemons. Points at
+the same moment on all threads are one event that stopped them all.
+
+Caution: What shares the machine is in the figure: in a virtual machine also what the hypervisor takes, and on a machine that
+is used meanwhile the other programs, for which a record is then called DISTURBED. Work without memory does not feel what detours
+do to the caches. A rhythm faster than half of the rate of the quanta appears at a lower frequency. Rare detours need long
+observation: what comes once an hour is not seen in seconds.
+
+Source: Fixed work and fixed time quanta after the FTQ and FWQ micro-benchmarks (M. Sottile and R. Minnich, Analysis of
+Microbenchmarks for Performance Tuning of Clusters, Cluster 2004); detours as P. Beckman and others define them, The Influence of
+Operating Systems on the Performance of Collective Operations at Extreme Scale, Cluster 2006.
+"""
+
+from itertools import chain
+
+from steelyard.benchmarks.noise.series import amplitudes, analysed, slices, threads, tones, usual
+from steelyard.model import (
+    Axes,
+    Axis,
+    Effort,
+    Figure,
+    Limit,
+    Machine,
+    Mark,
+    Metric,
+    Record,
+    Result,
+    Sampling,
+    Scalar,
+    Series,
+)
+from steelyard.statistics.detours import Detours, expected_collective_slowdown, histogram
+from steelyard.units import quantity
+
+QUANTA = 100  # a series: 10 ms without a gap
+SERIES = 100  # 10 000 quanta a thread: 1 s
+MOST_POINTS = 3000  # of a figure
+BURSTS = (1e-4, 1e-3, 1e-2)  # s of computing between two meetings
+MOST_RANKS = 1 << 16
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Both kernels on all processors; always as long, however well the median is known: it is the rare that matters."""
+    sampling = Sampling(effort.sampling.width, 1.0 if effort.name == "quick" else 2.0, SERIES, SERIES)
+    every = (len(machine.cpus),)
+    values: dict[str, tuple[Scalar, ...]] = {"kernel": ("fixed_work", "fixed_time"), "threads": every}
+    values |= {"pinning": ("compact",), "quantum": (1e-4,), "quanta": (QUANTA,)}
+    return (Axes(values, sampling, 0.1),)
+
+
+def lost(seconds: float, record: Record) -> float | None:
+    """Of all threads together; None where nothing was lost that the clock could show."""
+    if record.kernel == "fixed_time":
+        shares = list(chain.from_iterable(s.lost for s in slices(record)))
+        share = sum(shares) / len(shares) if shares else 0.0
+    else:
+        seen = [s for _, s in analysed(record)]
+        share = sum(s.lost * s.seconds for s in seen) / sum(s.seconds for s in seen) if seen else 0.0
+    return share if share > 0 else None
+
+
+def lost_together(seconds: float, record: Record) -> float | None:
+    """Of a series that ends when the slowest thread ends, of the median one; None for slices, whose time is fixed."""
+    seen = [s for _, s in analysed(record)]
+    least = max((s.base for s in seen), default=0.0) * record.work["quanta"] / int(record.parameters.get("threads", 1))
+    return 1 - least / seconds if 0 < least < seconds else None
+
+
+def longest(seconds: float, record: Record) -> float | None:
+    """Of all threads; None where there is no detour."""
+    return max((s.greatest for _, s in analysed(record) if s.greatest), default=None)
+
+
+def rate(seconds: float, record: Record) -> float | None:
+    """Of one thread, on average; None where there is no detour."""
+    seen = [s for _, s in analysed(record)]
+    return sum(s.count for s in seen) / sum(s.seconds for s in seen) or None if seen else None
+
+
+metrics = (
+    Metric("lost", "%", "lower", "share of the time lost", lost),
+    Metric("lost_together", "%", "lower", "share lost where all wait for the slowest after a series", lost_together),
+    Metric("longest", "s", "lower", "longest detour", longest),
+    Metric("rate", "1/s", "lower", "detours per second and processor", rate),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """None: no noise at all is the ideal, and no hardware sets a least one."""
+    return None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """Detours over the time, how long they are, their rhythms, and what they cost programs of many ranks."""
+    records = [r for result in results for r in result.records if r.verdict.level != "INVALID"]
+    worked = next((r for r in records if threads(r)), None)
+    sliced = next((r for r in records if slices(r)), None)
+    seen = [s for r in records for _, s in analysed(r)]
+    return _over_time(worked), _lengths(seen), _spectrum(sliced, worked), _cost(usual(worked) if worked else None)
+
+
+def _over_time(record: Record | None) -> Figure:
+    found = analysed(record) if record else ()
+    most = MOST_POINTS // max(1, len(found))
+    series = []
+    for number, (thread, seen) in enumerate(found):
+        pairs = sorted(zip(seen.durations, seen.indices, strict=True), reverse=True)[:most]
+        points = sorted((thread.starts[i], duration) for duration, i in pairs)
+        if points:
+            x, y = zip(*points, strict=True)
+            series.append(Series(f"thread {number}", x, y, connected=False))
+    return Figure(
+        name="noise-time",
+        title="Detours over the time",
+        kind="lines",
+        x=Axis("time", "s"),
+        y=Axis("duration of the detour", "s", log=True),
+        series=tuple(series),
+        caption=f"Of the first record; of each thread the {most} longest at most.",
+    )
+
+
+def _lengths(seen: list[Detours]) -> Figure:
+    total = sum(s.seconds for s in seen)
+    bins = histogram([d for s in seen for d in s.durations])
+    names = tuple(f"{quantity(b.low, 's', 2)} to {quantity(b.high, 's', 2)}" for b in bins)
+    series = Series("detours", names, tuple(b.count / total if b.count else None for b in bins))
+    return Figure(
+        name="noise-lengths",
+        title="How long the detours are",
+        kind="bars",
+        x=Axis("duration of the detour"),
+        y=Axis("detours per second and processor", "1/s", log=True),
+        series=(series,) if bins else (),
+        caption="All records of fixed work together. Each bar is a fifth of a factor of ten.",
+    )
+
+
+def _spectrum(sliced: Record | None, worked: Record | None) -> Figure:
+    series = []
+    for number, each in enumerate(slices(sliced) if sliced else ()):
+        points = amplitudes(each)
+        if points and number < MOST_POINTS // 300:
+            x, y = zip(*points, strict=True)
+            series.append(Series(f"thread {number}", x, y))
+    marks = tuple(Mark("x", t.frequency, quantity(t.frequency, "Hz")) for t in (tones(worked) if worked else ()))
+    return Figure(
+        name="noise-spectrum",
+        title="Rhythms of what is lost",
+        kind="lines",
+        x=Axis("frequency", "Hz", log=True),
+        y=Axis("amplitude of the share lost", "%", log=True),
+        series=tuple(series),
+        marks=marks,
+        caption="Lines: from fixed time quanta. Marks: frequencies that the detours of fixed work keep beyond chance.",
+    )
+
+
+def _cost(seen: Detours | None) -> Figure:
+    ranks = tuple(4**k for k in range(9) if 4**k <= MOST_RANKS)
+    series = []
+    for burst in BURSTS:
+        slower = [expected_collective_slowdown(seen, n, burst).slowdown for n in ranks] if seen else []
+        if any(slower):
+            name = f"after each {quantity(burst, 's', 1)} of computing"
+            series.append(Series(name, tuple(map(float, ranks)), tuple(s or None for s in slower)))
+    return Figure(
+        name="noise-cost",
+        title="Expected loss of a program whose ranks wait for each other",
+        kind="lines",
+        x=Axis("ranks", log=True),
+        y=Axis("slower by", "%", log=True),
+        series=tuple(series),
+        caption="Computed, not measured: every rank is hit like the processor with the median loss, independently.",
+    )

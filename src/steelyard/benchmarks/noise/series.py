@@ -1,0 +1,106 @@
+"""What a record of noise.quanta holds: the single quanta of each thread, and what is told from them."""
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from operator import itemgetter
+
+import numpy as np
+
+from steelyard.model import Record
+from steelyard.statistics.detours import Detours, detours
+from steelyard.statistics.interval import Array
+from steelyard.statistics.spectrum import Tone, spectrum
+
+LEAST_PERIODS = 10  # in a measurement: a slower rhythm cannot be told from drift
+GROUPS = 300  # of frequencies, evenly on a logarithmic axis: as many as a figure can show
+
+
+@dataclass(frozen=True)
+class Thread:
+    """One thread's quanta in the order of time: seconds since the first began, and how long each took (seconds)."""
+
+    starts: tuple[float, ...]
+    seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Slices:
+    """One thread's slices of `length` seconds: their numbers on the common grid, and the share of each that was lost."""
+
+    length: float
+    numbers: tuple[int, ...]
+    lost: tuple[float, ...]
+
+
+def threads(record: Record) -> tuple[Thread, ...]:
+    """The quanta of kernel `fixed_work`; empty for another kernel, or where the record kept none."""
+    details = record.surroundings.get("details") or {}
+    if record.kernel != "fixed_work" or not details:
+        return ()
+    unit, found = float(details["unit"]), []
+    for each in details["threads"]:
+        seconds = [unit * (each["base"] + over) for over in each["over"]]
+        starts: list[float] = []
+        for start, length in zip(each["starts"], each["lengths"], strict=True):
+            inside = seconds[len(starts) : len(starts) + length]
+            starts += list(accumulate(inside, initial=unit * start))[:length]
+        found.append(Thread(tuple(starts), tuple(seconds)))
+    return tuple(found)
+
+
+def slices(record: Record) -> tuple[Slices, ...]:
+    """The slices of kernel `fixed_time`, lost against the thread's best one; empty for another kernel."""
+    details = record.surroundings.get("details") or {}
+    if record.kernel != "fixed_time" or not details:
+        return ()
+    found = []
+    for each in details["threads"]:
+        runs = (range(start, start + n) for start, n in zip(each["starts"], each["lengths"], strict=True))
+        lost = tuple(missing / max(1, each["most"]) for missing in each["missing"])
+        found.append(Slices(float(details["slice"]), tuple(chain.from_iterable(runs)), lost))
+    return tuple(found)
+
+
+def analysed(record: Record) -> tuple[tuple[Thread, Detours], ...]:
+    """Each thread of `fixed_work` with its detours; threads with too few quanta are left out."""
+    pairs = ((thread, detours(thread.seconds)) for thread in threads(record))
+    return tuple((thread, seen) for thread, seen in pairs if seen)
+
+
+def usual(record: Record) -> Detours | None:
+    """The detours of the thread with the median loss (of two, the lesser); None where no thread has enough quanta."""
+    seen = sorted((s for _, s in analysed(record)), key=lambda s: s.lost)
+    return seen[(len(seen) - 1) // 2] if seen else None
+
+
+def tones(record: Record) -> tuple[Tone, ...]:
+    """The rhythms of all threads' detours, each frequency once, with the strength of the thread that shows it best."""
+    found: list[Tone] = []
+    heard = chain.from_iterable(spectrum(t.seconds, t.starts) or () for t in threads(record))
+    for tone in sorted(heard, key=lambda t: t.p):
+        if all(abs(tone.frequency - f.frequency) > 2 * max(tone.resolution, f.resolution) for f in found):
+            found.append(tone)
+    return tuple(found)
+
+
+def amplitudes(of: Slices) -> tuple[tuple[float, float], ...]:
+    """(hertz, amplitude of the share lost) of `of`, the greatest of each group of neighbouring frequencies.
+
+    Hann's window; slices between two series, which nobody measured, count as the mean. Empty with fewer than 100 slices.
+    """
+    if len(of.lost) < 100:
+        return ()
+    lost = np.asarray(of.lost, dtype=float)
+    row: Array = np.zeros(of.numbers[-1] - of.numbers[0] + 1)
+    row[np.asarray(of.numbers) - of.numbers[0]] = lost - lost.mean()
+    window = np.hanning(len(row))
+    heights = 2 * np.abs(np.fft.rfft(row * window)) / window.sum()
+    hertz = np.fft.rfftfreq(len(row), of.length)
+    groups: dict[int, tuple[float, float]] = {}
+    least = hertz[min(LEAST_PERIODS, len(hertz) - 1)]
+    for f, height in zip(hertz.tolist(), heights.tolist(), strict=True):
+        if f >= least and height > 0:
+            group = math.floor(GROUPS * math.log(f / least) / math.log(hertz[-1] / least))
+            groups[group] = max(groups.get(group, (f, 0.0)), (f, height), key=itemgetter(1))
+    return tuple(groups[g] for g in sorted(groups))
