@@ -817,7 +817,9 @@ def test_compilers_behind_a_cache_are_told_apart(tmp_path: Path) -> None:
 
 def test_mpi_flavours_are_recognised_with_their_starters(tmp_path: Path) -> None:
     openmpi, mpich = tmp_path / "o", tmp_path / "m"
-    program(openmpi / "mpicxx", '[ "$1" = --showme:version ] && echo "mpicxx: Open MPI 5.0.11 (Language: C++)"')
+    # Each finds <mpi.h> when it is asked to preprocess (-E); a third has lost its headers.
+    program(openmpi / "mpicxx", '[ "$1" = --showme:version ] && echo "mpicxx: Open MPI 5.0.11 (Language: C++)"; exit 0')
+    program(tmp_path / "x" / "mpicxx.x", '[ "$1" = --showme:version ] && echo "mpicxx: Open MPI 4.1.4" || exit 1')
     program(openmpi / "mpiexec", "true")
     program(
         mpich / "mpicxx.mpich",
@@ -825,7 +827,7 @@ def test_mpi_flavours_are_recognised_with_their_starters(tmp_path: Path) -> None
     )
     program(mpich / "mpiexec.mpich", "true")
     program(mpich / "mpiexec", "true")
-    path = os.pathsep.join([str(openmpi), str(mpich), os.environ["PATH"]])
+    path = os.pathsep.join([str(openmpi), str(mpich), str(tmp_path / "x"), os.environ["PATH"]])
     mpis = [tool for tool in find_tools(path)[1] if tool.path.startswith(str(tmp_path))]
     assert [(tool.name, tool.version) for tool in mpis] == [("openmpi", "5.0.11"), ("mpich", "4.0.2")]
     assert [mpiexec_of(tool) for tool in mpis] == [str(openmpi / "mpiexec"), str(mpich / "mpiexec.mpich")]

@@ -46,4 +46,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = [n for n in names if n.rsplit(".", 1)[-1] == name.lower()] or [
         lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
     ]
-    return f"Did you mean '{close[0]}'?" if close else f"Known are: {', '.join(names) or 'none'}."
+    meant = " or ".join(f"'{one}'" for one in close)
+    return f"Did you mean {meant}?" if close else f"Known are: {', '.join(names) or 'none'}."
