@@ -179,6 +179,54 @@ def chase(seconds: float, size: int = 512 << 20, chains: int = 1, **changed: Any
     return result("memory.latency", "chase", parameters, seconds * chains, work, **arguments)
 
 
+def message(seconds: float, size: int = 8, **changed: Any) -> Result:
+    """A ping-pong of so many seconds one way between ranks 0 and 1 of `hosts`, rank r on processor r of `cpus`.
+
+    Arguments of `result`, `benchmark`, `kernel`, `hosts`, `cpus`, `clock` (offset, uncertainty and residual of each rank),
+    `crowded` and `colocated` by name, anything else is a parameter. Each rank takes as long as the whole.
+    """
+    own = {"level", "evidence", "launches", "error", "check", "spread"}
+    told = {"benchmark", "kernel", "hosts", "cpus", "clock", "crowded", "colocated"}
+    parameters: dict[str, Scalar] = {
+        "message_bytes": size,
+        "ranks": 2,
+        "placement": "same cache",
+        "transport": "default",
+        "buffers": "reused",
+        "mpi": "openmpi-4.1.4",
+        **{k: v for k, v in changed.items() if k not in own | told},
+    }
+    arguments = {k: v for k, v in changed.items() if k in own}
+    name, kernel = changed.get("benchmark", "network.pingpong"), changed.get("kernel", "pingpong")
+    metrics = {"latency": Value(seconds, "s", 0.99 * seconds, 1.01 * seconds, "lower")}
+    if size:
+        metrics["bandwidth"] = bandwidth(size / seconds)
+    found = result(
+        name, kernel, parameters, 2 * seconds, {"messages": 2.0, "bytes": 2.0 * size}, metrics=metrics, **arguments
+    )
+    return replace(found, records=tuple(_of_ranks(r, changed) for r in found.records))
+
+
+def _of_ranks(record: Record, told: Mapping[str, Any]) -> Record:
+    hosts = told.get("hosts", ("bench", "bench"))
+    offset, uncertainty, residual = told.get("clock", (2e-8, 1e-6, None))
+    rest = len(hosts) - 1
+    ranks = {
+        "hosts": list(hosts),
+        "cpus": list(told.get("cpus", range(len(hosts)))),
+        "seconds": [list(record.samples)] * len(hosts),
+        "late": 0,
+        "colocated": told.get("colocated", False),
+        "clock": {
+            "offset": [0.0, *[offset] * rest],
+            "uncertainty": [0.0, *[uncertainty] * rest],
+            "residual": [None, *[residual] * rest],
+        },
+    }
+    around = {**record.surroundings, "ranks": ranks, "oversubscribed": told.get("crowded", False)}
+    return replace(record, surroundings=around)
+
+
 def benchmark(name: str, limit: Limit | None = None) -> Benchmark:
     """A declaration that knows one metric, and that limit for it."""
     metric = Metric("bandwidth", "B/s", "higher", "Bandwidth", lambda s, r: r.work["bytes"] / s)

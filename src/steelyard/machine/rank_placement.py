@@ -14,7 +14,9 @@ WORDS = ("compact", "scatter", "none")
 def pair_placements(machine: Machine) -> tuple[str, ...]:
     """The relations that two ranks can have on this machine, from near to far; "other node" where there are several hosts."""
     alone = bool(machine.hosts) and machine.hosts[0].slots < 2
-    found = {relation(machine, machine.cpus[0], cpu) for cpu in machine.cpus[1:]} if machine.cpus and not alone else set()
+    found = (
+        {relation(machine, machine.cpus[0], cpu) for cpu in machine.cpus[1:]} if machine.cpus and not alone else set()
+    )
     if len(machine.hosts) > 1:
         found.add("other node")
     return tuple(name for name in PAIRS if name in found)

@@ -1,0 +1,115 @@
+"""Rule: whether messages take the fast way: shared memory within a machine, and the network's full rate between two."""
+
+from typing import NamedTuple
+
+from steelyard.model import Evaluation, Finding, Machine, Result
+from steelyard.statistics import cases, messages
+from steelyard.statistics.cost import Ratio, cost, ratio
+from steelyard.units import binary_size, quantity, significant
+
+BENCHMARK = "network.pingpong"
+SMALL = 1 << 10  # bytes: up to here a message costs what its way costs, not what its bytes do
+# A copy through shared memory takes less than a microsecond, a way through the kernel's network several.
+SHARED, SAME, KERNEL = 2.0, 1.2, 2e-6
+LINK_SHARE = 0.5  # of the link's rate; TCP on a fast fabric and one slot too narrow stay below it
+ADVICE = {
+    "openmpi": "Open MPI: the component vader or sm must be there (ompi_info | grep btl) and not be left out by OMPI_MCA_btl",
+    "mpich": "MPICH: MPIR_CVAR_NOLOCAL must not be 1",
+    "intelmpi": "Intel MPI: I_MPI_FABRICS must hold shm",
+}
+
+
+class Seen(NamedTuple):
+    """The same small message by default and without shared memory; `gain` is how much longer the latter takes."""
+
+    usual: Result
+    other: Result
+    gain: Ratio
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """By MPI: within a machine from ping-pongs with and without shared memory; between machines where the rate is known."""
+    usable = [r for r in evaluation.results if not messages.oversubscribed(r)]
+    pingpong = [r for r in cases.of(usable, BENCHMARK, "pingpong") if cases.value(r, "buffers") == "reused"]
+    found: list[Finding] = []
+    for mpi in dict.fromkeys(str(r.parameters.get("mpi", "")) for r in pingpong):
+        mine = [r for r in pingpong if r.parameters.get("mpi", "") == mpi]
+        found += [*_within(mpi, mine), *_between(mpi, mine, evaluation.run.machine)]
+    return found
+
+
+def _within(mpi: str, results: list[Result]) -> list[Finding]:
+    small = [r for r in results if messages.size(r) <= SMALL and r.parameters.get("placement") != "other node"]
+    pairs = cases.pairs(small, "transport", "default", "no shared memory")
+    seen = [Seen(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
+    if not seen:
+        return []
+    lines = tuple(_line(s) for s in sorted(seen, key=lambda s: messages.size(s.usual)))
+    least, caution = min(seen, key=lambda s: s.gain.value), cases.caution(*(r for s in seen for r in s[:2]))
+    if all(s.gain.high < SAME for s in seen) and _seconds(least.other) < KERNEL:
+        told = (
+            f"The transport 'no shared memory' of {mpi or 'the MPI'} is as fast as the default: {_line(least)}{caution} So short "
+            f"is no way through the kernel's network."
+        )
+        cause = "The MPI's switch did not take: some layer below still uses shared memory."
+        remedy = "Do not take these results for those of a network; see which transport it takes (UCX_LOG_LEVEL=info, fi_info)."
+        return [Finding("slow_transport", "notice", told, lines, cause, remedy, BENCHMARK)]
+    if all(s.gain.high < SAME for s in seen):
+        told = f"{mpi or 'The MPI'} is no faster with shared memory than without: {_line(least)}{caution}"
+        cause = "Shared memory is not used within this machine: its component is missing, switched off, or may not be used here."
+        remedy = f"{_advice(mpi)}. In a container allow it enough of /dev/shm."
+        return [Finding("slow_transport", "notice", told, lines, cause, remedy, BENCHMARK)]
+    if all(s.gain.low > SHARED for s in seen):
+        told = (
+            f"{mpi or 'The MPI'} uses shared memory within the machine: without it a small message takes "
+            f"{quantity(_seconds(least.other), 's')} instead of {quantity(_seconds(least.usual), 's')}, at least "
+            f"{significant(least.gain.value, 2)} times as long.{caution}"
+        )
+        return [
+            Finding("slow_transport", "good", told, lines, "The copy goes without the kernel's network.", "", BENCHMARK)
+        ]
+    return []
+
+
+def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
+    """Only where a system file tells the link's rate: what networks a host has the settings do not tell."""
+    link = machine.limits.get("network_bandwidth")
+    across = [r for r in cases.where(results, transport="default", placement="other node") if "bandwidth" in r.metrics]
+    if link is None or not link.value > 0 or not across:
+        return []
+    best = max(across, key=lambda r: r.metrics["bandwidth"].value)
+    rate = best.metrics["bandwidth"].value
+    if not 0 < rate < LINK_SHARE * link.value:
+        return []
+    told = (
+        f"Between two hosts {mpi or 'the MPI'} reaches {quantity(rate, 'B/s')}, {rate / link.value:.0%} of the link's "
+        f"{quantity(link.value, 'B/s')}.{cases.caution(best)}"
+    )
+    evidence = (f"The best is {binary_size(messages.size(best))}; the link's rate: {link.source}.",)
+    cause = (
+        "The messages may go by TCP or another network than the one that is meant, or the card's slot is too narrow."
+    )
+    remedy = (
+        "See which the MPI takes (Open MPI: OMPI_MCA_pml_base_verbose=10; UCX: UCX_LOG_LEVEL=info; libfabric: fi_info)."
+    )
+    return [Finding("slow_transport", "notice", told, evidence, cause, remedy, BENCHMARK)]
+
+
+def _line(seen: Seen) -> str:
+    times = [quantity(_seconds(result), "s") for result in seen[:2]]
+    return (
+        f"{binary_size(messages.size(seen.usual))}, {messages.called(seen.usual)}: {times[0]} by default, {times[1]} without "
+        f"shared memory, {significant(seen.gain.value)} times ({significant(seen.gain.low)} to {significant(seen.gain.high)})."
+    )
+
+
+def _seconds(result: Result) -> float:
+    """Of one way; of results that have a ratio, which have a cost."""
+    known = cost(result)
+    return known.seconds if known else 0.0
+
+
+def _advice(mpi: str) -> str:
+    return next(
+        (words for name, words in ADVICE.items() if mpi.startswith(name)), "See how this MPI is told its transport"
+    )
