@@ -311,8 +311,13 @@ def test_one_slow_rank_of_a_good_node_is_named_by_itself() -> None:
 def test_partners_of_rank_0_show_a_slow_one_over_the_launches() -> None:
     name: dict[str, Any] = {"benchmark": "network.transfer", "kernel": "transfer", "direction": "one-way", "ranks": 6}
     hosts = ("a", "b", "c", "d", "e", "f")
-    told = [message(1e-5 * (1.6 if p == 4 else 1), MIB, partner=p, hosts=hosts, **name) for p in range(1, 6)]
-    assert "Node e (rank 4) is slow: it takes 1.6 times" in only("slow_node", evaluation(told)).seen
+
+    def partners(factor: float) -> Evaluation:
+        slow = {4: factor}
+        return evaluation([message(1e-5 * slow.get(p, 1), MIB, partner=p, hosts=hosts, **name) for p in range(1, 6)])
+
+    assert "Node e (rank 4) is slow: it takes 1.6 times" in only("slow_node", partners(1.6)).seen
+    assert only("slow_node", partners(1.0)).seen == "No node stands out among the 5 partners of rank 0."
 
 
 def test_where_ranks_share_processors_only_a_node_far_out_is_named_and_nothing_is_called_well() -> None:
@@ -347,6 +352,8 @@ def test_two_ways_within_a_machine_and_between_two_have_different_causes() -> No
     assert "copies" in within.cause
     assert "duplex" in between.cause
     assert "1.10 times the bandwidth of one" in between.seen
+    shared = only("two_way", evaluation(both_ways(1.1, hosts=("a", "b"), colocated=True)))
+    assert "copies" in shared.cause, "hosts that share a machine have no link between them"
 
 
 def test_windows_of_messages_are_compared_in_both_directions_too() -> None:
@@ -362,6 +369,11 @@ def test_noise_tells_its_rhythm_and_what_it_costs_many_ranks() -> None:
     assert "Detours come at 250 Hz, every 4.00 ms: the tick of the kernel." in told.evidence
     assert any(line.startswith("Expected of 1024 ranks") for line in told.evidence)
     assert "the kernel's tick" in told.cause
+
+
+def test_a_rhythm_that_the_quanta_hardly_resolve_is_not_told() -> None:
+    told = only("noise", evaluation([quanta(4e-6, period=2.7e-4)]))
+    assert not any("Detours come at" in line for line in told.evidence)
 
 
 def test_what_threads_and_collectives_really_lost_stands_beside_what_detours_explain() -> None:
@@ -403,6 +415,8 @@ def test_busy_waiting_is_told_by_mpi_with_its_own_switch() -> None:
 def test_without_a_comparison_busy_waiting_is_told_from_the_time_for_which_ranks_wanted_a_processor() -> None:
     assert "longer than a turn of the scheduler" in only("busy_waiting", evaluation([waiting(crowded(3e-3), 1.2)])).seen
     assert found("busy_waiting", evaluation([waiting(crowded(3e-3), 0.01)])) == []  # it waited for the network
+    working = crowded(0.1, benchmark="cluster.stream", kernel="triad")
+    assert found("busy_waiting", evaluation([waiting(working, 1.2)])) == []  # it sends no messages
 
 
 def test_a_switch_that_did_not_take_is_not_taken_for_a_missing_shared_memory() -> None:

@@ -36,9 +36,9 @@ class Seen(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """By MPI: small messages and collectives that take far longer with more ranks than processors."""
-    usable = [
-        r for r in evaluation.results if cases.number(r, "ranks") and messages.size(r) <= SMALL and _operation(r) > 0
-    ]
+    # What sends no messages does not wait for any.
+    known = [r for r in evaluation.results if r.benchmark.startswith("network.") and cases.number(r, "ranks")]
+    usable = [r for r in known if messages.size(r) <= SMALL and _operation(r) > 0]
     spare: dict[tuple[str, ...], Result] = {}
     for result in sorted((r for r in usable if not messages.oversubscribed(r)), key=_ranks):
         spare[messages.alike(result, *MOVING)] = result

@@ -1,23 +1,13 @@
 """Rule: bandwidth of messages that only a reused buffer has: which cache feigns it, and what an application can count on."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases, messages
-from steelyard.statistics.artefact import Artefact, Caches, Point, artefact
+from steelyard.statistics.reuse import BUFFERS, Seen, artefacts
 from steelyard.units import binary_size, quantity, significant
 
-# Buffers of the size of a message that each rank uses.
-BUFFERS = {
-    ("network.pingpong", "pingpong"): 2,
-    ("network.sendrecv", "sendrecv"): 2,
-    ("network.sendrecv", "exchange"): 4,
-}
 NAMED = 8  # curves that are listed
-# Greatest over least bandwidth of a size's interval: of a wider one no factor can be told.
-KNOWN = 1.5
-
 CAUSE = (
     "The benchmark sends from the same buffer and receives into the same one again and again, so that the copy finds both "
     "in a cache. An application's message was computed or is used elsewhere, and comes from memory or another cache."
@@ -28,45 +18,17 @@ REMEDY = (
 )
 
 
-class Seen(NamedTuple):
-    """What reuse feigns on the `curve` of reused buffers; `compared` sizes have both kinds."""
-
-    curve: list[Result]
-    compared: int
-    caches: Caches
-    artefact: Artefact
-
-
 def find(evaluation: Evaluation) -> list[Finding]:
     """For each benchmark all its curves, by placement, number of ranks and MPI; nothing where reuse changes nothing."""
     found: list[Finding] = []
     for benchmark in dict.fromkeys(name for name, _ in BUFFERS):
         kernels = [kernel for name, kernel in BUFFERS if name == benchmark]
-        seen = [s for kernel in kernels for s in _artefacts(evaluation, benchmark, kernel)]
+        seen = [
+            s for kernel in kernels for s in artefacts(evaluation.results, evaluation.run.machine, benchmark, kernel)
+        ]
         if seen:
             found.append(_finding(benchmark, sorted(seen, key=lambda s: -s.artefact.factor)))
     return found
-
-
-def _artefacts(evaluation: Evaluation, benchmark: str, kernel: str) -> Iterator[Seen]:
-    usual = cases.where(evaluation.results, transport="default")
-    usual = [r for r in usual if r.benchmark == benchmark and not messages.oversubscribed(r)]
-    fresh = {
-        messages.alike(curve[0], messages.SIZE, "buffers"): _known(curve)
-        for curve in messages.curves(cases.where(usual, buffers="fresh"), benchmark, kernel)
-    }
-    for curve in messages.curves(cases.where(usual, buffers="reused"), benchmark, kernel):
-        reused = _known(curve)
-        other = fresh.get(messages.alike(curve[0], messages.SIZE, "buffers"), [])
-        caches = messages.caches(evaluation.run.machine, curve[0])
-        seen = artefact(reused, other, caches, BUFFERS[benchmark, kernel])
-        if seen:
-            yield Seen(curve, len({p.size for p in reused} & {p.size for p in other}), caches, seen)
-
-
-def _known(curve: list[Result]) -> list[Point]:
-    found = messages.points(curve, "bandwidth")
-    return [p for p in found if p.low is not None and p.high is not None and p.high <= KNOWN * p.low]
 
 
 def _finding(benchmark: str, seen: list[Seen]) -> Finding:

@@ -92,8 +92,13 @@ def _line(name: tuple[str, ...], pairs: list[Pair], a: str, b: str) -> str:
     of_sizes = f", {messages.sizes(min(sizes), max(sizes))}" if name[2] else ""
     transport = f" {messages.SAID.get(name[3], name[3])}" if name[3] != "default" else ""
     text = f"{name[0]} {name[1]}{of_sizes}{transport}: {b} takes {geometric_mean(ratios):.2f} times as long as {a}"
+    most = max(pairs, key=_apart)
     if len(ratios) > 1:
         counted = f"{calls.count('FASTER')} faster, {calls.count('SLOWER')} slower"
-        text += f" ({len(ratios)} cases, {min(ratios):.2f} to {max(ratios):.2f}; {counted})"
-    most = max(pairs, key=_apart)
-    return f"{text}; furthest apart: {messages.called(most.first, but=('mpi',))}.{cases.caution(*most[:2])}"
+        text += f" ({len(ratios)} cases; {counted}; furthest apart {most.seen.ratio:.2f}{_at(most.first)})"
+    return f"{text}.{cases.caution(*most[:2])}"
+
+
+def _at(result: Result) -> str:
+    size = f" at {binary_size(messages.size(result))}" if messages.SIZE in result.parameters else ""
+    return f"{size}, {messages.called(result, but=('mpi', 'transport'))}"

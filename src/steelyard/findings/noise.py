@@ -15,6 +15,7 @@ BENCHMARK = "noise.quanta"
 LOST, SLOWER = 0.01, 0.05  # of the time: less is hidden by what launches differ by
 BURSTS = (1e-4, 1e-3, 1e-2)  # s of computing between two meetings; the middle one is judged
 MANY = 1024  # ranks, for which a small machine's noise is told, too
+FASTEST = 4.0  # quanta in a period: a rhythm that seems faster may be the mirror of another one
 TICKS = (100.0, 250.0, 300.0, 1000.0)  # Hz that Linux offers
 
 REMEDY = (
@@ -50,7 +51,7 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, seen: Detou
         f"after every {quantity(BURSTS[1], 's', 1)} of computing should take {quantity(slower, '%', 2)} longer."
         f"{cases.caution(result)}"
     )
-    rhythms = _fundamental(series.tones(record))
+    rhythms = _fundamental(series.tones(record), seen.base)
     threads = of_threads(record, [s for _, s in series.analysed(record)], seen)
     evidence = (
         *map(_rhythm, rhythms),
@@ -68,10 +69,10 @@ def _detours(seen: Detours) -> str:
     return f", in {significant(seen.count / seen.seconds)} detours a second of up to {quantity(seen.greatest, 's')}"
 
 
-def _fundamental(tones: Sequence[Tone]) -> list[Tone]:
-    """Without multiples of a slower one's frequency: one thread's tone is another's overtone."""
+def _fundamental(tones: Sequence[Tone], quantum: float) -> list[Tone]:
+    """Without multiples of a slower one's frequency (one thread's tone is another's overtone), and what is too fast."""
     found: list[Tone] = []
-    for tone in sorted(tones, key=lambda t: t.frequency):
+    for tone in sorted((t for t in tones if t.period > FASTEST * quantum), key=lambda t: t.frequency):
         multiples = ((round(tone.frequency / f.frequency), f) for f in found)
         if not any(n > 1 and abs(tone.frequency - n * f.frequency) <= 2 * n * f.resolution for n, f in multiples):
             found.append(tone)

@@ -8,7 +8,7 @@ from steelyard.statistics.looks import Look, Told, tell
 from steelyard.units import binary_size, quantity, significant
 
 NAMED = 8  # looks that are listed
-# Relative, of a pair from launch to launch: a node that takes twice as long would still be found among few.
+# Relative, from launch to launch: a node that takes twice as long would still be found among few.
 PRECISE = 0.25
 LEAST_CHANCE = 1e-6  # less is no better known
 
@@ -106,14 +106,15 @@ def _good(told: list[Told]) -> list[Finding]:
     if not judged:
         return []
     apart = [t for t in judged if t.look.apart] or judged
+    apart = [t for t in apart if not t.look.partners] or apart  # all of them rather than those of one
     count = max(len(t.look.names) for t in apart)
+    among = f"the {count} partners of rank 0" if apart[0].look.partners else str(count)
     links = any(t.links is not None for t in apart)
     who = ("No node and no link" if links else "No node") if apart[0].look.apart else "No rank"
-    lines = tuple(map(_line, judged[:NAMED]))
-    cause = "All are alike within their scatter."
-    return [Finding("slow_node", "good", f"{who} stands out among {count}.", lines, cause, "")]
+    seen, cause = f"{who} stands out among {among}.", "All are alike within their scatter."
+    return [Finding("slow_node", "good", seen, tuple(map(_line, judged[:NAMED])), cause, "")]
 
 
 def _line(told: Told) -> str:
-    scatter = f"; a pair varies by {quantity(told.scatter, '%', 2)} from launch to launch" if told.scatter else ""
+    scatter = f"; one varies by {quantity(told.scatter, '%', 2)} from launch to launch" if told.scatter else ""
     return f"{told.look.what}: {len(told.look.names)} were compared{scatter}."

@@ -60,10 +60,11 @@ def _within(mpi: str, results: list[Result]) -> list[Finding]:
         remedy = f"{_advice(mpi)}. In a container allow it enough of /dev/shm."
         return [Finding("slow_transport", "notice", told, lines, cause, remedy, BENCHMARK)]
     if all(s.gain.low > SHARED for s in seen):
+        first = min(seen, key=lambda s: messages.size(s.usual))
         told = (
-            f"{mpi or 'The MPI'} uses shared memory within the machine: without it a small message takes "
-            f"{quantity(_seconds(least.other), 's')} instead of {quantity(_seconds(least.usual), 's')}, at least "
-            f"{significant(least.gain.value, 2)} times as long.{caution}"
+            f"{mpi or 'The MPI'} uses shared memory within the machine: without it a message of "
+            f"{binary_size(messages.size(first.usual))} takes {quantity(_seconds(first.other), 's')} instead of "
+            f"{quantity(_seconds(first.usual), 's')}, {significant(first.gain.value, 2)} times as long.{caution}"
         )
         return [
             Finding("slow_transport", "good", told, lines, "The copy goes without the kernel's network.", "", BENCHMARK)

@@ -67,13 +67,13 @@ def _judged(benchmark: str, seen: list[Seen]) -> list[Finding]:
             f"{len(poor)} of {len(seen)} comparisons it is less than {FULL:g} times for sure."
             f"{cases.caution(worst.one, worst.both)}"
         )
-        apart = messages.apart(worst.one)
+        apart = messages.over_a_network(worst.one)
         return [Finding("two_way", "notice", told, evidence, CAUSES[apart], REMEDIES[apart], benchmark)]
     if not poor and sum(s.gain.low > FULL for s in seen) * 2 > len(seen):
         told = f"Both directions at once reach {middle:.2f} times the bandwidth of one (the median of {len(seen)} comparisons)."
         cause = (
             "The links carry both directions side by side."
-            if messages.apart(seen[0].one)
+            if messages.over_a_network(seen[0].one)
             else "The copies go on side by side."
         )
         return [Finding("two_way", "good", told, evidence, cause, "", benchmark)]

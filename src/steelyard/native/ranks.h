@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "buffers.h"
+#include "disturbance.h"
 #include "params.h"
 #include "team.h"
 
@@ -217,15 +218,17 @@ class Ranks {
   }
 
   // Until all ranks have come here, asleep between looks: ranks that take no part must not take part in the load.
-  // The looks come ever more rarely, up to `longest` microseconds apart.
-  void rest(useconds_t longest = 200) const {
+  // The looks come ever more rarely, up to `longest` microseconds apart: so that little is lost against the wait
+  // itself.
+  void rest(double longest = 200) const {
     MPI_Request request;
     MPI_Ibarrier(world_.comm(), &request);
-    int done = 0;
-    for (useconds_t pause = 10;; pause = std::min(2 * pause, longest)) {
+    double began = seconds_of(CLOCK_MONOTONIC);
+    for (int done = 0;;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       if (done) return;
-      usleep(pause);
+      double waited = 1e6 * (seconds_of(CLOCK_MONOTONIC) - began);
+      usleep(static_cast<useconds_t>(std::clamp(waited / 8, 10.0, longest)));
     }
   }
   // Those ranks for which `active` holds; every rank must call it.

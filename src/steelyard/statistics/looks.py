@@ -28,6 +28,7 @@ class Look:
     Either `pairs` holds the times (s) of each two of them, one for each launch, or `rows` those of each one. `apart`: they
     are on several hosts. `crowded`: there were more of them than processors. `groups` names the cache on which each lies,
     where that may matter. `size`: bytes of a message. `disturbed`: what they were told from was.
+    `partners`: of a rank that is itself not among them.
     """
 
     what: str
@@ -39,6 +40,7 @@ class Look:
     crowded: bool = False
     size: int | None = None
     disturbed: bool = False
+    partners: bool = False
 
     @property
     def apart(self) -> bool:
@@ -47,7 +49,8 @@ class Look:
 
 @dataclass(frozen=True)
 class Told:
-    """What a look tells: the slow ones and the slow links (None: it cannot tell), and the scatter of a pair."""
+    """What a look tells: the slow ones and the slow links (None: it cannot tell), and the relative scatter of one of them
+    from launch to launch (from sample to sample where there is one launch; None: not known)."""
 
     look: Look
     single: tuple[Outlier, ...] | None
@@ -76,7 +79,8 @@ def _judged(look: Look, level: float) -> Told:
         slow = peers.slow_ranks([look.rows[i] for i in members], level=level / len(parts))
         if slow is not None:
             single = [*(single or []), *(Outlier((members[o.ranks[0]],), o.factor, o.p) for o in slow)]
-    return Told(look, None if single is None else tuple(single), None)
+    scatter = peers.scatter([peers.logarithms(row, look.what) for row in look.rows])
+    return Told(look, None if single is None else tuple(single), None, scatter.deviation if scatter.freedom else None)
 
 
 def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
@@ -152,6 +156,7 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             rows=tuple(_row(list(by_launch(result).values())) for result in others.values()),
             size=size,
             disturbed=any(r.verdict.level == "DISTURBED" for r in others.values()),
+            partners=True,
         )
 
 

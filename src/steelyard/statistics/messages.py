@@ -73,6 +73,11 @@ def apart(result: Result) -> bool:
     return any(len(set(hosts(record))) > 1 for record in result.records)
 
 
+def over_a_network(result: Result) -> bool:
+    """Whether the ranks were on several hosts that do not share a machine."""
+    return apart(result) and not any(ranks(record).get("colocated") is True for record in result.records)
+
+
 def processors(record: Record) -> tuple[int, ...]:
     """The processor of each rank, −1 where it was not pinned; empty where the record does not tell."""
     cpus = ranks(record).get("cpus")

@@ -16,7 +16,7 @@ defines it; the effect of reused buffers: measurements of MPICH-MX on a Hitachi 
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.protocol import hockney
-from steelyard.benchmarks.network.sizes import message_sizes, pairs
+from steelyard.benchmarks.network.sizes import message_sizes, pairs, reuse_bands
 from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 
 parallel = True
@@ -85,6 +85,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("bandwidth", "B/s", log=True),
         series=against("message_bytes", "bandwidth", shown, names=names),
         marks=cache_marks(machine),
+        bands=reuse_bands(shown, machine, "network.pingpong", "pingpong"),
         caption="Reused buffers come from the caches: an application can count on the line of the fresh ones.",
     )
     return time, rate, *hockney(results)

@@ -19,7 +19,7 @@ of reused buffers on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select
-from steelyard.benchmarks.network.sizes import LARGEST, message_sizes, pairs, rank_counts
+from steelyard.benchmarks.network.sizes import LARGEST, message_sizes, pairs, rank_counts, reuse_bands
 from steelyard.model import (
     Axes,
     Axis,
@@ -118,7 +118,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         said = "What a rank sends; IMB's figure is twice as high. Reused buffers come from the caches."
         found.append(
             Figure(f"{kernel}-bandwidth", f"{title}: bandwidth against the size of the message", "lines", size,
-                   Axis("bandwidth", "B/s", log=True), lines, marks=cache_marks(machine), caption=said)
+                   Axis("bandwidth", "B/s", log=True), lines, marks=cache_marks(machine),
+                   bands=reuse_bands(shown, machine, "network.sendrecv", kernel), caption=said)
         )  # fmt: skip
         found.append(
             Figure(f"{kernel}-time", f"{title}: time against the size of the message", "lines", size,

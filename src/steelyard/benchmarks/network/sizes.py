@@ -1,7 +1,12 @@
 """Sizes of messages, relations of pairs and numbers of ranks that the network's benchmarks share."""
 
+from collections.abc import Iterable
+
 from steelyard.machine.rank_placement import pair_placements
-from steelyard.model import Effort, Machine
+from steelyard.model import Band, Effort, Machine, Result
+from steelyard.statistics.reuse import artefacts
+
+HOLDS = {"core": "a core's own cache feigns it", "last": "the last-level cache feigns it", "memory": "reuse feigns it"}
 
 LARGEST = 64 << 20
 
@@ -27,3 +32,12 @@ def rank_counts(machine: Machine) -> tuple[int, ...]:
     while counts[-1] * 2 < most:
         counts.append(counts[-1] * 2)
     return tuple(counts) if most == 2 else (*counts, most)
+
+
+def reuse_bands(results: Iterable[Result], machine: Machine, benchmark: str, kernel: str) -> tuple[Band, ...]:
+    """The sizes at which reused buffers look faster than they are, by the cache that explains it: of the nearest pair."""
+    seen = next(artefacts(results, machine, benchmark, kernel), None)
+    if seen is None:
+        return ()
+    # A region reaches half an octave beyond its sizes, so that a single one has a width, too.
+    return tuple(Band(part.first / 2**0.5, part.last * 2**0.5, HOLDS[part.place]) for part in seen.artefact.parts)
