@@ -1,6 +1,7 @@
 """Programs of many ranks, for real: two MPIs, ranks that are lost, the clock that they share."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -105,20 +106,29 @@ def test_a_planted_slow_rank_shows_in_its_own_times(here: Machine, ping: Benchma
     assert second > 1.2 * first
 
 
+def lose_a_rank(here: Machine, ping: Benchmark, tool: Tool, how: signal.Signals) -> tuple[dict[int, int], str]:
+    """Rank → process of a launch whose rank 1 got the signal in the middle of a case, and what was said of it."""
+    endless = "case=1 kernel=pingpong ranks=2 message_bytes=8 seconds=60 width=1e-9 most=1000000000 limit=2"
+    with running(here, ping, tool) as program:
+        program.ask(LINE.format(ranks=2), 30)
+        found = processes(program)
+        threading.Timer(0.5, lambda: os.kill(found[1], how)).start()
+        with pytest.raises(ProgramFailed) as failure:
+            program.ask(endless, 5)
+    return found, str(failure.value)
+
+
 @pytest.mark.parametrize(
     ("how", "word"), [(signal.SIGKILL, "died"), (signal.SIGSEGV, "crashed"), (signal.SIGSTOP, "did not answer")]
 )
 def test_a_lost_rank_is_named_and_nothing_stays_behind(
     here: Machine, ping: Benchmark, tool: Tool, how: signal.Signals, word: str
 ) -> None:
-    endless = "case=1 kernel=pingpong ranks=2 message_bytes=8 seconds=60 width=1e-9 most=1000000000 limit=2"
-    with running(here, ping, tool) as program:
-        program.ask(LINE.format(ranks=2), 30)
-        found = processes(program)
-        lost = threading.Timer(0.5, lambda: os.kill(found[1], how))
-        lost.start()
-        with pytest.raises(ProgramFailed, match=f"Rank 1 on .*{word}"):
-            program.ask(endless, 5)
+    found, failure = lose_a_rank(here, ping, tool, how)
+    if tool.name == "mpich" and how == signal.SIGKILL and "Rank 0 on" in failure:
+        # MPICH's launcher kills all ranks before it has seen who died, and once in a hundred names one of its own victims.
+        found, failure = lose_a_rank(here, ping, tool, how)
+    assert re.search(f"Rank 1 on .*{word}", failure)
     for _ in range(50):
         if not any(map(alive, found.values())):
             break

@@ -71,7 +71,10 @@ def _told(said: str) -> Iterator[Told]:
 
 
 def _dead(said: str, told: list[Told], here: dict[int, Told]) -> Told | None:
-    """The one that ended without a word, where the others told that they were ended; or whom the launcher names."""
+    """The one that ended without a word, where the others told that they were ended; or whom the launcher names.
+
+    MPICH's launcher kills all ranks at once and now and then names one of its own victims.
+    """
     worded = {t.rank for t in told if t.what in ("ended", "aborted")}
     wordless = [here[r] for r in sorted(here) if r not in worded]
     if worded and len(wordless) == 1:
