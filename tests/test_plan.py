@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
-from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Sampling
+from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Plan, Sampling
 from steelyard.plan import EFFORTS, MEMORY, make
 from steelyard.run import line
 
@@ -73,11 +73,26 @@ def test_a_small_budget_lessens_launches_first_and_then_the_time_of_each_case(tw
     whole = plan_of(two_sockets)
     half = plan_of(two_sockets, budget=whole.seconds / 2)
     assert len(half.launches) == len(whole.launches) // 2
-    assert half.launches[0].cases[0].sampling.seconds == 1.0
+    assert half.launches[0].cases[0].sampling.seconds == pytest.approx(1.0)
     tenth = plan_of(two_sockets, budget=whole.seconds / 20)
     assert len(tenth.launches) == 1
     assert tenth.launches[0].cases[0].sampling.seconds == pytest.approx(0.1)
     assert tenth.seconds <= whole.seconds / 20 * 1.01
+
+
+def test_a_preset_keeps_to_its_length_by_fewer_launches_and_shorter_cases_but_never_too_few_or_too_short(
+    two_sockets: Machine,
+) -> None:
+    def of(seconds: float) -> Plan:
+        effort = Effort("standard", 5, Sampling(seconds=1.0), seconds)
+        return make({"group.one": benchmark()}, two_sockets, effort, {}, ["gcc"])
+
+    whole, four, shortest = of(1e9), of(26.7), of(1)
+    assert (len(whole.launches), len(four.launches), len(shortest.launches)) == (5, 4, 2)
+    assert whole.launches[0].cases[0].sampling.seconds == 1.0
+    assert 0.5 <= four.launches[0].cases[0].sampling.seconds <= 1.0
+    assert four.seconds <= 26.7
+    assert shortest.launches[0].cases[0].sampling.seconds == 0.5
 
 
 @given(seed=st.integers(0, 10_000))

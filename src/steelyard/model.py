@@ -149,6 +149,7 @@ class Effort:
     name: Literal["quick", "standard", "full"]
     launches: int
     sampling: Sampling
+    seconds: float | None = None  # which a plan should not exceed for each toolchain, before it gets less precise
 
 
 @dataclass(frozen=True)
