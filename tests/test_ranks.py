@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +22,8 @@ from steelyard.launch.program import Program
 from steelyard.launch.start import Site, start
 from steelyard.launch.told import _told
 from steelyard.machine.tools import mpiexec_of
-from steelyard.model import Benchmark, Case, Launch, Machine, Tool
+from steelyard.model import Benchmark, Case, Check, Launch, Machine, Tool
+from steelyard.statistics.verdict import judge, name_disturbance
 
 LINE = "case=0 kernel=pingpong ranks={ranks} message_bytes=8 seconds=0.05 least=6 most=40"
 
@@ -104,6 +107,27 @@ def test_a_planted_slow_rank_shows_in_its_own_times(here: Machine, ping: Benchma
         answer = program.ask(LINE.format(ranks=2) + " message_bytes=65536 plant=slow:1:0.5", 30)
     first, second = (median(s) for s in answer["surroundings"]["ranks"]["seconds"])
     assert second > 1.2 * first
+
+
+def test_a_neighbour_on_one_ranks_processor_makes_the_latency_disturbed_and_the_rank_known(
+    here: Machine, ping: Benchmark
+) -> None:
+    with running(here, ping, mpi("default", here)) as program:
+        program.ask(LINE.format(ranks=2), 30)
+        busy = subprocess.Popen([sys.executable, "-c", "import os; os.sched_setaffinity(0, [1])\nwhile True: pass"])
+        try:
+            time.sleep(0.3)
+            answer = program.ask(
+                "case=1 kernel=pingpong ranks=2 message_bytes=8 seconds=0.5 least=2000 most=4000 width=1e-9", 60
+            )
+        finally:
+            busy.kill()
+            busy.wait()
+    samples, surroundings = answer["samples"], answer["surroundings"]
+    verdict = judge(samples, surroundings, Check(True, ""))
+    assert (verdict.level, name_disturbance(verdict)) == ("DISTURBED", "competing load"), verdict
+    assert surroundings["ranks"]["cpus"][1] == 1
+    assert any("Mostly it was rank 1" in e for e in verdict.evidence), (verdict, surroundings["ranks"]["waited"])
 
 
 def lose_a_rank(here: Machine, ping: Benchmark, tool: Tool, how: signal.Signals) -> tuple[dict[int, int], str]:

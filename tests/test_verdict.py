@@ -134,6 +134,24 @@ def test_competing_time_slices_that_hit_few_but_long_samples_are_named():
     assert keyword(samples, surroundings) == "competing load"
 
 
+@pytest.mark.parametrize(
+    ("waited", "told"),
+    [
+        ([0.0, 0.4, 0.01, 0.0], "Mostly it was rank 1 on b (processor 3): 98 % of the waiting."),
+        ([0.2, 0.2, 0.0, 0.0], None),
+        ([None] * 4, None),
+        ([0.4], None),
+    ],
+)
+def test_the_rank_that_waited_for_its_processor_is_named_where_it_was_one(waited, told):
+    hit = np.arange(100) >= 50
+    samples, surroundings = delayed(hit, LENGTH)
+    surroundings["samples"]["waited"] = (LENGTH * hit).tolist()
+    surroundings["ranks"] = {"waited": waited, "hosts": ["a", "b", "c", "d"], "cpus": [2, 3, 4, 5]}
+    evidence = judge(samples, surroundings, PASSED).evidence[0]
+    assert evidence.endswith(told) if told else "Mostly" not in evidence
+
+
 def test_interruptions_count_only_with_their_effect_where_waiting_is_not_told():
     hit = np.arange(100) % 2 == 0
     samples, surroundings = delayed(hit, 0.001)

@@ -140,6 +140,7 @@ inline std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, cons
       .add("hosts", json::list(hosts))
       .add("cpus", json::list(cpus))
       .add("seconds", seconds.append("]"))
+      .add("waited", json::list(m.waited))
       .add("late", json::number(m.late))
       .add("colocated", json::boolean(ranks.colocated()))
       .add("clock", json::Object()

@@ -31,6 +31,7 @@ constexpr std::size_t view_numbers = sizeof(RankView) / sizeof(double);
 struct RankMeasurement {
   Measurement whole;
   std::vector<std::vector<double>> seconds;  // of each rank, each sample; empty for one that took no part
+  std::vector<double> waited;                // of each rank, s in all: that it could have run and was not let
   long late = 0;                             // samples in which a rank came after the agreed moment
 };
 
@@ -228,6 +229,7 @@ class RankSampler {
   void samples(RankMeasurement& out, const std::vector<double>& heads, std::size_t width,
                const std::vector<double>& all, std::size_t count) const {
     out.seconds.resize(static_cast<std::size_t>(ranks_.size()));
+    out.waited.resize(out.seconds.size());
     double origin = INFINITY;
     for (std::size_t i = 0; i < count; ++i) {
       Extent extent;
@@ -238,6 +240,7 @@ class RankSampler {
         std::memcpy(&v, &all[(r * count + i) * view_numbers], sizeof v);
         extent.add(v.start, v.end, v.seconds);
         out.seconds[r].push_back(v.seconds);
+        out.waited[r] += v.waited;
         s.waited = std::isnan(v.waited) ? unknown : std::max(s.waited, v.waited);
         s.switches += static_cast<long>(v.switches), s.faults += static_cast<long>(v.faults);
         if (!(v.core_clock >= s.core_clock)) s.core_clock = v.core_clock;

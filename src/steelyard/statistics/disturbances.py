@@ -16,6 +16,7 @@ from steelyard.statistics.shape import drift, modes
 HIT_SHARE = 0.10
 HIT = 0.01  # of a sample, lost: half of the width that is usually asked of the interval
 SOME = 0.02  # of the samples: more than a lone event
+MOSTLY = 0.75  # of all ranks' waiting: then one rank is named for it
 TICK = 0.01  # s: what the kernel's processor accounts count in
 FAULT_SECONDS = 5e-7  # of one minor page fault of 4 KiB, cleared: 0.25 … 1 µs on current processors
 # Relative: a sample's below the fastest; from before to after, the median thread's and any one thread's.
@@ -46,8 +47,25 @@ def competing_load(seen: Seen) -> Observation | None:
     return Observation(
         disturbed,
         f"competing load: in {hit.sum()} of {known.sum()} samples a thread waited for its processor for more "
-        f"than {_percent(HIT)} of the sample, in all {_percent(lost)} of the time{effect}.",
+        f"than {_percent(HIT)} of the sample, in all {_percent(lost)} of the time{effect}.{_waiting_rank(seen)}",
     )
+
+
+def _waiting_rank(seen: Seen) -> str:
+    """Which of many ranks it was, where it was mostly one."""
+    ranks = seen.part("ranks")
+    waited, hosts, cpus = (ranks.get(name) for name in ("waited", "hosts", "cpus"))
+    if not (isinstance(waited, list) and isinstance(hosts, list) and isinstance(cpus, list)):
+        return ""
+    seconds = numbers(waited)
+    if not len(seconds) == len(hosts) == len(cpus) or not np.nansum(seconds) > 0:
+        return ""
+    most = int(np.nanargmax(seconds))
+    share = float(seconds[most] / np.nansum(seconds))
+    if share < MOSTLY:
+        return ""
+    where = f"processor {cpus[most]}" if cpus[most] is not None and cpus[most] >= 0 else "not pinned"
+    return f" Mostly it was rank {most} on {hosts[most]} ({where}): {_percent(share)} of the waiting."
 
 
 def _switched(seen: Seen) -> Observation | None:
