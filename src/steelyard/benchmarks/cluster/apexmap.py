@@ -111,10 +111,11 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The map of each way on most ranks; bandwidth against ranks at both corners."""
-    most = max((int(r.parameters["ranks"]) for r in results), default=0)
+    """The map of each way on most ranks; bandwidth against ranks at both corners, where there are several counts of them."""
+    counts = {int(r.parameters["ranks"]) for r in results}
+    most = max(counts, default=0)
     maps = [_map(select(results, kernel=kernel, ranks=most), kernel, most) for kernel in KERNELS]
-    return *maps, *(_corner(results, name) for name in CORNERS)
+    return *maps, *(_corner(results, name) for name in CORNERS if len(counts) > 1)
 
 
 def _map(results: tuple[Result, ...], kernel: str, ranks: int) -> Figure:

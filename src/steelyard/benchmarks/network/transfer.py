@@ -212,4 +212,6 @@ def _told(seconds: dict[tuple[int, int], float], size: int) -> str:
         return "No pair was measured."
     worst, middle = max(seconds, key=lambda pair: seconds[pair]), median(seconds.values())
     said = f"Messages of {binary_size(size)}; medians of the launches. {len(seconds)} pairs were measured"
+    if len(seconds) == 1:
+        return f"Messages of {binary_size(size)}; median of the launches. There is one pair."
     return f"{said}; the slowest, {worst[0]} and {worst[1]}, takes {seconds[worst] / middle:.2f} times the median pair."
