@@ -1,6 +1,7 @@
 """What all tests share: compiled programs, machines made by hand, and a quiet place for runs."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ import pytest
 from steelyard import build, catalogue
 from steelyard.machine import describe
 from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode
+
+# Started in the background of a script, the tests would hand an ignored Ctrl-C down to the programs that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
