@@ -98,3 +98,18 @@ def test_a_cache_that_cannot_be_written_is_an_explained_error(
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "file"))
     with pytest.raises(MachineFailed, match="STEELYARD_CACHE"):
         build.build([benchmark(tmp_path, GOOD)], build.resolve(build.default(here), here))
+
+
+def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others(tmp_path: Path, here: Machine) -> None:
+    toolchain = build.resolve(build.default(here), here)
+    source, near, beyond, other = (tmp_path / name for name in ("a.cpp", "near.h", "beyond.h", "other.h"))
+    source.write_text('#include <vector>\n#include "near.h"\n#include "kernel.h"\n#include "missing.h"\n')
+    near.write_text('#include "beyond.h"\n#include "near.h"\n')
+    beyond.write_text("// 1\n")
+    other.write_text("// 1\n")
+    first = build._key(source, toolchain)
+    other.write_text("// 2\n")
+    assert build._key(source, toolchain) == first
+    beyond.write_text("// 2\n")
+    assert build._key(source, toolchain) != first
+    assert {p.name for p in build._included(source)} >= {"a.cpp", "near.h", "beyond.h", "kernel.h", "sampling.h"}

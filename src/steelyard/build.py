@@ -123,17 +123,31 @@ def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | Non
 
 
 def _key(source: Path, toolchain: Toolchain, mpi: Tool | None = None) -> str:
-    """Every header that the source could include is part of its identity: those of the harness and of all groups."""
+    """Of everything that the program is made of: compiler, flags, MPI, the build's own rules, the source and its headers."""
     against = f"{mpi.path}\n{mpi.version}\n" if mpi else ""
     if (
         "native" in toolchain.flags
     ):  # in a home that nodes of different kinds share, each kind needs programs of its own
         against += _processor()
     digest = hashlib.sha256(f"{toolchain.compiler}\n{toolchain.version}\n{toolchain.flags}\n{against}".encode())
-    for path in (source, *sorted(source.parent.parent.glob("*/*.h")), *sorted(NATIVE.iterdir())):
-        if path.is_file():
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in (NATIVE / "CMakeLists.txt", *sorted(_included(source))):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:20]
+
+
+def _included(source: Path) -> set[Path]:
+    """The source and all headers of ours that it includes, directly or through others."""
+    found: set[Path] = set()
+    left = [source]
+    while left:
+        path = left.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text("utf-8", "replace"), re.MULTILINE):
+            candidates = (path.parent / name, NATIVE / name)
+            left += [c.resolve() for c in candidates if c.is_file()][:1]
+    return found
 
 
 @lru_cache
