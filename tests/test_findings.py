@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 import builders
+import test_core_flops as flops
+import test_core_kernels as kernels
 import test_network_findings as network
 from builders import chase, evaluation, gather, machine, result, triad
 from steelyard import findings
@@ -85,6 +87,8 @@ def rising(setting: Setting) -> Evaluation:
 
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
     **network.SPEAKS,
+    **kernels.SPEAKS,
+    **flops.SPEAKS,
     "cache_rule": lambda: evaluation([triad(1e10, elements=1_000_000)]),
     "plateau": lambda: evaluation([triad(13e9, elements=8_000_000), triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10), triad(1e10, threads=2), disturbed(1e10, threads=4)]),
@@ -110,6 +114,8 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
 
 SILENT: dict[str, Callable[[], Evaluation]] = {
     **network.SILENT,
+    **kernels.SILENT,
+    **flops.SILENT,
     "cache_rule": lambda: evaluation([triad(1e10)]),
     "plateau": lambda: evaluation([triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10, error="killed", level="INVALID")]),
@@ -133,6 +139,8 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
 # Where the news is good, the finding says so, and asks for nothing.
 GOOD: dict[str, Callable[[], Evaluation]] = {
     **network.GOOD,
+    **kernels.GOOD,
+    **flops.GOOD,
     "plateau": lambda: evaluation([triad(10e9, elements=8_000_000), triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10)]),
     "write_allocate": lambda: evaluation([triad(9e9), triad(9e9, stores="streaming")]),

@@ -15,7 +15,7 @@ from steelyard.statistics.results import believed
 from steelyard.units import binary_size
 
 # Kernels in which all ranks do the same, and none has a part of its own as the root of a tree has.
-ALIKE = {("cluster.stream", "triad"), ("network.collectives", "alltoall")}
+ALIKE = {("cluster.stream", "triad"), ("cluster.flops", "flops"), ("network.collectives", "alltoall")}
 LEAST_BYTES = 64 << 10  # of collectives: in shorter ones the ranks' places in the algorithm show
 # Relative: ranks that take turns on processors differ by tens of percent without being slow themselves.
 CROWDED = 1.0

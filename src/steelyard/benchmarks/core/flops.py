@@ -1,0 +1,151 @@
+"""Speed of scalar arithmetic (Flops)
+
+Eight small computations in registers, as a compiler makes them from plain loops: a series for π, and seven integrals by the
+trapezoidal rule whose integrands are polynomials and fractions. Of each the operations of a pass are known exactly; weighted,
+they make four mixes with 10, 9, 3 and no percent of divisions. Each thread computes its own. Written anew after the definition
+of A. Aburto's flops.c.
+
+Reading: Compare mixes, not modules: they stand for programs with more and with fewer divisions. How far each module stays below
+the peak is what a compiler leaves on the table where sums may not be reordered: every pass adds to the same sum, which takes
+the time of an addition at least.
+
+Caution: Operations are counted as the formulas have them; fused, two of them are one instruction. The result's error, which the
+check compares with the theory of the trapezoidal rule, is that of so few intervals, not one of the machine. The original runs
+each module for many seconds with up to 512 million intervals; here a pass counts the same.
+
+Source: A. Aburto, flops.c, version 2.0, 1992: its table of operations, constants, exact results and weights. Euler and
+Maclaurin's formula for the error.
+"""
+
+from collections.abc import Iterable
+
+from steelyard.benchmarks.axes import thread_counts
+from steelyard.benchmarks.core.peak import cores_of
+from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar, Series
+from steelyard.statistics.flops_mix import MIXES, MODULES, divisions, speeds
+from steelyard.units import quantity
+
+INTERVALS = 20_000  # 40 to 150 µs a computation
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """The eight modules on one core and on all."""
+    quick = effort.name == "quick"
+    threads = tuple(sorted({1, thread_counts(machine)[-1]}))
+    sampling = Sampling(effort.sampling.width, 0.12 if quick else 0.5, 10, 400)
+    modules = tuple(f"module{number}" for number in MODULES)
+    values: dict[str, tuple[Scalar, ...]] = {"kernel": modules, "threads": threads, "pinning": ("compact",)}
+    return (Axes({**values, "intervals": (INTERVALS,)}, sampling, 0.01),)
+
+
+def flops(seconds: float, record: Record) -> float:
+    """Of all threads together, counted as the formulas have them."""
+    return record.work["flops"] / seconds
+
+
+def pass_time(seconds: float, record: Record) -> float:
+    """Of one thread: m of the definition."""
+    return seconds * int(record.parameters.get("threads", 1)) / record.work["passes"]
+
+
+metrics = (
+    Metric("flops", "flop/s", "higher", "speed", flops),
+    Metric("pass_time", "s", "lower", "time of a pass, one thread", pass_time),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The peak of as many cores as the threads have."""
+    peak = machine.limits.get("flops")
+    if metric != "flops" or peak is None:
+        return None
+    allowed = set(machine.cpus)
+    cores: float = sum(1 for core in machine.cores if allowed.intersection(core.cpus)) or len(allowed) or 1
+    cores = min(cores, machine.cpu_quota) if machine.cpu_quota is not None else cores
+    used = min(cores_of(result, machine), cores)
+    share = "" if used == cores else f", of which {used:g} take part"
+    return Limit(peak.value * used / cores, peak.unit, peak.source + share)
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The mixes, the modules, and how far their results are from the exact ones."""
+    groups = _groups(results)
+    mixes = Figure(
+        name="flops-mixes",
+        title="Speed of the four mixes",
+        kind="bars",
+        x=Axis("mix"),
+        y=Axis("speed", "flop/s"),
+        series=tuple(_mixes(name, members) for name, members in groups.items()),
+        caption="Mix 1: 5 passes of module 2 and one of 3. Mix 2: one of 1, 3, 4, 5, 6 and 4 of 7. Mix 3: one of each but 2. "
+        "Mix 4: one of 3, 4, 6, 8. The intervals take all modules at their lowest and at their highest speed.",
+    )
+    modules = Figure(
+        name="flops-modules",
+        title="Speed of the eight modules",
+        kind="bars",
+        x=Axis("module"),
+        y=Axis("speed", "flop/s"),
+        series=tuple(_modules(name, members) for name, members in groups.items()),
+        caption="Counted as the formulas have it: 14, 7, 17, 15, 29, 29, 12 and 30 operations a pass.",
+    )
+    errors = Figure(
+        name="flops-errors",
+        title="Error of the results against the exact ones",
+        kind="bars",
+        x=Axis("module"),
+        y=Axis("relative error", log=True),
+        series=tuple(_errors(name, members) for name, members in list(groups.items())[:1]),
+        caption=f"Of {INTERVALS} intervals, without sign: what the trapezoidal rule must leave. Module 2 is a series.",
+    )
+    return mixes, modules, errors
+
+
+def _groups(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
+    """By threads and toolchain, as far as they differ, the modules by their number."""
+    found: dict[tuple[int, str], dict[int, Result]] = {}
+    for result in results:
+        if "flops" in result.metrics:
+            key = (int(result.parameters.get("threads", 1)), str(result.parameters.get("toolchain", "")))
+            found.setdefault(key, {})[int(result.kernel.removeprefix("module"))] = result
+    several = len({toolchain for _, toolchain in found}) > 1
+    return {
+        f"{threads} thread{'' if threads == 1 else 's'}{f', {toolchain}' if several else ''}": members
+        for (threads, toolchain), members in sorted(found.items())
+    }
+
+
+def _mixes(name: str, members: dict[int, Result]) -> Series:
+    values = {number: result.metrics["flops"] for number, result in members.items()}
+
+    def of(rates: dict[int, float | None]) -> dict[int, float]:
+        return speeds({number: MODULES[number].total / rate for number, rate in rates.items() if rate})
+
+    middle, low, high = (
+        of({number: getattr(value, end) for number, value in values.items()}) for end in ("value", "low", "high")
+    )
+    known = [mix for mix in MIXES if mix in middle]
+    names = tuple(f"{mix} ({quantity(divisions(mix), '%', 2)} divisions)" for mix in known)
+    least, greatest = (tuple(found.get(mix) for mix in known) for found in (low, high))
+    return Series(name, names, tuple(middle[mix] for mix in known), least, greatest)
+
+
+def _modules(name: str, members: dict[int, Result]) -> Series:
+    order = sorted(members)
+    values = [members[number].metrics["flops"] for number in order]
+    ends = (tuple(v.low for v in values), tuple(v.high for v in values))
+    return Series(name, tuple(map(str, order)), tuple(v.value for v in values), *ends)
+
+
+def _errors(name: str, members: dict[int, Result]) -> Series:
+    found = {number: error for number in sorted(members) if (error := _error(members[number])) is not None}
+    return Series(name, tuple(map(str, found)), tuple(found.values()))
+
+
+def _error(result: Result) -> float | None:
+    """Relative, without sign; None where it is zero, or where no record tells it."""
+    for record in result.records:
+        told = record.surroundings.get("details")
+        if isinstance(told, dict) and told.get("exact") and isinstance(told.get("error"), int | float):
+            return abs(told["error"] / told["exact"]) or None
+    return None

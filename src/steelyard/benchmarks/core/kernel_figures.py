@@ -1,0 +1,283 @@
+"""The figures of core.kernels: speed over length with r∞ and n½, over intensity, the gain of vectors, strides, compilers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import harmonic_mean
+
+from steelyard.benchmarks.core import groups
+from steelyard.benchmarks.figures import against, select
+from steelyard.model import Axis, Figure, Machine, Mark, Point, Result, Series
+from steelyard.statistics import cases
+from steelyard.statistics.cost import ratio
+from steelyard.statistics.rinf import Curve, between, fit, rate
+from steelyard.units import significant
+
+DRAWN = ("add", "triad", "dot", "recurrence1", "horner9")
+STRAIGHT = 0.9  # R² from which times lie on a line: steps of whole vectors alone leave some 0.95
+REGIMES = ("within the first cache", "beyond all caches")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A kernel's line in one regime; `flops` are those of an element, None where none are counted."""
+
+    kernel: str
+    toolchain: str
+    regime: str
+    curve: Curve
+    flops: float | None
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """All that the results allow, and the first even without any."""
+    fitted = fits(results, machine)
+    found = [
+        *_over_length(results, fitted),
+        *_constants(fitted),
+        _over_intensity(results, machine),
+        _gain(results, machine),
+    ]
+    found += [_strides(results), _toolchains(results, machine)]
+    return tuple(figure for n, figure in enumerate(found) if n == 0 or any(series.x for series in figure.series))
+
+
+def fits(results: Iterable[Result], machine: Machine) -> tuple[Fitted, ...]:
+    """r∞ and n½ of every kernel and toolchain with vectors, where three lengths of a regime were measured."""
+    lines: dict[tuple[str, str], list[Result]] = {}
+    for r in select(results, vectors="yes"):
+        if r.kernel in groups.PLAIN and _usual(r) and "rate" in r.metrics:
+            lines.setdefault((r.kernel, _toolchain(r)), []).append(r)
+    found = []
+    for kernel, toolchain in sorted(lines, key=lambda key: (groups.KERNELS.index(key[0]), key[1])):
+        members = lines[kernel, toolchain]
+        members.sort(key=_elements)
+        points = [(_elements(r), seconds_of_pass(r)) for r in members]
+        flops = next(
+            (r.metrics["flops"].value / r.metrics["rate"].value for r in members if "flops" in r.metrics), None
+        )
+        bytes_ = groups.working_set(kernel, 1)
+        ends = ((1, groups.first_cache(machine) / bytes_), (groups.last_cache(machine) / bytes_, float("inf")))
+        for regime, (first, last) in zip(REGIMES, ends, strict=True):
+            shortest = [r for r in members if _elements(r) >= first][:1]  # on which the startup rests
+            curve = fit(between(points, first, last), sum(map(_resolution, shortest)))
+            if curve:
+                found.append(Fitted(kernel, toolchain, regime, curve, flops))
+    return tuple(found)
+
+
+def seconds_of_pass(result: Result) -> float:
+    """Seconds in which all elements are treated once."""
+    return _elements(result) / result.metrics["rate"].value
+
+
+def _resolution(result: Result) -> float:
+    """Of the timer, in seconds a pass: a sample holds many passes. 0 where it is not known."""
+    told = [
+        clock["resolution"] / r.operations
+        for r in result.records
+        if isinstance(clock := r.surroundings.get("clock"), dict) and clock.get("resolution") and r.operations
+    ]
+    return float(max(told, default=0.0))
+
+
+def _over_length(results: Sequence[Result], fitted: Sequence[Fitted]) -> list[Figure]:
+    """A figure for each toolchain: lines of several would hide each other."""
+    chosen = [r for r in select(results, vectors="yes") if r.kernel in DRAWN and _usual(r)]
+    toolchains = sorted({_toolchain(r) for r in chosen}) or [""]
+    figures = []
+    for name in toolchains:
+        points = [
+            Point(f.curve.half, endless / 2, f"n½ {significant(f.curve.half, 2)}")
+            for f in fitted
+            if f.kernel in DRAWN and f.regime == REGIMES[0] and f.toolchain == name
+            if f.curve.half and f.curve.half >= 1 and f.flops and (endless := rate(f.curve, f.flops))
+        ]
+        figures.append(
+            Figure(
+                name=f"kernels-length-{name}" if len(toolchains) > 1 else "kernels-length",
+                title="Speed against the length of the vectors" + (f", {name}" if len(toolchains) > 1 else ""),
+                kind="lines",
+                x=Axis("elements", log=True),
+                y=Axis("speed", "flop/s", log=True),
+                series=against("elements", "flops", [r for r in chosen if _toolchain(r) == name], names=("kernel",)),
+                points=tuple(points),
+                caption="n½ is the length that reaches half of r∞, the speed of endless vectors: both from a straight line "
+                "through the times of vectors within the first cache.",
+            )
+        )
+    return figures
+
+
+def _constants(fitted: Sequence[Fitted]) -> tuple[Figure, ...]:
+    """r∞ and n½ of all kernels, a set of bars for each regime and toolchain; what a fit does not tell is left out."""
+    several = len({f.toolchain for f in fitted}) > 1
+    sets: dict[str, list[Fitted]] = {}
+    for f in fitted:
+        sets.setdefault(f"{f.regime}, {f.toolchain}" if several else f.regime, []).append(f)
+    speed, length, vague, without = [], [], [], []
+    for name, members in sets.items():
+        good = [f for f in members if f.curve.r_squared is not None and f.curve.r_squared >= STRAIGHT]
+        counted = [(f.kernel, endless) for f in good if f.flops and (endless := rate(f.curve, f.flops))]
+        halves = [(f.kernel, f.curve.half) for f in good if f.curve.half is not None and not f.curve.uncertain]
+        speed.append(Series(name, tuple(k for k, _ in counted), tuple(v for _, v in counted)))
+        length.append(Series(name, tuple(k for k, _ in halves), tuple(v for _, v in halves)))
+        vague += [f"{f.kernel} {name}" for f in members if f not in good]
+        without += [f"{f.kernel} {name}" for f in good if f.kernel not in dict(halves)]
+    worst = min((f.curve.r_squared for f in fitted if f.curve.r_squared is not None), default=None)
+    quality = f"The least R² of a fit is {worst:.3f}. " if worst is not None else ""
+    left = f"Left out, since no straight line fits (R² below {STRAIGHT}): {', '.join(vague)}. " if vague else ""
+    none = f"No n½, since the line starts below zero or within what the timer resolves: {', '.join(without)}."
+    axes = (Axis("kernel"), Axis("r∞", "flop/s", log=True)), (Axis("kernel"), Axis("n½ in elements", log=True))
+    return (
+        Figure(
+            "kernels-r",
+            "r∞: speed of endless vectors",
+            "bars",
+            *axes[0],
+            tuple(speed),
+            caption=(quality + left).strip(),
+        ),
+        Figure(
+            "kernels-n",
+            "n½: length that reaches half of that speed",
+            "bars",
+            *axes[1],
+            tuple(length),
+            caption=(quality + left + (none if without else "")).strip(),
+        ),
+    )
+
+
+def _over_intensity(results: Sequence[Result], machine: Machine) -> Figure:
+    sizes = {
+        groups.near(machine): "first cache",
+        groups.far(machine): "behind the second cache",
+        groups.beyond(machine): "memory",
+    }
+    several = len(set(map(_toolchain, results))) > 1
+    lines: dict[tuple[str, str, str], list[tuple[float, Result]]] = {}
+    for r in results:
+        size = sizes.get(int(r.parameters.get("elements", 0)))
+        if r.kernel in groups.INTENSITY and "flops" in r.metrics and size:
+            toolchain = _toolchain(r) if several else ""
+            words = "vectors" if r.parameters.get("vectors", "yes") == "yes" else "scalar"
+            # f/(L+S): bandwidth counts those words of eight bytes, in the same time.
+            intensity = 8 * r.metrics["flops"].value / r.metrics["bandwidth"].value
+            lines.setdefault((size, words, toolchain), []).append((intensity, r))
+    limit = machine.limits.get("flops")
+    cores = max(1, len({core.number for core in machine.cores if set(core.cpus) & set(machine.cpus)}))
+    return Figure(
+        name="kernels-intensity",
+        title="Speed against operations for each memory access",
+        kind="lines",
+        x=Axis("operations for each word read or written", log=True),
+        y=Axis("speed", "flop/s", log=True),
+        series=tuple(_line(", ".join(filter(None, key)), members, "flops") for key, members in sorted(lines.items())),
+        marks=(Mark("y", limit.value / cores, "a core's share of the limit"),) if limit else (),
+        caption="Polynomials of degree 1, 3, 5, 9 and 17 by Horner's rule, one word read and one written an element: where "
+        "the line is straight the memory or cache limits, where it bends the core does.",
+    )
+
+
+def _gain(results: Sequence[Result], machine: Machine) -> Figure:
+    several = len(set(map(_toolchain, results))) > 1
+    sets: dict[str, list[tuple[str, float, float, float]]] = {}
+    for kernel in groups.KERNELS:
+        near = select(cases.of(results, "core.kernels", kernel), elements=groups.near(machine))
+        for scalar, vectors in cases.pairs(near, "vectors", "no", "yes"):
+            gained = ratio(scalar, vectors)
+            if gained and _usual(scalar):
+                name = _toolchain(scalar) if several else "gain"
+                sets.setdefault(name, []).append((kernel, gained.value, gained.low, gained.high))
+    width = machine.fma_width
+    return Figure(
+        name="kernels-gain",
+        title="Gain of the compiler's vectors: time of the scalar loop over that of the vectorised one",
+        kind="bars",
+        x=Axis("kernel"),
+        y=Axis("gain", "x"),
+        series=tuple(_bars(name, members) for name, members in sets.items()),
+        marks=(Mark("y", 1, "none"), *((Mark("y", width, f"{width} doubles in a vector"),) if width else ())),
+        caption=f"{groups.near(machine)} elements, within the first cache. A recurrence has no vectors to gain from.",
+    )
+
+
+def _strides(results: Sequence[Result]) -> Figure:
+    chosen = []
+    for r in select(results, vectors="yes"):
+        if r.kernel in (*groups.STRIDED, "strided_copy"):
+            chosen.append(replace(r, parameters={"stride": 1, **r.parameters}))
+    strided = {(r.kernel, r.parameters["elements"]) for r in chosen if r.parameters["stride"] != 1}
+    return Figure(
+        name="kernels-stride",
+        title="Elements a second against the stride",
+        kind="lines",
+        x=Axis("stride in words of 8 bytes", log=True),
+        y=Axis("elements a second", "1/s", log=True),
+        series=against(
+            "stride", "rate", [r for r in chosen if (r.kernel, r.parameters["elements"]) in strided],
+            names=("kernel", "elements", "toolchain"),
+        ),
+        caption="From a stride of 8 words each element has a cache line of its own; powers of two share few sets of a cache.",
+    )  # fmt: skip
+
+
+def _toolchains(results: Sequence[Result], machine: Machine) -> Figure:
+    """Every kernel by every compiler, and the mean: of all elements over all the time that the kernels take together."""
+    sets: dict[str, dict[str, Result]] = {}
+    for r in select(results, vectors="yes", elements=groups.near(machine)):
+        if "rate" in r.metrics and _usual(r):
+            sets.setdefault(_toolchain(r), {})[r.kernel] = r
+    common = [k for k in groups.KERNELS if sets and all(k in members for members in sets.values())]
+    series = []
+    for name, members in sorted(sets.items()):
+        values = [members[k].metrics["rate"] for k in common]
+        mean = (harmonic_mean([v.value for v in values]),) if values else ()
+        series.append(
+            Series(
+                name=name,
+                x=(*common, *(("all, weighted by time",) if values else ())),
+                y=(*(v.value for v in values), *mean),
+                low=(*(v.low for v in values), *((None,) if values else ())),
+                high=(*(v.high for v in values), *((None,) if values else ())),
+            )
+        )
+    return Figure(
+        name="kernels-toolchains",
+        title="The same loops by different compilers",
+        kind="bars",
+        x=Axis("kernel"),
+        y=Axis("elements a second", "1/s", log=True),
+        series=tuple(series) if len(series) > 1 else (),
+        caption=f"{groups.near(machine)} elements, within the first cache, as each compiler makes the loop. The last bars: all "
+        "elements over all the time that the kernels take one after another.",
+    )
+
+
+def _toolchain(result: Result) -> str:
+    return str(result.parameters.get("toolchain", ""))
+
+
+def _elements(result: Result) -> float:
+    return float(result.parameters["elements"])
+
+
+def _usual(result: Result) -> bool:
+    return groups.usual(result.kernel, result.parameters.get("stride"))
+
+
+def _line(name: str, members: list[tuple[float, Result]], metric: str) -> Series:
+    members.sort(key=lambda member: member[0])
+    values = [r.metrics[metric] for _, r in members]
+    return Series(
+        name,
+        tuple(x for x, _ in members),
+        tuple(v.value for v in values),
+        tuple(v.low for v in values),
+        tuple(v.high for v in values),
+    )
+
+
+def _bars(name: str, members: Sequence[tuple[str, float, float, float]]) -> Series:
+    kernels, values, low, high = zip(*members, strict=True)
+    return Series(name, kernels, values, low, high)

@@ -1,0 +1,139 @@
+"""Loops of 31 kinds in ten groups (vector lengths, strides, vectorised or not)
+
+One core runs simple loops over vectors of doubles: data movement, dyads, scalar and vector, linked triads, reductions,
+recurrences, differences, polynomials with more and more operations for each memory access, square root and exponential,
+and the plane rotation; from vectors of one element to such that no cache holds, with strides, and each as the compiler
+makes it (vectors "yes") and kept scalar ("no"). This is our own list after the module mod1ac of EuroBen: its kernels
+are not public, and these are not they.
+
+Reading: A pass over n elements takes q·(n + n½)/r∞ seconds: r∞ is the speed of endless vectors, n½ the length that
+reaches half of it. Both are fitted for vectors within the first cache and for those beyond all caches, apart from each
+other. Whether a loop was vectorised is told by its speed beside the scalar one, not by what a compiler reports. The
+polynomials show how speed grows with the operations for each word of memory until the core itself is the limit.
+
+Caution: Flops are counted as the formula has them; a division or a root costs far more than an addition. Reductions are
+written with eight partial sums, since a compiler that keeps to IEEE arithmetic may not reorder a sum: their speed is what
+the processor can do, not what the compiler makes of a plain loop. With strides the bytes are those of the words used: the
+memory moves whole lines. The time of a pass holds a call of a function, as for a library's routine.
+
+Source: The list is this project's own. Method of r∞ and n½: R. W. Hockney and C. R. Jesshope, Parallel Computers 2, 1988;
+groups of tests after A. J. van der Steen's EuroBen.
+"""
+
+from collections.abc import Callable
+
+from steelyard.benchmarks.core import groups, kernel_figures
+from steelyard.benchmarks.cycles import cycles_of
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+
+figures = kernel_figures.figures
+STRIDES = (3, 4, 8, 128, 1024)
+SPLIT = (3, 4, 8)  # of the strided copy
+FITTED = ("copy", "triad", "dot", "horner9")  # of which standard fits the memory's line
+BOTH = ("yes", "no")
+# Samples last 0.2 ms: some tens of them tell a median within a percent. Passes through the memory take a tenth of a second.
+SAMPLING = {
+    "quick": Sampling(0.02, 0.02, 6, 100),
+    "standard": Sampling(0.02, 0.04, 8, 200),
+    "full": Sampling(0.01, 0.1, 12, 400),
+}
+LONG = Sampling(0.02, 0.3, 5, 50)
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Every kernel with and without vectors in the first cache; lengths; polynomials from afar; strides."""
+    near, far, beyond = groups.near(machine), groups.far(machine), groups.beyond(machine)
+    sampling = SAMPLING[effort.name]
+    strided = groups.STRIDED[:1] if effort.name == "quick" else groups.STRIDED
+    blocks = [
+        _block(groups.PLAIN, (near,), sampling, vectors=BOTH),
+        _block(("strided_copy",), (near,), sampling, vectors=BOTH, stride=SPLIT),
+        _block(strided, (near,), sampling, stride=STRIDES),
+        _block(groups.INTENSITY, (far,), sampling, vectors=BOTH),
+    ]
+    if effort.name == "quick":
+        return (*blocks, _block(groups.CHOSEN, (1, 8, 31, 100, near // 2, far), sampling))
+    if effort.name == "standard":
+        shorter = (1, 2, 5, 8, 15, 31, *(n for n in (100, 316, 1000, 3162, 10_000, 31_623, 100_000) if n < far), far)
+        fitted = tuple(beyond * share // 32 * 8 for share in (2, 3, 4))
+        return (
+            *blocks,
+            _block(groups.PLAIN, shorter, sampling),
+            _block(groups.INTENSITY, (beyond,), LONG, vectors=BOTH),
+            _block(FITTED, fitted, LONG),
+        )
+
+    def fits(point: Parameters) -> bool:
+        """Up to four times the caches that the thread reaches, or one length more."""
+        held = groups.working_set(str(point["kernel"]), int(point["elements"]), int(point.get("stride", 1)))
+        return held < min(
+            4 * groups.last_cache(machine) * 10 ** (1 / 8), machine.memory_available * groups.LARGEST_SHARE
+        )
+
+    every = groups.lengths(2 * beyond)  # of a single vector four times the caches
+    return (
+        *blocks,
+        _block(groups.PLAIN, tuple(n for n in every if n <= far), sampling),
+        _block(groups.PLAIN, tuple(n for n in every if n > far), LONG, fits),
+        _block(groups.PLAIN, (beyond,), LONG, vectors=BOTH),
+        _block(groups.STRIDED, (far // 16, far), LONG, fits, stride=STRIDES),
+    )
+
+
+def _block(
+    kernels: tuple[str, ...],
+    elements: tuple[int, ...],
+    sampling: Sampling,
+    keep: Callable[[Parameters], bool] | None = None,
+    vectors: tuple[str, ...] = ("yes",),
+    stride: tuple[int, ...] = (),
+) -> Axes:
+    values: dict[str, tuple[Scalar, ...]] = {
+        "kernel": kernels, "elements": elements, "vectors": vectors, **({"stride": stride} if stride else {}),
+        "threads": (1,), "pinning": ("compact",),
+    }  # fmt: skip
+    return Axes(values, sampling, 0.5 if sampling is LONG else 0.004, keep)
+
+
+def flops(seconds: float, record: Record) -> float | None:
+    """Floating-point operations as the formula has them; None for what only moves, and for exp, whose flops nobody knows."""
+    return record.work["flops"] / seconds if "flops" in record.work else None
+
+
+def bandwidth(seconds: float, record: Record) -> float:
+    """Bytes that the loop's own words read and write, indices included."""
+    return record.work["bytes"] / seconds
+
+
+def rate(seconds: float, record: Record) -> float:
+    """Elements that a pass treats; of all that is counted here the one that every kernel has."""
+    return record.work["results"] / seconds
+
+
+def cycles(seconds: float, record: Record) -> float | None:
+    """Of the true core clock, for one element."""
+    return cycles_of(seconds / record.work["results"], record)
+
+
+metrics = (
+    Metric("flops", "flop/s", "higher", "speed", flops),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the words read and written", bandwidth),
+    Metric("rate", "1/s", "higher", "elements a second", rate),
+    Metric("cycles", "cycle", "lower", "cycles of an element", cycles),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """One core's share of the node's flop/s; the memory's bandwidth where no cache holds the vectors."""
+    if metric == "flops" and (whole := machine.limits.get("flops")) is not None:
+        allowed = set(machine.cpus)
+        cores: float = sum(1 for core in machine.cores if allowed.intersection(core.cpus)) or len(allowed)
+        if machine.cpu_quota is not None:
+            cores = min(cores, machine.cpu_quota)
+        share = min(1.0, 1 / cores) if cores else 1.0
+        return Limit(whole.value * share, whole.unit, f"1 thread's share ({share:.3g}) of {whole.source}")
+    elements, stride = result.parameters.get("elements"), result.parameters.get("stride", 1)
+    if metric == "bandwidth" and isinstance(elements, int) and isinstance(stride, int):
+        held = groups.working_set(result.kernel, elements, stride)
+        return machine.limits.get("memory_bandwidth") if held >= 3.9 * groups.last_cache(machine) else None
+    return None

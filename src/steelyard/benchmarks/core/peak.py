@@ -1,0 +1,229 @@
+"""Highest speed of floating-point arithmetic
+
+Chains of multiplications and additions that need nothing but registers, as many of them side by side as the pipes can take: in
+scalars and in vectors of every width that the processor has, in double and in single precision, fused into one instruction
+(fma) or apart (add_mul), on one core, on a socket and on all.
+
+Reading: No program computes faster than this. The limit is cores × true clock × numbers in a vector × pipes × 2, by the clock
+that was seen within a microsecond of the load itself: many processors lower it while they use wide vectors (frequency
+licence), and raise it again at once. A program that the compiler did not vectorise is bound by the scalar figure, one without
+fused operations by the other one.
+
+Caution: Real programs must also move their numbers; what that costs is another benchmark's matter. Multiplications and additions
+apart reach half of the limit where both go through the same pipes, up to all of it where each kind has its own. Two hardware
+threads of a core share its pipes. Processors of which no table tells the width of the pipes are measured at 128 bits and at the
+widest vectors that the compiler knows of, without a limit.
+
+Source: The product of cores, clock, width, pipes and 2 is the usual definition of the theoretical peak (as of the TOP500 list's
+Rpeak, which takes the nominal clock, however). The chains and their check are our own.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import fmean, median
+
+from steelyard.benchmarks.axes import thread_counts
+from steelyard.benchmarks.cycles import core_clock
+from steelyard.benchmarks.figures import against, select
+from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Mark, Metric, Record, Result, Sampling, Series
+from steelyard.statistics.results import believed
+from steelyard.units import quantity
+
+WIDTHS = ("scalar", "128", "256", "512", "widest")
+BITS = {"double": 64, "single": 32}
+
+
+def widths(machine: Machine) -> tuple[str, ...]:
+    """The widths that the processor has; of one that is in no table those that need no knowledge."""
+    if machine.fma_width is None:
+        return ("scalar", "128", "widest") if machine.architecture in ("x86_64", "aarch64") else ("scalar", "widest")
+    # On Arm vectors of more than 128 bits are of no fixed width, and are left out.
+    most = machine.fma_width * 64 if machine.architecture == "x86_64" else 128
+    return ("scalar", *(str(bits) for bits in (128, 256, 512) if bits <= most))
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """Every width on one core and on all; the widest at every number of threads, and on one socket."""
+    quick = effort.name == "quick"
+    found, every = widths(machine), thread_counts(machine)
+    ends = tuple(sorted({1, every[-1]}))
+    counts = tuple(sorted({*every, socket_threads(machine)}))
+    sampling = Sampling(effort.sampling.width, 0.1 if quick else 0.5, 10, 400)
+
+    def block(vectors: tuple[str, ...], operations: tuple[str, ...], threads: tuple[int, ...]) -> Axes:
+        values = {"kernel": ("peak",), "vector_width": vectors, "precision": ("double", "single")}
+        return Axes({**values, "operation": operations, "threads": threads, "pinning": ("compact",)}, sampling, 0.01)
+
+    return (
+        block(found, ("fma",), ends),
+        block(found[-1:], ("fma",), counts),
+        block(found[-1:] if quick else found, ("add_mul",), ends),
+    )
+
+
+def socket_threads(machine: Machine) -> int:
+    """As many threads as the first socket has cores that may be used: compact pinning fills it with them."""
+    allowed = [core.socket for core in machine.cores if set(machine.cpus).intersection(core.cpus)]
+    return max(1, allowed.count(min(allowed, default=0)))
+
+
+def clock_under_load(record: Record) -> float | None:
+    """The true core clock (Hz) while the chains run, the mean over threads; that between the samples where it was not read."""
+    details = record.surroundings.get("details")
+    seen = _positive(details.get("clock") if isinstance(details, dict) else None)
+    if seen:
+        return fmean(seen)
+    samples = record.surroundings.get("samples")
+    between = _positive(samples.get("core_clock") if isinstance(samples, dict) else None)
+    return median(between) if between else core_clock(record)
+
+
+def _positive(values: object) -> list[float]:
+    given: Iterable[object] = values if isinstance(values, list | tuple) else ()
+    return [float(v) for v in given if isinstance(v, int | float) and math.isfinite(v) and v > 0]
+
+
+def flops(seconds: float, record: Record) -> float:
+    """Of all threads together."""
+    return record.work["flops"] / seconds
+
+
+def flops_per_cycle(seconds: float, record: Record) -> float | None:
+    """Of one thread, by the clock under this very load; None where no clock is known."""
+    clock = clock_under_load(record)
+    return flops(seconds, record) / clock / int(record.parameters.get("threads", 1)) if clock else None
+
+
+def clock(seconds: float, record: Record) -> float | None:
+    """The clock under this load itself."""
+    return clock_under_load(record)
+
+
+metrics = (
+    Metric("flops", "flop/s", "higher", "speed", flops),
+    Metric("flops_per_cycle", "flop/cycle", "higher", "operations per cycle and thread", flops_per_cycle),
+    Metric("clock", "Hz", "higher", "true core clock under this load", clock),
+)
+
+
+def lanes(result: Result) -> int | None:
+    """Numbers in the vectors of this case; None where neither its parameters nor its records tell."""
+    width = str(result.parameters.get("vector_width", "widest"))
+    each = BITS.get(str(result.parameters.get("precision", "double")))
+    if width == "scalar" or each is None:
+        return 1 if each else None
+    if width.isdigit():
+        return int(width) // each
+    told = (r.surroundings.get("details") for r in result.records)
+    return next((int(d["lanes"]) for d in told if isinstance(d, dict) and isinstance(d.get("lanes"), int)), None)
+
+
+def pipes(machine: Machine, doubles: int) -> int | None:
+    """Fused multiply-adds on vectors of so many doubles that a core starts each cycle; None: unknown."""
+    if machine.fma_width is None or machine.fma_units is None or doubles > machine.fma_width:
+        return None
+    if machine.fma_width in (doubles, 2):
+        return machine.fma_units
+    # Every processor of the table with wider vectors has two pipes for narrower ones: a single wide pipe is two of half
+    # the width that work together. Not so on Arm, where one with 256-bit pipes has four of 128 bits.
+    return 2 if machine.architecture == "x86_64" else None
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """Of this case: its cores, its clock, its vectors. None where the pipes or the clock are unknown."""
+    count = lanes(result)
+    each = BITS.get(str(result.parameters.get("precision", "double")), 64)
+    wide = pipes(machine, max(1, (count or 0) * each // 64))
+    seen = [hertz for r in believed(result.records)[0] if (hertz := clock_under_load(r))]
+    if metric not in ("flops", "flops_per_cycle") or count is None or wide is None or not seen:
+        return None
+    cores, threads, hertz = cores_of(result, machine), int(result.parameters.get("threads", 1)), median(seen)
+    numbers = "1 number" if count == 1 else f"{count} numbers a vector"
+    apart = "" if result.parameters.get("operation", "fma") == "fma" else ", were they fused"
+    if metric == "flops_per_cycle":
+        return Limit(cores / threads * count * wide * 2, "flop/cycle", f"{numbers} × {wide} pipes × 2{apart}")
+    named = f"{cores:g} core{'' if cores == 1 else 's'}"
+    source = f"{named} × {quantity(hertz, 'Hz')} true clock under this load × {numbers} × {wide} pipes × 2{apart}"
+    return Limit(cores * hertz * count * wide * 2, "flop/s", source)
+
+
+def cores_of(result: Result, machine: Machine) -> float:
+    """How many cores the threads of a case have: fewer where two share one, or where a control group allows fewer."""
+    threads = int(result.parameters.get("threads", 1))
+    core = {cpu: (c.socket, c.number) for c in machine.cores for cpu in c.cpus}
+    cpus = next((r.surroundings.get("cpus") for r in result.records if r.surroundings.get("cpus")), None)
+    used = len({core.get(cpu, (-1, cpu)) for cpu in cpus}) if isinstance(cpus, list | tuple) else threads
+    cores = min(threads, used, len(machine.cores) or threads)
+    return min(cores, machine.cpu_quota) if machine.cpu_quota is not None else cores
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The speed by width, against threads, and the clock that each width leaves."""
+    results = tuple(r for r in results if r.metrics and str(r.parameters.get("vector_width")) in WIDTHS)
+    fused = select(results, operation="fma")
+    most = max((int(r.parameters["threads"]) for r in results), default=1)
+    by_width = Figure(
+        name="peak-widths",
+        title="Highest speed by the width of the vectors, one thread",
+        kind="bars",
+        x=Axis("width of a vector (bits)"),
+        y=Axis("speed", "flop/s"),
+        series=_by_width(select(results, threads=1), "flops", ("precision", "operation", "toolchain")),
+        caption="fma: multiplications and additions fused; add_mul: apart.",
+    )
+    widest = [r for r in fused if str(r.parameters["vector_width"]) == _widest(fused)]
+    double = select(widest, precision="double", threads=most)
+    bound = limit("flops", double[0], machine) if double else None
+    threads = Figure(
+        name="peak-threads",
+        title="Highest speed against threads",
+        kind="lines",
+        x=Axis("threads"),
+        y=Axis("speed", "flop/s"),
+        series=against("threads", "flops", widest, names=("precision", "toolchain")),
+        marks=(Mark("y", bound.value, f"double: {bound.source}"),) if bound else (),
+        caption="Fused multiply-adds on the widest vectors.",
+    )
+    clocks = Figure(
+        name="peak-clock",
+        title="True core clock under each load",
+        kind="bars",
+        x=Axis("width of a vector (bits)"),
+        y=Axis("core clock", "Hz"),
+        series=_by_width(select(fused, precision="double"), "clock", ("threads", "toolchain")),
+        caption="Read within a microsecond of the load. Where it falls with the width, wide vectors cost clock.",
+    )
+    return by_width, threads, clocks
+
+
+def _widest(results: Sequence[Result]) -> str | None:
+    named = [str(r.parameters["vector_width"]) for r in results]
+    return max(named, key=WIDTHS.index, default=None)
+
+
+def _by_width(results: Sequence[Result], metric: str, names: Sequence[str]) -> tuple[Series, ...]:
+    """One set of bars for each combination of `names`; what is the same in all is left out."""
+    groups: dict[tuple[str, ...], dict[str, Result]] = {}
+    for result in results:
+        if metric in result.metrics:
+            key = tuple(_said(name, result.parameters.get(name)) for name in names)
+            groups.setdefault(key, {})[str(result.parameters["vector_width"])] = result
+    varying = [i for i in range(len(names)) if len({key[i] for key in groups}) > 1]
+    order = tuple(width for width in WIDTHS if any(width in members for members in groups.values()))
+    series = []
+    for key, members in sorted(groups.items()):
+        values = [members[width].metrics[metric] if width in members else None for width in order]
+        series.append(
+            Series(
+                ", ".join(key[i] for i in varying) or metric,
+                order,
+                tuple(v.value if v else None for v in values),
+                tuple(v.low if v else None for v in values),
+                tuple(v.high if v else None for v in values),
+            )
+        )
+    return tuple(series)
+
+
+def _said(name: str, value: object) -> str:
+    return f"{value} thread{'' if value == 1 else 's'}" if name == "threads" else str(value)
