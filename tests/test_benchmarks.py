@@ -32,13 +32,13 @@ def site(machine: Machine) -> Site:
 
 
 def small_cases(benchmark: Benchmark, machine: Machine) -> list[Case]:
-    """One small case for each kernel; the smallest parameters come first."""
+    """One small case for each kernel in each of its modes; the smallest parameters come first."""
     made = make({benchmark.name: benchmark}, machine, EFFORTS["quick"], {}, ["any"], mpis=list(mpis_of(machine)))
-    found: dict[str, Case] = {}
+    found: dict[tuple[str, object], Case] = {}
     cases = [c for launch in made.launches for c in launch.cases]
     for case in sorted(cases, key=lambda c: str(sorted(c.parameters.items()))):
         smaller = {k: min(v, SMALL[k]) if k in SMALL else v for k, v in case.parameters.items()}  # type: ignore[type-var]
-        found.setdefault(case.kernel, replace(case, parameters=smaller, sampling=SHORT))
+        found.setdefault((case.kernel, case.parameters.get("mode")), replace(case, parameters=smaller, sampling=SHORT))
     return list(found.values())
 
 
@@ -47,14 +47,18 @@ def all_cases() -> list[Any]:
 
     machine = describe()
     return [
-        pytest.param(b, c, id=f"{b.name}-{c.kernel}")
+        pytest.param(
+            b, c, id="-".join([b.name, c.kernel, *([str(c.parameters["mode"])] if "mode" in c.parameters else [])])
+        )
         for b in catalogue.find().values()
         if not b.parallel or machine.mpis
         for c in small_cases(b, machine)
     ]
 
 
-ANSWERS: dict[tuple[str, str], dict[str, Any]] = {}  # (benchmark, kernel) → what it answered to its small case
+ANSWERS: dict[
+    tuple[str, str, str], dict[str, Any]
+] = {}  # (benchmark, kernel, mode) → what it answered to its small case
 OPEN: dict[tuple[str, ...], Program] = {}  # a start of ranks costs a second: kept from test to test
 
 
@@ -78,7 +82,7 @@ def conversation(programs: dict[str, Path], machine: Machine, case: Case) -> Pro
 
 def ask(programs: dict[str, Path], machine: Machine, case: Case, **more: str) -> dict[str, Any]:
     """The program's answer to a case, with further parameters. Without any it is asked once for all tests."""
-    key = (case.benchmark, case.kernel)
+    key = (case.benchmark, case.kernel, str(case.parameters.get("mode")))
     if more or key not in ANSWERS:
         answer = _asked(programs, machine, case, **more)
         return answer if more else ANSWERS.setdefault(key, answer)
@@ -113,6 +117,17 @@ def test_the_check_fails_when_nothing_ran(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
     answer = ask(programs, here, case, plant="skip")
+    assert answer["check"]["passed"] is False, answer["check"]["detail"]
+
+
+@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+def test_the_check_finds_one_wrong_value(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
+    answer = ask(programs, here, case, plant="wrong")
+    if "no member that spoils its result" in answer.get("error", ""):
+        assert not benchmark.name.startswith(("core.", "node.")), "these groups must have one"
+        return
     assert answer["check"]["passed"] is False, answer["check"]["detail"]
 
 

@@ -83,6 +83,17 @@ class Host:
 
 
 @dataclass(frozen=True)
+class Device:
+    """An OpenCL device: its number among all of the machine's, its kind ("CPU", "GPU", "accelerator"), bytes of its memory."""
+
+    number: int
+    name: str
+    kind: str
+    memory: int
+    shares_memory: bool  # with the host: nothing has to be copied
+
+
+@dataclass(frozen=True)
 class Limit:
     """A physical ceiling of a metric, and how it was derived."""
 
@@ -115,6 +126,7 @@ class Machine:
     mpis: tuple[Tool, ...]
     limits: Mapping[str, Limit] = field(default_factory=dict)  # "memory_bandwidth", "flops" … as given or derived
     notes: tuple[str, ...] = ()  # what could not be found out, and why
+    devices: tuple[Device, ...] = ()  # for OpenCL
     hosts: tuple[Host, ...] = ()  # that a run's ranks are spread over; empty: this machine alone
 
 

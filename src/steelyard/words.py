@@ -13,6 +13,9 @@ _SAID = {
     ("page_size", "4k"): "4 KiB pages",
     ("page_size", "transparent"): "transparent huge pages",
     ("page_size", "huge"): "explicit huge pages",
+    ("mode", "threads"): "threads alone",
+    ("mode", "opencl"): "OpenCL alone",
+    ("mode", "mixed"): "threads and OpenCL",
     ("memory_policy", "local"): "nearest memory",
     ("memory_policy", "interleave"): "interleaved memory",
 }

@@ -62,12 +62,19 @@ def clock_source(machine: Machine) -> Advice:
 
 def counters(machine: Machine) -> Advice:
     """Hardware counters explain figures; they are not needed to measure them."""
-    why = "Hardware counters can explain a figure (cache misses, page walks). None is wrong without them."
+    why = "Instructions, cycles and cache misses stand beside the time of each case, and can explain it. None is wrong without."
     known = setting(machine, "perf_event_paranoid")
     value = natural(known.value)
     if value is None:
         return unknown("performance counters", known, why)
     seen = f"kernel.perf_event_paranoid is {value}."
+    if setting(machine, "performance_counters").value == "none":
+        seen = "This machine shows no performance counters: a virtual machine without them, or no driver."
+        remedy = (
+            "Where the machine is virtual and its hypervisor is yours, let the counters through "
+            "(libvirt: <pmu state='on'/>). Figures are right without them."
+        )
+        return Advice("performance counters", "notice", seen, why, remedy)
     if value <= 2:
         return Advice("performance counters", "fine", f"{seen} Programs may count their own events.", why)
     seen = f"{seen} Only root may count events."

@@ -81,6 +81,7 @@ def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Settin
         _distribution(files),
         _libc(files),
         _page_size(files),
+        _counters(files),
     ]
     return sorted(found, key=lambda setting: setting.name)
 
@@ -248,3 +249,15 @@ def _page_size(files: KernelFiles) -> Setting:
     if not files.live:
         return Setting("page_size", None, "sysconf", "only a running system tells it")
     return Setting("page_size", f"{os.sysconf('SC_PAGE_SIZE') // 1024} KiB", "sysconf")
+
+
+def _counters(files: KernelFiles) -> Setting:
+    """The processor's units that count events ("cpu", "cpu_core", "armv8_pmuv3_0" …), or "none"."""
+    folder = "/sys/bus/event_source/devices"
+    names = files.names(folder)
+    if not names:
+        return Setting("performance_counters", None, folder, files.read(f"{folder}/cpu/type").reason)
+    units = [
+        name for name in names if name.startswith(("cpu", "armv", "apple_")) and files.exists(f"{folder}/{name}/type")
+    ]
+    return Setting("performance_counters", " ".join(units) or "none", folder)

@@ -115,6 +115,7 @@ struct Sweep {
     }
   }
   Work work() const { return v.work(Operation::bytes, Operation::flops, 1); }
+  void corrupt() { v.a[v.elements / 3] *= 1 + 1e-6; }
   Check check() { return Vectors::validate(Vectors::error(v.a, Operation::apply(2.0, 5.0, v.scalar))); }
 };
 

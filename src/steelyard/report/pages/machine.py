@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard import units
-from steelyard.model import Cache, Core, Evaluation, Machine, NumaNode, Tool
+from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, Tool
+from steelyard.report import counted
 from steelyard.report.pages.settings import SettingGroup, Unread, groups, unread
 
 MOST_DETAILED_CORES = 8  # in one group; beyond this the caches of each core are said once for the group
@@ -82,8 +83,12 @@ def data(evaluation: Evaluation) -> MachinePage:
             (name.replace("_", " "), units.quantity(limit.value, limit.unit), limit.source)
             for name, limit in machine.limits.items()
         ),
-        machine.notes,
+        (*machine.notes, *counted.missing(evaluation)),
     )
+
+
+def _memory_of(device: Device) -> str:
+    return "the host's" if device.shares_memory else "its own"
 
 
 def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
@@ -108,6 +113,13 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
             f"{machine.fma_width or '?'} doubles an instruction, {machine.fma_units or '?'} units a core"
             if machine.fma_width or machine.fma_units
             else unknown,
+        ),
+        *(
+            (
+                f"OpenCL device {d.number}",
+                f"{d.name} ({d.kind}), {units.binary_size(d.memory)} of {_memory_of(d)} memory",
+            )
+            for d in machine.devices
         ),
     )
 

@@ -1,0 +1,117 @@
+"""What the benchmarks of a node share: the three modes as a factor, the metrics, and the figure that sets them side by side."""
+
+from collections.abc import Callable
+
+from steelyard.benchmarks.axes import thread_counts
+from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar, Series
+
+Sizes = dict[str, int]  # preset → the size (`elements`, `order` …) that it uses
+
+
+def axes_of(
+    kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float
+) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
+    """Axes of kernels whose size parameter is `size`: all numbers of threads, every OpenCL device, both together.
+
+    `quick` and `usual` are the sizes in a quick run and otherwise; `setup` the seconds that the usual one takes to set up.
+    """
+
+    def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+        fast = effort.name == "quick"
+        counts = thread_counts(machine)
+        counts = tuple(sorted({1, counts[-1]})) if fast else counts
+        sizes: dict[str, tuple[Scalar, ...]] = {size: (quick if fast else usual,)}
+        sampling = Sampling(effort.sampling.width, 0.15 if fast else 1.0, 5, 200)
+        seconds = setup * (quick / usual if fast else 1)
+        common: dict[str, tuple[Scalar, ...]] = {"kernel": kernels, "pinning": ("compact",), **sizes}
+        blocks = [Axes({**common, "mode": ("threads",), "threads": counts}, sampling, seconds)]
+        if machine.devices:
+            numbers = tuple(d.number for d in machine.devices)
+            blocks.append(
+                Axes({**common, "mode": ("opencl",), "threads": (1,), "device": numbers}, sampling, 2 * seconds)
+            )
+            blocks.append(
+                Axes({**common, "mode": ("mixed",), "threads": counts[-1:], "device": numbers}, sampling, 3 * seconds)
+            )
+        return tuple(blocks)
+
+    return axes
+
+
+def time(seconds: float, record: Record) -> float:
+    """Of one iteration, as the Mont-Blanc papers report it."""
+    return seconds
+
+
+def flops(seconds: float, record: Record) -> float | None:
+    """By the operations that the definition counts."""
+    return record.work["flops"] / seconds if record.work.get("flops") else None
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """By the bytes that the definition needs at least."""
+    return record.work["bytes"] / seconds if record.work.get("bytes") else None
+
+
+def rate(seconds: float, record: Record) -> float | None:
+    """Of what else an iteration does: keys, updates, steps."""
+    return record.work["items"] / seconds if record.work.get("items") else None
+
+
+TIME = Metric("time", "s", "lower", "time of an iteration", time)
+FLOPS = Metric("flops", "flop/s", "higher", "speed", flops)
+BANDWIDTH = Metric("bandwidth", "B/s", "higher", "bandwidth (bytes that must be moved)", bandwidth)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The node's own peaks, where all of its processors work; a device's are not known."""
+    if result.parameters.get("mode") != "threads" or result.parameters.get("threads") != len(machine.cpus):
+        return None
+    return machine.limits.get({"flops": "flops", "bandwidth": "memory_bandwidth"}.get(metric, ""))
+
+
+def called(result: Result, machine: Machine) -> str:
+    """The mode in words: "2 threads", the device's kind, or both."""
+    mode, threads = result.parameters.get("mode"), int(result.parameters.get("threads", 1))
+    words = f"{threads} thread{'s' if threads > 1 else ''}"
+    if mode == "threads":
+        return words
+    number = int(result.parameters.get("device", 0))
+    device = next((d for d in machine.devices if d.number == number), None)
+    name = f"{device.kind} {number} (OpenCL)" if device else f"device {number} (OpenCL)"
+    return name if mode == "opencl" else f"{words} and {name}"
+
+
+def figures_of(name: str) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:
+    """The time of an iteration in each mode, as bars; one series for each kernel and toolchain."""
+
+    def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+        several = len({str(r.parameters.get("toolchain")) for r in results}) > 1
+        groups: dict[str, list[Result]] = {}
+        for r in results:
+            if "time" in r.metrics:
+                label = f"{r.kernel}, {r.parameters.get('toolchain')}" if several else r.kernel
+                groups.setdefault(label, []).append(r)
+        series = tuple(
+            Series(
+                label,
+                tuple(called(r, machine) for r in members),
+                tuple(r.metrics["time"].value for r in members),
+                tuple(r.metrics["time"].low for r in members),
+                tuple(r.metrics["time"].high for r in members),
+            )
+            for label, members in sorted(groups.items())
+        )
+        return (
+            Figure(
+                name=f"{name}-modes",
+                title="Time of an iteration in each mode",
+                kind="bars",
+                x=Axis("mode"),
+                y=Axis("time of an iteration", "s"),
+                series=series,
+                caption="Shorter is better. A device has its data already: bringing it there and back is timed apart.",
+            ),
+        )
+
+    return figures

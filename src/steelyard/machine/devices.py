@@ -1,0 +1,77 @@
+"""The OpenCL devices of the machine, asked of its OpenCL library in a process of its own: drivers may crash or hang."""
+
+import ctypes
+import ctypes.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from steelyard.model import Device
+
+ANSWER_SECONDS = 20  # a driver that has not answered by then will not
+# Of the OpenCL specification: what is asked of a device, and the kinds of devices.
+ALL, NAME, TYPE, MEMORY, SHARES_MEMORY = 0xFFFFFFFF, 0x102B, 0x1000, 0x101F, 0x1035
+KINDS = {2: "CPU", 4: "GPU", 8: "accelerator"}
+
+
+def library() -> str | None:
+    """The OpenCL library: what $STEELYARD_OPENCL names, or the system's own; None where there is none."""
+    return os.environ.get("STEELYARD_OPENCL") or ctypes.util.find_library("OpenCL")
+
+
+@lru_cache
+def find_devices() -> tuple[Device, ...]:
+    """All devices, in the order of their platforms; none where there is no library, or its drivers fail."""
+    name = library()
+    if name is None:
+        return ()
+    try:
+        told = subprocess.run(
+            [sys.executable, "-m", "steelyard.machine.devices", name],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=ANSWER_SECONDS,
+        )
+        return tuple(Device(**found) for found in json.loads(told.stdout.splitlines()[-1]))
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError, IndexError):
+        return ()
+
+
+def _ask(name: str) -> Iterator[Device]:
+    """Asks the library itself."""
+    cl = ctypes.CDLL(name)
+    number = 0
+    for platform in _handles(cl.clGetPlatformIDs):
+        found = _handles(lambda *a, p=platform: cl.clGetDeviceIDs(ctypes.c_void_p(p), ctypes.c_uint64(ALL), *a))
+        for device in found:
+            kind, memory = _number(cl, device, TYPE), _number(cl, device, MEMORY)
+            text = ctypes.create_string_buffer(256)
+            cl.clGetDeviceInfo(ctypes.c_void_p(device), NAME, ctypes.c_size_t(256), text, None)
+            known = next((word for bit, word in KINDS.items() if kind & bit), "other")
+            shared = _number(cl, device, SHARES_MEMORY) & 0xFFFFFFFF != 0
+            yield Device(number, text.value.decode(errors="replace").strip(), known, memory, shared)
+            number += 1
+
+
+def _handles(ask: Any) -> list[int]:
+    count = ctypes.c_uint(0)
+    if ask(0, None, ctypes.byref(count)) != 0 or count.value == 0:
+        return []
+    found = (ctypes.c_void_p * count.value)()
+    return [h for h in found if h] if ask(count, found, None) == 0 else []
+
+
+def _number(cl: Any, device: int, what: int) -> int:
+    value = ctypes.c_uint64(0)
+    cl.clGetDeviceInfo(ctypes.c_void_p(device), what, ctypes.c_size_t(8), ctypes.byref(value), None)
+    return value.value
+
+
+if __name__ == "__main__":
+    print(json.dumps([asdict(device) for device in _ask(sys.argv[1])]))
