@@ -34,7 +34,7 @@ def plan(made: Plan, as_json: bool) -> None:
         table_.add_row(escape(name), escape(kernels), escape(toolchain), str(len(cases)), str(launches))
     console = Console()
     console.print(table_)
-    console.print(f"Expected time: about {duration(made.seconds)}, and some seconds to build at the first run.")
+    console.print(f"Expected time: about {duration(made.seconds)}, and a minute or two to build at the first run.")
 
 
 def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_json: bool) -> None:

@@ -19,8 +19,8 @@ using Handle = void*;
 using Int = std::int32_t;
 using Flags = std::uint64_t;
 inline constexpr Int success = 0;
-inline constexpr Flags device_all = 0xFFFFFFFF, device_cpu = 2, device_gpu = 4, memory_read_write = 1,
-                       memory_use_host = 8, map_read_write = 3;
+inline constexpr Flags device_all = 0xFFFFFFFF, device_cpu = 2, memory_read_write = 1, memory_use_host = 8,
+                       map_read_write = 3;
 inline constexpr unsigned info_type = 0x1000, info_units = 0x1002, info_largest_buffer = 0x1010, info_memory = 0x101F,
                           info_shares_memory = 0x1035, info_name = 0x102B, info_double = 0x1032,
                           info_build_log = 0x1183;
@@ -106,6 +106,7 @@ class Device {
     memory = info<std::uint64_t>(info_memory), largest = info<std::uint64_t>(info_largest_buffer);
     shares_memory = info<std::uint32_t>(info_shares_memory) != 0;
     units = info<std::uint32_t>(info_units);
+    is_processor = (info<std::uint64_t>(info_type) & device_cpu) != 0;
     if (info<std::uint64_t>(info_double) == 0) throw CaseError("the OpenCL device '" + name + "' has no doubles");
     Int code = success;
     context_ = cl_.call<Handle>("clCreateContext", static_cast<const void*>(nullptr), 1u, &device_,
@@ -166,6 +167,7 @@ class Device {
   std::uint64_t memory, largest;  // bytes: of the device, and of one buffer
   bool shares_memory;             // with the host: nothing has to be copied
   std::uint32_t units;            // compute units
+  bool is_processor;              // whose code wants long runs for each work item, a GPU's neighbours side by side
 
  private:
   friend class DeviceBuffer;
