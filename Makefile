@@ -6,7 +6,7 @@ PRESET ?= quick
 # Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-machine test-numa test-hosts test-slurm test-browser selfcheck bench lint format docs clean
+.PHONY: help run test test-machine test-opencl test-numa test-hosts test-slurm test-browser selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,14 +15,18 @@ run: $(VENV)/.run  ## evaluate this machine (PRESET=quick, standard or full); en
 	@# exit code 1 says that a finding is serious: the report tells of it, and the job was done all the same
 	@$(BIN)/steelyard run --preset $(PRESET) || [ $$? -eq 1 ]
 
+# Debian's packages, where they may be installed; otherwise the tests that need them say so.
+get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $(1) >/dev/null; } || true
+
 # Suites with a target of their own.
 ELSEWHERE = --ignore=tests/numa --ignore=tests/hosts --ignore=tests/slurm
 
 test: $(VENV)/.test  ## all tests that take minutes at most
-	$(BIN)/python -m pytest $(ELSEWHERE) -m "not slow"
+	$(BIN)/python -m pytest $(ELSEWHERE) -m "not slow and not opencl"
 
-test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns, kill -9
-	$(BIN)/python -m pytest $(ELSEWHERE) -m slow
+test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns, kill -9, counted instructions
+	@command -v valgrind >/dev/null || $(call get,valgrind)
+	$(BIN)/python -m pytest $(ELSEWHERE) -m "slow and not opencl"
 
 test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (QEMU)
 	$(BIN)/python -m pytest tests/numa
@@ -33,8 +37,12 @@ test-hosts: $(VENV)/.test  ## four hosts made of network namespaces: MPI over TC
 test-slurm: $(VENV)/.test  ## a real Slurm of four nodes on this machine (root; installs it where it may)
 	$(BIN)/python -m pytest tests/slurm
 
+test-opencl: $(VENV)/.test  ## the node's kernels on a real OpenCL device (PoCL, installed where that may be done)
+	@ldconfig -p | grep -q libOpenCL.so.1 || $(call get,pocl-opencl-icd ocl-icd-libopencl1)
+	$(BIN)/python -m pytest $(ELSEWHERE) -m opencl
+
 test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chromium, installed where that may be done)
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || true
+	@command -v chromium >/dev/null || $(call get,chromium)
 	$(BIN)/python -m pytest tests/test_report_browser.py
 
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found

@@ -48,7 +48,10 @@ def all_cases() -> list[Any]:
     machine = describe()
     return [
         pytest.param(
-            b, c, id="-".join([b.name, c.kernel, *([str(c.parameters["mode"])] if "mode" in c.parameters else [])])
+            b,
+            c,
+            id="-".join([b.name, c.kernel, *([str(c.parameters["mode"])] if "mode" in c.parameters else [])]),
+            marks=[pytest.mark.opencl] if "device" in c.parameters else [],
         )
         for b in catalogue.find().values()
         if not b.parallel or machine.mpis

@@ -136,6 +136,8 @@ class Modes {
       double began = seconds_of(CLOCK_MONOTONIC_RAW);
       team_.each([&](Worker w) { run(w, 1); });
       least = std::min(least, seconds_of(CLOCK_MONOTONIC_RAW) - began);
+      // A second try of what is far behind would only cost time.
+      if (!tried_.empty() && least > 3 * tried_.front().second) break;
     }
     tried_.emplace_back(share, least);
     return least;

@@ -1,0 +1,23 @@
+"""Sparse matrix times a vector (Mont-Blanc spvm)
+
+y = A·x for a matrix in compressed rows (CSR): most rows have one or two entries, a few have thousands, 16 in the mean.
+
+Reading: Every entry is used once, so that the memory decides where nothing else does: compare the bandwidth with that of
+memory.stream. What is missing is the price of rows of unequal lengths. Threads share the rows by their entries. A device takes
+many short rows, or one long row, for each of its work groups.
+
+Caution: The entries of a row lie within 8192 columns around the diagonal, so that the part of x that is in use stays in the
+caches: a matrix without such order is slower, by far. Counted are 12 bytes an entry (a double and a 32-bit column) and 20 a
+row (its start, x and y once each); all entries are present, however the matrix is cut, and there are no zeros.
+
+Source: The kernel "spvm" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); the matrix and this program are our
+own. The device's blocks of rows are those of J. Greathouse and M. Daga, Efficient sparse matrix-vector multiplication on GPUs
+using the CSR storage format (SC 2014).
+"""
+
+from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit
+
+axes = axes_of(("spmv",), "elements", quick=1 << 18, usual=1 << 20, setup=0.5)
+metrics = (TIME, BANDWIDTH, FLOPS)
+figures = figures_of("spmv")
+__all__ = ["axes", "figures", "limit", "metrics"]

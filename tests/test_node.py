@@ -1,0 +1,370 @@
+"""The kernels of the node without OpenCL, with a device that fails or has a memory of its own; what is said of the modes."""
+
+import ctypes.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import evaluation, machine, result
+from steelyard import build, catalogue
+from steelyard.benchmarks.node import modes
+from steelyard.findings import mixed_mode
+from steelyard.machine.devices import find_devices
+from steelyard.model import Device, Evaluation, Machine, Result, Value
+from steelyard.records import all_runs, read
+from steelyard.report import render
+from steelyard.report.pages import node_kernels
+
+STEELYARD = Path(sys.executable).with_name("steelyard")
+NATIVE = Path(build.__file__).parent / "native"
+NODE = Path(modes.__file__).parent
+OWN = ("vector", "nbody", "montecarlo", "mergesort")
+SMALL = "elements=70001 bodies=600 chains=200 steps=500"
+SHORT = "seconds=0.02 least=2 most=5"
+
+
+def needs_opencl(test: Callable[..., None]) -> Callable[..., None]:
+    """Of the target test-opencl."""
+    skipped = pytest.mark.skipif(not find_devices(), reason="no OpenCL device is on this machine")
+    marked: Callable[..., None] = pytest.mark.opencl(skipped(test))
+    return marked
+
+
+# A library before the machine's own: it says what the environment tells it of the device, and lets it fail.
+SHIM = r"""
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+static void *own(const char *name) {
+  static void *library;
+  if (!library) library = dlopen("@LIBRARY@", RTLD_NOW | RTLD_LOCAL);
+  return dlsym(library, name);
+}
+int clGetDeviceInfo(void *device, unsigned what, size_t size, void *value, size_t *given) {
+  int (*real)(void *, unsigned, size_t, void *, size_t *) = own("clGetDeviceInfo");
+  int code = real(device, what, size, value, given);
+  const char *largest = getenv("SHIM_LARGEST");
+  if (value && what == 0x1035 && getenv("SHIM_OWN_MEMORY")) memset(value, 0, 4);
+  if (value && what == 0x1010 && largest) *(uint64_t *)value = strtoull(largest, 0, 10);
+  return code;
+}
+int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned dimensions, const size_t *offset, const size_t *size,
+                           const size_t *group, unsigned waits, const void *wait, void *event) {
+  static long calls;
+  const char *most = getenv("SHIM_CALLS");
+  if (most && ++calls > atol(most)) return -2;
+  int (*real)(void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned, const void *,
+              void *) = own("clEnqueueNDRangeKernel");
+  return real(queue, kernel, dimensions, offset, size, group, waits, wait, event);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library above; what it does not define itself is found in the one that it is linked with."""
+    compiler, library = shutil.which("cc"), ctypes.util.find_library("OpenCL")
+    if not compiler or not library:
+        pytest.skip("no C compiler, or no OpenCL library, is on this machine")
+    folder = tmp_path_factory.mktemp("shim")
+    source, made = folder / "shim.c", folder / "libshim.so"
+    source.write_text(SHIM.replace("@LIBRARY@", library))
+    link = ["-Wl,--no-as-needed", f"-l:{library}", "-ldl"]
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", made, source, *link], check=True)
+    return made
+
+
+@pytest.fixture(scope="module")
+def kernels(here: Machine) -> dict[str, Path]:
+    """The programs of the kernels that these tests ask."""
+    wanted = [b for name, b in catalogue.find().items() if name in {f"node.{kernel}" for kernel in OWN}]
+    return build.build(wanted, build.resolve(build.default(here), here))
+
+
+def ask(program: Path, *lines: str, **environment: str) -> list[dict[str, Any]]:
+    """What a program answers to some cases, one after the other."""
+    told = subprocess.run(
+        [program],
+        input="\n".join(f"{line} {SHORT}" for line in lines) + "\n",
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    return [json.loads(line) for line in told.stdout.splitlines()]
+
+
+# --------------------------------------------------------------------------- without OpenCL, and with failing devices
+
+
+def test_without_opencl_the_case_says_so_and_the_run_goes_on(tmp_path: Path) -> None:
+    asked = ["--set", "mode=opencl,threads", "--set", "threads=1", "--set", "elements=65536", "--budget", "2s"]
+    done = subprocess.run(
+        [STEELYARD, "run", "--only", "node.vector", "--runs", tmp_path, "--quiet", *asked],
+        env={**os.environ, "STEELYARD_OPENCL": "/nonexistent.so"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 4, done.stderr
+    kept = read(all_runs(tmp_path)[0]).records
+    errors = {r.error for r in kept if r.parameters["mode"] == "opencl"}
+    assert len(errors) == 1
+    assert "there is no OpenCL on this machine (/nonexistent.so" in str(errors)
+    assert "apt-get install" in str(errors)
+    threads = [r for r in kept if r.parameters["mode"] == "threads"]
+    assert threads
+    assert all(r.error is None and r.check.passed for r in threads)
+
+
+@needs_opencl
+@pytest.mark.parametrize("mode", ["opencl", "mixed"])
+def test_a_device_that_is_lost_in_the_middle_is_named_and_the_next_case_goes_on(
+    mode: str, kernels: dict[str, Path], shim: Path
+) -> None:
+    threads = 2 if mode == "mixed" else 1
+    lost, next_case = ask(
+        kernels["node.vector"],
+        f"mode={mode} threads={threads} elements=70001",
+        f"mode=threads threads={threads} elements=70001",
+        STEELYARD_OPENCL=str(shim),
+        SHIM_CALLS="3",
+    )
+    assert f"the OpenCL device '{find_devices()[0].name}' failed to start" in lost["error"]
+    assert "the device is not available (OpenCL error -2)" in lost["error"]
+    assert "samples" not in lost
+    assert next_case["check"]["passed"], next_case
+
+
+@needs_opencl
+def test_a_buffer_that_the_device_cannot_hold_is_refused_with_need_and_limit(
+    kernels: dict[str, Path], shim: Path
+) -> None:
+    environment = {"STEELYARD_OPENCL": str(shim), "SHIM_OWN_MEMORY": "1", "SHIM_LARGEST": str(1 << 20)}
+    large, small = ask(
+        kernels["node.vector"], "mode=opencl elements=1048576", "mode=opencl elements=4096", **environment
+    )
+    assert f"'{find_devices()[0].name}' has too little memory" in large["error"]
+    assert "a buffer of 8 MiB is needed, and 1 MiB is the largest it allows" in large["error"]
+    assert small["check"]["passed"], small
+
+
+def parameters(kernel: str) -> str:
+    """Of the small sizes above those that the kernel reads."""
+    names = {"vector": ["elements"], "nbody": ["bodies"], "montecarlo": ["chains", "steps"], "mergesort": ["elements"]}
+    return " ".join(word for word in SMALL.split() if word.partition("=")[0] in names[kernel])
+
+
+@needs_opencl
+@pytest.mark.parametrize("kernel", OWN)
+def test_results_are_right_on_a_device_with_a_memory_of_its_own(
+    kernel: str, kernels: dict[str, Path], shim: Path
+) -> None:
+    modes = ("mode=threads threads=2", "mode=opencl", "mode=mixed threads=2")
+    lines = [f"{mode} {parameters(kernel)}{plant}" for mode in modes for plant in ("", " plant=skip")]
+    answers = ask(kernels[f"node.{kernel}"], *lines, STEELYARD_OPENCL=str(shim), SHIM_OWN_MEMORY="1")
+    assert [a.get("error") for a in answers] == [None] * len(lines)
+    assert [a["check"]["passed"] for a in answers] == [True, False] * len(modes), [a["check"] for a in answers]
+    alone = answers[2]["surroundings"]["details"]
+    assert alone["shares_memory"] is False
+    assert alone["share"] == 1
+
+
+# A kernel with a share that is given, not chosen: which share is the best differs from run to run.
+SHARED = r"""
+#include "kernel.h"
+#include "opencl.h"
+#define private public
+#include "modes.h"
+#undef private
+#define main unused_main
+#include "@SOURCE@"
+#undef main
+int main() {
+  Team team(3, {});
+  for (double share : {0.0, 0.02, 0.31, 0.5, 0.77, 0.99, 1.0}) {
+    Params p("mode=mixed @PARAMETERS@");
+    Modes<@NAME@> modes(p, team);
+    modes.share_ = share;
+    modes.kernel_.forget(team);
+    team.each([&](Worker w) { modes.run(w, 2); });
+    Check check = modes.check();
+    std::cout << share << (check.passed ? " passed " : " failed ") << check.detail << std::endl;
+  }
+}
+"""
+
+
+@needs_opencl
+@pytest.mark.parametrize("kernel", sorted(path.stem for path in NODE.glob("*.cpp")))
+def test_any_share_gives_the_right_results(kernel: str, tmp_path: Path, shim: Path) -> None:
+    compiler = shutil.which("c++")
+    if not compiler:
+        pytest.skip("no C++ compiler is on this machine")
+    source = NODE / f"{kernel}.cpp"
+    name = re.search(r"kernel<Modes<(\w+)>>", source.read_text())
+    assert name, "a kernel of the node has all modes"
+    given = SMALL.replace("elements=70001", "elements=65536") + " order=96"
+    text = SHARED.replace("@SOURCE@", str(source)).replace("@NAME@", name[1]).replace("@PARAMETERS@", given)
+    program = tmp_path / "shared"
+    (tmp_path / "shared.cpp").write_text(text)
+    flags = ["-std=c++20", "-O1", "-march=native", "-w", f"-I{NATIVE}", "-iquote", str(NODE)]
+    subprocess.run([compiler, *flags, tmp_path / "shared.cpp", "-o", program, "-lpthread", "-ldl"], check=True)
+    own = {"STEELYARD_OPENCL": str(shim), "SHIM_OWN_MEMORY": "1"}
+    for more in ({}, own):
+        done = subprocess.run(
+            [program], env={**os.environ, **more}, capture_output=True, text=True, timeout=100, check=False
+        )
+        lines = done.stdout.splitlines()
+        assert len(lines) == 7, done.stderr
+        assert all(line.split()[1] == "passed" for line in lines), (more, lines)
+
+
+# --------------------------------------------------------------------------- the finding
+
+GPU = Device(0, "Example GPU", "GPU", 8 << 30, False)
+CPU = Device(0, "Example processor", "CPU", 8 << 30, True)
+
+
+def in_modes(
+    kernel: str, threads: float, device: float, mixed: float, share: float = 0.4, one: float | None = None, **more: Any
+) -> list[Result]:
+    """A kernel in all modes: seconds by four threads, by the device, by both; and by one thread where that is given."""
+    cases: list[tuple[str, int, float]] = [("threads", 4, threads), ("opencl", 1, device), ("mixed", 4, mixed)]
+    if one is not None:
+        cases.append(("threads", 1, one))
+    return [
+        result(
+            f"node.{kernel}",
+            kernel,
+            {"mode": mode, "threads": count, "device": 0, "elements": 4096, "pinning": "compact"},
+            seconds,
+            {"items": 4096.0},
+            surroundings={"details": {"share": share} if mode == "mixed" else None},
+            metrics={"time": Value(seconds, "s", 0.99 * seconds, 1.01 * seconds, "lower")},
+            **more,
+        )
+        for mode, count, seconds in cases
+    ]
+
+
+def with_device(results: list[Result], device: Device = GPU) -> Evaluation:
+    return evaluation(results, machine(devices=(device,)))
+
+
+SPEAKS: dict[str, Callable[[], Evaluation]] = {
+    "mixed_mode": lambda: with_device(in_modes("vector", 1e-3, 2e-3, 1.3e-3)),
+}
+SILENT: dict[str, Callable[[], Evaluation]] = {
+    "mixed_mode": lambda: with_device(in_modes("vector", 1e-3, 2e-3, 1e-3)[:2]),
+}
+GOOD: dict[str, Callable[[], Evaluation]] = {
+    "mixed_mode": lambda: with_device(in_modes("vector", 1e-3, 2e-3, 0.7e-3)),
+}
+
+
+def test_mixed_mode_that_pays_is_told_with_kernel_factor_and_share() -> None:
+    (told,) = mixed_mode.find(GOOD["mixed_mode"]())
+    assert told.level == "good"
+    assert "faster in 1 of 1 kernel (vector 0.70 times the time)" in told.seen
+    assert "Example GPU" in told.seen
+    assert "the device had 40% of the work" in told.evidence[0]
+    assert "0.70 times" in told.evidence[0]
+    assert "as long as the threads alone" in told.evidence[0]
+
+
+def test_mixed_mode_that_loses_is_a_notice_and_compares_with_the_better_of_both() -> None:
+    (told,) = mixed_mode.find(with_device(in_modes("vector", 3e-3, 2e-3, 2.4e-3) + in_modes("nbody", 3e-3, 2e-3, 1e-3)))
+    assert told.level == "notice"
+    assert "faster in 1 of 2 kernels (nbody 0.50 times the time)" in told.seen
+    assert "slower by more than 10% in 1 of 2 kernels (vector 1.20 times the time)" in told.seen
+    assert "as long as the device alone" in told.evidence[0]
+    assert "Keep it for nbody" in told.remedy
+
+
+def test_a_small_loss_is_no_notice() -> None:
+    (told,) = mixed_mode.find(with_device(in_modes("vector", 1e-3, 2e-3, 1.06e-3, share=0)))
+    assert told.level == "good"
+    assert "faster in none of 1 kernel" in told.seen
+    assert "all was left to the threads" in told.evidence[0]
+
+
+def test_a_device_that_shares_the_cores_is_told_to_do_so() -> None:
+    (told,) = mixed_mode.find(with_device(in_modes("vector", 1e-3, 2e-3, 1.3e-3), CPU))
+    assert "share the same cores" in told.cause
+    (other,) = mixed_mode.find(with_device(in_modes("vector", 1e-3, 2e-3, 1.3e-3), GPU))
+    assert "share the same cores" not in other.cause
+
+
+def test_a_difference_that_is_not_sure_is_not_called_one() -> None:
+    (told,) = mixed_mode.find(with_device(in_modes("vector", 1e-3, 2e-3, 1.1e-3, launches=2, spread=0.3)))
+    assert told.level == "good"
+    assert "1 not sure" in told.seen
+
+
+def test_other_threads_or_sizes_are_not_compared() -> None:
+    mixed = in_modes("vector", 1e-3, 2e-3, 1e-3)[2]
+    fewer = [r for r in in_modes("vector", 1e-3, 2e-3, 1e-3, one=4e-3) if r.parameters["threads"] == 1]
+    assert mixed_mode.find(with_device([mixed, *fewer])) == []
+
+
+# --------------------------------------------------------------------------- the page
+
+
+def test_the_page_sets_every_mode_against_all_threads() -> None:
+    both = in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3, one=3e-3)
+    page = node_kernels.data(with_device(both))
+    assert page is not None
+    assert page.reference == "4 threads"
+    (part,) = page.parts
+    assert part.modes == ("1 thread", "4 threads", "GPU 0 (OpenCL)", "4 threads and GPU 0 (OpenCL)")
+    assert [row.name for row in part.rows] == ["nbody", "vector"]
+    vector = part.rows[1].cells
+    assert [float(c.ratio) for c in vector if c] == pytest.approx([4, 1, 2, 0.5], rel=0.01)
+    # Ratios 4 and 1, times 4 + 3 ms against 1 + 3 ms.
+    assert float(part.means[0]) == pytest.approx(2, rel=0.01)
+    assert part.sums[0].startswith("7.00 ms (1.75 times")
+    assert part.sums[1] == "4.00 ms"
+
+
+def test_a_mode_that_not_all_kernels_have_is_summed_over_those_that_have_it() -> None:
+    both = in_modes("vector", 1e-3, 2e-3, 0.5e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3)[:1]
+    page = node_kernels.data(with_device(both))
+    assert page is not None
+    assert page.parts[0].sums[1] == "2.00 ms (2.00 times, 1 of 2 kernels)"
+    assert page.parts[0].means[1].endswith("(1 of 2 kernels)")
+    assert page.parts[0].rows[0].cells[1] is None
+
+
+def test_one_kernel_alone_has_no_page_of_its_own() -> None:
+    assert node_kernels.data(with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3))) is None
+    assert node_kernels.data(evaluation([])) is None
+
+
+def test_invalid_results_are_counted_and_disturbed_ones_marked() -> None:
+    both = in_modes("vector", 1e-3, 2e-3, 0.5e-3, level="DISTURBED", evidence=("competing load: some.",))
+    both += in_modes("nbody", 3e-3, 1.5e-3, 1e-3)
+    both += in_modes("stencil", 3e-3, 1.5e-3, 1e-3, level="INVALID")[:1]
+    page = node_kernels.data(with_device(both))
+    assert page is not None
+    assert page.left_out == "1 INVALID result is left out."
+    assert "DISTURBED: 2 of 4 ratios" in page.parts[0].figure.notes[0]
+    assert [c.level for c in page.parts[0].rows[1].cells if c] == ["DISTURBED"] * 3
+
+
+def test_the_report_shows_the_page_and_links_to_it() -> None:
+    text = render(with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3)))
+    assert 'id="node-kernels"' in text
+    assert "Geometric mean of the ratios" in text
+    assert 'id="node-kernels"' not in render(with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3)))
