@@ -12,6 +12,8 @@ import builders
 import test_core_flops as flops
 import test_core_kernels as kernels
 import test_network_findings as network
+import test_node as node
+import test_roofline as roofline
 from builders import chase, evaluation, gather, machine, result, triad
 from steelyard import findings
 from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
@@ -86,9 +88,11 @@ def rising(setting: Setting) -> Evaluation:
 
 
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
+    **roofline.SPEAKS,
     **network.SPEAKS,
     **kernels.SPEAKS,
     **flops.SPEAKS,
+    **node.SPEAKS,
     "cache_rule": lambda: evaluation([triad(1e10, elements=1_000_000)]),
     "plateau": lambda: evaluation([triad(13e9, elements=8_000_000), triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10), triad(1e10, threads=2), disturbed(1e10, threads=4)]),
@@ -113,9 +117,11 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
 }
 
 SILENT: dict[str, Callable[[], Evaluation]] = {
+    **roofline.SILENT,
     **network.SILENT,
     **kernels.SILENT,
     **flops.SILENT,
+    **node.SILENT,
     "cache_rule": lambda: evaluation([triad(1e10)]),
     "plateau": lambda: evaluation([triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10, error="killed", level="INVALID")]),
@@ -141,6 +147,7 @@ GOOD: dict[str, Callable[[], Evaluation]] = {
     **network.GOOD,
     **kernels.GOOD,
     **flops.GOOD,
+    **node.GOOD,
     "plateau": lambda: evaluation([triad(10e9, elements=8_000_000), triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10)]),
     "write_allocate": lambda: evaluation([triad(9e9), triad(9e9, stores="streaming")]),

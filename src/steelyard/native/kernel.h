@@ -9,7 +9,8 @@
 //     int main() { return steelyard::serve({steelyard::kernel<Triad>("triad")}); }
 //
 // The fifth member is its state. Where a kernel has them: `prepare(Worker, operations)` runs before each sample,
-// untimed, and `std::string details() const` is JSON that the record keeps: what the kernel saw besides its time.
+// untimed, `std::string details() const` is JSON that the record keeps: what the kernel saw besides its time, and
+// `corrupt()` makes one value of the result wrong (plant=wrong), which its check must find.
 #pragma once
 #include <sys/prctl.h>
 
@@ -80,6 +81,14 @@ inline std::string samples_json(const Measurement& m) {
       .str();
 }
 
+// What was counted, for one operation.
+inline std::string counters_json(const Measurement& m) {
+  double sampled = 0;
+  for (const Sample& s : m.samples) sampled += s.seconds;
+  auto operations = static_cast<double>(m.operations * m.samples.size());
+  return counters_json(m.counters, operations, m.elapsed > 0 ? std::min(1.0, sampled / m.elapsed) : unknown);
+}
+
 // How long each part of a case took, in seconds: what a run costs besides its samples must be seen.
 class Phases {
  public:
@@ -118,6 +127,7 @@ inline std::string surroundings_json(const Measurement& m, const std::vector<int
       .add("throttled", json::number(m.throttled))
       .add("oversubscribed", json::boolean(m.oversubscribed))
       .add("cpus", json::list(cpus))
+      .add("counters", counters_json(m))
       .add("pages", Mappings::get().report())
       .add("phases", phases)
       .str();
@@ -137,6 +147,12 @@ NamedKernel kernel(std::string name) {
               throw CaseError("parameter '" + unread.front() + "' is not one that this kernel reads");
             Measurement m = Sampler<K>(state, team, sampling, plant).measure();
             phases.next("sampling");
+            if (plant.kind == "wrong") {
+              if constexpr (requires { state.corrupt(); })
+                state.corrupt();
+              else
+                throw CaseError("plant='wrong': the kernel has no member that spoils its result");
+            }
             Check check = state.check();
             phases.next("check");
             std::vector<double> seconds;

@@ -170,6 +170,8 @@ NamedRankKernel rank_kernel(std::string name) {
               for (const char* known : {"pinning", "placement", "toolchain", "mpi", "transport", "ranks", "nodes",
                                         "ranks_per_node", "cpus", "limit", "threads"})
                 params.word(known, "");
+              if constexpr (!requires { state->corrupt(); })
+                if (plant->kind == "wrong") failure = "plant='wrong': the kernel has no member that spoils its result";
               if (auto unread = params.unread(); !unread.empty())
                 failure = "parameter '" + unread.front() + "' is not one that this kernel reads";
             } catch (const std::bad_alloc&) {
@@ -185,6 +187,8 @@ NamedRankKernel rank_kernel(std::string name) {
             RankMeasurement m = RankSampler<K>(*state, ranks, clock, *sampling, *plant, *start, active).measure();
             phases.next("sampling");
             ranks.world().barrier();
+            if constexpr (requires { state->corrupt(); })
+              if (plant->kind == "wrong") state->corrupt();
             Check check = all_checks(state->check(), ranks);
             std::vector<double> clocks = ranks.world().gather({clock.offset(), clock.uncertainty(), clock.residual()});
             phases.next("check");

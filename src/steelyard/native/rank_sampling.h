@@ -56,8 +56,12 @@ class RankSampler {
     taken_ = 0;
     if (active_) mine.clock_before.push_back(core_clock(long_chain, 3));
     // Those who take no part sleep here until the others come.
+    Counters counters(1);
+    if (active_) counters.open(0);
     MachineReading before(cpus.empty() ? allowed() : cpus);
+    counters.start();
     if (active_) take(mine.operations);
+    mine.counters = counters.stop();
     MachineReading after(cpus.empty() ? allowed() : cpus);
     if (active_) mine.clock_after.push_back(core_clock(long_chain, 3));
     ranks_.rest();
@@ -212,7 +216,10 @@ class RankSampler {
                              after.interrupts - before.interrupts,
                              after.throttled - before.throttled,
                              after.at - before.at,
-                             static_cast<double>(late_)};
+                             static_cast<double>(late_),
+                             static_cast<double>(mine.counters.error),
+                             mine.counters.share};
+    head.insert(head.end(), mine.counters.values.begin(), mine.counters.values.end());
     std::vector<double> heads = ranks_.world().gather(head);
     double most = ranks_.world().greatest(static_cast<double>(views_.size()));
     std::vector<double> numbers(static_cast<std::size_t>(most) * view_numbers, unknown);
@@ -264,6 +271,7 @@ class RankSampler {
       Measurement& m = out.whole;
       m.oversubscribed = ranks.oversubscribed();
       m.steal = m.other = m.interrupt_time = m.interrupts = m.machine_other = m.throttled = 0;
+      count(m.counters);
       for (int r = 0; r < ranks.size(); ++r) {
         if (at(r, 0) > 0) {
           m.operations = static_cast<std::size_t>(at(r, 1));
@@ -281,6 +289,17 @@ class RankSampler {
         m.steal += at(r, 6);
         m.machine_other = std::max(m.machine_other, std::max(0.0, at(r, 7) - own) / std::max(at(r, 11), 1e-9));
         m.interrupt_time += at(r, 8), m.interrupts += at(r, 9), m.throttled += at(r, 10);
+      }
+    }
+    // The sum over the ranks that took part; unknown where one of them could not count. The least share stands for all.
+    void count(Counts& all) const {
+      all.values.assign(all.events.size(), 0.0);
+      all.share = 1;
+      for (int r = 0; r < ranks.size(); ++r) {
+        if (at(r, 0) == 0) continue;
+        if (all.error == 0) all.error = static_cast<int>(at(r, 13));
+        all.share = at(r, 14) <= all.share || std::isnan(at(r, 14)) ? at(r, 14) : all.share;
+        for (std::size_t i = 0; i < all.values.size(); ++i) all.values[i] += at(r, 15 + i);
       }
     }
   };

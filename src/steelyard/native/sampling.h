@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "clock.h"
+#include "counters.h"
 #include "disturbance.h"
 #include "params.h"
 #include "stopping.h"
@@ -37,7 +38,7 @@ struct Sampling {
 // kernels).
 struct Plant {
   std::string kind;  // "none", "skip" (run nothing), "delay", "turns" (a delay in every other sample), "work", "clock",
-                     // "faults", "slow" (one rank is slower by a share)
+                     // "faults", "slow" (one rank is slower by a share), "wrong" (one value of the result)
   double amount = 0;
   int rank = -1;  // of "slow"
   explicit Plant(Params& p) {
@@ -53,10 +54,10 @@ struct Plant {
         throw CaseError("plant='" + kind + ":" + number + "' needs a number");
     }
     if (kind != "none" && kind != "skip" && kind != "delay" && kind != "turns" && kind != "work" && kind != "clock" &&
-        kind != "faults" && kind != "slow")
+        kind != "faults" && kind != "slow" && kind != "wrong")
       throw CaseError("plant='" + kind +
                       "' is not known; known are none, skip, delay:share, turns:share, work:share, clock:factor, "
-                      "faults:pages, slow:rank:share");
+                      "faults:pages, slow:rank:share, wrong");
   }
 };
 
@@ -73,6 +74,7 @@ struct Measurement {
   double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown,
          interrupts = unknown, throttled = unknown;
   bool oversubscribed = false;
+  Counts counters;
 };
 
 template <class K>
@@ -88,7 +90,11 @@ class Sampler {
     calibrate(m);
     taken_ = 0;
     m.clock_before = clocks();
+    Counters counters(team_.size());
+    Energy energy;
+    team_.each([&](Worker w) { counters.open(w.index); });
     MachineReading before(cpus);
+    energy.start(), counters.start();
     std::uint64_t begin = Clock::get().ticks();
     std::vector<double> seconds;
     std::size_t next_look = std::max<std::size_t>(sampling_.least, 6);
@@ -105,6 +111,9 @@ class Sampler {
         next_look = std::max(seconds.size() + 1, seconds.size() * 11 / 10);
       }
     }
+    m.counters = counters.stop();
+    m.counters.joules = energy.stop();
+    if (!std::isnan(m.counters.joules)) m.counters.energy_source = energy.source();
     MachineReading after(cpus);
     m.clock_after = clocks();
     account(m, before, after);
@@ -200,7 +209,7 @@ class Sampler {
 
   // The kernel, or the kernel with what was planted.
   void run(Worker w, std::size_t operations) {
-    if (plant_.kind == "none") return kernel(w, operations);
+    if (plant_.kind == "none" || plant_.kind == "wrong") return kernel(w, operations);
     if (plant_.kind == "skip") return;
     std::uint64_t start = Clock::get().ticks();
     kernel(w, operations);

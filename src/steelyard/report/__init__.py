@@ -12,7 +12,7 @@ from markupsafe import Markup
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
 from steelyard.report import values
-from steelyard.report.pages import benchmark, findings, machine, method, overview, provenance
+from steelyard.report.pages import benchmark, findings, machine, method, node_kernels, overview, provenance, roofline
 
 _HERE = Path(__file__).parent
 
@@ -31,7 +31,9 @@ def write(evaluation: Evaluation, path: Path) -> Path:
 def render(evaluation: Evaluation) -> str:
     """The report as one HTML text."""
     benchmarks = tuple(benchmark.data(evaluation, name) for name in evaluation.benchmarks)
-    drawn = any(figure for page in benchmarks for figure in page.figures if not figure.error)
+    roofs = roofline.data(evaluation)
+    kernels = node_kernels.data(evaluation)
+    drawn = bool(roofs or kernels) or any(figure for page in benchmarks for figure in page.figures if not figure.error)
     return (
         _environment()
         .get_template("layout.html")
@@ -40,6 +42,8 @@ def render(evaluation: Evaluation) -> str:
             overview=overview.data(evaluation),
             findings=findings.data(evaluation),
             machine=machine.data(evaluation),
+            roofline=roofs,
+            node_kernels=kernels,
             benchmarks=benchmarks,
             method=method.data(evaluation),
             provenance=provenance.data(evaluation),

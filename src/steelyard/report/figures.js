@@ -102,6 +102,17 @@ const figuresOf = (state) => {
     return ends.length;
   }
 
+  // Names of lines of slope 1 between two logarithmic axes lie along them; on a narrow figure without their numbers.
+  function tilted({ width, height, margin, xaxis, yaxis, annotations }) {
+    const span = (axis) => axis.range[1] - axis.range[0], away = 8;
+    for (const note of (annotations || []).filter(({ name }) => name === "slope")) {
+      const right = (width - margin.l - margin.r) / span(xaxis), up = (height - margin.t - margin.b) / span(yaxis);
+      const angle = Math.atan2(up, right);
+      Object.assign(note, { textangle: (-180 / Math.PI) * angle, xshift: -away * Math.sin(angle), yshift: away * Math.cos(angle) });
+      if (width < 480) note.text = note.text.split(" ")[0];
+    }
+  }
+
   function painted(plot, width, name = state.theme(), paper = state.printing) {
     const ink = inks[name], chosen = plot.chosen || new Set();
     const { data, layout, widest, beside } = structuredClone({ ...plot, chosen: null });
@@ -126,7 +137,7 @@ const figuresOf = (state) => {
       note.font = { ...note.font, color: note.showarrow ? ink.ink : ink.mark };
       note.arrowcolor = ink.soft;
       if (note.name === "limit") note.text = wrapped(note.text, width - 100, 12);
-      if (note.name !== "above") note.bgcolor = ink.paper + "c0";
+      if (!["above", "slope", "roof"].includes(note.name)) note.bgcolor = ink.paper + "c0";
     }
     if (paper) layout.height = Math.round(0.8 * layout.height); // so that two figures fit on a sheet
     layout.height += 15 * above + 20 * Math.max(0, rows - 1);
@@ -139,6 +150,7 @@ const figuresOf = (state) => {
       hoverlabel: { bgcolor: ink.paper, bordercolor: ink.axis, font: { color: ink.ink }, align: "left", namelength: -1 },
       uirevision: "same",
     });
+    tilted(layout);
     if (layout.yaxis?.title) layout.yaxis.title.text = wrapped(layout.yaxis.title.text, layout.height - 130, size + 2);
     for (const trace of data) {
       if (trace.colorbar) Object.assign(trace.colorbar, { outlinewidth: 1, outlinecolor: ink.axis });

@@ -5,7 +5,7 @@ from typing import Any
 
 from steelyard import units
 from steelyard.model import Evaluation, Record, Result
-from steelyard.report import values
+from steelyard.report import counted, values
 
 _WORDED = {"pinning", "memory_policy", "page_size", "mpi"}  # factors of the measurement, not of the question
 
@@ -23,6 +23,7 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
         ("Repeated", _repeated(records)),
         ("Clock", _clock(records)),
         ("Core clock", _core_clock(records)),
+        ("Counters", counted.how(records, results)),
         ("Toolchain", _distinct(r.parameters.get("toolchain") for r in results)),
         *((values.words(n).capitalize(), _distinct(r.parameters.get(n) for r in results)) for n in sorted(_WORDED)),
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from steelyard.model import Benchmark, Evaluation, Level, Machine, Metric, Result
-from steelyard.report import drawn, measured, values
+from steelyard.report import counted, drawn, measured, values
 from steelyard.report.names import slug
 from steelyard.report.reasons import folded, kind
 
@@ -76,6 +76,7 @@ class _Shape:
     varying: tuple[str, ...]
     main: Metric | None
     others: tuple[Metric, ...]
+    counted: tuple[str, ...]  # titles of what hardware counters tell
 
     def shown(self, result: Result) -> values.Shown | None:
         return values.shown(result, self.main.name, self.benchmark, self.machine) if self.main else None
@@ -132,7 +133,7 @@ def _table(
     known = {name for result in results for name in result.metrics}
     others = tuple(m for m in benchmark.metrics if m.name in known and m is not main)
     kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
-    shape = _Shape(benchmark, machine, kernel, varying, main, others)
+    shape = _Shape(benchmark, machine, kernel, varying, main, others, counted.columns(results))
     before = len(notes)
     rows = tuple(_row(result, shape, notes) for result in results)
     limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
@@ -143,7 +144,7 @@ def _table(
         (("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
         main.title if main else "Value",
         "share of the limit" if main is None or main.better == "higher" else "limit over value",
-        tuple(m.title for m in others),
+        (*(m.title for m in others), *shape.counted),
         rows,
         tuple((values.words(n), values.parameter(n, v)) for n, v in (fixed | values.constant(results)).items()),
         *same,
@@ -178,7 +179,7 @@ def _row(result: Result, shape: _Shape, notes: list[tuple[str, ...]]) -> Row:
         ((_cell(result.kernel),) if shape.kernel else ()) + cells,
         shown,
         values.percent(shown.share) if shown else "",
-        tuple(_other(result, metric, level) for metric in shape.others),
+        (*(_other(result, metric, level) for metric in shape.others), *counted.cells(result, shape.counted)),
         level,
         " ".join(told),
         notes.index(told) + 1 if told else None,

@@ -1,0 +1,234 @@
+// Hardware counters of the threads of a case, and the energy of the processors, as far as the kernel lets us (perf).
+#pragma once
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "disturbance.h"
+#include "json.h"
+
+namespace steelyard {
+
+constexpr int never_counted = -1;
+
+struct Event {
+  const char* name;
+  std::uint32_t type;
+  std::uint64_t config;
+};
+
+constexpr std::uint64_t cache_event(std::uint64_t cache, std::uint64_t result) {
+  return cache | (std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << 8) | (result << 16);  // perf_event_open(2)
+}
+
+// Instructions first: the leader, without which a group says nothing.
+inline const std::vector<Event>& hardware_events() {
+  static const std::vector<Event> all{
+      {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+      {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+      {"cache_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+      {"l1_misses", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_MISS)}};
+  return all;
+}
+
+// Of all threads together from start to stop; `unknown` where nothing was counted.
+struct Counts {
+  std::vector<Event> events = hardware_events();
+  std::vector<double> values = std::vector<double>(events.size(), unknown);  // scaled up by 1 / share
+  double share = unknown;   // of the time that the group was on the processor's counters: below 1 it was taken turns
+  double joules = unknown;  // of all processors, whoever used them
+  std::string energy_source;
+  int error = 0;  // why nothing was counted: of the system, or `never_counted`
+};
+
+inline int open_event(const Event& event, int thread, int cpu, int leader, bool user_only) {
+  perf_event_attr attributes;
+  std::memset(&attributes, 0, sizeof attributes);
+  attributes.size = sizeof attributes;
+  attributes.type = event.type;
+  attributes.config = event.config;
+  attributes.disabled = leader < 0;
+  attributes.exclude_kernel = attributes.exclude_hv = user_only;
+  attributes.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, leader, PERF_FLAG_FD_CLOEXEC));
+}
+
+// Why there are no counters, from the error of the first event; "" without one.
+inline std::string reason_of(int error) {
+  if (error == 0) return "";
+  if (error == never_counted) return "others had the processor's counters all the time";
+  if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV)
+    return "the processor shows no performance counters: a virtual machine without them, or no driver";
+  if (error == ENOSYS) return "the kernel was built without performance events";
+  if (error == EACCES || error == EPERM) {
+    int level = 0;
+    bool read = static_cast<bool>(std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> level);
+    if (read && level > 2) return "the kernel forbids counting: kernel.perf_event_paranoid is " + std::to_string(level);
+    return "counting is forbidden, most likely by a container's filter of system calls";
+  }
+  return std::string("counting failed: ") + std::strerror(error);
+}
+
+// The counters of one thread: a group, so that all events count the same stretches of time.
+class ThreadCounters {
+ public:
+  ThreadCounters() = default;
+  ThreadCounters(const ThreadCounters&) = delete;
+  ThreadCounters& operator=(const ThreadCounters&) = delete;
+  ~ThreadCounters() {
+    for (int handle : handles_)
+      if (handle >= 0) close(handle);
+  }
+  // On the thread that is counted. 0, or the error of the first event; one that cannot join the group is left out.
+  int open(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      int handle = open_event(event, 0, -1, leader(), true);
+      if (handle < 0 && handles_.empty()) return errno;
+      handles_.push_back(handle);
+    }
+    return 0;
+  }
+  // Of any thread.
+  void start() { tell(PERF_EVENT_IOC_RESET), tell(PERF_EVENT_IOC_ENABLE); }
+  void stop() { tell(PERF_EVENT_IOC_DISABLE); }
+
+  struct Reading {
+    std::vector<double> values;
+    double enabled = 0, running = 0;  // nanoseconds
+  };
+  Reading read() const {
+    std::vector<std::uint64_t> raw(3 + handles_.size());
+    Reading found;
+    found.values.assign(handles_.size(), unknown);
+    if (leader() < 0 || ::read(leader(), raw.data(), raw.size() * sizeof raw[0]) < 24) return found;
+    found.enabled = static_cast<double>(raw[1]), found.running = static_cast<double>(raw[2]);
+    std::size_t next = 3;
+    for (std::size_t i = 0; i < handles_.size() && next < 3 + raw[0]; ++i)
+      if (handles_[i] >= 0) found.values[i] = static_cast<double>(raw[next++]);
+    return found;
+  }
+
+ private:
+  int leader() const { return handles_.empty() ? -1 : handles_.front(); }
+  void tell(unsigned long what) {
+    if (leader() >= 0) ioctl(leader(), what, PERF_IOC_FLAG_GROUP);
+  }
+  std::vector<int> handles_;
+};
+
+// The energy of all packages (RAPL by way of perf); in steps of a millisecond or so.
+class Energy {
+ public:
+  explicit Energy(const std::string& folder = "/sys/bus/event_source/devices/power") {
+    for (const char* name : {"energy-pkg", "energy-psys"}) {
+      std::uint32_t type = 0;
+      std::string event = word(folder + "/events/" + name), cpus = word(folder + "/cpumask");
+      double scale = 0;
+      if (event.rfind("event=", 0) != 0 || !(std::istringstream(word(folder + "/type")) >> type) ||
+          !(std::istringstream(word(folder + "/events/" + name + ".scale")) >> scale))
+        continue;
+      Event wanted{name, type, std::strtoull(event.c_str() + 6, nullptr, 0)};
+      std::istringstream list(cpus);
+      for (std::string cpu; std::getline(list, cpu, ',');)
+        if (int handle = open_event(wanted, -1, std::atoi(cpu.c_str()), -1, false); handle >= 0)
+          handles_.push_back(handle);
+      if (handles_.empty()) continue;
+      scale_ = scale, source_ = name;
+      return;
+    }
+  }
+  Energy(const Energy&) = delete;
+  Energy& operator=(const Energy&) = delete;
+  ~Energy() {
+    for (int handle : handles_) close(handle);
+  }
+  void start() {
+    for (int handle : handles_) ioctl(handle, PERF_EVENT_IOC_ENABLE, 0);
+  }
+  // Joules since the start. A meter that stands at zero is none: unknown.
+  double stop() {
+    double sum = 0;
+    for (int handle : handles_) {
+      std::uint64_t raw[4] = {};
+      ioctl(handle, PERF_EVENT_IOC_DISABLE, 0);
+      if (::read(handle, raw, sizeof raw) >= static_cast<ssize_t>(sizeof raw)) sum += static_cast<double>(raw[3]);
+    }
+    return sum > 0 ? sum * scale_ : unknown;
+  }
+  const std::string& source() const { return source_; }
+
+ private:
+  static std::string word(const std::string& path) {
+    std::string found;
+    std::ifstream(path) >> found;
+    return found;
+  }
+  std::vector<int> handles_;
+  double scale_ = 0;
+  std::string source_;
+};
+
+// The counters of a team: opened by each of its threads, started before all samples and stopped after them.
+class Counters {
+ public:
+  explicit Counters(std::size_t threads, std::vector<Event> events = hardware_events())
+      : events_(std::move(events)), threads_(threads), errors_(threads, 0) {}
+  Counters(const Counters&) = delete;
+  Counters& operator=(const Counters&) = delete;
+  void open(std::size_t thread) { errors_[thread] = threads_[thread].open(events_); }
+  void start() {
+    for (auto& thread : threads_) thread.start();
+  }
+  Counts stop() {
+    for (auto& thread : threads_) thread.stop();
+    Counts found{events_, std::vector<double>(events_.size(), 0.0), unknown, unknown, "", 0};
+    double enabled = 0, running = 0;
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      if (errors_[t]) return without(std::move(found), errors_[t]);
+      ThreadCounters::Reading seen = threads_[t].read();
+      if (!(seen.running > 0)) return without(std::move(found), never_counted);
+      enabled += seen.enabled, running += seen.running;
+      // What was counted part of the time is taken to have gone on so all the time, as perf does.
+      for (std::size_t i = 0; i < events_.size(); ++i) found.values[i] += seen.values[i] * seen.enabled / seen.running;
+    }
+    found.share = running / enabled;
+    return found;
+  }
+
+ private:
+  static Counts without(Counts found, int error) {
+    found.values.assign(found.events.size(), unknown);
+    found.error = error;
+    return found;
+  }
+  std::vector<Event> events_;
+  std::vector<ThreadCounters> threads_;
+  std::vector<int> errors_;
+};
+
+// For one operation of all threads together. `inside`: the share of the time between start and stop that was samples;
+// energy is taken by it, while instructions between the samples cannot be told from those within.
+inline std::string counters_json(const Counts& counts, double operations, double inside) {
+  json::Object out;
+  std::string reason = reason_of(counts.error);
+  for (std::size_t i = 0; i < counts.events.size(); ++i)
+    out.add(counts.events[i].name, json::number(counts.values[i] / operations));
+  return out.add("share", json::number(counts.share))
+      .add("energy", json::number(counts.joules * inside / operations))
+      .add("energy_source", counts.energy_source.empty() ? "null" : json::text(counts.energy_source))
+      .add("reason", reason.empty() ? "null" : json::text(reason))
+      .str();
+}
+
+}  // namespace steelyard

@@ -1,0 +1,56 @@
+"""Hardware counters as text: columns of a benchmark's table, and how they were counted or why not."""
+
+from collections.abc import Callable, Iterable
+
+from steelyard.model import Evaluation, Record, Result
+from steelyard.report import values
+from steelyard.statistics.counters import Counted, counted, reasons, sources
+from steelyard.units import significant
+
+_COLUMNS: tuple[tuple[str, Callable[[Counted], str]], ...] = (
+    ("instructions per cycle", lambda c: _count(c.instructions_per_cycle)),
+    ("instructions per operation", lambda c: _count(c.instructions)),
+    ("cache misses per operation", lambda c: _count(c.cache_misses)),
+    ("L1 misses per operation", lambda c: _count(c.l1_misses)),
+    ("energy per operation", lambda c: values.quantity(c.energy, "J") if c.energy is not None else ""),
+)
+TITLES = tuple(title for title, _ in _COLUMNS)
+
+
+def columns(results: Iterable[Result]) -> tuple[str, ...]:
+    """The titles of the columns that have a value in at least one of the results."""
+    found = [c for result in results if (c := counted(result))]
+    return tuple(title for title, text in _COLUMNS if any(text(c) for c in found))
+
+
+def cells(result: Result, titles: Iterable[str]) -> tuple[str, ...]:
+    """The result's values under these titles; "" where one was not counted, or the result is INVALID."""
+    found = counted(result)
+    text = dict(_COLUMNS)
+    return tuple(text[title](found) if found else "" for title in titles)
+
+
+def how(records: list[Record], results: Iterable[Result]) -> str:
+    """How it was counted; "" where nothing was: the machine's page says why, once."""
+    found = [c for result in results if (c := counted(result))]
+    if not found:
+        return ""
+    shares = [c.share for c in found if c.share is not None]
+    told = "in user mode, all threads together, from before the first sample to after the last, by the number of operations"
+    if shares and min(shares) < 0.999:
+        told += f"; the counters took turns with others' (down to {values.percent(min(shares))} of the time) and are scaled up"
+    meters = ", ".join(sources(records))
+    return f"{told}; energy of the whole machine by {meters}" if meters else told
+
+
+def missing(evaluation: Evaluation) -> tuple[str, ...]:
+    """A sentence for each reason why cases of the run have no counters."""
+    told = reasons(evaluation.run.records)
+    return tuple(f"Instructions, cycles and cache misses were not counted: {reason}." for reason in told)
+
+
+def _count(value: float | None) -> str:
+    """Three digits that count, in groups of three where there are many: a prefix on a count would mislead."""
+    if value is None:
+        return ""
+    return significant(value) if value < 1000 else f"{int(float(f'{value:.3g}')):,}".replace(",", "\u202f")

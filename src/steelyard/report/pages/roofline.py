@@ -1,0 +1,256 @@
+"""The roofline: every kernel of the run below the roofs that were measured, as a figure and a table."""
+
+import math
+from dataclasses import dataclass
+
+from steelyard.model import Axis, Evaluation, Figure, Level, Series
+from steelyard.report import drawn, figures, values
+from steelyard.report.axes import Json, text
+from steelyard.report.names import slug
+from steelyard.statistics import cases
+from steelyard.statistics.roofline import Place, Roofline, rooflines
+from steelyard.statistics.roofs import MEMORY, SCALAR, Roof, working_set
+from steelyard.units import binary_size, quantity, significant
+
+HEIGHT = 460  # pixels
+# Times the ridge of the slowest bandwidth: what needs still fewer bytes is bounded by arithmetic alone, and stands at the edge.
+FAR = 12
+CLOSE = 1.7  # times: names of roofs that are closer would touch, and stand one behind the other
+_INK = 6  # the palettes' last colour, black on white: the roofs'
+_SYMBOLS = len(figures.SYMBOLS)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kernel: its name, the page of its benchmark, and what the table says of it; `order` sorts by the share."""
+
+    name: str
+    anchor: str
+    cells: tuple[str, ...]  # intensity, speed, its interval, where its data lie, the bound, and its value
+    share: str
+    level: Level
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """All of one number of threads."""
+
+    title: str
+    figure: drawn.Drawn
+    roofs: tuple[tuple[str, str, str, Level], ...]  # name, value, measured by, its verdict
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows."""
+
+    parts: tuple[Part, ...]
+    causes: tuple[str, ...]  # what the finding on roofs says, if it says anything
+
+
+def data(evaluation: Evaluation) -> Page | None:
+    """The page's data; None where no peak or no bandwidth was measured."""
+    found = rooflines(evaluation)
+    if not found:
+        return None
+    said = tuple(finding.seen for finding in evaluation.findings if finding.rule == "roof")
+    # The same mark and colour in both figures.
+    names = tuple(dict.fromkeys(place.result.benchmark for line in found for place in line.places))
+    return Page(tuple(_part(line, names, evaluation) for line in found), said)
+
+
+def _part(line: Roofline, names: tuple[str, ...], evaluation: Evaluation) -> Part:
+    many = "One thread" if line.threads == 1 else f"All processors together ({line.threads} threads)"
+    several = len({place.result.parameters.get("toolchain") for place in line.places}) > 1
+    ordered = sorted(line.places, key=lambda place: (place.share is None, place.share or 0.0))
+    return Part(
+        many,
+        _drawn(line, names, f"Roofline: {many[0].lower()}{many[1:]}", several),
+        tuple(_roof(roof) for roof in line.roofs),
+        tuple(_row(place, evaluation, several) for place in ordered),
+        _notes(line),
+    )
+
+
+def _roof(roof: Roof) -> tuple[str, str, str, Level]:
+    unit = "flop/s" if roof.kind == "peak" else "B/s"
+    named = f"peak, {roof.name}" if roof.kind == "peak" else f"bandwidth of {_placed(roof.name)}"
+    size = working_set(roof.result)
+    told = f", {binary_size(int(size))}" if size else ""
+    by = f"{roof.result.benchmark} {cases.describe(roof.result, but=('threads', 'precision', 'elements'))}{told}"
+    return named, quantity(roof.value, unit), by, values.level(roof.result)
+
+
+def _row(place: Place, evaluation: Evaluation, several: bool) -> Row:
+    result, roof = place.result, place.roof
+    bound = ("not measured", "") if roof is None else (roof.name, quantity(place.bound, "flop/s"))
+    return Row(
+        called(place, several),
+        slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
+        (
+            significant(place.intensity),
+            quantity(place.speed.value, "flop/s"),
+            values.interval(place.speed),
+            _placed(place.level) if place.level else "not known",
+            *bound,
+        ),
+        values.percent(place.share),
+        values.level(result),
+        " ".join(values.evidence(result)),
+    )
+
+
+def called(place: Place, several: bool) -> str:
+    """The kernel's name, with the toolchain where `several` of them are compared."""
+    return f"{place.name}, {place.result.parameters.get('toolchain')}" if several else place.name
+
+
+def _placed(level: str) -> str:
+    return "the memory" if level == MEMORY else level
+
+
+def _notes(line: Roofline) -> tuple[str, ...]:
+    notes = []
+    if line.threads > 1:
+        notes.append(
+            "Bandwidths of the caches are measured with one thread only, and are not multiplied by the threads: kernels "
+            "that work in a cache stand here without a bound, unless even the memory could feed them at the peak."
+        )
+    if not any(roof.name == MEMORY for roof in line.roofs):
+        notes.append("The memory's own bandwidth was not measured in this run.")
+    if any(place.share is not None and place.share > 1.05 for place in line.places):
+        notes.append(
+            "More than 100 %: the roofs are those of a Triad, two reads and a write. Loops that read more than they "
+            "write, or whose data are nearer than their size tells, can go beyond."
+        )
+    return tuple(notes)
+
+
+# --------------------------------------------------------------------------- the figure
+
+
+def _drawn(line: Roofline, names: tuple[str, ...], title: str, several: bool) -> drawn.Drawn:
+    figure = _figure(line, title)
+    disturbed = {p.speed.value for p in line.places if values.level(p.result) == "DISTURBED"}
+    hollow = f"DISTURBED: {len(disturbed)} of {len(line.places)} kernels, shown by hollow marks." if disturbed else ""
+    rows = tuple((roof.name, *(quantity(roof.at(x), "flop/s") for x in _ends(line))) for roof in line.roofs)
+    left, right = (f"{significant(x)} flop/B" for x in _ends(line))
+    plot = _plot(figure, line, names, disturbed, several)
+    return drawn.Drawn(
+        anchor=f"roofline-figure-{line.threads}",
+        title=title,
+        caption=figure.caption,
+        plot=drawn.embedded(plot),
+        height=HEIGHT,
+        wide=False,
+        webgl=False,
+        headings=("Roof", f"at {left}", f"at {right}"),
+        rows=rows,
+        notes=(hollow,) if hollow else (),
+    )
+
+
+def _figure(line: Roofline, title: str) -> Figure:
+    """The roofs as lines, and the kernels as points, a series a benchmark."""
+    low, high = _ends(line)
+    edge = high / 1.25
+    beyond = any(place.intensity > edge for place in line.places)
+    roofs = []
+    for roof in line.roofs:
+        end = high if roof.kind == "peak" else min(high, _top(line) / roof.value)
+        start = low if roof.kind == "bandwidth" else max(low, _ridge(line, roof))
+        roofs.append(Series(roof.name, (start, end), (roof.at(start), roof.at(end))))
+    kernels = []
+    for benchmark in dict.fromkeys(place.result.benchmark for place in line.places):
+        mine = [place for place in line.places if place.result.benchmark == benchmark]
+        kernels.append(
+            Series(
+                benchmark,
+                tuple(min(p.intensity, edge) for p in mine),
+                tuple(p.speed.value for p in mine),
+                connected=False,
+            )
+        )
+    return Figure(
+        name="roofline",
+        title=title,
+        kind="lines",
+        x=Axis("operational intensity (flop/B)", log=True),
+        y=Axis("speed", "flop/s", log=True),
+        series=(*roofs, *kernels),
+        caption="Sloping roofs are bandwidths, level ones the peaks of arithmetic, all as measured. Each mark is a kernel, "
+        "its largest size in the caches or in memory; the pointer names it. What lies in memory is counted with what the "
+        "memory moves." + (" What needs still fewer bytes than the right edge tells is drawn there." if beyond else ""),
+    )
+
+
+def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], disturbed: set[float], several: bool) -> Json:
+    plot = figures.plotly(figure, disturbed)
+    layout, count = plot["layout"], len(line.roofs)
+    low, high = _ends(line)
+    bottom = min([p.speed.value for p in line.places] + [r.at(low) for r in line.roofs if r.kind == "bandwidth"])
+    layout |= {"height": HEIGHT, "showlegend": bool(line.places)}
+    layout["xaxis"]["range"] = [math.log10(low), math.log10(high)]
+    layout["yaxis"]["range"] = [math.log10(bottom / 1.8), math.log10(_top(line) * 2.2)]
+    for trace in plot["data"][:count]:
+        trace |= {"mode": "lines", "showlegend": False, "hoverinfo": "skip", "meta": {"colour": _INK}}
+        trace.pop("hovertemplate")
+        trace["line"] = {"width": 1.6, "dash": "dash" if trace["name"].startswith(SCALAR) else "solid"}
+    for trace, series in zip(plot["data"][count:], figure.series[count:], strict=True):
+        number = names.index(series.name)
+        mine = [place for place in line.places if place.result.benchmark == series.name]
+        symbol = figures.SYMBOLS[(number + number // _INK) % _SYMBOLS]
+        trace["meta"] = {"colour": number % _INK}
+        trace["marker"]["symbol"] = [f"{symbol}-open" if p.speed.value in disturbed else symbol for p in mine]
+        trace["customdata"] = [text(_hover(place, several)) for place in mine]
+    layout["annotations"] += _labels(line)
+    return plot
+
+
+def _hover(place: Place, several: bool) -> str:
+    share = f", {values.percent(place.share)} of {place.roof.name}" if place.roof and place.share is not None else ""
+    mark = " (DISTURBED)" if values.level(place.result) == "DISTURBED" else ""
+    speed, where = quantity(place.speed.value, "flop/s"), f"{significant(place.intensity)} flop/B"
+    return f"{place.result.benchmark} {called(place, several)}: {speed} at {where}{share}{mark}"
+
+
+def _ends(line: Roofline) -> tuple[float, float]:
+    """The horizontal extent (flop/B): the kernels, with room for the names of the roofs on their left, and the ridges."""
+    slowest = min(roof.value for roof in line.roofs if roof.kind == "bandwidth")
+    known = [place.intensity for place in line.places]
+    ridge = _top(line) / slowest
+    return min([*known, 0.08]) / 4, min(max([*known, ridge]) * 2.5, ridge * FAR)
+
+
+def _top(line: Roofline) -> float:
+    return max(roof.value for roof in line.roofs if roof.kind == "peak")
+
+
+def _ridge(line: Roofline, peak: Roof) -> float:
+    """Where the fastest bandwidth reaches the peak: left of it the peak bounds nothing."""
+    return peak.value / max(roof.value for roof in line.roofs if roof.kind == "bandwidth")
+
+
+def _labels(line: Roofline) -> list[Json]:
+    """Names along the roofs: bandwidths at the lower end of their slope, peaks at the right end."""
+    notes: list[Json] = []
+    low, high = _ends(line)
+    sloping = sorted((roof for roof in line.roofs if roof.kind == "bandwidth"), key=lambda roof: -roof.value)
+    span, at = math.log10(high / low), 0.0
+    for number, roof in enumerate(sloping):
+        close = number > 0 and sloping[number - 1].value < CLOSE * roof.value
+        at = at + 0.17 * span if close else math.log10(low) + 0.02 * span
+        words = f"{roof.name} {quantity(roof.value, 'B/s')}"
+        notes.append(_label(words, at, math.log10(roof.value) + at) | {"name": "slope", "xanchor": "left"})
+    for roof in line.roofs:
+        if roof.kind == "peak":
+            words = f"{roof.name} {quantity(roof.value, 'flop/s')}"
+            notes.append(_label(words, math.log10(high), math.log10(roof.value)) | {"name": "roof", "xanchor": "right"})
+    return notes
+
+
+def _label(words: str, x: float, y: float) -> Json:
+    return {"text": words, "x": x, "y": y, "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
