@@ -51,6 +51,7 @@ selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is fou
 bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench and IMB (installs them where it may)
 	$(BIN)/python bench/peers.py
 	$(BIN)/python bench/messages.py
+	$(BIN)/python bench/nodes.py
 
 lint: $(VENV)/.lint  ## style and types
 	$(BIN)/ruff check .
