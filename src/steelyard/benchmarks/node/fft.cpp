@@ -1,8 +1,8 @@
 // The Fourier transform of a long complex vector: by threads, by a device, by both; and by the site's FFTW.
 #include "choices.h"
 #include "modes.h"
-#include "signal.h"
 #include "site_library.h"
+#include "tone.h"
 
 using namespace steelyard;
 

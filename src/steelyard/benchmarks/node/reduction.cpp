@@ -73,18 +73,19 @@ struct Reduction {
   std::size_t grain() const { return 4096; }
 
   // Eight sums at once: an addition takes some four cycles, and two can begin in each.
+  // From eight places at once: one core asks for no more than a few lines of each stream ahead, so that a single one
+  // leaves the memory half idle (Sapphire Rapids: 15 GB/s, four 22, eight 23). Eight sums also hide the latency of an
+  // addition.
   static double total(const double* __restrict from, const double* to) {
-    constexpr std::size_t lanes = 8, step = lanes * pack_doubles, ahead = 512;  // doubles, as vectors.h found
-    Pack sums[lanes] = {};
-    for (; from + step <= to; from += step)
-      for (std::size_t k = 0; k < lanes; ++k) {
-        __builtin_prefetch(from + ahead + k * pack_doubles);
-        sums[k] += pack_at(from + k * pack_doubles);
-      }
-    for (std::size_t k = 1; k < lanes; ++k) sums[0] += sums[k];
+    constexpr std::size_t streams = 8;
+    std::size_t part = static_cast<std::size_t>(to - from) / streams / pack_doubles * pack_doubles;
+    Pack sums[streams] = {};
+    for (std::size_t i = 0; i < part; i += pack_doubles)
+      for (std::size_t k = 0; k < streams; ++k) sums[k] += pack_at(from + k * part + i);
+    for (std::size_t k = 1; k < streams; ++k) sums[0] += sums[k];
     double all = 0;
     for (std::size_t i = 0; i < pack_doubles; ++i) all += sums[0][i];
-    for (; from < to; ++from) all += *from;
+    for (from += streams * part; from < to; ++from) all += *from;
     return all;
   }
   void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
