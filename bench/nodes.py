@@ -50,7 +50,8 @@ def contenders(triad: int) -> list[Contender]:
         *(Contender(f"triad, {s} stores", "memory.stream", f"kernel=triad elements={triad} stores={s}", "bytes_moved")
           for s in ("ordinary", "streaming")),
         Contender("vector", "node.vector", f"kernel=vector elements={LARGE}", "bytes_moved", roof, 0.9),
-        Contender("stencil, as moved", "node.stencil", "kernel=stencil elements=134217728 stores=ordinary", "bytes_moved", roof, 0.9),
+        Contender("stencil, as moved", "node.stencil", "kernel=stencil elements=134217728 stores=ordinary",
+                  "bytes_moved", roof, 0.9),
         Contender("stencil, 16 B a point", "node.stencil", "kernel=stencil elements=134217728", "bytes", roof, 0.9),
         Contender("reduction", "node.reduction", f"kernel=reduction elements={2 * LARGE}", "bytes", roof, 0.9),
         Contender("spmv", "node.spmv", "kernel=spmv elements=2097152", "bytes", roof, 0.9),
