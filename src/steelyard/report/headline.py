@@ -62,6 +62,14 @@ _CHOICES = (
         "L", "Best locality (L)", "memory.apexmap", None, "cycle",
         ("threads", "accumulators", "alpha"), ("L", *_SIZES), _USUAL,
     ),
+    _Choice(
+        "peak", "Peak of arithmetic", "core.peak", None, "flop/s",
+        (), ("threads",), (("precision", "double"), ("operation", "fma")),
+    ),
+    _Choice(
+        "message", "Shortest message, one way", "network.pingpong", None, "s",
+        ("ranks", "message_bytes"), (), (("buffers", "reused"), ("transport", "default")),
+    ),
 )  # fmt: skip
 
 
