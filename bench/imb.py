@@ -52,14 +52,14 @@ class Start:
 
 @dataclass(frozen=True)
 class Ground:
-    """An MPI on which both run, on the same processors; `peer` is "imb" or "loop", `library` what both load."""
+    """An MPI on which both run, on the same processors; `peer` is "imb" or "loop", `libmpi` what both load."""
 
     mpi: str
     cpus: tuple[int, ...]
     ours: Mapping[str, Start]  # by pattern
     peer: str
     theirs: Start
-    library: str = ""
+    libmpi: str = ""
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def same_library(ground: Ground) -> Ground:
     libraries = set().union(*found.values())
     if len(libraries) != 1 or not all(found.values()):
         raise MissingError(f"on {ground.mpi} both sides do not load one and the same MPI: {found}")
-    return replace(ground, library=libraries.pop())
+    return replace(ground, libmpi=libraries.pop())
 
 
 # --------------------------------------------------------------------------- a run of the peer

@@ -91,7 +91,7 @@ def compare(asked: argparse.Namespace) -> dict[str, Any]:
     present = [c for g in found for c in contenders_on(g, caches) if asked.only in f"{c.mpi} {c.pattern}"]
     print(f"{machine.processor}, last-level caches {binary_size(caches)}, {toolchain.name}, {asked.rounds} rounds")
     for ground in found:
-        print(f"{ground.mpi}: ours beside {ground.peer} on the processors {ground.cpus}; both load {ground.library}")
+        print(f"{ground.mpi}: ours beside {ground.peer} on the processors {ground.cpus}; both load {ground.libmpi}")
     for reason in missing:
         print(f"Left out: {reason}")
     series = carry_out(present, asked.rounds, asked.seed, lambda: wait_until_quiet(asked.patience))
@@ -101,7 +101,7 @@ def compare(asked: argparse.Namespace) -> dict[str, Any]:
         "machine": {"processor": machine.processor, "system": machine.system, "cpus": machine.cpus},
         "toolchain": vars(toolchain),
         "sampling": SAMPLING,
-        "grounds": [{"mpi": g.mpi, "peer": g.peer, "cpus": g.cpus, "library": g.library} for g in found],
+        "grounds": [{"mpi": g.mpi, "peer": g.peer, "cpus": g.cpus, "library": g.libmpi} for g in found],
         "seed": asked.seed,
         "missing": missing,
         "series": series,

@@ -231,7 +231,7 @@ def benchmark(name: str, limit: Limit | None = None) -> Benchmark:
     """A declaration that knows one metric, and that limit for it."""
     metric = Metric("bandwidth", "B/s", "higher", "Bandwidth", lambda s, r: r.work["bytes"] / s)
     return Benchmark(
-        name, name, "", "", "", "", "", lambda m, e: (), (metric,), lambda m, r, where: limit, lambda r, m: ()
+        name, name, "", "", "", "", (), lambda m, e: (), (metric,), lambda m, r, where: limit, lambda r, m: ()
     )
 
 

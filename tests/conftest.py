@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import build, catalogue
+from steelyard import build, catalogue, site
 from steelyard.machine import describe
 from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode
 
@@ -30,8 +30,9 @@ def benchmarks() -> dict[str, Benchmark]:
 def programs(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]:
     """Every program, compiled with the default toolchain and MPI (kept in the user's cache from run to run)."""
     toolchain, mpi = build.resolve(build.default(here), here), build.default_mpi(here)
-    made = build.build([b for b in benchmarks.values() if not b.parallel], toolchain)
-    return made | (build.build([b for b in benchmarks.values() if b.parallel], toolchain, mpi) if mpi else {})
+    able = site.possible(benchmarks, site.site((), None, (), here), ())
+    made = build.build(able.values(), toolchain)
+    return made | (build.build(able.values(), toolchain, mpi) if mpi else {})
 
 
 @pytest.fixture

@@ -14,11 +14,14 @@ from steelyard.launch.start import Site, start
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling, Tool
 from steelyard.plan import EFFORTS, make
 from steelyard.run import line, record_of
+from steelyard.site import possible
 from steelyard.statistics.results import results
 
 # Large enough that every thread has work, small enough that a case takes milliseconds.
 SMALL = {"elements": 1 << 16, "bytes": 1 << 16, "message_bytes": 1 << 12}
 SHORT = Sampling(width=0.5, seconds=0.05, least=3, most=20)
+WHOLE = Sampling(width=0.5, seconds=2.0, least=3, most=3)  # where a sample is a whole program run
+VARIANTS = ("mode", "model")  # parameters whose values are other code
 
 
 def mpis_of(machine: Machine) -> dict[str, Tool]:
@@ -32,14 +35,22 @@ def site(machine: Machine) -> Site:
 
 
 def small_cases(benchmark: Benchmark, machine: Machine) -> list[Case]:
-    """One small case for each kernel in each of its modes; the smallest parameters come first."""
-    made = make({benchmark.name: benchmark}, machine, EFFORTS["quick"], {}, ["any"], mpis=list(mpis_of(machine)))
-    found: dict[tuple[str, object], Case] = {}
+    """One small case for each kernel in each of its modes and models; the smallest parameters come first."""
+    able = possible({benchmark.name: benchmark}, site(machine), ())
+    made = make(able, machine, EFFORTS["quick"], {}, ["any"], mpis=list(mpis_of(machine)))
+    found: dict[tuple[str, ...], Case] = {}
     cases = [c for launch in made.launches for c in launch.cases]
     for case in sorted(cases, key=lambda c: str(sorted(c.parameters.items()))):
         smaller = {k: min(v, SMALL[k]) if k in SMALL else v for k, v in case.parameters.items()}  # type: ignore[type-var]
-        found.setdefault((case.kernel, case.parameters.get("mode")), replace(case, parameters=smaller, sampling=SHORT))
+        sampling = SHORT
+        if "class" in smaller:
+            smaller["class"], sampling = "S", WHOLE
+        found.setdefault((case.kernel, *variant(case)), replace(case, parameters=smaller, sampling=sampling))
     return list(found.values())
+
+
+def variant(case: Case) -> tuple[str, ...]:
+    return tuple(str(case.parameters[name]) for name in VARIANTS if name in case.parameters)
 
 
 def all_cases() -> list[Any]:
@@ -50,18 +61,17 @@ def all_cases() -> list[Any]:
         pytest.param(
             b,
             c,
-            id="-".join([b.name, c.kernel, *([str(c.parameters["mode"])] if "mode" in c.parameters else [])]),
+            id="-".join([b.name, c.kernel, *variant(c)]),
             marks=[pytest.mark.opencl] if "device" in c.parameters else [],
         )
         for b in catalogue.find().values()
-        if not b.parallel or machine.mpis
         for c in small_cases(b, machine)
     ]
 
 
 ANSWERS: dict[
-    tuple[str, str, str], dict[str, Any]
-] = {}  # (benchmark, kernel, mode) → what it answered to its small case
+    tuple[str, ...], dict[str, Any]
+] = {}  # (benchmark, kernel, mode or model) → what it answered to its small case
 OPEN: dict[tuple[str, ...], Program] = {}  # a start of ranks costs a second: kept from test to test
 
 
@@ -74,9 +84,13 @@ def _closed_at_last() -> Iterator[None]:
     ANSWERS.clear()
 
 
+def program_of(case: Case) -> str:
+    return build.program_name(case.benchmark, str(case.parameters.get("model", "")))
+
+
 def conversation(programs: dict[str, Path], machine: Machine, case: Case) -> Program:
     launch = Launch(1, case.benchmark, "any", 1, (case,))
-    command, environment = start(site(machine), machine, launch, programs[case.benchmark])
+    command, environment = start(site(machine), machine, launch, programs[program_of(case)])
     key = (*command, environment.get("STEELYARD_CPUS", ""), environment.get("OMPI_MCA_btl", ""))
     if key not in OPEN:
         OPEN[key] = Program(command, environment, int(case.parameters.get("ranks", 0)) or None)
@@ -85,7 +99,7 @@ def conversation(programs: dict[str, Path], machine: Machine, case: Case) -> Pro
 
 def ask(programs: dict[str, Path], machine: Machine, case: Case, **more: str) -> dict[str, Any]:
     """The program's answer to a case, with further parameters. Without any it is asked once for all tests."""
-    key = (case.benchmark, case.kernel, str(case.parameters.get("mode")))
+    key = (case.benchmark, case.kernel, *variant(case))
     if more or key not in ANSWERS:
         answer = _asked(programs, machine, case, **more)
         return answer if more else ANSWERS.setdefault(key, answer)
@@ -129,7 +143,7 @@ def test_the_check_finds_one_wrong_value(
 ) -> None:
     answer = ask(programs, here, case, plant="wrong")
     if "no member that spoils its result" in answer.get("error", ""):
-        assert not benchmark.name.startswith(("core.", "node.")), "these groups must have one"
+        assert not benchmark.name.startswith(("core.", "node.", "application.")), "these groups must have one"
         return
     assert answer["check"]["passed"] is False, answer["check"]["detail"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from steelyard import build
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError
-from steelyard.model import Benchmark, Machine, Tool
+from steelyard.model import Benchmark, Machine, Source, Tool
 
 GOOD = """// A kernel that does nothing much.
 #include "kernel.h"
@@ -27,7 +27,17 @@ def benchmark(folder: Path, text: str) -> Benchmark:
     source = folder / "thing.cpp"
     source.write_text(text)
     return Benchmark(
-        "my.thing", "T", "s", "r", "c", "s", str(source), lambda m, e: (), (), lambda m, r, x: None, lambda r, m: ()
+        "my.thing",
+        "T",
+        "s",
+        "r",
+        "c",
+        "s",
+        (Source(str(source)),),
+        lambda m, e: (),
+        (),
+        lambda m, r, x: None,
+        lambda r, m: (),
     )
 
 

@@ -1,5 +1,6 @@
 """Adding a benchmark is two files and no edit: it is listed, run, reported and documented."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -37,7 +38,8 @@ Source: Our own.
 """
 
 from steelyard.benchmarks.figures import against
-from steelyard.model import Axes, Axis, Figure, Metric, Sampling
+from steelyard.figure import Axis, Figure
+from steelyard.model import Axes, Metric, Sampling
 
 
 def axes(machine, effort):
@@ -83,6 +85,26 @@ def test_two_files_make_a_benchmark_that_is_listed_run_and_reported(
     report = next(elsewhere.glob("runs/*/report.html")).read_text()
     assert "How fast numbers are added one by one" in report
     assert "It is an example, and says little about a machine." in report
+
+
+def test_a_folder_with_a_source_for_each_model_is_one_benchmark(
+    tmp_path: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine" / "example" / "adding"
+    folder.mkdir(parents=True)
+    for model in ("plain", "other"):
+        reads = f'{{ p.choice("model", "{model}", {{"{model}"}}); }}'  # refuses a case of the other's
+        (folder / f"{model}.cpp").write_text(SOURCE.replace("1000)) {}", f"1000)) {reads}"))
+    blocks = '"model": ("plain", "other"), "threads"'
+    (folder / "__init__.py").write_text(DECLARATION.replace('"threads"', blocks))
+    found = catalogue.find([tmp_path / "mine"])["example.adding"]
+    assert [(s.model, s.parallel) for s in found.sources] == [("other", False), ("plain", False)]
+    with contextlib.suppress(SystemExit):  # a serious finding, as when this machine is busy
+        arguments(
+            ["run", "--path", str(tmp_path / "mine"), "--only", "example", "--set", "length=100", "--json", "--quiet"]
+        )
+    run = json.loads(capsys.readouterr().out)
+    assert {r["parameters"]["model"] for r in run["results"]} == {"plain", "other"}
 
 
 def test_a_declaration_that_lacks_something_says_what(added: Path) -> None:

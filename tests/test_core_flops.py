@@ -17,6 +17,7 @@ import pytest
 from builders import evaluation, machine, message, result
 from steelyard import build, catalogue
 from steelyard.benchmarks.cluster import flops as cluster
+from steelyard.benchmarks.cluster.rates import of_ranks
 from steelyard.benchmarks.core import flops as modules
 from steelyard.benchmarks.core import peak
 from steelyard.model import Benchmark, Evaluation, Finding, Limit, Machine, Result, Scalar, Value
@@ -476,7 +477,7 @@ def test_the_speed_of_a_node_is_the_sum_of_its_ranks() -> None:
     record = working([1, 1, 2, 2], ["a", "a", "b", "b"], spread=1e-9).records[0]
     nodes = cluster.of_nodes(record)
     assert nodes["a"] == pytest.approx(2 * nodes["b"], rel=0.01)
-    assert sum(nodes.values()) == pytest.approx(sum(cluster.of_ranks(record)))
+    assert sum(nodes.values()) == pytest.approx(sum(of_ranks(record, "flops")))
 
 
 def test_the_cluster_is_drawn_beside_the_ideal_line_with_its_efficiency() -> None:

@@ -368,6 +368,13 @@ def test_figure_5_stands_over_the_operations_for_each_word() -> None:
     assert lines["first cache, scalar"].y[-1] == pytest.approx(34 * 2.5e9, rel=0.01)
 
 
+def test_a_cores_share_of_the_limit_heeds_a_quota() -> None:
+    here = machine(limits={"flops": Limit(2e11, "flop/s", "2 of 4 cores")}, cpu_quota=2.0)
+    found = [loop("horner1", 1.0, groups.near(here))]
+    (mark,) = figures(*found, here=here)["kernels-intensity"].marks
+    assert mark.at == 1e11
+
+
 def test_the_gain_of_vectors_is_the_scalar_time_over_theirs() -> None:
     here = machine()
     near = groups.near(here)

@@ -16,7 +16,7 @@ from steelyard.launch.job import Job
 from steelyard.launch.start import Site, job, shown
 from steelyard.launch.told import explain, without_reports
 from steelyard.machine.rank_placement import pair_placements, place_ranks
-from steelyard.model import Axes, Benchmark, Core, Host, Machine, Tool
+from steelyard.model import Axes, Benchmark, Core, Host, Machine, Source, Tool
 
 HOSTS = (Host("a", 2), Host("b", 2))
 
@@ -157,7 +157,8 @@ def parallel(values: dict[str, tuple[str | int, ...]]) -> Benchmark:
     def axes(machine: Machine, effort: object) -> tuple[Axes, ...]:
         return (Axes({"kernel": ("k",), **values}),)
 
-    return Benchmark("network.x", "", "", "", "", "", "x.cpp", axes, (), lambda *_: None, lambda *_: (), parallel=True)
+    sources = (Source("x.cpp", parallel=True),)
+    return Benchmark("network.x", "", "", "", "", "", sources, axes, (), lambda *_: None, lambda *_: ())
 
 
 def test_cases_that_are_started_differently_get_a_launch_each(two_sockets: Machine) -> None:

@@ -468,6 +468,8 @@ def test_flops_follow_from_cores_clock_and_pipes(tmp_path: Path) -> None:
     assert flops.value == 8 * 2.0e9 * 8 * 2 * 2
     assert "8 cores × 2.00 GHz true clock" in flops.source
     assert limits(replace(machine, cpu_quota=1.5), 2.0e9)["flops"].value == 1.5 * 2.0e9 * 8 * 2 * 2
+    assert "8 cores × " in limits(replace(machine, cpu_quota=8.0), 2.0e9)["flops"].source, "such a quota limits nothing"
+    assert "1.5 cores (a control group's quota)" in limits(replace(machine, cpu_quota=1.5), 2.0e9)["flops"].source
     assert limits(replace(machine, cpus=(0, 8)), 2.0e9)["flops"].value == 2.0e9 * 8 * 2 * 2
     assert "flops" not in limits(replace(machine, fma_width=None), 2.0e9)
 

@@ -2,12 +2,14 @@
 
 import ctypes.util
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,15 @@ import pytest
 from builders import evaluation, machine, result
 from steelyard import build, catalogue
 from steelyard.benchmarks.node import modes
+from steelyard.compare import modes as across
+from steelyard.compare import published
+from steelyard.errors import UsageError
 from steelyard.findings import mixed_mode
 from steelyard.machine.devices import find_devices
-from steelyard.model import Device, Evaluation, Machine, Result, Value
+from steelyard.model import Device, Evaluation, Machine, Parameters, Result, Value
 from steelyard.records import all_runs, read
 from steelyard.report import render
-from steelyard.report.pages import node_kernels
+from steelyard.report.pages import node_against, node_kernels
 
 STEELYARD = Path(sys.executable).with_name("steelyard")
 NATIVE = Path(build.__file__).parent / "native"
@@ -368,3 +373,139 @@ def test_the_report_shows_the_page_and_links_to_it() -> None:
     assert 'id="node-kernels"' in text
     assert "Geometric mean of the ratios" in text
     assert 'id="node-kernels"' not in render(with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3)))
+
+
+# --------------------------------------------------------------------------- against another system
+
+
+def elsewhere(results: list[Result]) -> Evaluation:
+    """A run on another system with 16 processors and a GPU that has another number there."""
+    here = machine(cores=16, system="other", processor="Other processor", devices=(CPU, replace(GPU, number=1)))
+    found = evaluation(results, here)
+    return replace(found, run=replace(found.run, id="there"))
+
+
+def moved(results: list[Result], **changed: Any) -> list[Result]:
+    """The results with other parameters, in their records, too."""
+
+    def other(parameters: Parameters) -> Parameters:
+        return {**parameters, **changed}
+
+    return [
+        replace(
+            r,
+            parameters=other(r.parameters),
+            records=tuple(replace(x, parameters=other(x.parameters)) for x in r.records),
+        )
+        for r in results
+    ]
+
+
+def threads_of(results: list[Result], count: int) -> list[Result]:
+    """Those that all processors take part in, with so many of them."""
+    return [r if r.parameters["threads"] == 1 else moved([r], threads=count)[0] for r in results]
+
+
+def there(kernel: str, threads: float, device: float, mixed: float, one: float, **more: Any) -> list[Result]:
+    return moved(threads_of(in_modes(kernel, threads, device, mixed, one=one, **more), 16), device=1)
+
+
+def test_kernels_stand_against_the_same_mode_of_another_system() -> None:
+    mine = with_device(
+        in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3, one=9e-3)
+    )
+    base = elsewhere(there("vector", 0.5e-3, 8e-3, 0.5e-3, one=8e-3) + there("nbody", 1.5e-3, 1.5e-3, 1e-3, one=9e-3))
+    page = node_against.data(mine, base)
+    assert (page.base, page.about) == ("other", "Other processor, run there")
+    (part,) = page.parts
+    assert part.modes == (
+        "1 thread", "all threads (4 against 16)", "GPU (OpenCL)", "all threads (4 against 16) and GPU (OpenCL)",
+    )  # fmt: skip
+    assert [row.name for row in part.rows] == ["nbody", "vector"]
+    assert [float(c.ratio) for c in part.rows[1].cells if c] == pytest.approx([0.5, 2, 0.25, 1], rel=0.01)
+    low, high = (float(end) for end in part.rows[1].cells[0].interval.split(" – "))  # type: ignore[union-attr]
+    assert low < 0.5 < high
+    # Ratios 2 and 2; times 3 + 1 ms over 1.5 + 0.5 ms.
+    assert float(part.means[1]) == pytest.approx(2, rel=0.01)
+    assert part.sums[1].startswith("4.00 ms (2.00 times)")
+
+
+def test_the_bars_against_another_system_stand_on_one_between_powers_of_two() -> None:
+    mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3))
+    page = node_against.data(mine, elsewhere(there("vector", 0.5e-3, 8e-3, 0.5e-3, one=8e-3)))
+    plot = json.loads(page.parts[0].figure.plot)
+    axis = plot["layout"]["yaxis"]
+    assert axis["type"] == "log"
+    assert set(axis["ticktext"]) >= {"0.25", "0.5", "1", "2"}
+    assert all(math.log2(tick).is_integer() for tick in axis["tickvals"])
+    assert [bar["base"] for bar in plot["data"]] == [1] * 4
+    assert [1 + bar["y"][0] for bar in plot["data"]] == pytest.approx([0.5, 2, 0.25, 1], rel=0.01)
+    assert all(bar["error_y"]["array"][0] > 0 for bar in plot["data"])
+    assert [s["y0"] for s in plot["layout"]["shapes"]] == [1]
+
+
+def test_systems_with_as_many_processors_have_their_modes_once() -> None:
+    mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3))
+    base = with_device(in_modes("vector", 2e-3, 2e-3, 0.5e-3, one=4e-3))
+    page = node_against.data(mine, base)
+    assert page.parts[0].modes == ("1 thread", "4 threads", "GPU (OpenCL)", "4 threads and GPU (OpenCL)")
+    assert page.base == f"run {base.run.id}", "both systems have one name"
+
+
+def test_one_thread_may_be_all_of_the_other_system() -> None:
+    mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3))
+    (only,) = moved(in_modes("vector", 2e-3, 2e-3, 2e-3)[:1], threads=1)
+    (part,) = node_against.data(mine, evaluation([only], machine(cores=1, system="old"))).parts
+    assert part.modes == ("1 thread", "all threads (4 against 1)")
+    assert [float(c.ratio) for c in part.rows[0].cells if c] == pytest.approx([2, 0.5], rel=0.01)
+
+
+def test_other_sizes_and_invalid_results_are_not_set_against_each_other() -> None:
+    mine = in_modes("vector", 1e-3, 2e-3, 0.5e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3)
+    mine += in_modes("stencil", 3e-3, 1.5e-3, 1e-3, level="INVALID")
+    base = in_modes("vector", 1e-3, 2e-3, 0.5e-3) + moved(in_modes("nbody", 3e-3, 1.5e-3, 1e-3), elements=8)
+    page = node_against.data(with_device(mine), with_device(base + in_modes("stencil", 3e-3, 1.5e-3, 1e-3)))
+    assert [row.name for row in page.parts[0].rows] == ["vector"]
+    assert page.left_out == "In one of the runs only, or with other sizes: nbody, stencil."
+
+
+def test_a_disturbed_time_of_the_other_system_is_told() -> None:
+    mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3))
+    base = in_modes("vector", 1e-3, 2e-3, 0.5e-3, level="DISTURBED", evidence=("competing load: some.",))
+    (part,) = node_against.data(mine, with_device(base)).parts
+    assert "DISTURBED: 3 of 3 ratios" in part.figure.notes[0]
+    assert all("set against was DISTURBED" in c.interval for c in part.rows[0].cells if c)
+    assert [c.level for c in part.rows[0].cells if c] == ["CLEAN"] * 3
+
+
+def test_toolchains_that_both_have_are_set_against_themselves() -> None:
+    mine = in_modes("vector", 1e-3, 2e-3, 0.5e-3)
+    other = moved(mine, toolchain="clang-14")
+    both = node_against.data(with_device(mine + other), with_device(mine + other))
+    assert [part.title for part in both.parts] == ["gcc-12.2.0", "clang-14"]
+    one = node_against.data(with_device(mine), with_device(other))
+    assert "Compiled with gcc-12.2.0, there with clang-14." in one.parts[0].figure.caption
+
+
+def test_runs_without_a_common_kernel_are_refused() -> None:
+    mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3))
+    with pytest.raises(UsageError, match="no kernel of the node in common.*steelyard run --only node"):
+        node_against.data(mine, with_device(in_modes("nbody", 1e-3, 2e-3, 0.5e-3)))
+
+
+def test_a_published_system_has_no_times_of_the_nodes_kernels_to_be_the_base(tmp_path: Path) -> None:
+    kernels = {name.removeprefix("node.") for name in catalogue.find() if name.startswith("node.")}
+    assert not [e for e in published.shipped() if e.benchmark in kernels], "these can be a base now"
+    with pytest.raises(UsageError, match=r"'Mont-Blanc node' \(given by --against\) is a published system"):
+        across.base(tmp_path, "mont-blanc node")
+    with pytest.raises(UsageError, match="There is no run 'nowhere'"):
+        across.base(tmp_path, "nowhere")
+
+
+def test_the_report_has_the_page_where_another_system_is_given() -> None:
+    mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3))
+    base = elsewhere(there("vector", 0.5e-3, 8e-3, 0.5e-3, one=8e-3))
+    text = render(mine, base)
+    assert '<section class="page" id="node-against">' in text
+    assert "Node kernels against other</a>" in text
+    assert 'id="node-against"' not in render(mine)

@@ -1,6 +1,7 @@
 """The plan: products of axes, settings of users, placements, shuffling, budgets."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
-from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Plan, Sampling
+from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
 from steelyard.plan import EFFORTS, MEMORY, make
 from steelyard.run import line
 
@@ -24,7 +25,7 @@ def benchmark(name: str = "group.one", *blocks: Axes) -> Benchmark:
         "r",
         "c",
         "s",
-        "x.cpp",
+        (Source("x.cpp"),),
         lambda m, e: found,
         (Metric("m", "s", "lower", "m", lambda s, r: s),),
         lambda m, r, x: None,
@@ -57,6 +58,53 @@ def test_a_setting_that_nobody_knows_is_refused_with_the_nearest_name(two_socket
         plan_of(two_sockets, {"thread": [1]})
     with pytest.raises(UsageError, match="kernel 'c'"):
         plan_of(two_sockets, {"kernel": ["c"]})
+
+
+def in_two_models() -> Benchmark:
+    """By threads, and by ranks with one MPI of those that there are; how long a case takes follows from its class."""
+
+    def expected(point: Parameters) -> tuple[Sampling, float]:
+        return Sampling(seconds={"A": 1.0, "B": 20.0}[str(point["class"])]), 2.0
+
+    common = {"kernel": ("k",), "class": ("A",)}
+    choices = {"class": ("A", "B")}
+    blocks = (
+        Axes({**common, "model": ("threads",), "threads": (1, 2)}, expected=expected, choices=choices),
+        Axes({**common, "model": ("mpi",), "ranks": (1, 2)}, expected=expected, choices=choices),
+    )
+    sources = (Source("threads.cpp", model="threads"), Source("mpi.cpp", True, "mpi", ("mpich",)))
+    return replace(benchmark("group.one", *blocks), sources=sources)
+
+
+def models_of(machine: Machine, settings: dict) -> Counter:
+    plan = make({"group.one": in_two_models()}, machine, EFFORTS["quick"], settings, ["gcc"], mpis=["mpich", "openmpi"])
+    return Counter(
+        (x.model, c.parameters.get("mpi"), c.parameters.get("ranks", c.parameters.get("threads")))
+        for x in plan.launches
+        for c in x.cases
+    )
+
+
+def test_each_programming_model_has_launches_of_its_own_with_the_mpis_that_it_can_use(two_sockets: Machine) -> None:
+    assert set(models_of(two_sockets, {})) == {
+        ("threads", None, 1),
+        ("threads", None, 2),
+        ("mpi", "mpich", 1),
+        ("mpi", "mpich", 2),
+    }
+
+
+def test_a_model_that_is_set_is_chosen_and_not_given_to_others(two_sockets: Machine) -> None:
+    assert {model for model, _, _ in models_of(two_sockets, {"model": ["mpi"]})} == {"mpi"}
+    with pytest.raises(UsageError, match="model 'mpy'.*Did you mean 'mpi'"):
+        models_of(two_sockets, {"model": ["mpy"]})
+
+
+def test_a_class_that_does_not_exist_is_refused_and_one_that_does_brings_its_own_length(two_sockets: Machine) -> None:
+    with pytest.raises(UsageError, match=r"class 'X' \(given by --set class=\)"):
+        models_of(two_sockets, {"class": ["X"]})
+    plan = make({"group.one": in_two_models()}, two_sockets, EFFORTS["full"], {"class": ["B"]}, ["gcc"], mpis=["mpich"])
+    assert {c.sampling.seconds for x in plan.launches for c in x.cases} == {20.0}
 
 
 def test_more_threads_than_processors_are_refused_before_anything_starts(two_sockets: Machine) -> None:

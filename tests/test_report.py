@@ -14,7 +14,8 @@ import report_fixture
 from steelyard import report
 from steelyard.compare import published
 from steelyard.errors import MachineFailed
-from steelyard.model import Axis, Band, Evaluation, Figure, Result, Series, Setting, Verdict
+from steelyard.figure import Axis, Band, Figure, Series
+from steelyard.model import Evaluation, Result, Setting, Verdict
 from steelyard.report import compared, figures, headline, reasons, terminal, values
 from steelyard.report.axes import log_ticks, scale, tick
 from steelyard.report.pages import settings, times

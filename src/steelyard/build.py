@@ -107,15 +107,23 @@ def cache() -> Path:
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
 
 
+def program_name(benchmark: str, model: str = "") -> str:
+    """Of the benchmark's program: that of a programming model, where it has several."""
+    return f"{benchmark}.{model}" if model else benchmark
+
+
 def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | None = None) -> dict[str, Path]:
-    """The executable of each benchmark, compiled where the cache has none: against `mpi` where it is given.
+    """The executables of the benchmarks by name, compiled where the cache has none: the serial ones, or with `mpi` the parallel.
 
     ProgramFailed shows the compiler's words whole.
     """
-    programs = {
-        b.name: (Path(b.program), cache() / "build" / _key(Path(b.program), toolchain, mpi) / b.name)
-        for b in benchmarks
-    }
+    label = mpi_name(mpi) if mpi else ""
+    programs = {}
+    for b in benchmarks:
+        for source in b.sources:
+            if source.parallel == bool(mpi) and (source.mpis is None or label in source.mpis):
+                name, path = program_name(b.name, source.model), Path(source.path)
+                programs[name] = (path, cache() / "build" / _key(path, toolchain, mpi) / name)
     missing = {name: source for name, (source, program) in programs.items() if not program.exists()}
     if missing:
         _compile(missing, {name: programs[name][1] for name in missing}, toolchain, mpi)

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from steelyard.errors import UsageError, nearest
-from steelyard.model import Benchmark
+from steelyard.model import Benchmark, Source
 
 OWN = Path(__file__).with_name("benchmarks")
 SECTIONS = ("Reading", "Caution", "Source")
@@ -26,7 +26,8 @@ def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
         foreign = _foreign(path)
         if not foreign:
             raise UsageError(
-                f"'{path}' given by --path holds no benchmark: expected <group>/<name>.py beside <group>/<name>.cpp."
+                f"'{path}' given by --path holds no benchmark: expected <group>/<name>.py beside <group>/<name>.cpp, "
+                "or a folder <group>/<name> with __init__.py and a .cpp for each programming model."
             )
         found.update(foreign)
     return dict(sorted(found.items()))
@@ -44,24 +45,39 @@ def choose(catalogue: dict[str, Benchmark], only: Iterable[str]) -> dict[str, Be
 
 
 def _declarations(root: Path) -> list[Path]:
-    return sorted(p for p in root.glob("*/*.py") if p.with_suffix(".cpp").exists())
+    single = [p for p in root.glob("*/*.py") if p.with_suffix(".cpp").exists()]
+    return sorted([*single, *_folders(root.glob("*/*/__init__.py"))])
+
+
+def _folders(declarations: Iterable[Path]) -> list[Path]:
+    """Those of a benchmark in several programming models: a source a model lies beside them."""
+    return sorted(p for p in declarations if any(p.parent.glob("*.cpp")))
+
+
+def _name(path: Path) -> str:
+    own = path.parent if path.stem == "__init__" else path
+    return f"{own.parent.name}.{own.stem}"
 
 
 def _own(path: Path) -> Benchmark:
-    group, name = path.parent.name, path.stem
-    return _declare(f"{group}.{name}", importlib.import_module(f"steelyard.benchmarks.{group}.{name}"), path)
+    name = _name(path)
+    return _declare(name, importlib.import_module(f"steelyard.benchmarks.{name}"), path)
 
 
 def _foreign(root: Path) -> dict[str, Benchmark]:
     if not root.is_dir():
         raise UsageError(f"'{root}' given by --path is not a folder.")
-    declarations = _declarations(root) or [p for p in sorted(root.glob("*.py")) if p.with_suffix(".cpp").exists()]
+    declarations = (
+        _declarations(root)
+        or [p for p in sorted(root.glob("*.py")) if p.with_suffix(".cpp").exists()]
+        or _folders(root.glob("*/__init__.py"))
+    )
     return {b.name: b for b in map(_load, declarations)}
 
 
 def _load(path: Path) -> Benchmark:
-    name = f"{path.parent.name}.{path.stem}"
-    spec = importlib.util.spec_from_file_location(f"steelyard_benchmark_{path.parent.name}_{path.stem}", path)
+    name = _name(path)
+    spec = importlib.util.spec_from_file_location(f"steelyard_benchmark_{name.replace('.', '_')}", path)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -85,13 +101,20 @@ def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
         reading=sections["Reading"],
         caution=sections["Caution"],
         source=sections["Source"],
-        program=str(path.with_suffix(".cpp")),
+        sources=_sources(module, path),
         axes=module.axes,
         metrics=tuple(module.metrics),
         limit=module.limit,
         figures=module.figures,
-        parallel=bool(getattr(module, "parallel", False)),
     )
+
+
+def _sources(module: ModuleType, path: Path) -> tuple[Source, ...]:
+    """The source beside a declaration, or all those of its folder: `parallel` is then the tuple of the models that are."""
+    if path.stem != "__init__":
+        return (Source(str(path.with_suffix(".cpp")), bool(getattr(module, "parallel", False))),)
+    parallel = tuple(getattr(module, "parallel", ()))
+    return tuple(Source(str(p), p.stem in parallel, p.stem) for p in sorted(path.parent.glob("*.cpp")))
 
 
 def _read_docstring(text: str, path: Path) -> tuple[str, str, dict[str, str]]:

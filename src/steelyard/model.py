@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from steelyard.figure import Figure
+
 Scalar = str | int | float | bool
 Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
@@ -173,6 +175,7 @@ class Launch:
     toolchain: str
     repetition: int
     cases: tuple[Case, ...]
+    model: str = ""  # the programming model, of a benchmark that has a program for each
 
 
 @dataclass(frozen=True)
@@ -270,75 +273,6 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Axis:
-    """An axis of a figure. `log` where decades matter."""
-
-    title: str
-    unit: str = ""
-    log: bool = False
-
-
-@dataclass(frozen=True)
-class Series:
-    """One line, or one set of points. `low`/`high` draw the interval; `published` is another system's, off at first."""
-
-    name: str
-    x: tuple[float | str, ...]
-    y: tuple[float | None, ...]
-    low: tuple[float | None, ...] = ()
-    high: tuple[float | None, ...] = ()
-    published: bool = False
-    connected: bool = True  # False: the points are no trend, and are not joined
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A line across a figure: a limit (`axis` "y") or a cache's size (`axis` "x")."""
-
-    axis: Literal["x", "y"]
-    at: float
-    label: str
-
-
-@dataclass(frozen=True)
-class Band:
-    """A shaded stretch of the horizontal axis, `low` … `high`, in which something holds that `label` says."""
-
-    low: float
-    high: float
-    label: str
-
-
-@dataclass(frozen=True)
-class Point:
-    """A named place on a figure, as G and L on the APEX surface."""
-
-    x: float | str
-    y: float | str
-    label: str
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Plain data of a figure: "lines" (series), "heat" or "surface" (z over x and y), "bars" (series over names)."""
-
-    name: str  # a file's name: "triad-threads"
-    title: str
-    kind: Literal["lines", "heat", "surface", "bars"]
-    x: Axis
-    y: Axis
-    series: tuple[Series, ...] = ()
-    z: tuple[tuple[float | None, ...], ...] = ()  # z[row of y][column of x]
-    columns: tuple[float | str, ...] = ()
-    rows: tuple[float | str, ...] = ()
-    value: Axis | None = None  # of z
-    marks: tuple[Mark, ...] = ()
-    points: tuple[Point, ...] = ()
-    bands: tuple[Band, ...] = ()
-    caption: str = ""
-
-
-@dataclass(frozen=True)
 class Axes:
     """A block of the parameter space: the cases are the product of `values` (every axis a tuple), each sampled by `sampling`.
 
@@ -350,11 +284,28 @@ class Axes:
     sampling: Sampling | None = None
     setup_seconds: float = 0.0
     keep: Callable[[Parameters], bool] | None = None
+    # Where the length follows from the case itself, as from a problem's class: its sampling and its setup_seconds.
+    expected: Callable[[Parameters], tuple[Sampling, float]] | None = None
+    # What a parameter may be set to, where nothing else makes sense; it need not be among `values`.
+    choices: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    # The size that the work is in proportion to: it grows with the threads or ranks in weak scaling. "": each has a size of
+    # its own, and nothing need grow; None: there is no such size.
+    weak: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of one program. A benchmark in several programming models has one for each: `model` is then its name."""
+
+    path: str
+    parallel: bool = False  # many processes (MPI), started by a launcher; otherwise one process with threads
+    model: str = ""
+    mpis: tuple[str, ...] | None = None  # those that it can be built with, where not with all
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark as its folder declares it: <group>/<name>.py beside <group>/<name>.cpp."""
+    """A benchmark as its folder declares it: <group>/<name>.py beside <group>/<name>.cpp, or a folder <group>/<name>."""
 
     name: str  # "memory.stream"
     title: str  # the docstring's first line
@@ -362,12 +313,11 @@ class Benchmark:
     reading: str  # how to read its figures
     caution: str  # what its figures do not say
     source: str  # where its definition comes from
-    program: str  # path of the C++ source
+    sources: tuple[Source, ...]  # of its programs: usually one
     axes: Callable[[Machine, Effort], tuple[Axes, ...]]
     metrics: tuple[Metric, ...]
     limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
-    parallel: bool = False  # many processes (MPI), started by a launcher; otherwise one process with threads
 
 
 # --------------------------------------------------------------------------- the judgement

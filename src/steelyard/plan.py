@@ -9,7 +9,7 @@ from dataclasses import replace
 from steelyard.errors import UsageError, nearest
 from steelyard.machine.placement import place
 from steelyard.machine.rank_placement import place_ranks
-from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Parameters, Plan, Sampling, Scalar
+from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Parameters, Plan, Sampling, Scalar, Source
 
 EFFORTS = {
     # Two starts are the fewest that show how starts differ; the report says that two are few. The seconds leave an eighth for
@@ -23,9 +23,10 @@ EFFORTS = {
 GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
 # A case that changes one of these needs other memory than the one before: such cases are kept together.
 MEMORY = ("threads", "pinning", "elements", "bytes", "buffers", "page_size", "memory_policy")
-# Of a parallel benchmark: cases that differ in one of these need a start of their own.
+# Of a parallel program: cases that differ in one of these need a start of their own.
 STARTED = ("mpi", "ranks", "ranks_per_node", "mapping", "placement", "transport")
 PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel
+CHOSEN = ("kernel", "model")  # of the values that a benchmark has, a setting chooses some
 PARALLEL_START_SECONDS = 1.2  # of mpiexec with its ranks (Open MPI 5: 1.2 s, 4: 0.4 s, MPICH: 0.1 s)
 START_SECONDS = 0.1  # of a program: process, clock calibration
 SHORTEST = 0.5  # share of its time that a preset leaves each case, however many there are
@@ -49,13 +50,18 @@ def make(
 
     UsageError for a setting that no benchmark knows, for impossible placements, and where nothing is left to run.
     """
-    cases = {name: _cases(benchmark, machine, effort, settings, mpis) for name, benchmark in benchmarks.items()}
     _refuse_unknown(benchmarks, machine, effort, settings)
+    cases = {
+        (name, source.model): _cases(benchmark, source, machine, effort, settings, mpis)
+        for name, benchmark in benchmarks.items()
+        for source in benchmark.sources
+    }
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         raise UsageError(f"Nothing is left to run with {asked or 'these benchmarks on this machine'}.")
-    fixed = sum(c.setup_seconds for found in cases.values() for c in found) + sum(map(_start_seconds, cases.values()))
-    sampled = sum(STOPPED_EARLY * c.sampling.seconds for found in cases.values() for c in found)
+    every = [c for found in cases.values() for c in found]
+    fixed = sum(c.setup_seconds for c in every) + sum(_start_seconds(group) for group in cases.values())
+    sampled = sum(STOPPED_EARLY * c.sampling.seconds for c in every)
     fixed, sampled = fixed * len(toolchains), sampled * len(toolchains)
     launches, shorter = effort.launches, 1.0
     if budget is not None:
@@ -84,24 +90,27 @@ def _start_seconds(cases: list[Case]) -> float:
 
 
 def _launches(
-    cases: Mapping[str, list[Case]], toolchains: Sequence[str], count: int, shorter: float, seed: int
+    cases: Mapping[tuple[str, str], list[Case]], toolchains: Sequence[str], count: int, shorter: float, seed: int
 ) -> tuple[Launch, ...]:
     """Every repetition holds all benchmarks once, in an order of its own: a run that is cut short has them all."""
     chance = random.Random(seed)
     launches: list[Launch] = []
     for repetition in range(1, count + 1):
         block = [
-            (name, group, toolchain) for name in cases for group in _groups(cases[name]) for toolchain in toolchains
+            (program, group, toolchain)
+            for program in cases
+            for group in _groups(cases[program])
+            for toolchain in toolchains
         ]
         chance.shuffle(block)
-        for name, group, toolchain in block:
-            shortened = [replace(c, sampling=_shorten(c.sampling, shorter)) for c in group]
-            launches.append(Launch(len(launches) + 1, name, toolchain, repetition, tuple(_shuffle(shortened, chance))))
+        for (name, model), group, toolchain in block:
+            shortened = tuple(_shuffle([replace(c, sampling=_shorten(c.sampling, shorter)) for c in group], chance))
+            launches.append(Launch(len(launches) + 1, name, toolchain, repetition, shortened, model))
     return tuple(launches)
 
 
 def _groups(cases: list[Case]) -> list[list[Case]]:
-    """The cases that one start can serve: all of a benchmark's, but of a parallel one only those that are started alike."""
+    """The cases that one start can serve: all of a program's, but of a parallel one only those that are started alike."""
     groups: dict[tuple[Scalar | None, ...], list[Case]] = {}
     for case in cases:
         key = tuple(case.parameters.get(name) for name in STARTED) if "mpi" in case.parameters else ()
@@ -127,19 +136,28 @@ def _shuffle(cases: list[Case], chance: random.Random) -> list[Case]:
 
 def _cases(
     benchmark: Benchmark,
+    source: Source,
     machine: Machine,
     effort: Effort,
     settings: Mapping[str, Sequence[Scalar]],
     mpis: Sequence[str] = (),
 ) -> list[Case]:
+    """Those that the program of `source` carries out."""
     found: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
     for block in benchmark.axes(machine, effort):
-        factors = {"mpi": tuple(mpis)} if benchmark.parallel else {}
+        if source.model and source.model not in block.values["model"]:
+            continue
+        factors: dict[str, tuple[Scalar, ...]] = {"model": (source.model,)} if source.model else {}
+        if source.parallel:
+            factors["mpi"] = tuple(m for m in mpis if source.mpis is None or m in source.mpis)
         full = replace(block, values={**block.values, **factors})
-        for point in _points(full, settings, PARALLEL if benchmark.parallel else GENERAL):
+        for point in _points(full, settings, PARALLEL if source.parallel else GENERAL):
             cpus_of(machine, point)  # an impossible placement is refused before anything has started
             kernel = str(point.pop("kernel"))
-            case = Case(benchmark.name, kernel, point, block.sampling or effort.sampling, block.setup_seconds)
+            sampling, setup = block.sampling or effort.sampling, block.setup_seconds
+            if block.expected:
+                sampling, setup = block.expected(point)
+            case = Case(benchmark.name, kernel, point, sampling, setup)
             found.setdefault((kernel, tuple(sorted(point.items(), key=lambda item: item[0]))), case)
     return list(found.values())
 
@@ -149,7 +167,7 @@ def _points(
 ) -> Iterable[dict[str, Scalar]]:
     values = dict(block.values)
     for name, wanted in settings.items():
-        if name == "kernel":
+        if name in CHOSEN and name in values:
             values[name] = tuple(v for v in values[name] if v in wanted)
         elif name in values or name in general:
             values[name] = tuple(wanted)
@@ -167,10 +185,10 @@ def _refuse_unknown(
     for name, wanted in settings.items():
         if name not in known:
             raise UsageError(f"No chosen benchmark has a parameter '{name}' (given by --set). {nearest(name, known)}")
-        if name == "kernel":
-            kernels = {str(v) for block in blocks for v in block.values["kernel"]}
-            for value in wanted:
-                if str(value) not in kernels:
-                    raise UsageError(
-                        f"No chosen benchmark has a kernel '{value}' (given by --set kernel=). {nearest(str(value), kernels)}"
-                    )
+        given = [block.values.get(name, ()) for block in blocks] if name in CHOSEN else []
+        possible = {str(v) for values in (*given, *(block.choices.get(name, ()) for block in blocks)) for v in values}
+        for value in wanted if possible else ():
+            if str(value) not in possible:
+                raise UsageError(
+                    f"No chosen benchmark has a {name} '{value}' (given by --set {name}=). {nearest(str(value), possible)}"
+                )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.build import program_name
 from steelyard.errors import ProgramFailed
 from steelyard.launch.program import Conversation, Program
 from steelyard.launch.start import Site, start
@@ -65,7 +66,7 @@ class Evaluator:
 
     machine: Machine
     plan: Plan
-    programs: Mapping[tuple[str, str], Path]  # (benchmark, toolchain, with its MPI where it has one) → executable
+    programs: Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
     folder: RunFolder
     done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) finished before, when resuming
     budget: float | None = None
@@ -135,8 +136,10 @@ class Evaluator:
         return 0
 
     def _start(self, launch: Launch) -> Conversation:
-        program = self.programs[launch.benchmark, built_with(launch.toolchain, launch.cases[0].parameters)]
-        ranks = launch.cases[0].parameters.get("ranks")
+        parameters = launch.cases[0].parameters
+        name = program_name(launch.benchmark, launch.model)
+        program = self.programs[name, built_with(launch.toolchain, parameters)]
+        ranks = parameters.get("ranks")
         return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
 
     def _case(self, program: Conversation, launch: Launch, index: int, case: Case) -> bool:

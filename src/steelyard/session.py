@@ -5,7 +5,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from steelyard import __version__, build, catalogue, evaluation, records, rememb
 from steelyard import plan as planning
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.start import Site
-from steelyard.model import Benchmark, Evaluation, Machine, Plan, Run, Scalar
+from steelyard.model import Benchmark, Effort, Evaluation, Machine, Plan, Run, Scalar
 from steelyard.plain import scalar, to_plain
 from steelyard.progress import Display
 from steelyard.run import Evaluator, built_with
@@ -21,6 +21,10 @@ from steelyard.units import parse_duration, parse_size
 
 PHRASES = ("placement", "transport")  # parameters whose values may have spaces: the launcher's, not the program's
 SIZES = ("elements", "bytes", "message_bytes")  # parameters for which 4k and 2m are understood
+
+
+Settings = Mapping[str, Sequence[Scalar]]
+Shape = Callable[[Mapping[str, Benchmark], Machine, Effort, Settings], tuple[Mapping[str, Benchmark], Settings]]
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Asked:
     hosts: str | None = None
     launcher: str | None = None
     launcher_words: Sequence[str] = ()
+    shape: Shape | None = None  # what else is done to the chosen benchmarks and the settings
 
 
 def machine(system: str | None) -> Machine:
@@ -54,18 +59,23 @@ def plan(asked: Asked) -> tuple[Plan, Machine, dict[str, build.Toolchain], Site]
     here = machine(asked.system)
     here = replace(here, hosts=site.hosts(asked.hosts))
     found = site.site(asked.mpis, asked.launcher, asked.launcher_words, here)
-    chosen = site.possible(catalogue.choose(catalogue.find(asked.paths), asked.only), found, asked.only)
+    chosen: Mapping[str, Benchmark] = site.possible(
+        catalogue.choose(catalogue.find(asked.paths), asked.only), found, asked.only
+    )
     if asked.preset not in planning.EFFORTS:
         raise UsageError(
             f"There is no preset '{asked.preset}' (given by --preset). {nearest(asked.preset, planning.EFFORTS)}"
         )
     toolchains = _toolchains(asked.toolchains, here)
     budget = _duration(asked.budget) if asked.budget else None
+    wanted: Settings = settings(asked.settings)
+    if asked.shape:
+        chosen, wanted = asked.shape(chosen, here, planning.EFFORTS[asked.preset], wanted)
     made = planning.make(
         chosen,
         here,
         planning.EFFORTS[asked.preset],
-        settings(asked.settings),
+        wanted,
         list(toolchains),
         budget,
         asked.seed,
@@ -126,14 +136,12 @@ def build_all(
 def _build(
     chosen: Mapping[str, Benchmark], toolchains: Mapping[str, build.Toolchain], found: Site
 ) -> dict[tuple[str, str], Path]:
-    """The programs as the evaluator looks for them: (benchmark, toolchain), the parallel ones with their MPI."""
+    """The programs as the evaluator looks for them: (name, toolchain), the parallel ones with their MPI."""
     programs = {}
-    serial = [b for b in chosen.values() if not b.parallel]
-    parallel = [b for b in chosen.values() if b.parallel]
     for t in toolchains.values():
-        programs.update({(name, t.name): program for name, program in build.build(serial, t).items()})
+        programs.update({(name, t.name): program for name, program in build.build(chosen.values(), t).items()})
         for label, mpi in found.mpis.items():
-            made = build.build(parallel, t, mpi)
+            made = build.build(chosen.values(), t, mpi)
             programs.update({(name, built_with(t.name, {"mpi": label})): program for name, program in made.items()})
     return programs
 
@@ -261,9 +269,9 @@ def present(path: Path, paths: Sequence[Path], as_json: bool) -> None:
     _print(_read(path, paths), as_json)
 
 
-def write_report(path: Path, paths: Sequence[Path], output: Path | None) -> Path:
-    """The HTML report of a run; returns where it is."""
-    return _write(_read(path, paths), output)
+def write_report(path: Path, paths: Sequence[Path], output: Path | None, against: Path | None = None) -> Path:
+    """The HTML report of a run, with its kernels of the node against those of another run; returns where it is."""
+    return _write(_read(path, paths), output, _read(against, paths) if against else None)
 
 
 def _read(path: Path, paths: Sequence[Path]) -> Evaluation:
@@ -285,7 +293,7 @@ def _print(judged: Evaluation, as_json: bool) -> None:
     show(judged, Console())
 
 
-def _write(judged: Evaluation, output: Path | None) -> Path:
+def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
     from steelyard import report
 
-    return report.write(judged, output or Path(judged.run.path) / "report.html")
+    return report.write(judged, output or Path(judged.run.path) / "report.html", base)

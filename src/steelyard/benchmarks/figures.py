@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from steelyard.compare import published as others
-from steelyard.model import Machine, Mark, Result, Scalar, Series
+from steelyard.figure import Mark, Series
+from steelyard.model import Machine, Result, Scalar
 from steelyard.units import binary_size
 from steelyard.words import said
 

@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from steelyard.errors import MachineFailed
-from steelyard.model import Scalar, Series
+from steelyard.figure import Series
+from steelyard.model import Scalar
 from steelyard.plain import scalar
 
 DATA = Path(__file__).with_name("published.csv")

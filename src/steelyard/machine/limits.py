@@ -32,16 +32,24 @@ def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
 
 def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
     """Cores × true clock × doubles an instruction × pipes × 2 (a multiplication and an addition)."""
-    allowed = set(machine.cpus)
-    cores: float = sum(1 for core in machine.cores if allowed.intersection(core.cpus)) or len(allowed)
-    quota = ""
-    if machine.cpu_quota is not None and machine.cpu_quota < cores:
-        cores, quota = machine.cpu_quota, " (a control group's quota)"
+    cores = usable_cores(machine)
+    quota = " (a control group's quota)" if cores < _cores(machine) else ""
     source = (
         f"{cores:g} cores{quota} × {quantity(true_clock, 'Hz')} true clock × "
         f"{machine.fma_width} doubles × {machine.fma_units} fused multiply-add pipes × 2"
     )
     return Limit(cores * true_clock * doubles * 2, "flop/s", source)
+
+
+def usable_cores(machine: Machine) -> float:
+    """Cores of which some processor may be used, or fewer by a control group's quota; processors where no core is known."""
+    cores = _cores(machine)
+    return cores if machine.cpu_quota is None else min(cores, machine.cpu_quota)
+
+
+def _cores(machine: Machine) -> int:
+    allowed = set(machine.cpus)
+    return sum(1 for core in machine.cores if allowed.intersection(core.cpus)) or len(allowed)
 
 
 def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, str]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 from steelyard.model import Tool
@@ -88,17 +89,23 @@ def ask_mpi(wrapper: str) -> Tool | None:
         ):
             match = re.search(pattern, answer)
             if match:
-                return Tool(flavour, wrapper, match.group(1)) if _finds_header(wrapper) else None
+                return Tool(flavour, wrapper, match.group(1)) if _finds_header(wrapper, "mpi.h") else None
     return None
 
 
-def _finds_header(wrapper: str) -> bool:
+def has_shmem(mpi: Tool) -> bool:
+    """Whether this MPI brings OpenSHMEM along: of those known, Open MPI may."""
+    return mpi.name == "openmpi" and _finds_header(mpi.path, "shmem.h")
+
+
+@lru_cache
+def _finds_header(wrapper: str, header: str) -> bool:
     """Distributions install the wrapper with the runtime, but <mpi.h> with a package of its own."""
     try:
         return (
             subprocess.run(
                 [wrapper, "-E", "-x", "c++", "-"],
-                input=b"#include <mpi.h>\n",
+                input=f"#include <{header}>\n".encode(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 timeout=_SECONDS,

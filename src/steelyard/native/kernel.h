@@ -151,7 +151,7 @@ NamedKernel kernel(std::string name) {
               if constexpr (requires { state.corrupt(); })
                 state.corrupt();
               else
-                throw CaseError("plant='wrong': the kernel has no member that spoils its result");
+                throw CaseError(nothing_to_spoil);
             }
             Check check = state.check();
             phases.next("check");

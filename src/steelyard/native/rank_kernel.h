@@ -171,7 +171,7 @@ NamedRankKernel rank_kernel(std::string name) {
                                         "ranks_per_node", "cpus", "limit", "threads"})
                 params.word(known, "");
               if constexpr (!requires { state->corrupt(); })
-                if (plant->kind == "wrong") failure = "plant='wrong': the kernel has no member that spoils its result";
+                if (plant->kind == "wrong") failure = nothing_to_spoil;
               if (auto unread = params.unread(); !unread.empty())
                 failure = "parameter '" + unread.front() + "' is not one that this kernel reads";
             } catch (const std::bad_alloc&) {

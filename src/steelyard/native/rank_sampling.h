@@ -83,9 +83,9 @@ class RankSampler {
     const Clock& clock = Clock::get();
     double wanted =
         group_->greatest(std::max(sampling_.sample_seconds, 1000 * std::max(clock.resolution(), clock.overhead())));
-    sample(1);
+    if (!is_whole<K>()) sample(1);
     if (plant_.kind == "skip") return;
-    while (true) {
+    while (!is_whole<K>()) {
       double took = group_->greatest(sample(m.operations).seconds);
       if (took >= wanted && took < 0.05)  // an interruption must not pass for a long operation
         took = std::min(took, group_->greatest(sample(m.operations).seconds));
@@ -103,7 +103,7 @@ class RankSampler {
   void take(std::size_t operations) {
     double begin = clock_.now();
     std::vector<double> whole;
-    std::size_t stretch = std::max<std::size_t>(sampling_.least, 6);
+    std::size_t stretch = is_whole<K>() ? 1 : std::max<std::size_t>(sampling_.least, 6);
     bool going_on = true;
     while (going_on) {
       std::size_t first = views_.size();
@@ -154,7 +154,7 @@ class RankSampler {
     const Clock& clock = Clock::get();
     bool look = clock.seconds(clock.ticks() - looked_) > 2e-3;
     if (look) looked_ = clock.ticks();
-    if constexpr (requires { kernel_.prepare(operations); }) kernel_.prepare(operations);
+    prepare(operations);
     ThreadWatch::Reading before = watch_.read();
     begin();
     double start = clock_.now();
@@ -185,16 +185,29 @@ class RankSampler {
   }
 
   [[gnu::noinline]] void kernel(std::size_t operations) { kernel_.run(operations); }
+  void prepare(std::size_t operations) {
+    if constexpr (requires { kernel_.prepare(operations); }) kernel_.prepare(operations);
+  }
+  // So many operations more than those that were prepared.
+  void more(std::size_t operations) {
+    if (!is_whole<K>()) return kernel(operations);
+    for (std::size_t i = 0; i < operations; ++i) {
+      prepare(1);
+      group_->barrier();
+      kernel(1);
+    }
+  }
   void run(std::size_t operations) {
     if (plant_.kind == "none") return kernel(operations);
     if (plant_.kind == "skip") return;
     std::uint64_t from = Clock::get().ticks();
-    kernel(operations);
+    kernel(is_whole<K>() ? 1 : operations);
+    if (is_whole<K>()) more(operations - 1);
     if (plant_.kind == "work") {
       owed_ += plant_.amount * static_cast<double>(operations);
       double whole = std::floor(owed_);
       owed_ -= whole;
-      kernel(static_cast<std::size_t>(whole));
+      more(static_cast<std::size_t>(whole));
     }
     bool mine = plant_.kind == "delay" || (plant_.kind == "slow" && plant_.rank == ranks_.rank());
     if (!mine) return;

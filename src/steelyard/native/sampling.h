@@ -61,6 +61,9 @@ struct Plant {
   }
 };
 
+// Why plant=wrong is refused for a kernel without corrupt().
+inline constexpr const char* nothing_to_spoil = "plant='wrong': the kernel has no member that spoils its result";
+
 // One timed repetition as its threads saw it.
 struct Sample {
   double at, seconds, waited, core_clock, issued;  // issued: additions per cycle
@@ -76,6 +79,14 @@ struct Measurement {
   bool oversubscribed = false;
   Counts counters;
 };
+
+// A kernel of which one operation is a whole run with its own untimed start (`static constexpr bool whole = true`): it
+// is not warmed up and not repeated within a sample, and `prepare` goes before each operation.
+template <class K>
+constexpr bool is_whole() {
+  if constexpr (requires { K::whole; }) return K::whole;
+  return false;
+}
 
 template <class K>
 class Sampler {
@@ -142,10 +153,10 @@ class Sampler {
   void calibrate(Measurement& m) {
     const Clock& clock = Clock::get();
     double wanted = std::max(sampling_.sample_seconds, 1000 * std::max(clock.resolution(), clock.overhead()));
-    sample(1, clock.ticks());  // the warm-up: first use of code and data
+    if (!is_whole<K>()) sample(1, clock.ticks());  // the warm-up: first use of code and data
     // Where nothing runs there is nothing to calibrate by: the check will say so.
     if (plant_.kind == "skip") return;
-    while (true) {
+    while (!is_whole<K>()) {
       double took = std::max(sample(m.operations, clock.ticks()).seconds, 1e-9);
       // An interruption must not pass for a long operation: a length that one could have has to show twice alike.
       for (int again = 0; again < 8 && took >= wanted && took < longest_interruption; ++again) {
@@ -177,7 +188,7 @@ class Sampler {
     if (watch_clock) clock_read_ = clock.ticks();
     team_.each([&](Worker w) {
       View& view = views_[w.index];
-      if constexpr (requires { kernel_.prepare(w, operations); }) kernel_.prepare(w, operations);
+      prepare(w, operations);
       view.before = watch_.read();
       team_.barrier().wait();
       view.start = Clock::get().ticks();
@@ -206,14 +217,27 @@ class Sampler {
   // One copy of the kernel's loop for all callers: two inlined ones may differ by a percent through their alignment
   // alone.
   [[gnu::noinline]] void kernel(Worker w, std::size_t operations) { kernel_.run(w, operations); }
+  void prepare(Worker w, std::size_t operations) {
+    if constexpr (requires { kernel_.prepare(w, operations); }) kernel_.prepare(w, operations);
+  }
+  // So many operations more than those that were prepared.
+  void more(Worker w, std::size_t operations) {
+    if (!is_whole<K>()) return kernel(w, operations);
+    for (std::size_t i = 0; i < operations; ++i) {
+      prepare(w, 1);
+      team_.barrier().wait();
+      kernel(w, 1);
+    }
+  }
 
   // The kernel, or the kernel with what was planted.
   void run(Worker w, std::size_t operations) {
     if (plant_.kind == "none" || plant_.kind == "wrong") return kernel(w, operations);
     if (plant_.kind == "skip") return;
     std::uint64_t start = Clock::get().ticks();
-    kernel(w, operations);
-    if (plant_.kind == "work") kernel(w, extra(operations));
+    kernel(w, is_whole<K>() ? 1 : operations);
+    if (is_whole<K>()) more(w, operations - 1);
+    if (plant_.kind == "work") more(w, extra(operations));
     if (plant_.kind == "delay" || (plant_.kind == "turns" && taken_ % 2 == 1)) {
       auto length = static_cast<std::uint64_t>(static_cast<double>(Clock::get().ticks() - start) * (1 + plant_.amount));
       while (Clock::get().ticks() - start < length) relax();

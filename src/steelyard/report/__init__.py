@@ -12,14 +12,25 @@ from markupsafe import Markup
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
 from steelyard.report import values
-from steelyard.report.pages import benchmark, findings, machine, method, node_kernels, overview, provenance, roofline
+from steelyard.report.pages import (
+    benchmark,
+    findings,
+    machine,
+    method,
+    node_against,
+    node_kernels,
+    overview,
+    provenance,
+    roofline,
+    scaling,
+)
 
 _HERE = Path(__file__).parent
 
 
-def write(evaluation: Evaluation, path: Path) -> Path:
-    """Write the report of `evaluation` to `path` and return it. MachineFailed where that fails."""
-    page = render(evaluation)
+def write(evaluation: Evaluation, path: Path, base: Evaluation | None = None) -> Path:
+    """Write the report of `evaluation` to `path` and return it; `base` as in `render`. MachineFailed where that fails."""
+    page = render(evaluation, base)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
@@ -28,12 +39,19 @@ def write(evaluation: Evaluation, path: Path) -> Path:
     return path
 
 
-def render(evaluation: Evaluation) -> str:
-    """The report as one HTML text."""
+def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
+    """The report as one HTML text; the node's kernels also against those of `base`, another system's, where one is given.
+
+    UsageError where these have no kernel in common.
+    """
     benchmarks = tuple(benchmark.data(evaluation, name) for name in evaluation.benchmarks)
     roofs = roofline.data(evaluation)
     kernels = node_kernels.data(evaluation)
-    drawn = bool(roofs or kernels) or any(figure for page in benchmarks for figure in page.figures if not figure.error)
+    against = node_against.data(evaluation, base) if base else None
+    scaled = scaling.data(evaluation)
+    drawn = bool(roofs or kernels or against or scaled) or any(
+        figure for page in benchmarks for figure in page.figures if not figure.error
+    )
     return (
         _environment()
         .get_template("layout.html")
@@ -44,6 +62,8 @@ def render(evaluation: Evaluation) -> str:
             machine=machine.data(evaluation),
             roofline=roofs,
             node_kernels=kernels,
+            node_against=against,
+            scaling=scaled,
             benchmarks=benchmarks,
             method=method.data(evaluation),
             provenance=provenance.data(evaluation),

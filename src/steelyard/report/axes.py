@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from steelyard import units
-from steelyard.model import Axis
+from steelyard.figure import Axis
 from steelyard.report import values
 
 Json = dict[str, Any]
@@ -83,14 +83,14 @@ def _named(ticks: list[float], axis: Axis) -> Json:
 
 
 def log_ticks(numbers: list[float], axis: Axis) -> list[float]:
-    """Few round ticks on a logarithmic axis: the values themselves, powers of two, otherwise 1-2-5."""
+    """Few round ticks on a logarithmic axis: the values themselves, powers of two (of ratios always), otherwise 1-2-5."""
     if not numbers:
         return []
     whole = sorted(set(numbers))
-    if axis.unit == "" and len(whole) <= MOST_NAMED_TICKS and all(n.is_integer() for n in whole):
+    if not axis.ratio and axis.unit == "" and len(whole) <= MOST_NAMED_TICKS and all(n.is_integer() for n in whole):
         return whole
     low, high = min(numbers), max(numbers)
-    if axis.unit in {"B", ""} and all(n.is_integer() for n in whole):
+    if axis.ratio or (axis.unit in {"B", ""} and all(n.is_integer() for n in whole)):
         first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
         step = max(1, math.ceil((last - first) / 8))
         return [2.0**power for power in range(first - first % step, last + 1, step)]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from steelyard.compare import published
-from steelyard.model import Series
+from steelyard.figure import Series
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from steelyard.model import Axis, Benchmark, Figure, Machine, Result
+from steelyard.figure import Axis, Figure
+from steelyard.model import Benchmark, Machine, Result
 from steelyard.report import figures as plots
 from steelyard.report import values
 from steelyard.report.axes import Json, capital, label, tick

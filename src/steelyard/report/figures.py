@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection
 
-from steelyard.model import Axis, Band, Figure, Mark, Point, Series
+from steelyard.figure import Axis, Band, Figure, Mark, Point, Series
 from steelyard.report import maps
 from steelyard.report.axes import Json, divided, label, plotted, text, tick
 
@@ -85,6 +85,8 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float], disturbed:
     bounds = _bounds(series, y_factor)
     if figure.kind == "bars":
         trace |= {"type": "bar", "marker": {"pattern": {"shape": ["/" if flag else "" for flag in flags]}}}
+        if figure.y.ratio:  # bars stand on 1, and reach up or down from there
+            trace |= {"base": 1, "y": [None if y is None else y - 1 for y in series.y]}
         return [trace | bounds]
     symbol = SYMBOLS[number % len(SYMBOLS)]
     dash = "dot" if series.published else DASHES[number % len(DASHES)]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection
 
 from steelyard import units
-from steelyard.model import Axis, Figure, Point
+from steelyard.figure import Axis, Figure, Point
 from steelyard.report.axes import Json, divided, label, log_ticks, scale, text, tick, title
 
 MOST_NUMBERED_CELLS = 120  # beyond this the numbers in the cells of a heat map no longer fit

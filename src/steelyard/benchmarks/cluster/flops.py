@@ -16,11 +16,11 @@ Source: The MPI program Flops of the cluster evaluations in which each node's sp
 total work was constant, about 1800 million operations. Operations after A. Aburto's flops.c, version 2.0, module 1.
 """
 
-from statistics import median
-
+from steelyard.benchmarks.cluster.rates import of_ranks
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.sizes import rank_counts
-from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar, Series
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 
 parallel = True
 INTERVALS = 1 << 25  # 14 operations each: 470 million in all, some 50 ms of one core
@@ -37,20 +37,13 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.8 if quick else 2.0, 6 if quick else 10, 100)
     values: dict[str, tuple[Scalar, ...]] = {"kernel": ("flops",), "placement": ("compact",), "intervals": (INTERVALS,)}
-    return (Axes({**values, "ranks": counts(machine, effort)}, sampling, 0.05),)
-
-
-def of_ranks(record: Record) -> tuple[float, ...]:
-    """Each rank's speed (flop/s) by the median of its own times, by rank: all have the same share of the work."""
-    times = (record.surroundings.get("ranks") or {}).get("seconds") or ()
-    each = record.work["flops"] * record.operations / max(1, len(times))
-    return tuple(each / median(own) for own in times if own)
+    return (Axes({**values, "ranks": counts(machine, effort)}, sampling, 0.05, weak="intervals"),)
 
 
 def of_nodes(record: Record) -> dict[str, float]:
     """Each node's speed (flop/s): the sum of its ranks', by host."""
     hosts = (record.surroundings.get("ranks") or {}).get("hosts") or ()
-    rates, found = of_ranks(record), dict[str, float]()
+    rates, found = of_ranks(record, "flops"), dict[str, float]()
     for host, rate in zip(hosts, rates, strict=len(hosts) == len(rates)):
         found[host] = found.get(host, 0.0) + rate
     return found
@@ -68,12 +61,12 @@ def flops(seconds: float, record: Record) -> float:
 
 def total(seconds: float, record: Record) -> float | None:
     """Every rank with its own time; None where the record has none."""
-    return sum(of_ranks(record)) or None
+    return sum(of_ranks(record, "flops")) or None
 
 
 def slowest(seconds: float, record: Record) -> float | None:
     """Of one rank."""
-    return min(of_ranks(record), default=None)
+    return min(of_ranks(record, "flops"), default=None)
 
 
 metrics = (
@@ -149,5 +142,5 @@ def _each(result: Result, name: str) -> Series:
     label = str(result.parameters.get(name, "measured"))
     if len(nodes) > 1:
         return Series(label, tuple(nodes), tuple(nodes.values()))
-    rates = of_ranks(record)
+    rates = of_ranks(record, "flops")
     return Series(label, tuple(str(rank) for rank in range(len(rates))), rates)

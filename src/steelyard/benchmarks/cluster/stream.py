@@ -17,11 +17,13 @@ rule for the size of its MPI version, four times all last-level caches of each n
 
 from statistics import median
 
+from steelyard.benchmarks.cluster.rates import of_ranks
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.memory.stream import elements
 from steelyard.benchmarks.network.sizes import rank_counts
+from steelyard.figure import Axis, Figure, Series
 from steelyard.machine.rank_placement import ranks_here
-from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar, Series
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 
 parallel = True
 
@@ -51,7 +53,7 @@ def _block(
     }
     if ranks_per_node:
         values["ranks_per_node"] = (ranks_per_node,)
-    return Axes(values, sampling, 1.0)
+    return Axes(values, sampling, 1.0, weak="")
 
 
 def bandwidth(seconds: float, record: Record) -> float:
@@ -59,26 +61,19 @@ def bandwidth(seconds: float, record: Record) -> float:
     return record.work["bytes"] / seconds
 
 
-def of_ranks(record: Record) -> tuple[float, ...]:
-    """Each rank's bandwidth (B/s) by the median of its own times, by rank."""
-    times = (record.surroundings.get("ranks") or {}).get("seconds") or ()
-    each = record.work["bytes"] * record.operations / max(1, len(times))
-    return tuple(each / median(own) for own in times if own)
-
-
 def total(seconds: float, record: Record) -> float | None:
     """Every rank with its own time; None where the record has none."""
-    return sum(of_ranks(record)) or None
+    return sum(of_ranks(record, "bytes")) or None
 
 
 def slowest(seconds: float, record: Record) -> float | None:
     """Of one rank."""
-    return min(of_ranks(record), default=None)
+    return min(of_ranks(record, "bytes"), default=None)
 
 
 def spread(seconds: float, record: Record) -> float | None:
     """Between the fastest and the slowest rank, relative to the median one; None with a single rank, or without spread."""
-    rates = of_ranks(record)
+    rates = of_ranks(record, "bytes")
     return (max(rates) - min(rates)) / median(rates) or None if len(rates) > 1 else None
 
 
@@ -129,7 +124,7 @@ def _each(result: Result) -> Series:
     record = next(r for r in result.records if r.samples)
     hosts = (record.surroundings.get("ranks") or {}).get("hosts") or ()
     several = len(set(hosts)) > 1
-    rates = of_ranks(record)
+    rates = of_ranks(record, "bytes")
     names = tuple(f"{rank} ({hosts[rank]})" if several else str(rank) for rank in range(len(rates)))
     by = [str(result.parameters.get(name, "")) for name in ("stores", "ranks_per_node", "mpi")]
     return Series(", ".join(filter(None, by)), names, rates)

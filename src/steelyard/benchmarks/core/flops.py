@@ -21,7 +21,9 @@ from collections.abc import Iterable
 
 from steelyard.benchmarks.axes import thread_counts
 from steelyard.benchmarks.core.peak import cores_of
-from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar, Series
+from steelyard.figure import Axis, Figure, Series
+from steelyard.machine.limits import usable_cores
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.statistics.flops_mix import MIXES, MODULES, divisions, speeds
 from steelyard.units import quantity
 
@@ -59,9 +61,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     peak = machine.limits.get("flops")
     if metric != "flops" or peak is None:
         return None
-    allowed = set(machine.cpus)
-    cores: float = sum(1 for core in machine.cores if allowed.intersection(core.cpus)) or len(allowed) or 1
-    cores = min(cores, machine.cpu_quota) if machine.cpu_quota is not None else cores
+    cores = usable_cores(machine) or 1
     used = min(cores_of(result, machine), cores)
     share = "" if used == cores else f", of which {used:g} take part"
     return Limit(peak.value * used / cores, peak.unit, peak.source + share)

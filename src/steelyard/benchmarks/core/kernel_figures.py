@@ -6,7 +6,9 @@ from statistics import harmonic_mean
 
 from steelyard.benchmarks.core import groups
 from steelyard.benchmarks.figures import against, select
-from steelyard.model import Axis, Figure, Machine, Mark, Point, Result, Series
+from steelyard.figure import Axis, Figure, Mark, Point, Series
+from steelyard.machine.limits import usable_cores
+from steelyard.model import Machine, Result
 from steelyard.statistics import cases
 from steelyard.statistics.cost import ratio
 from steelyard.statistics.rinf import Curve, between, fit, rate
@@ -165,7 +167,7 @@ def _over_intensity(results: Sequence[Result], machine: Machine) -> Figure:
             intensity = 8 * r.metrics["flops"].value / r.metrics["bandwidth"].value
             lines.setdefault((size, words, toolchain), []).append((intensity, r))
     limit = machine.limits.get("flops")
-    cores = max(1, len({core.number for core in machine.cores if set(core.cpus) & set(machine.cpus)}))
+    cores = max(1, usable_cores(machine))  # a core has no more than the whole, however small the quota
     return Figure(
         name="kernels-intensity",
         title="Speed against operations for each memory access",

@@ -24,6 +24,7 @@ from collections.abc import Callable
 
 from steelyard.benchmarks.core import groups, kernel_figures
 from steelyard.benchmarks.cycles import cycles_of
+from steelyard.machine.limits import usable_cores
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 
 figures = kernel_figures.figures
@@ -126,10 +127,7 @@ metrics = (
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """One core's share of the node's flop/s; the memory's bandwidth where no cache holds the vectors."""
     if metric == "flops" and (whole := machine.limits.get("flops")) is not None:
-        allowed = set(machine.cpus)
-        cores: float = sum(1 for core in machine.cores if allowed.intersection(core.cpus)) or len(allowed)
-        if machine.cpu_quota is not None:
-            cores = min(cores, machine.cpu_quota)
+        cores = usable_cores(machine)
         share = min(1.0, 1 / cores) if cores else 1.0
         return Limit(whole.value * share, whole.unit, f"1 thread's share ({share:.3g}) of {whole.source}")
     elements, stride = result.parameters.get("elements"), result.parameters.get("stride", 1)

@@ -28,21 +28,8 @@ ours.
 from steelyard.benchmarks.axes import memory_policies, page_sizes, thread_counts
 from steelyard.benchmarks.cycles import access_cycles, access_time, cycles_of
 from steelyard.benchmarks.figures import against, published, select, table
-from steelyard.model import (
-    Axes,
-    Axis,
-    Effort,
-    Figure,
-    Limit,
-    Machine,
-    Metric,
-    Parameters,
-    Point,
-    Record,
-    Result,
-    Sampling,
-    Scalar,
-)
+from steelyard.figure import Axis, Figure, Point
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 
 WORDS = 64 << 20  # M of the standard grid: 512 MB
 LENGTHS = tuple(4**i for i in range(9))  # L: 1 … 65536 words

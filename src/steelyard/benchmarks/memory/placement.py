@@ -38,23 +38,10 @@ from steelyard.benchmarks.memory.nodes import (
     share,
     usable_cpus,
 )
+from steelyard.figure import Axis, Figure, Series
 from steelyard.machine.caches import reachable_cache
 from steelyard.machine.cpulist import format_cpu_list
-from steelyard.model import (
-    Axes,
-    Axis,
-    Effort,
-    Figure,
-    Limit,
-    Machine,
-    Metric,
-    NumaNode,
-    Record,
-    Result,
-    Sampling,
-    Scalar,
-    Series,
-)
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, NumaNode, Record, Result, Sampling, Scalar
 
 CACHE_RULE = 4  # STREAM's rule: each vector is at least four times all last-level caches together
 LARGEST_SHARE = 0.5  # of a node's memory for three vectors

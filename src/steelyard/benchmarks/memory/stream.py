@@ -18,8 +18,9 @@ from collections.abc import Callable
 
 from steelyard.benchmarks.axes import page_sizes, thread_counts
 from steelyard.benchmarks.figures import against, cache_marks, published, select
+from steelyard.figure import Axis, Figure, Mark
 from steelyard.machine.caches import reachable_cache
-from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Mark, Metric, Record, Result, Sampling
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
 from steelyard.statistics.summary import classic_stream
 
 VECTORS = 3

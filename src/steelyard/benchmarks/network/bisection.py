@@ -24,21 +24,8 @@ from typing import Any
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.room import hosts_of
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.model import (
-    Axes,
-    Axis,
-    Effort,
-    Figure,
-    Limit,
-    Machine,
-    Metric,
-    Parameters,
-    Record,
-    Result,
-    Sampling,
-    Scalar,
-    Series,
-)
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.units import binary_size, quantity
 
 parallel = True

@@ -30,21 +30,8 @@ from typing import Any
 from steelyard.benchmarks.figures import against, select, table
 from steelyard.benchmarks.network.room import bytes_per_rank
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.model import (
-    Axes,
-    Axis,
-    Effort,
-    Figure,
-    Limit,
-    Machine,
-    Metric,
-    Parameters,
-    Record,
-    Result,
-    Sampling,
-    Scalar,
-    Series,
-)
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 
 parallel = True
 ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")

@@ -23,21 +23,8 @@ from collections.abc import Sequence
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.room import bytes_per_rank, hosts_of
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.model import (
-    Axes,
-    Axis,
-    Effort,
-    Figure,
-    Limit,
-    Machine,
-    Mark,
-    Metric,
-    Parameters,
-    Record,
-    Result,
-    Sampling,
-    Scalar,
-)
+from steelyard.figure import Axis, Figure, Mark
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.units import binary_size, quantity
 
 parallel = True

@@ -24,20 +24,8 @@ from statistics import median
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.sizes import message_sizes, pairs
-from steelyard.model import (
-    Axes,
-    Axis,
-    Effort,
-    Figure,
-    Limit,
-    Machine,
-    Metric,
-    Parameters,
-    Record,
-    Result,
-    Sampling,
-    Scalar,
-)
+from steelyard.figure import Axis, Figure
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 
 parallel = True
 

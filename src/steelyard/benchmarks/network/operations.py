@@ -22,7 +22,8 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.benchmarks.figures import select
 from steelyard.benchmarks.network.sizes import rank_counts
-from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Mark, Metric, Record, Result, Sampling, Series
+from steelyard.figure import Axis, Figure, Mark, Series
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
 
 parallel = True
 FAST = ("wtime", "barrier", "send_recv", "sendrecv", "isend_irecv")

@@ -21,7 +21,8 @@ Biband. OSU's window of 64 is taken (IMB: 256 since 2021.2).
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Parameters, Record, Result, Sampling
+from steelyard.figure import Axis, Figure
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling
 
 parallel = True
 WINDOW = 64

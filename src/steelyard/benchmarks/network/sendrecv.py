@@ -20,20 +20,8 @@ of reused buffers on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.sizes import LARGEST, message_sizes, pairs, rank_counts, reuse_bands
-from steelyard.model import (
-    Axes,
-    Axis,
-    Effort,
-    Figure,
-    Limit,
-    Machine,
-    Metric,
-    Parameters,
-    Record,
-    Result,
-    Sampling,
-    Scalar,
-)
+from steelyard.figure import Axis, Figure
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 
 parallel = True
 SHARE = 2  # the buffers of all ranks in half of the memory

@@ -23,21 +23,8 @@ from statistics import median
 
 from steelyard.benchmarks.figures import against, cache_marks, published, select
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.model import (
-    Axes,
-    Axis,
-    Effort,
-    Figure,
-    Limit,
-    Machine,
-    Metric,
-    Parameters,
-    Record,
-    Result,
-    Sampling,
-    Scalar,
-    Series,
-)
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.statistics.pairs import hosts, pair_seconds, variants
 from steelyard.units import binary_size
 
@@ -210,8 +197,8 @@ def _told(seconds: dict[tuple[int, int], float], size: int) -> str:
     """The spread in words."""
     if not seconds:
         return "No pair was measured."
-    worst, middle = max(seconds, key=lambda pair: seconds[pair]), median(seconds.values())
-    said = f"Messages of {binary_size(size)}; medians of the launches. {len(seconds)} pairs were measured"
     if len(seconds) == 1:
         return f"Messages of {binary_size(size)}; median of the launches. There is one pair."
+    worst, middle = max(seconds, key=lambda pair: seconds[pair]), median(seconds.values())
+    said = f"Messages of {binary_size(size)}; medians of the launches. {len(seconds)} pairs were measured"
     return f"{said}; the slowest, {worst[0]} and {worst[1]}, takes {seconds[worst] / middle:.2f} times the median pair."

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 
 from steelyard.benchmarks.axes import thread_counts
-from steelyard.model import Axes, Axis, Effort, Figure, Limit, Machine, Metric, Record, Result, Sampling, Scalar, Series
-
-Sizes = dict[str, int]  # preset → the size (`elements`, `order` …) that it uses
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 
 
 def axes_of(
-    kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float
+    kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float, weak: bool = False
 ) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
     """Axes of kernels whose size parameter is `size`: all numbers of threads, every OpenCL device, both together.
 
     `quick` and `usual` are the sizes in a quick run and otherwise; `setup` the seconds that the usual one takes to set up.
+    `weak`: the work is in proportion to the size.
     """
 
     def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -24,7 +24,8 @@ def axes_of(
         sampling = Sampling(effort.sampling.width, 0.15 if fast else 1.0, 5, 200)
         seconds = setup * (quick / usual if fast else 1)
         common: dict[str, tuple[Scalar, ...]] = {"kernel": kernels, "pinning": ("compact",), **sizes}
-        blocks = [Axes({**common, "mode": ("threads",), "threads": counts}, sampling, seconds)]
+        grows = size if weak else None
+        blocks = [Axes({**common, "mode": ("threads",), "threads": counts}, sampling, seconds, weak=grows)]
         if machine.devices:
             numbers = tuple(d.number for d in machine.devices)
             blocks.append(

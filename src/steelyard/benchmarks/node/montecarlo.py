@@ -19,7 +19,7 @@ from steelyard.model import Metric
 
 STEPS = Metric("steps", "1/s", "higher", "steps of the chains", rate)
 
-axes = axes_of(("montecarlo",), "steps", quick=2000, usual=100_000, setup=1.0)
+axes = axes_of(("montecarlo",), "steps", quick=2000, usual=100_000, setup=1.0, weak=True)
 metrics = (TIME, STEPS)
 figures = figures_of("montecarlo")
 __all__ = ["axes", "figures", "limit", "metrics"]

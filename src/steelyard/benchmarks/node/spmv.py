@@ -17,7 +17,7 @@ using the CSR storage format (SC 2014).
 
 from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit
 
-axes = axes_of(("spmv",), "elements", quick=1 << 18, usual=1 << 20, setup=0.5)
+axes = axes_of(("spmv",), "elements", quick=1 << 18, usual=1 << 20, setup=0.5, weak=True)
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("spmv")
 __all__ = ["axes", "figures", "limit", "metrics"]

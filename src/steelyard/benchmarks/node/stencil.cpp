@@ -11,6 +11,11 @@ struct Stencil {
   static constexpr std::size_t phases = 1;
   // Diffusion in small steps: the centre counts c0, each of its neighbours c1. c0 + 6·c1 = 1.
   static constexpr double c1 = 0x1p-10, c0 = 1 - 6 * c1;
+  // Planes that a thread works at together. One core asks for no more than a few lines of a page ahead, so that reading
+  // a single plane leaves the memory half idle; and of five rows that a point needs three or four come from a cache
+  // only once (Sapphire Rapids: 0.76 of Triad's traffic with one plane, 0.90 with two, 0.94 with three, 0.89 with
+  // four).
+  static constexpr std::size_t together = 3;
   // Points that a work item takes: so many rows, through so many planes, each value loaded once.
   static constexpr std::size_t rows = 4, depth = 8;
   // Blocks at the end begin earlier and do some points again.
@@ -45,7 +50,7 @@ struct Stencil {
   std::size_t n, plane;  // points of an edge, and of a plane
   MemoryPolicy policy;
   bool streaming;
-  std::size_t block;  // rows of four planes that half of the second cache holds
+  std::size_t block;  // rows that half of the second cache holds of `together` planes and their two neighbours
   Team& team;
   std::array<Buffer<double>, 2> grids;
   std::vector<Own<std::size_t>> steps;                            // of each worker since the start
@@ -58,7 +63,7 @@ struct Stencil {
         plane(n * n),
         policy(p),
         streaming(streams(p, 16 * n * plane)),
-        block(std::max<std::size_t>(8, cache_bytes(2, 1 << 20) / 2 / (4 * 8 * n))),
+        block(std::max<std::size_t>(8, cache_bytes(2, 1 << 20) / 2 / ((together + 2) * 8 * n))),
         team(t),
         grids{Buffer<double>(n * plane, policy, t), Buffer<double>(n * plane, policy, t)},
         steps(t.size()) {
@@ -106,33 +111,65 @@ struct Stencil {
   std::size_t pieces(std::size_t) const { return n - 2; }
   std::size_t grain() const { return depth; }
 
-  template <bool streaming_stores>
-  void row(double* __restrict to, const double* __restrict u) const {
-    constexpr std::size_t v = streamed_doubles, ahead = 512;  // doubles, as vectors.h found
-    auto next = [&](const double* at) {
-      auto north = loose<Streamed>(at - n), south = loose<Streamed>(at + n), below = loose<Streamed>(at - plane),
-           above = loose<Streamed>(at + plane);
-      return c0 * loose<Streamed>(at) +
-             c1 * ((loose<Streamed>(at - 1) + loose<Streamed>(at + 1)) + ((north + south) + (below + above)));
+  // One row in each of some planes, one above the other: what lies between two of them is loaded once for both.
+  // `soon` is the row that comes next. Whole packs also where they bypass the caches: a line that is met twice has
+  // often left the first cache in between, where the rows of all planes have the same place.
+  template <bool streaming_stores, std::size_t planes>
+  void row(double* __restrict to, const double* __restrict u, const double* soon) const {
+    constexpr std::size_t line = 8, v = pack_doubles;
+    const std::size_t width = n, layer = plane;  // as the compiler cannot know, no store changes them
+    const std::ptrdiff_t ahead = soon - u;
+    auto next = [=](const double* at) {
+      auto sides = loose<Pack>(at - 1) + loose<Pack>(at + 1);
+      auto rest =
+          (loose<Pack>(at - width) + loose<Pack>(at + width)) + (loose<Pack>(at - layer) + loose<Pack>(at + layer));
+      return c0 * loose<Pack>(at) + c1 * (sides + rest);
     };
-    for (std::size_t x = 0; x < n; x += 8) {
-      __builtin_prefetch(u + x + plane + ahead);
-      if constexpr (!streaming_stores) __builtin_prefetch(to + x + ahead, 1);
-      for (std::size_t k = x; k < x + 8; k += v) {
-        Streamed value = next(u + k);
-        if (k == 0) value[0] = u[0];
-        if (k + v == n) value[v - 1] = u[n - 1];
-        put<streaming_stores>(to + k, value);
+    for (std::size_t x = 0; x < width; x += line)
+      for (std::size_t z = 0; z < planes; ++z) {
+        const double* from = u + z * layer + x;
+        double* out = to + z * layer + x;
+        __builtin_prefetch(from + layer + ahead);
+        if constexpr (!streaming_stores) __builtin_prefetch(out + ahead, 1);
+        for (std::size_t k = 0; k < line; k += v) {
+          Pack value = next(from + k);
+          if (x + k == 0) value[0] = from[0];
+          if (x + k + v == width) value[v - 1] = from[line - 1];
+          put_pack<streaming_stores>(out + k, value);
+        }
       }
-    }
   }
-  // Three planes of a block of rows stay in the second cache while the sweep goes on to the next plane.
+  template <bool streaming_stores>
+  static void put_pack(double* p, Pack value) {
+    if constexpr (!streaming_stores)
+      pack_at(p) = value;
+    else
+#if defined(__AVX512F__)
+      _mm512_stream_pd(p, reinterpret_cast<__m512d>(value));
+#else
+      store_streaming(p, reinterpret_cast<Streamed>(value));
+#endif
+  }
+  // Rows [y0, y1) of the planes from z0 on, so many of them together; returns the first plane that is left.
+  template <bool streaming_stores, std::size_t planes>
+  std::size_t layers(double* to, const double* u, std::size_t z0, std::size_t z1, std::size_t y0,
+                     std::size_t y1) const {
+    for (; z0 + planes <= z1; z0 += planes)
+      for (std::size_t y = y0; y < y1; ++y) {
+        std::size_t at = z0 * plane + y * n;
+        row<streaming_stores, planes>(to + at, u + at, y + 1 < y1 ? u + at + n : u + (z0 + planes) * plane + y0 * n);
+      }
+    return z0;
+  }
+  // The planes of a block of rows stay in the second cache while the sweep goes on to the next ones.
   template <bool streaming_stores>
   void sweep(double* to, const double* u, std::size_t z0, std::size_t z1, std::size_t y0, std::size_t y1) const {
-    for (std::size_t from = y0; from < y1; from += block)
-      for (std::size_t z = z0; z < z1; ++z)
-        for (std::size_t y = from; y < std::min(y1, from + block); ++y)
-          row<streaming_stores>(to + z * plane + y * n, u + z * plane + y * n);
+    std::size_t blocks = (y1 - y0 + block - 1) / block;
+    for (std::size_t b = 0; b < blocks; ++b) {
+      auto [from, end] = Worker{b, blocks}.part(y1 - y0, 1);
+      std::size_t rest = layers<streaming_stores, together>(to, u, z0, z1, y0 + from, y0 + end);
+      layers<streaming_stores, 1>(to, u, rest, z1, y0 + from, y0 + end);
+    }
     if (streaming_stores) drain_stores();
   }
   // Of the ways to cut the planes into slabs and these into strips, the one with least for each worker to read.

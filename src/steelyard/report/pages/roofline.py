@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from steelyard.model import Axis, Evaluation, Figure, Level, Series
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Evaluation, Level
 from steelyard.report import drawn, figures, values
 from steelyard.report.axes import Json, text
 from steelyard.report.names import slug

@@ -1,0 +1,1 @@
+"""Whole applications with published results: the NAS Parallel Benchmarks."""

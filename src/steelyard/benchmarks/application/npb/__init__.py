@@ -1,0 +1,178 @@
+"""What the NAS Parallel Benchmarks share: classes, programming models, cores loaded, metrics and figures."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from steelyard.benchmarks.axes import thread_counts
+from steelyard.benchmarks.figures import against
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.words import said
+
+CLASSES = ("S", "W", "A", "B", "C", "D")
+TOO_SMALL = ("S",)  # lasts milliseconds, and scatters by factors: verified, but never a speed
+PARALLEL = ("mpi", "rma", "shmem")  # the programming models of many processes
+MODELS = ("threads", *PARALLEL)
+MEMORY_SHARE = 0.5  # of the machine's memory: what a class may need to be planned without being asked for
+QUICK_SECONDS = 0.5  # of a quick run's samples: one, where a run is longer
+
+
+@dataclass(frozen=True)
+class Code:
+    """One of the benchmarks: what its axes and figures must know of it. `seconds` are rough, of one core's timed region."""
+
+    kernel: str  # "cg"
+    models: tuple[str, ...]
+    seconds: Mapping[str, float]  # by class
+    memory: Mapping[str, float]  # by class, B
+    quick: str  # the class of a quick run …
+    usual: str  # … of a standard one; a full one goes to the next
+    unit: str = "op/s"  # of its speed: what NPB calls Mop/s counts other things in each of them
+    usable: Callable[[int], bool] = lambda ranks: ranks & (ranks - 1) == 0  # whether its decomposition can
+
+
+def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
+    """A block for each model and each number of cores loaded per node."""
+
+    def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+        def expected(point: Parameters) -> tuple[Sampling, float]:
+            return _expected(code, point, machine, effort)
+
+        common: dict[str, tuple[Scalar, ...]] = {
+            "kernel": (code.kernel,),
+            "class": _classes(code, machine, effort),
+            "phases": ("off",),
+        }
+        blocks = []
+        for model in code.models:
+            for workers in _workers(code, model, machine, effort):
+                values = {**common, "model": (model,), **workers}
+                blocks.append(Axes(values, expected=expected, choices={"class": CLASSES, "phases": ("off", "on")}))
+        return tuple(blocks)
+
+    return axes
+
+
+def _classes(code: Code, machine: Machine, effort: Effort) -> tuple[str, ...]:
+    wanted = {"quick": (code.quick,), "standard": (code.usual,)}.get(
+        effort.name, (code.usual, CLASSES[min(CLASSES.index(code.usual) + 1, len(CLASSES) - 1)])
+    )
+    most = MEMORY_SHARE * machine.memory
+    return tuple(c for c in wanted if code.memory[c] <= most) or wanted[:1]
+
+
+def _workers(code: Code, model: str, machine: Machine, effort: Effort) -> list[dict[str, tuple[Scalar, ...]]]:
+    """Threads of one node; or ranks, over hosts a block for each number of cores that are loaded on every host."""
+    quick = effort.name == "quick"
+    if model not in PARALLEL:
+        counts = thread_counts(machine)
+        return [{"threads": counts[-1:] if quick else counts, "pinning": ("compact",)}]
+    if not machine.hosts:
+        possible = tuple(n for n in thread_counts(machine) if code.usable(n))
+        return [{"ranks": possible[-1:] if quick else possible, "placement": ("compact",)}]
+    loads = [n for n in _doubled(min(h.slots for h in machine.hosts)) if code.usable(n)]
+    blocks: list[dict[str, tuple[Scalar, ...]]] = []
+    for load in loads[-1:] if quick else loads:
+        ranks = tuple(load * nodes for nodes in _doubled(len(machine.hosts)) if code.usable(load * nodes))
+        blocks.append({"ranks": ranks[-1:] if quick else ranks, "ranks_per_node": (load,), "placement": ("compact",)})
+    return blocks
+
+
+def _doubled(most: int) -> tuple[int, ...]:
+    """1, 2, 4 … and `most`."""
+    return tuple(sorted({*(1 << k for k in range(most.bit_length()) if 1 << k <= most), most}))
+
+
+def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
+    """The sampling of a case, and what it takes besides: setting up, NPB's untimed start, verification."""
+    one = code.seconds.get(str(point["class"]), 1.0)
+    workers = int(point.get("ranks", point.get("threads", 1)))
+    cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
+    each = one / min(workers, cores)
+    if effort.name == "quick":
+        return Sampling(effort.sampling.width, max(QUICK_SECONDS, each), 1, 5), 0.5 * each + 0.2
+    return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 2, 30), each + 0.2
+
+
+def workers(record: Record | Result) -> int:
+    """Threads or ranks that carried it out."""
+    return int(record.parameters.get("ranks", record.parameters.get("threads", 1)))
+
+
+def large_enough(record: Record) -> bool:
+    """Whether its class lasts long enough for a speed."""
+    return record.parameters.get("class") not in TOO_SMALL
+
+
+def metrics_of(code: Code) -> tuple[Metric, ...]:
+    """NPB's speed in all and of each thread or rank, the time of the timed region, and flop/s where they are counted."""
+
+    def rate(seconds: float, record: Record) -> float | None:
+        return record.work["operations"] / seconds if large_enough(record) else None
+
+    def each(seconds: float, record: Record) -> float | None:
+        return record.work["operations"] / seconds / workers(record) if large_enough(record) else None
+
+    def flops(seconds: float, record: Record) -> float | None:
+        return record.work["flops"] / seconds if large_enough(record) and record.work.get("flops") else None
+
+    return (
+        Metric("rate", code.unit, "higher", "speed by NPB's count of operations", rate),
+        Metric("rate_each", code.unit, "higher", "speed of each thread or rank", each),
+        Metric("time", "s", "lower", "time of the timed region", lambda seconds, record: seconds),
+        Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
+    )
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The peak of arithmetic, where all processors of the machine work."""
+    if metric != "flops" or workers(result) != len(machine.cpus) or machine.hosts:
+        return None
+    return machine.limits.get("flops")
+
+
+def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:
+    """The speed of each thread or rank, and of all, against their number: a line for each model and load of the nodes."""
+    title = f"NPB {code.kernel.upper()}"
+
+    def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+        unit = code.unit
+        return (
+            Figure(
+                name=f"npb-{code.kernel}-each",
+                title=f"{title}: speed of each thread or rank",
+                kind="lines",
+                x=Axis("threads or ranks"),
+                y=Axis("speed of each", unit),
+                series=_lines(results, "rate_each"),
+                caption="A line that falls: cores that work together share something, memory or a network. "
+                "The cores loaded on each node are named where there are several nodes.",
+            ),
+            Figure(
+                name=f"npb-{code.kernel}-all",
+                title=f"{title}: speed of all together",
+                kind="lines",
+                x=Axis("threads or ranks"),
+                y=Axis("speed", unit),
+                series=_lines(results, "rate"),
+                caption="By NPB's own count of operations; it may be compared with other systems' Mop/s, not with flop/s.",
+            ),
+        )
+
+    return figures
+
+
+def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
+    """By model, class, load of the nodes, MPI and toolchain, as far as they differ."""
+    names = ("class", "mpi", "toolchain")
+    found: list[Series] = []
+    for model in MODELS:
+        mine = [r for r in results if r.parameters.get("model") == model]
+        for load in sorted({int(r.parameters.get("ranks_per_node", 0)) for r in mine}):
+            chosen = [r for r in mine if int(r.parameters.get("ranks_per_node", 0)) == load]
+            words = f"{said('model', model)}, {load} on each node" if load else str(said("model", model))
+            lines = against("ranks" if model in PARALLEL else "threads", metric, chosen, names, label="")
+            found += [
+                Series(words if len(lines) == 1 else f"{words}, {s.name}", s.x, s.y, s.low, s.high) for s in lines
+            ]
+    return tuple(found)

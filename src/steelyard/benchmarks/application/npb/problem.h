@@ -1,0 +1,78 @@
+// What every NPB program is asked: its class, in which programming model it runs, and whether its phases are timed.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "clock.h"
+#include "kernel.h"
+
+namespace steelyard::npb {
+
+// The parameters `class` (one of `known`, as "SWABCD"), `model` (which must be this program's) and `phases`.
+struct Problem {
+  char letter;
+  std::string model;
+  bool phases;
+
+  Problem(Params& p, const std::string& this_model, std::string_view known)
+      : model(p.choice("model", this_model, {this_model})), phases(p.choice("phases", "off", {"off", "on"}) == "on") {
+    std::string given = p.word("class", "S");
+    if (given.size() != 1 || known.find(given[0]) == std::string_view::npos) {
+      std::string list;
+      for (char c : known) list.append(list.empty() ? "" : ", ").append(1, c);
+      throw CaseError("parameter class='" + given + "' must be one of: " + list);
+    }
+    letter = given[0];
+  }
+
+  // Before anything is allocated: `bytes` in all on this host, of a program that several ranks of a host may share.
+  void require(std::size_t bytes) const {
+    if (std::size_t available = available_memory(); bytes > available)
+      throw CaseError("not enough memory: class " + std::string(1, letter) + " needs " + std::to_string(bytes >> 20) +
+                      " MiB on this host, and " + std::to_string(available >> 20) + " MiB may be used");
+  }
+};
+
+// How long each phase inside the timed region takes, by the view of one thread or rank; off, it costs a branch.
+class PhaseTimes {
+ public:
+  PhaseTimes(bool on, std::vector<std::string> names) : on_(on), names_(std::move(names)), ticks_(names_.size()) {}
+
+  void begin() {
+    if (!on_) return;
+    ticks_.assign(ticks_.size(), 0);
+    last_ = Clock::get().ticks();
+  }
+  // The time since the last mark was spent in `phase`.
+  void spent(std::size_t phase) {
+    if (!on_) return;
+    std::uint64_t now = Clock::get().ticks();
+    ticks_[phase] += now - last_;
+    last_ = now;
+  }
+  std::string json() const {
+    json::Object out;
+    if (on_)
+      for (std::size_t i = 0; i < names_.size(); ++i) out.add(names_[i], json::number(Clock::get().seconds(ticks_[i])));
+    return out.str();
+  }
+
+ private:
+  bool on_;
+  std::vector<std::string> names_;
+  std::vector<std::uint64_t> ticks_;
+  std::uint64_t last_ = 0;
+};
+
+// What an NPB program tells besides its time: the details of its record.
+inline json::Object details_of(const Problem& problem, const Verification& verification, const PhaseTimes& phases) {
+  json::Object out;
+  out.add("class", json::text(std::string(1, problem.letter))).add("verification", verification.json());
+  if (problem.phases) out.add("phases", phases.json());
+  return out;
+}
+
+}  // namespace steelyard::npb

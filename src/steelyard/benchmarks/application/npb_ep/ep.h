@@ -1,0 +1,184 @@
+// EP: sums and counts of normally distributed pairs, in batches that do not depend on who takes which.
+#pragma once
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+// clang-format off
+#include "../npb/verification.h"
+#include "../npb/problem.h"
+// clang-format on
+#include "pairs.h"
+
+namespace steelyard::npb {
+
+constexpr std::uint64_t ep_seed = 271828183;
+constexpr std::size_t bins = 10;
+
+// Published sums, NPB 3.4.1.
+struct EpClass {
+  char letter;
+  int log2_pairs;
+  double x, y;
+};
+constexpr EpClass ep_classes[] = {
+    {'S', 24, -3.247834652034740e+3, -6.958407078382297e+3}, {'W', 25, -2.863319731645753e+3, -6.320053679109499e+3},
+    {'A', 28, -4.295875165629892e+3, -1.580732573678431e+4}, {'B', 30, 4.033815542441498e+4, -2.660669192809235e+4},
+    {'C', 32, 4.764367927995374e+4, -8.084072988043731e+4},  {'D', 36, 1.982481200946593e+5, -1.020596636361769e+5}};
+constexpr std::array<double, 6> counts_of_s = {6140517, 5865300, 1100361, 68546, 1648, 17};
+
+inline const EpClass& ep_class(char letter) {
+  for (const EpClass& c : ep_classes)
+    if (c.letter == letter) return c;
+  throw CaseError("EP has no class '" + std::string(1, letter) + "'");
+}
+
+// Of the pairs so far: the sums of both numbers, and how many have the greater of them in [l, l + 1).
+struct Tally {
+  Pack x{}, y{};
+  Bits counts[bins] = {};
+};
+
+// The pairs of one batch: generated side by side, those inside the circle gathered, then transformed.
+class Batch {
+ public:
+  // `state`: the generator's before the first number; `pairs`: a multiple of 4 lanes.
+  static void add(std::uint64_t state, std::size_t pairs, Tally& tally) {
+    Batch batch(state, tally);
+    constexpr std::size_t round = 2 * lanes;
+    for (std::size_t done = 0; done < pairs; done += most) {
+      for (std::size_t i = done; i < std::min(pairs, done + most); i += round) batch.generate();
+      batch.transform(batch.inside_ / lanes);
+    }
+    batch.finish();
+  }
+
+ private:
+  static constexpr std::size_t most = 32 * lanes;  // pairs generated in a row: what fits into the fields of `ones`
+
+  Batch(std::uint64_t state, Tally& tally) : tally_(tally), streams_(streams(state)) {}
+
+  // Two registers of pairs, each with its own streams: so that a multiplication need not wait for the last.
+  static std::array<Streams, 4> streams(std::uint64_t state) {
+    std::array<std::array<std::uint64_t, lanes>, 4> first;
+    Generator generator(state);
+    for (std::size_t half = 0; half < 2; ++half)
+      for (std::size_t lane = 0; lane < lanes; ++lane)
+        for (std::size_t which = 0; which < 2; ++which) {
+          generator.next();
+          first[2 * half + which][lane] = generator.state();
+        }
+    static constexpr std::uint64_t factor = Generator::power(4 * lanes);
+    return {Streams(factor, first[0]), Streams(factor, first[1]), Streams(factor, first[2]), Streams(factor, first[3])};
+  }
+  void generate() {
+    inside_ += keep_inside(streams_[0].next(), streams_[1].next(), &x_[inside_], &y_[inside_]);
+    inside_ += keep_inside(streams_[2].next(), streams_[3].next(), &x_[inside_], &y_[inside_]);
+  }
+  // The first `packs` registers of what was gathered; the rest moves to the front.
+  void transform(std::size_t packs) {
+    static const Logarithm logarithm;
+    static const std::array<std::uint64_t, 16> ones = one_each();
+    Bits counted{};
+    Pack sum_x = tally_.x, sum_y = tally_.y;
+    for (std::size_t i = 0; i < packs; ++i) {
+      Pack x = pack_at(&x_[i * lanes]), y = pack_at(&y_[i * lanes]), t = x * x + y * y;
+      Pack f = root_of_ratio(-2.0 * logarithm(t), t);
+      x *= f, y *= f;
+      sum_x += x, sum_y += y;
+      counted += look_up<Bits>(ones, __builtin_convertvector(greater(magnitude(x), magnitude(y)), Whole));
+    }
+    tally_.x = sum_x, tally_.y = sum_y;
+    for (std::size_t l = 0; l < bins; ++l) tally_.counts[l] += (counted >> (6 * l)) & 63;
+    inside_ -= packs * lanes;
+    for (std::size_t i = 0; i < inside_; ++i) x_[i] = x_[packs * lanes + i], y_[i] = y_[packs * lanes + i];
+  }
+  // The rest, filled up with pairs on the circle, which become (0, 0) and are taken off the count again.
+  void finish() {
+    std::size_t missing = lanes - inside_;
+    for (std::size_t i = inside_; i < lanes; ++i) x_[i] = 1, y_[i] = 0;
+    inside_ = lanes;
+    transform(1);
+    tally_.counts[0][0] -= missing;
+  }
+  // A field of 6 bits for each bin.
+  static std::array<std::uint64_t, 16> one_each() {
+    std::array<std::uint64_t, 16> out{};
+    for (std::size_t l = 0; l < bins; ++l) out[l] = std::uint64_t{1} << (6 * l);
+    return out;
+  }
+
+  Tally& tally_;
+  std::array<Streams, 4> streams_;
+  std::size_t inside_ = 0;
+  alignas(64) double x_[most + 2 * lanes];
+  alignas(64) double y_[most + 2 * lanes];
+};
+
+// What a run computes, in an order that does not depend on the number of threads or ranks: the sums of each batch,
+// and the counts, which are exact in any order.
+class EpSums {
+ public:
+  static constexpr std::size_t batches = 1024;  // more than cores on a node; 16 KiB to exchange between ranks
+  using Counts = std::array<double, bins>;
+
+  explicit EpSums(const EpClass& c) : class_(c) {}
+
+  // The batches first … last − 1: sums[2b] and sums[2b + 1] become those of batch b; returns what was counted.
+  Counts add(std::size_t first, std::size_t last, double* sums) const {
+    std::size_t pairs = (std::size_t{1} << class_.log2_pairs) / batches;
+    Generator generator(seed_);
+    generator.skip(2 * pairs * first);
+    Bits counted[bins] = {};
+    for (std::size_t b = first; b < last; ++b) {
+      Tally tally;
+      Batch::add(generator.state(), pairs, tally);
+      generator.skip(2 * pairs);
+      sums[2 * b] = sum(tally.x), sums[2 * b + 1] = sum(tally.y);
+      for (std::size_t l = 0; l < bins; ++l) counted[l] += tally.counts[l];
+    }
+    Counts out;
+    for (std::size_t l = 0; l < bins; ++l) out[l] = sum(__builtin_convertvector(counted[l], Pack));
+    return out;
+  }
+  // From the sums of all batches and the counts of all.
+  void finish(const double* sums, const Counts& counts) {
+    x_ = y_ = 0;
+    for (std::size_t b = 0; b < batches; ++b) x_ += sums[2 * b], y_ += sums[2 * b + 1];
+    counts_ = counts;
+    done_ = true;
+  }
+  double operations() const { return std::ldexp(2.0, class_.log2_pairs); }
+  // Another sequence of random numbers.
+  void spoil() { seed_ += 2; }
+
+  Verification verification() const {
+    Verification out{1e-8, {}};
+    if (!done_) return out;
+    out.quantities = {{"sum of x", x_, class_.x}, {"sum of y", y_, class_.y}};
+    if (class_.letter == 'S')
+      for (std::size_t l = 0; l < counts_of_s.size(); ++l)
+        out.quantities.emplace_back("pairs in bin " + std::to_string(l), counts_[l], counts_of_s[l]);
+    return out;
+  }
+  json::Object details(const Problem& problem, const PhaseTimes& phases) const {
+    return details_of(problem, verification(), phases)
+        .add("counts", json::list(std::vector<double>(counts_.begin(), counts_.end())));
+  }
+
+ private:
+  static double sum(Pack p) {
+    double out = 0;
+    for (std::size_t i = 0; i < lanes; ++i) out += p[i];
+    return out;
+  }
+
+  const EpClass& class_;
+  std::uint64_t seed_ = ep_seed;
+  double x_ = 0, y_ = 0;
+  Counts counts_{};
+  bool done_ = false;
+};
+
+}  // namespace steelyard::npb

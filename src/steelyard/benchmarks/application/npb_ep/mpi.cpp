@@ -1,0 +1,50 @@
+// EP by MPI ranks: each takes its share of the batches; one sum over all ranks at the end.
+#include "ep.h"
+#include "rank_kernel.h"
+
+using namespace steelyard;
+using namespace steelyard::npb;
+
+struct EP {
+  static constexpr bool whole = true;
+  Problem problem;
+  Ranks& ranks;
+  EpSums state;
+  std::vector<double> mine, all;  // the sums of every batch, 0 where they are another rank's, then the counts
+  PhaseTimes phases;
+
+  EP(Params& p, Ranks& r)
+      : problem(p, "mpi", "SWABCD"),
+        ranks(r),
+        state(ep_class(problem.letter)),
+        phases(problem.phases, {"pairs", "sums"}) {
+    std::size_t values = 2 * EpSums::batches + bins, here = 0;
+    for (int other = 0; other < r.size(); ++other) here += r.same_host(other, r.rank());
+    problem.require(2 * values * sizeof(double) * here);
+    mine.resize(values), all.resize(values);
+  }
+  void prepare(std::size_t) {}
+  void run(std::size_t) {
+    phases.begin();
+    auto [first, last] =
+        Worker{static_cast<std::size_t>(ranks.rank()), static_cast<std::size_t>(ranks.size())}.part(EpSums::batches, 1);
+    EpSums::Counts counts = state.add(first, last, mine.data());
+    std::copy(counts.begin(), counts.end(), mine.end() - bins);
+    phases.spent(0);
+    MPI_Request request;
+    MPI_Iallreduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(), &request);
+    complete(1, &request);
+    std::copy(all.end() - bins, all.end(), counts.begin());
+    state.finish(all.data(), counts);
+    phases.spent(1);
+  }
+  Work work() const { return {{"operations", state.operations()}}; }
+  Check check() { return state.verification().check(); }
+  void corrupt() {
+    state.spoil();
+    run(1);
+  }
+  std::string details() const { return state.details(problem, phases).str(); }
+};
+
+int main(int argc, char** argv) { return serve_ranks(argc, argv, {rank_kernel<EP>("ep")}); }

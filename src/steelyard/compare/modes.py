@@ -1,0 +1,131 @@
+"""The node's kernels of two systems side by side: which mode of the one answers to which of the other."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard import records
+from steelyard.compare import beside
+from steelyard.errors import UsageError
+from steelyard.model import Evaluation, Machine, Result
+from steelyard.statistics import cases, messages
+
+OWN = ("mode", "threads", "device", "toolchain", "pinning")  # parameters that belong to a system, not to the problem
+
+Case = tuple[object, ...]  # benchmark, kernel and problem
+Role = tuple[int, float, str, int]  # threads, OpenCL, both; threads (∞: all); kind of device; its number among these
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The same kernel with the same problem on both: by mode, in words, the first system's result and the second's."""
+
+    benchmark: str
+    name: str
+    modes: Mapping[str, tuple[Result, Result]]
+
+
+@dataclass(frozen=True)
+class Together:
+    """The kernels that both have, as a toolchain of each made them, and all their modes in order."""
+
+    toolchains: tuple[str, str]
+    modes: tuple[str, ...]
+    kernels: tuple[Kernel, ...]
+
+
+def base(runs: Path, name: str) -> Path:
+    """The folder of the run of another system that a user names. UsageError where there is none of that name."""
+    try:
+        return records.find(runs, name)
+    except UsageError as error:
+        if (system := beside.find(name)) is None:
+            raise UsageError(f"{error} (It was given by --against.)") from None
+        raise UsageError(
+            f"'{system}' (given by --against) is a published system, of which no times of the node's kernels are printed; "
+            f'expected is a run. What is printed of it stands beside a run with: steelyard compare RUN "{system}"'
+        ) from None
+
+
+def together(a: Evaluation, b: Evaluation) -> tuple[Together, ...]:
+    """For each toolchain that both have: kernels and modes in common; () where there are none.
+
+    Without a common toolchain the first of each is taken. Modes answer to each other by their part of the system: one thread,
+    the same number of threads, all processors, the OpenCL device of the same kind, and both together. INVALID results are
+    left out.
+    """
+    of_a, of_b = _usable(a), _usable(b)
+    named = [dict.fromkeys(str(r.parameters.get("toolchain", "")) for r in side) for side in (of_a, of_b)]
+    pairs = [(name, name) for name in named[0] if name in named[1]] or list(zip(*named, strict=False))[:1]
+    found = []
+    for mine, other in pairs:
+        cases_a, cases_b = _cases(of_a, mine, a.run.machine), _cases(of_b, other, b.run.machine)
+        if kernels := _paired(cases_a, cases_b, a.run.machine, b.run.machine):
+            found.append(Together((mine, other), *kernels))
+    return tuple(found)
+
+
+def alone(a: Evaluation, b: Evaluation, found: Iterable[Together]) -> tuple[str, ...]:
+    """The kernels of the node that only one system has, or the other with another problem; sorted names."""
+    common = {(k.benchmark, pair[0].kernel) for one in found for k in one.kernels for pair in k.modes.values()}
+    every = {(r.benchmark, r.kernel) for e in (a, b) for r in _usable(e)}
+    return tuple(sorted(kernel for name, kernel in every - common))
+
+
+def _usable(evaluation: Evaluation) -> list[Result]:
+    mine = (r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters)
+    return [r for r in mine if r.verdict.level != "INVALID" and messages.seconds(r)]
+
+
+def _cases(results: Iterable[Result], toolchain: str, machine: Machine) -> dict[Case, dict[Role, Result]]:
+    found: dict[Case, dict[Role, Result]] = {}
+    for r in results:
+        if str(r.parameters.get("toolchain", "")) != toolchain:
+            continue
+        rest = sorted((k, str(v)) for k, v in r.parameters.items() if k not in OWN)
+        roles = found.setdefault((r.benchmark, r.kernel, *rest), {})
+        roles.update(dict.fromkeys(_roles(r, machine), r))
+    return found
+
+
+def _roles(result: Result, machine: Machine) -> list[Role]:
+    """One thread of a system with one processor is all of them, too."""
+    mode = str(result.parameters["mode"])
+    threads = int(cases.number(result, "threads") or 0)
+    counts = [float(threads), *([float("inf")] if threads == len(machine.cpus) else [])]
+    if mode == "threads":
+        return [(0, count, "", 0) for count in counts]
+    device = int(cases.number(result, "device") or 0)
+    kind = next((d.kind for d in machine.devices if d.number == device), "device")
+    among = [d.number for d in machine.devices if d.kind == kind]
+    number = among.index(device) if device in among else device
+    if mode == "opencl":
+        return [(1, 0.0, kind, number)]
+    return [(2, count, kind, number) for count in counts]
+
+
+def _paired(
+    a: dict[Case, dict[Role, Result]], b: dict[Case, dict[Role, Result]], of_a: Machine, of_b: Machine
+) -> tuple[tuple[str, ...], tuple[Kernel, ...]] | None:
+    common = {case: sorted(set(a[case]) & set(b[case])) for case in a if case in b}
+    # Equal numbers of processors are told by their number alone.
+    equal = len(of_a.cpus) == len(of_b.cpus)
+    roles = sorted({role for own in common.values() for role in own if not (equal and role[1] == float("inf"))})
+    words = {role: _called(role, len(of_a.cpus), len(of_b.cpus)) for role in roles}
+    plain = [case[:2] for case in common]
+    kernels = []
+    for case, own in sorted(common.items(), key=lambda item: str(item[0])):
+        modes = {words[role]: (a[case][role], b[case][role]) for role in own if role in words}
+        if modes:
+            some = next(iter(modes.values()))[0]
+            name = some.kernel if plain.count(case[:2]) == 1 else cases.describe(some, but=OWN)
+            kernels.append(Kernel(some.benchmark, name, modes))
+    return (tuple(words.values()), tuple(kernels)) if kernels else None
+
+
+def _called(role: Role, of_a: int, of_b: int) -> str:
+    """'all threads (2 against 16)', 'GPU (OpenCL)', '4 threads and GPU 1 (OpenCL)'."""
+    sort, count, kind, number = role
+    threads = cases.words("threads", int(count)) if count != float("inf") else f"all threads ({of_a} against {of_b})"
+    device = f"{kind} {number} (OpenCL)" if number else f"{kind} (OpenCL)"
+    return (threads, device, f"{threads} and {device}")[sort]
