@@ -1,7 +1,9 @@
 """Compiling: the cache's key, compilers that are missing, and errors shown whole."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,3 +125,22 @@ def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others
     beyond.write_text("// 2\n")
     assert build._key(source, toolchain) != first
     assert {p.name for p in build._included(source)} >= {"a.cpp", "near.h", "beyond.h", "kernel.h", "sampling.h"}
+
+
+def test_two_builds_of_the_same_program_at_once_compile_it_once(
+    tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toolchain, made = build.resolve(build.default(here), here), []
+    real = build._compile
+
+    def counted(*arguments: Any) -> None:
+        made.append(arguments)
+        real(*arguments)
+
+    monkeypatch.setattr(build, "_compile", counted)
+    wanted = [benchmark(tmp_path, GOOD)]
+    with ThreadPoolExecutor() as pool:
+        found = [f.result() for f in [pool.submit(build.build, wanted, toolchain) for _ in range(3)]]
+    assert len(made) == 1
+    assert found[0] == found[1] == found[2]
+    assert found[0]["my.thing"].exists()

@@ -1,5 +1,7 @@
 """Compiles the native programs with a named toolchain into a cache keyed by compiler, version, flags and sources."""
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -7,7 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -124,10 +127,27 @@ def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | Non
             if source.parallel == bool(mpi) and (source.mpis is None or label in source.mpis):
                 name, path = program_name(b.name, source.model), Path(source.path)
                 programs[name] = (path, cache() / "build" / _key(path, toolchain, mpi) / name)
-    missing = {name: source for name, (source, program) in programs.items() if not program.exists()}
-    if missing:
-        _compile(missing, {name: programs[name][1] for name in missing}, toolchain, mpi)
+    if not all(program.exists() for _, program in programs.values()):
+        with _alone():
+            missing = {name: source for name, (source, program) in programs.items() if not program.exists()}
+            if missing:
+                _compile(missing, {name: programs[name][1] for name in missing}, toolchain, mpi)
     return {name: program for name, (_, program) in programs.items()}
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One build at a time in a cache: what another is making need not be made twice. A killed one leaves no lock behind."""
+    try:
+        (cache() / "build").mkdir(parents=True, exist_ok=True)
+        with (cache() / "build" / "lock").open("w") as lock:
+            with contextlib.suppress(OSError):  # file systems that know no locks: then both build
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        raise MachineFailed(
+            f"The programs cannot be written to the cache {cache()}: {error}. Set STEELYARD_CACHE to a folder with space."
+        ) from error
 
 
 def _key(source: Path, toolchain: Toolchain, mpi: Tool | None = None) -> str:
@@ -170,35 +190,29 @@ def _processor() -> str:
 
 
 def _compile(sources: dict[str, Path], targets: dict[str, Path], toolchain: Toolchain, mpi: Tool | None) -> None:
-    try:
-        (cache() / "build").mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache() / "build", prefix="making-") as folder:
-            listed = ";".join(f"{name}={source.resolve()}" for name, source in sources.items())
-            configure = [
-                _tool("cmake"),
-                "-G",
-                "Ninja",
-                "-S",
-                str(NATIVE),
-                "-B",
-                folder,
-                f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}",
-            ]
-            configure += [
-                f"-DCMAKE_CXX_COMPILER={toolchain.compiler}",
-                f"-DCMAKE_CXX_FLAGS={toolchain.flags}",
-                f"-DSTEELYARD_PROGRAMS={listed}",
-                *([f"-DMPI_CXX_COMPILER={mpi.path}"] if mpi else []),
-            ]
-            _run(f"Preparing the build with {toolchain.name}", configure)
-            _run(f"Compiling with {toolchain.name}", [_tool("cmake"), "--build", folder])
-            for name, target in targets.items():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(Path(folder) / name, target)
-    except OSError as error:
-        raise MachineFailed(
-            f"The programs cannot be written to the cache {cache()}: {error}. Set STEELYARD_CACHE to a folder with space."
-        ) from error
+    with tempfile.TemporaryDirectory(dir=cache() / "build", prefix="making-") as folder:
+        listed = ";".join(f"{name}={source.resolve()}" for name, source in sources.items())
+        configure = [
+            _tool("cmake"),
+            "-G",
+            "Ninja",
+            "-S",
+            str(NATIVE),
+            "-B",
+            folder,
+            f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}",
+        ]
+        configure += [
+            f"-DCMAKE_CXX_COMPILER={toolchain.compiler}",
+            f"-DCMAKE_CXX_FLAGS={toolchain.flags}",
+            f"-DSTEELYARD_PROGRAMS={listed}",
+            *([f"-DMPI_CXX_COMPILER={mpi.path}"] if mpi else []),
+        ]
+        _run(f"Preparing the build with {toolchain.name}", configure)
+        _run(f"Compiling with {toolchain.name}", [_tool("cmake"), "--build", folder])
+        for name, target in targets.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(Path(folder) / name, target)
 
 
 def _run(purpose: str, command: list[str]) -> None:
