@@ -67,6 +67,10 @@ LauncherWords = Annotated[
     typer.Option("--launcher-option", metavar="WORD", help="A further word for the launcher (may be repeated)."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for other programs.")]
+NpbOutput = Annotated[
+    bool,
+    typer.Option("--npb-output", help="Of NAS Parallel Benchmarks the result block that NPB prints, and nothing else."),
+]
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of the order of launches and cases.")]
@@ -123,6 +127,7 @@ def run(
         typer.Option("--report", metavar="FILE", help="Where the report goes; into the run's folder when left out."),
     ] = None,
     json_: Json = False,
+    npb_output: NpbOutput = False,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate this machine; ends with findings and an HTML report.
@@ -133,6 +138,7 @@ def run(
     """
     from steelyard import session
 
+    _one_form(json_, npb_output)
     asked = session.Asked(
         preset,
         only or [],
@@ -147,7 +153,72 @@ def run(
         launcher,
         launcher_words or [],
     )
-    session.conclude(session.start(asked, runs, quiet), paths or [], report, json_)
+    session.conclude(session.start(asked, runs, quiet), paths or [], report, json_, npb_output)
+
+
+@app.command()
+def scale(
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark, as application.npb_cg.")],
+    over: Annotated[
+        str | None,
+        typer.Option(
+            "--over",
+            metavar="WHAT",
+            help="threads, ranks, nodes or ranks_per_node; when left out threads and ranks, as far as it has programs of both.",
+        ),
+    ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option("--counts", metavar="N,N…", help="What to compare; 1, 2, 4 … and all processors when left out."),
+    ] = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="The work grows with the count, instead of the same work for all.")
+    ] = False,
+    preset: Preset = "quick",
+    settings: Settings = None,
+    toolchains: Compilers = None,
+    budget: Budget = None,
+    system: System = None,
+    mpis: Mpis = None,
+    hosts: Hosts = None,
+    launcher: LauncherName = None,
+    launcher_words: LauncherWords = None,
+    seed: Seed = 1,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Where the report goes; into the run's folder when left out."),
+    ] = None,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure how a benchmark scales: speed-up, efficiency, serial fraction, the laws that fit, and where to stop.
+
+    It is a run like any other, and is resumed like one. Of all other parameters one value is taken, of sizes the preset's
+    largest; --set chooses.
+
+    Examples: **steelyard scale application.npb_cg --set class=A** · **steelyard scale node.vector --weak --counts 1,2,4** ·
+    **steelyard scale cluster.flops --over nodes --hosts node1:4,node2:4**
+    """
+    from steelyard import scale, session
+
+    asked = session.Asked(
+        preset,
+        [benchmark],
+        settings or [],
+        toolchains or [],
+        budget,
+        system,
+        seed,
+        paths or [],
+        mpis or [],
+        hosts,
+        launcher,
+        launcher_words or [],
+        scale.shape(scale.wanted(benchmark, over, counts, weak, paths or []), paths or []),
+    )
+    scale.conclude(session.start(asked, runs, quiet), paths or [], report, json_)
 
 
 @app.command()
@@ -214,14 +285,26 @@ def list_(runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False) -
 
 
 @app.command("show")
-def show_(name: RunName = None, runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False) -> None:
+def show_(
+    name: RunName = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    json_: Json = False,
+    npb_output: NpbOutput = False,
+) -> None:
     """Show a run's findings and figures in the terminal.
 
-    Example: **steelyard show** (the newest run)
+    Examples: **steelyard show** (the newest run) · **steelyard show --npb-output** (for scripts that read NPB's output)
     """
     from steelyard import records, session
 
-    session.present(records.find(runs, name), paths or [], json_)
+    _one_form(json_, npb_output)
+    session.present(records.find(runs, name), paths or [], json_, npb_output)
+
+
+def _one_form(as_json: bool, npb_output: bool) -> None:
+    if as_json and npb_output:
+        raise UsageError("--json and --npb-output are two forms of the same output: choose one.")
 
 
 @app.command()
@@ -230,16 +313,24 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The HTML file; into the run's folder when left out.")
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against", metavar="RUN", help="Another system's run: the node's kernels are also shown over its times."
+        ),
+    ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
     """Write a run's HTML report anew: one file, no network needed.
 
-    Example: **steelyard report --output node17.html**
+    Examples: **steelyard report --output node17.html** · **steelyard report node17 --against node3**
     """
     from steelyard import records, session
+    from steelyard.compare import modes
 
-    print(session.write_report(records.find(runs, name), paths or [], output))
+    base = modes.base(runs, against) if against else None
+    print(session.write_report(records.find(runs, name), paths or [], output, base))
 
 
 @app.command()

@@ -244,12 +244,12 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> 
     return folder.path
 
 
-def conclude(path: Path, paths: Sequence[Path], report: Path | None, as_json: bool) -> None:
+def conclude(path: Path, paths: Sequence[Path], report: Path | None, as_json: bool, npb_output: bool = False) -> None:
     """Shows a run's findings, writes its report, names it last, and ends with the exit code that the run deserves."""
     judged = _read(path, paths)
     where = _write(judged, report)  # first: whoever reads the rest may stop reading (| head)
-    _print(judged, as_json)
-    print(f"\nThe report: {where}", file=sys.stderr if as_json else sys.stdout)
+    _print(judged, as_json, npb_output)
+    print(f"\nThe report: {where}", file=sys.stderr if as_json or npb_output else sys.stdout)
     if code := exit_code(judged):
         sys.exit(code)
 
@@ -264,9 +264,9 @@ def exit_code(judged: Evaluation) -> int:
     return 1 if any(f.level == "serious" for f in judged.findings) else 0
 
 
-def present(path: Path, paths: Sequence[Path], as_json: bool) -> None:
-    """A run's findings and figures on the terminal."""
-    _print(_read(path, paths), as_json)
+def present(path: Path, paths: Sequence[Path], as_json: bool, npb_output: bool = False) -> None:
+    """A run's findings and figures on the terminal, or NPB's own blocks."""
+    _print(_read(path, paths), as_json, npb_output)
 
 
 def write_report(path: Path, paths: Sequence[Path], output: Path | None, against: Path | None = None) -> Path:
@@ -278,7 +278,12 @@ def _read(path: Path, paths: Sequence[Path]) -> Evaluation:
     return evaluation.evaluate(path, remembered.folders(path, paths))
 
 
-def _print(judged: Evaluation, as_json: bool) -> None:
+def _print(judged: Evaluation, as_json: bool, npb_output: bool = False) -> None:
+    if npb_output:
+        from steelyard.benchmarks.application.npb.output import blocks
+
+        print(blocks(judged), end="")
+        return
     if as_json:
         import json
 

@@ -13,6 +13,7 @@ from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
 from steelyard.report import values
 from steelyard.report.pages import (
+    applications,
     benchmark,
     findings,
     machine,
@@ -49,7 +50,8 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
     kernels = node_kernels.data(evaluation)
     against = node_against.data(evaluation, base) if base else None
     scaled = scaling.data(evaluation)
-    drawn = bool(roofs or kernels or against or scaled) or any(
+    programs = applications.data(evaluation)
+    drawn = bool(roofs or kernels or against or scaled or (programs and programs.phases)) or any(
         figure for page in benchmarks for figure in page.figures if not figure.error
     )
     return (
@@ -64,6 +66,7 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
             node_kernels=kernels,
             node_against=against,
             scaling=scaled,
+            applications=programs,
             benchmarks=benchmarks,
             method=method.data(evaluation),
             provenance=provenance.data(evaluation),

@@ -14,6 +14,7 @@ TOO_SMALL = ("S",)  # lasts milliseconds, and scatters by factors: verified, but
 PARALLEL = ("mpi", "rma", "shmem")  # the programming models of many processes
 MODELS = ("threads", *PARALLEL)
 MEMORY_SHARE = 0.5  # of the machine's memory: what a class may need to be planned without being asked for
+HIDDEN = ("kernel", "model", "start")  # parameters that tell no line of a figure from another
 QUICK_SECONDS = 0.5  # of a quick run's samples: one, where a run is longer
 
 
@@ -136,43 +137,107 @@ def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figu
     title = f"NPB {code.kernel.upper()}"
 
     def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-        unit = code.unit
-        return (
-            Figure(
-                name=f"npb-{code.kernel}-each",
-                title=f"{title}: speed of each thread or rank",
-                kind="lines",
-                x=Axis("threads or ranks"),
-                y=Axis("speed of each", unit),
-                series=_lines(results, "rate_each"),
-                caption="A line that falls: cores that work together share something, memory or a network. "
-                "The cores loaded on each node are named where there are several nodes.",
-            ),
-            Figure(
-                name=f"npb-{code.kernel}-all",
-                title=f"{title}: speed of all together",
-                kind="lines",
-                x=Axis("threads or ranks"),
-                y=Axis("speed", unit),
-                series=_lines(results, "rate"),
-                caption="By NPB's own count of operations; it may be compared with other systems' Mop/s, not with flop/s.",
-            ),
-        )
+        measured = tuple(r for r in results if "rate" in r.metrics)  # not the classes that are too small for a speed
+        parts = _parts(measured)
+        made = [_each(code, f"{title}{words}", name, part) for name, words, part in parts]
+        # Of the parts the last one holds every model.
+        return (*made, _all(code, f"{title}{parts[-1][1]}", parts[-1][2])) if measured else ()
 
     return figures
 
 
+def _parts(results: tuple[Result, ...]) -> list[tuple[str, str, tuple[Result, ...]]]:
+    """(name, words, results) of what is drawn together: all; where several models ran with several loads of the nodes, each of
+    these, and at last all models with the nodes fully loaded."""
+    loads = {
+        model: {r.parameters["ranks_per_node"] for r in results if _is(r, model) and "ranks_per_node" in r.parameters}
+        for model in PARALLEL
+    }
+    several = [model for model in PARALLEL if len(loads[model]) > 1]
+    if len(several) < 2:
+        return [("", "", results)]
+    parts = [
+        (f"-{model}", f" with {said('model', model)}", tuple(r for r in results if _is(r, model))) for model in several
+    ]
+    full = max(int(load) for model in PARALLEL for load in loads[model])
+    most = tuple(r for r in results if int(r.parameters.get("ranks_per_node", full)) == full)
+    return [*parts, ("", f", {full} on each node", most)]
+
+
+def _is(result: Result, model: str) -> bool:
+    return result.parameters.get("model") == model
+
+
+def _each(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Figure:
+    """The speed of each thread or rank: level where they share nothing."""
+    over = _counted(results)
+    one = " or ".join(word.removesuffix("s") for word in over.split(" or "))
+    loads = any("ranks_per_node" in r.parameters for r in results)
+    told = " Each line of several nodes is named by how many cores it loads on each of them." if loads else ""
+    return Figure(
+        name=f"npb-{code.kernel}-each{name}",
+        title=f"{title}: speed of each {one}",
+        kind="lines",
+        x=Axis(over, log=True),
+        y=Axis(f"speed of each {one}", code.unit),
+        series=_lines(results, "rate_each"),
+        caption="Level where all work as if they were alone. A line that falls: they share something, as memory or a "
+        f"network.{told}",
+    )
+
+
+def _all(code: Code, title: str, results: tuple[Result, ...]) -> Figure:
+    """The speed of all together, on axes on which the ideal is a straight line."""
+    return Figure(
+        name=f"npb-{code.kernel}-all",
+        title=f"{title}: speed of all together",
+        kind="lines",
+        x=Axis(_counted(results), log=True),
+        y=Axis("speed", code.unit, log=True),
+        series=_lines(results, "rate"),
+        caption="Both axes count factors: where a line is as steep as at its start, nothing is lost. By NPB's own count of "
+        "operations, to be compared with other systems' Mop/s, not with flop/s.",
+    )
+
+
+def _counted(results: tuple[Result, ...]) -> str:
+    """What the horizontal axis counts: threads, ranks or both."""
+    parallel = {r.parameters.get("model") in PARALLEL for r in results}
+    return "threads or ranks" if len(parallel) > 1 else "ranks" if True in parallel else "threads"
+
+
 def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
-    """By model, class, load of the nodes, MPI and toolchain, as far as they differ."""
-    names = ("class", "mpi", "toolchain")
+    """A line for each model and all else that differs but the number of threads or ranks; named by what differs."""
+    measured = [r for r in results if metric in r.metrics]
+    varying = [n for n in ("class", "toolchain") if len({r.parameters.get(n) for r in measured}) > 1]
     found: list[Series] = []
     for model in MODELS:
-        mine = [r for r in results if r.parameters.get("model") == model]
-        for load in sorted({int(r.parameters.get("ranks_per_node", 0)) for r in mine}):
-            chosen = [r for r in mine if int(r.parameters.get("ranks_per_node", 0)) == load]
-            words = f"{said('model', model)}, {load} on each node" if load else str(said("model", model))
-            lines = against("ranks" if model in PARALLEL else "threads", metric, chosen, names, label="")
-            found += [
-                Series(words if len(lines) == 1 else f"{words}, {s.name}", s.x, s.y, s.low, s.high) for s in lines
-            ]
+        mine = [r for r in measured if r.parameters.get("model") == model]
+        counted = "ranks" if model in PARALLEL else "threads"
+        own = dict.fromkeys(n for r in mine for n in r.parameters if n not in (counted, *HIDDEN, *varying))
+        names = [n for n in own if n == "ranks_per_node" or len({r.parameters.get(n) for r in mine}) > 1] + varying
+        groups: dict[tuple[Scalar | None, ...], list[Result]] = {}
+        for result in mine:
+            groups.setdefault(tuple(result.parameters.get(n) for n in names), []).append(result)
+        for key, members in sorted(groups.items(), key=lambda item: [_rank(value) for value in item[0]]):
+            words = ", ".join(
+                [str(said("model", model)), *(phrase(n, v) for n, v in zip(names, key, strict=True) if v is not None)]
+            )
+            found += against(counted, metric, members, label=words)
     return tuple(found)
+
+
+def _rank(value: Scalar | None) -> tuple[bool, float, str]:
+    """Classes in their order, numbers in theirs, then words."""
+    if isinstance(value, int | float):
+        return (False, float(value), "")
+    return (True, float(CLASSES.index(value)) if value in CLASSES else 0.0, str(value))
+
+
+def phrase(name: str, value: Scalar) -> str:
+    """A parameter of a program in words: 'class A', '2 on each node', '4 ranks'."""
+    if name == "ranks_per_node":
+        return f"{value} on each node"
+    if name in ("toolchain", "mpi", "placement"):
+        return str(value)
+    return said(name, value) or f"{name.replace('_', ' ')} {value}"

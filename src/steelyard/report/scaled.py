@@ -1,0 +1,213 @@
+"""Scaling in words and rows, the same on the report's page and in the terminal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.plain import to_plain
+from steelyard.report import values
+from steelyard.statistics import cases
+from steelyard.statistics.scaling import HALF, Point, Step
+from steelyard.statistics.scaling_models import Estimate, Fit
+from steelyard.statistics.sweeps import Sweep
+from steelyard.units import quantity, significant
+
+# One, several, and what one adds to.
+WORDS = {
+    "threads": ("thread", "threads"),
+    "ranks": ("rank", "ranks"),
+    "nodes": ("node", "nodes"),
+    "ranks_per_node": ("rank on each node", "ranks on each node"),
+}
+LAWS = {"Amdahl": "Amdahl's law", "Gustafson": "Gustafson's law", "USL": "the universal scalability law"}
+PARAMETERS = {"s": "serial fraction s", "a": "contention a", "b": "coherency b"}
+HEADINGS = ("time", "speed-up", "95 % interval", "efficiency", "serial", "95 % interval", "each further adds")
+WIDE, LESS = 116, (5, 6)  # columns of a terminal that shows all cells; a narrower one does without these
+
+
+def counted(sweep: Sweep, count: int) -> str:
+    """'1 thread', '4 ranks on each node'."""
+    one, many = WORDS[sweep.over]
+    return f"{count} {one if count == 1 else many}"
+
+
+def named(sweep: Sweep, among: Sequence[Sweep]) -> str:
+    """A sweep by what tells it from the others of its kernel: 'cg, class A, MPI', 'vector, over threads'."""
+    mine = [s for s in among if (s.benchmark, s.kernel, s.over) == (sweep.benchmark, sweep.kernel, sweep.over)]
+    differing = {n for s in mine for n in s.parameters if len({str(o.parameters.get(n)) for o in mine}) > 1}
+    told = [n for n in sweep.parameters if n in differing or n in ("class", "model")]
+    words = [sweep.kernel, *(cases.words(n, sweep.parameters[n]) for n in told)]
+    # A programming model says itself what it has many of.
+    over = (
+        [] if "model" in sweep.parameters and sweep.over in ("threads", "ranks") else [f"over {WORDS[sweep.over][1]}"]
+    )
+    return ", ".join([*words, *over, *(["the work growing"] if sweep.scaling.weak else [])])
+
+
+def between(estimate: Estimate | None, digits: int = 3) -> str:
+    """'0.948 – 0.961', an end that cannot be stated left open; '' where there is no interval."""
+    if estimate is None or (estimate.low is None and estimate.high is None):
+        return ""
+    low, high = (significant(end, digits) if end is not None else "…" for end in (estimate.low, estimate.high))
+    return f"{low} – {high}"
+
+
+def told(estimate: Estimate, digits: int = 3) -> str:
+    """'0.951 (0.948 – 0.961)'."""
+    inside = between(estimate, digits)
+    return f"{significant(estimate.value, digits)} ({inside})" if inside else significant(estimate.value, digits)
+
+
+def row(point: Point) -> tuple[str, ...]:
+    """The cells of a count, as `HEADINGS`."""
+    return (
+        quantity(point.time.value, "s"),
+        significant(point.speedup.value),
+        between(point.speedup) or "–",
+        values.percent(point.efficiency.value),
+        significant(point.serial.value, 2) if point.serial else "–",
+        between(point.serial, 2) or "–",
+        told(point.step.adds, 2) if point.step else "–",
+    )
+
+
+def stop_here(sweep: Sweep) -> str:
+    """Where one more core is not worth it, in a sentence; with a caution where it rests on disturbed results."""
+    stop = sweep.scaling.stop
+    steps = [] if stop is None else [step for step in (stop.into, stop.beyond) if step]
+    used = [sweep.results[count] for count in sorted({c for step in steps for c in (step.start, step.end)})]
+    return f"{_stop(sweep)}{cases.caution(*used)}"
+
+
+def _stop(sweep: Sweep) -> str:
+    stop, one = sweep.scaling.stop, WORDS[sweep.over][0]
+    if stop is None:
+        return f"Where to stop cannot be said: fewer than two counts had a processor for each {one}."
+    worth = (
+        f"what one {one} does alone" if sweep.scaling.base == 1 else f"what one of the first {sweep.scaling.base} does"
+    )
+    half = "half" if HALF == 0.5 else significant(HALF)
+    if stop.beyond is None:
+        assert stop.into is not None  # two counts at least, and none beyond
+        doubt = "" if stop.certain else f" That is not told apart from {half}."
+        return (
+            f"No reason to stop was seen up to {counted(sweep, stop.count)}, the most measured: from {stop.into.start} to "
+            f"{stop.into.end} each further one adds {told(stop.into.adds, 2)} of {worth}.{doubt}"
+        )
+    step = stop.beyond
+    adds = f"from {step.start} to {step.end} each further one adds {told(step.adds, 2)} of {worth}"
+    if stop.certain:
+        return f"Stop at {counted(sweep, stop.count)}: {adds}, less than {half}."
+    return f"Stop at {counted(sweep, stop.count)}, as far as can be told: {adds}. {_doubt(step, stop.into, half)}"
+
+
+def _doubt(beyond: Step, into: Step | None, half: str) -> str:
+    if beyond.call == "not told apart" or into is None:
+        return f"That is not told apart from {half}."
+    return (
+        f"But the step from {into.start} to {into.end}, which adds {told(into.adds, 2)}, is not told apart from {half}."
+    )
+
+
+def base(sweep: Sweep) -> str:
+    """What the speed-ups refer to, and whether the work grows."""
+    first = next(p for p in sweep.scaling.points if p.count == sweep.scaling.base)
+    of = f"Speed-ups are against {counted(sweep, first.count)}, which took {quantity(first.time.value, 's')}"
+    if sweep.scaling.weak:
+        return (
+            f"{of}. The work grows with the {WORDS[sweep.over][1]}: the speed-up is that of the work done in a second."
+        )
+    return f"{of}, with the same work."
+
+
+def laws(sweep: Sweep) -> tuple[str, ...]:
+    """A sentence on each law: its parameters, how well it fits, how far it may be believed; or why it was not fitted."""
+    found = [_law(sweep, fit) for fit in sweep.scaling.fits]
+    for name, why in sweep.scaling.refused.items():
+        found.append(f"{_capital(LAWS[name])} is not fitted: {why}.")
+    return tuple(found)
+
+
+def _law(sweep: Sweep, fit: Fit) -> str:
+    parameters = ", ".join(f"{PARAMETERS[name]} = {told(e, 2)}" for name, e in fit.parameters.items())
+    deviation = values.percent(fit.deviation)
+    if not fit.follows:
+        return f"{_capital(LAWS[fit.law])} does not describe it: at best ({parameters}) it misses the times by {deviation}."
+    peak = ""
+    if fit.law == "USL":
+        peak = f"; fastest at {told(fit.peak, 2)}" if fit.peak else "; no peak in that range"
+    return (
+        f"{_capital(LAWS[fit.law])}, {fit.formula}: {parameters}. It misses the times by {deviation}, and may be believed from "
+        f"{fit.counts[0]} to {counted(sweep, fit.counts[-1])}, with care to {fit.furthest}{peak}."
+    )
+
+
+def notes(sweep: Sweep) -> tuple[str, ...]:
+    """What must be said besides: counts that shared processors, disturbed ones, a base that is not one."""
+    found = []
+    crowded = [p.count for p in sweep.scaling.points if p.crowded]
+    if crowded:
+        found.append(
+            f"With {_and(crowded)} {WORDS[sweep.over][1]} there was no processor for each: measured, but in no fit and no advice."
+        )
+    if sweep.disturbed:
+        found.append(f"DISTURBED: {_and(sweep.disturbed)} {WORDS[sweep.over][1]}; take what rests on these with care.")
+    if sweep.scaling.base != 1:
+        found.append(
+            f"One {WORDS[sweep.over][0]} was not measured: what is lost up to {sweep.scaling.base} is not seen."
+        )
+    return tuple(found)
+
+
+def as_json(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
+    """Every sweep as plain data: its name, points, fits, what was refused, and where to stop."""
+    return [
+        {
+            "name": named(sweep, sweeps),
+            "benchmark": sweep.benchmark,
+            "kernel": sweep.kernel,
+            "over": sweep.over,
+            "parameters": dict(sweep.parameters),
+            "work_unit": sweep.unit,
+            "disturbed": list(sweep.disturbed),
+            **to_plain(sweep.scaling),
+            "stop_here": stop_here(sweep),
+        }
+        for sweep in sweeps
+    ]
+
+
+def show(sweeps: Sequence[Sweep], console: Console) -> None:
+    """A table of each sweep, the laws, and where to stop."""
+    for sweep in sweeps:
+        console.print(Text.assemble("\n", (f"{sweep.benchmark} ", "dim"), (named(sweep, sweeps), "bold")))
+        console.print(Text(base(sweep), style="dim"))
+        console.print(_table(sweep, console.width >= WIDE))
+        for sentence in (*laws(sweep), *notes(sweep)):
+            console.print(Text(sentence, style="dim"))
+        console.print(Text(stop_here(sweep), style="bold"))
+
+
+def _table(sweep: Sweep, wide: bool) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    kept = [i for i in range(len(HEADINGS)) if wide or i not in LESS]
+    for heading in (WORDS[sweep.over][1], *(HEADINGS[i] for i in kept)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for point in sweep.scaling.points:
+        mark = "▲" if point.count in sweep.disturbed else "shared" if point.crowded else ""
+        cells = row(point)
+        table.add_row(str(point.count), *(cells[i] for i in kept), mark)
+    return table
+
+
+def _and(counts: Sequence[int]) -> str:
+    *first, last = map(str, counts)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

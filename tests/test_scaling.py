@@ -1,0 +1,688 @@
+"""Scaling: the arithmetic against closed forms, the sweeps of a run, the command's plan, the page, and the finding."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import builders
+from builders import evaluation, machine, result
+from steelyard import plan, report, scale
+from steelyard.errors import UsageError
+from steelyard.findings import scaling as rule
+from steelyard.model import Axes, Benchmark, Case, Evaluation, Host, Result, Scalar, Source
+from steelyard.records import all_runs, read
+from steelyard.report import scaled
+from steelyard.report.pages import scaling as page
+from steelyard.statistics.scaling import Scaling, scaled_serial_fraction, scaling, serial_fraction
+from steelyard.statistics.scaling_models import AMDAHL, USL, Estimate, Fit, refused, speedup
+from steelyard.statistics.sweeps import sweeps
+
+COUNTS = (1, 2, 4, 8, 16, 32)
+Law = Callable[[int], float]
+
+
+def amdahl(s: float) -> Law:
+    return lambda p: s + (1 - s) / p
+
+
+def usl(a: float, b: float) -> Law:
+    return lambda p: (1 + a * (p - 1) + b * p * (p - 1)) / p
+
+
+def gustafson(s: float) -> Law:
+    """Of one operation whose work is p: the time is that of one thread's share of it."""
+    return lambda p: p / (p - s * (p - 1))
+
+
+def exact(law: Law, counts: Iterable[int] = COUNTS, launches: int = 3, **more: Any) -> Scaling:
+    return scaling({p: [[law(p)] * 8] * launches for p in counts}, **more)
+
+
+def fitted(found: Scaling, law: str) -> Fit:
+    (one,) = (f for f in found.fits if f.law == law)
+    return one
+
+
+def inside(estimate: Estimate, truth: float) -> bool:
+    high = math.inf if estimate.high is None else estimate.high
+    assert estimate.low is not None
+    return estimate.low <= truth <= high
+
+
+# --------------------------------------------------------------------------- closed forms
+
+
+@pytest.mark.parametrize("s", [0.0, 0.003, 0.05, 0.4, 1.0])
+@pytest.mark.parametrize("counts", [COUNTS, (2, 4, 8, 16), (3, 5, 7, 48, 128)])
+def test_exact_data_of_amdahl_give_its_fraction_back(s: float, counts: tuple[int, ...]) -> None:
+    fit = fitted(exact(amdahl(s), counts), "Amdahl")
+    assert fit.parameters["s"].value == pytest.approx(s, abs=1e-9)
+    assert inside(fit.parameters["s"], fit.parameters["s"].value)
+    assert fit.follows
+    assert fit.deviation < 1e-9
+    assert (fit.counts, fit.furthest) == (counts, 2 * max(counts))
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (0.02, 0.001), (0.2, 0.0), (0.0, 0.005), (1.5, 0.01)])
+def test_exact_data_of_the_universal_law_give_its_parameters_and_its_peak_back(a: float, b: float) -> None:
+    fit = fitted(exact(usl(a, b)), "USL")
+    assert fit.parameters["a"].value == pytest.approx(a, abs=1e-7)
+    assert fit.parameters["b"].value == pytest.approx(b, abs=1e-8)
+    at = math.sqrt(max(0.0, 1 - a) / b) if b else math.inf
+    if at > 64:
+        assert fit.peak is None, "beyond what the law may be followed to"
+    else:
+        assert fit.peak is not None
+        assert fit.peak.value == pytest.approx(max(1.0, at), rel=1e-4)
+
+
+def test_exact_data_of_gustafson_give_its_fraction_back_and_amdahl_is_not_asked() -> None:
+    found = exact(gustafson(0.1), work={p: p for p in COUNTS}, weak=True)
+    assert fitted(found, "Gustafson").parameters["s"].value == pytest.approx(0.1, abs=1e-9)
+    assert {f.law for f in found.fits} == {"Gustafson", "USL"}
+    assert [p.serial.value for p in found.points if p.serial] == pytest.approx([0.1] * 5)
+
+
+@pytest.mark.parametrize("counts", [COUNTS, (2, 3, 8), (5, 50)])
+@pytest.mark.parametrize("s", [0.0, 0.07, 1.0])
+def test_the_serial_fraction_of_amdahls_data_is_the_same_at_every_count(s: float, counts: tuple[int, ...]) -> None:
+    points = exact(amdahl(s), counts).points
+    assert points[0].serial is None
+    assert [p.serial.value for p in points[1:] if p.serial] == pytest.approx([s] * (len(counts) - 1), abs=1e-12)
+
+
+def test_the_serial_fraction_rises_where_messages_grow_with_the_count() -> None:
+    found = [p.serial.value for p in exact(usl(0.02, 0.002)).points if p.serial]
+    assert found == sorted(found)
+    assert found[-1] > 2 * found[0]
+
+
+def test_karp_and_flatts_own_example() -> None:
+    """CACM 33:539: S = 3.96 on 4 and 7.61 on 8 processors of a program whose fractions they give as 0.003 and 0.007."""
+    assert serial_fraction(3.96, 4) == pytest.approx((1 / 3.96 - 0.25) / 0.75)
+    assert serial_fraction(1.0, 8) == pytest.approx(1.0)
+    assert serial_fraction(8.0, 8) == pytest.approx(0.0)
+    assert serial_fraction(0.1, 8, base=2) is None, "slower than if nothing ran side by side"
+    assert scaled_serial_fraction(1.0, 8) == pytest.approx(1.0)
+    assert scaled_serial_fraction(8.0, 8) == pytest.approx(0.0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.dictionaries(st.integers(1, 200), st.floats(1e-6, 1e3), min_size=2, max_size=6),
+    st.floats(1e-6, 1e6),
+    st.booleans(),
+)
+def test_efficiency_times_count_is_the_speed_up_whatever_the_times(
+    times: dict[int, float], unit: float, weak: bool
+) -> None:
+    work = {p: p * 3.0 for p in times} if weak else None
+    found = scaling({p: [[t] * 6] * 2 for p, t in times.items()}, work, weak)
+    base = min(times)
+    assert found.base == base
+    for point in found.points:
+        ideal = point.count / base
+        assert point.efficiency.value * ideal == pytest.approx(point.speedup.value)
+        gained = times[base] / times[point.count] * (ideal if weak else 1)
+        assert point.speedup.value == pytest.approx(gained, rel=1e-9)
+        if point.speedup.low is not None:
+            assert inside(point.speedup, point.speedup.value)
+    again = scaling({p: [[t * unit] * 6] * 2 for p, t in times.items()}, work, weak)
+    assert [p.speedup.value for p in again.points] == pytest.approx([p.speedup.value for p in found.points])
+    for one, other in zip(found.fits, again.fits, strict=True):
+        assert other.deviation == pytest.approx(one.deviation, rel=1e-3, abs=1e-6)
+        for fit in (one, other):
+            assert all(e.value >= 0 for e in fit.parameters.values())
+
+
+def test_the_intervals_hold_the_truth_at_their_rate() -> None:
+    """Launches that differ by 1 % and samples by 1 %: at least nine of ten intervals of 95 %, and not by being boundless."""
+    chance = np.random.default_rng(5)
+    hits, widths, all_ = {"s": 0, "a": 0, "b": 0, "speedup": 0, "adds": 0}, [], 0
+    rounds = 40
+    for _ in range(rounds):
+        rows = {
+            p: [
+                list(usl(0.05, 0.002)(p) * np.exp(chance.normal(0, 0.01) + chance.normal(0, 0.01, 10)))
+                for _ in range(3)
+            ]
+            for p in COUNTS
+        }
+        found = scaling(rows)
+        parameters = fitted(found, "USL").parameters
+        hits["a"] += inside(parameters["a"], 0.05)
+        hits["b"] += inside(parameters["b"], 0.002)
+        widths.append((parameters["a"].high or math.inf) - (parameters["a"].low or 0.0))
+        for before, point in zip(found.points, found.points[1:], strict=False):
+            all_ += 1
+            gained = [1 / usl(0.05, 0.002)(p.count) for p in (before, point)]
+            hits["speedup"] += inside(point.speedup, gained[1])
+            assert point.step
+            hits["adds"] += inside(point.step.adds, (gained[1] - gained[0]) / (point.count - before.count))
+        serial = {p: [list(amdahl(0.05)(p) * np.exp(chance.normal(0, 0.01, 12))) for _ in range(3)] for p in (1, 2, 4)}
+        hits["s"] += inside(fitted(scaling(serial), "Amdahl").parameters["s"], 0.05)
+    assert min(hits[k] for k in "sab") >= 0.88 * rounds, hits
+    assert hits["speedup"] >= 0.9 * all_
+    assert hits["adds"] >= 0.9 * all_
+    assert float(np.median(widths)) < 0.05
+
+
+# --------------------------------------------------------------------------- what is refused, left out, and told apart
+
+
+def test_a_law_is_refused_with_its_reason_where_counts_are_too_few() -> None:
+    found = exact(amdahl(0.1), (1, 2))
+    assert found.fits == ()
+    assert "one parameter and needs at least 3" in found.refused["Amdahl"]
+    assert "2 parameters and needs at least 4" in found.refused["USL"]
+    assert refused(AMDAHL, (1, 2, 4)) == ""
+    assert refused(USL, (1, 2, 4))
+    assert refused(USL, (1, 2, 4, 8)) == ""
+
+
+def test_counts_without_a_processor_for_each_are_shown_and_in_no_fit() -> None:
+    law = amdahl(0.1)
+    rows = {p: [[law(min(p, 4))] * 8] * 3 for p in (1, 2, 3, 4, 8, 16)}
+    found = scaling(rows, crowded={8, 16})
+    assert [p.count for p in found.points if p.crowded] == [8, 16]
+    assert fitted(found, "Amdahl").counts == (1, 2, 3, 4)
+    assert fitted(found, "Amdahl").parameters["s"].value == pytest.approx(0.1)
+    assert found.stop is not None
+    assert found.stop.count <= 4
+    assert all(p.step is None for p in found.points if p.crowded)
+
+
+def test_a_law_that_does_not_describe_the_times_says_so() -> None:
+    found = exact(usl(0.0, 0.02))
+    assert not fitted(found, "Amdahl").follows
+    assert fitted(found, "USL").follows
+
+
+def test_times_that_only_rise_leave_no_law_but_a_reason() -> None:
+    found = exact(lambda p: float(p - 0.999), (1, 2, 4, 8, 16))
+    assert all(math.isfinite(e.value) for f in found.fits for e in f.parameters.values())
+    assert {f.law for f in found.fits} | set(found.refused) == {"Amdahl", "USL"}
+
+
+def test_the_formula_of_a_law_is_what_is_drawn() -> None:
+    strong, weak = exact(amdahl(0.25)), exact(gustafson(0.25), work={p: p for p in COUNTS}, weak=True)
+    assert speedup(fitted(strong, "Amdahl"), 4) == pytest.approx(1 / (0.25 + 0.75 / 4))
+    assert speedup(fitted(weak, "Gustafson"), 4) == pytest.approx(4 - 0.25 * 3)
+    assert speedup(fitted(exact(usl(0.1, 0.01)), "USL"), 4) == pytest.approx(4 / (1 + 0.3 + 0.12))
+
+
+def test_one_stops_where_a_further_core_adds_less_than_half() -> None:
+    stop = exact(amdahl(0.05)).stop
+    assert stop is not None
+    # From 8 to 16 the speed-up of 1/(0.05 + 0.95/p) grows by 3.22: 0.40 for each of eight.
+    assert (stop.count, stop.certain) == (8, True)
+    assert stop.beyond is not None
+    assert stop.beyond.adds.value == pytest.approx((9.142857 - 5.925926) / 8, rel=1e-5)
+    assert stop.beyond.call == "not worth"
+
+
+def test_there_is_no_reason_to_stop_where_every_core_adds_its_worth() -> None:
+    stop = exact(amdahl(0.0)).stop
+    assert stop is not None
+    assert (stop.count, stop.beyond, stop.certain) == (32, None, True)
+
+
+def test_a_program_that_gains_nothing_stops_at_once() -> None:
+    stop = exact(amdahl(1.0)).stop
+    assert stop is not None
+    assert (stop.count, stop.into, stop.certain) == (1, None, True)
+
+
+def test_a_step_near_half_is_not_told_apart() -> None:
+    # From 1 to 2 the speed-up grows by 0.5 exactly.
+    stop = exact(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4)).stop
+    assert stop is not None
+    assert not stop.certain
+
+
+def test_one_slow_count_does_not_hide_what_pays_beyond_it() -> None:
+    times = {1: 1.0, 2: 0.5, 3: 0.49, 4: 0.26, 8: 0.2}
+    stop = exact(lambda p: times[p], times).stop
+    assert stop is not None
+    assert stop.count == 4
+
+
+@pytest.mark.parametrize(
+    ("launches", "more"),
+    [
+        ({1: [[1.0]]}, {}),
+        ({0: [[1.0]], 1: [[1.0]]}, {}),
+        ({1: [[1.0]], 2: [[1.0]]}, {"work": {1: 1.0, 2: 0.0}}),
+        ({1: [[1.0]], 2: []}, {}),
+        ({1: [[1.0]], 2: [[-1.0]]}, {}),
+    ],
+)
+def test_what_is_no_scaling_is_refused(launches: Mapping[int, Any], more: Mapping[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"scaling needs|work must be|has no launches"):
+        scaling(launches, **more)
+
+
+# --------------------------------------------------------------------------- the sweeps of a run
+
+
+def line(
+    law: Law, counts: Sequence[int] = COUNTS, over: str = "threads", seconds: float = 2.0, **more: Any
+) -> list[Result]:
+    """Results of application.npb_cg at these counts; further parameters, and arguments of `result`, by name."""
+    own = {"level", "evidence", "launches", "surroundings", "spread"}
+    name = more.pop("benchmark", "application.npb_cg")
+    work = more.pop("work", lambda p: {"operations": 1e9})
+    parameters = {"class": "A", "model": "threads", **{k: v for k, v in more.items() if k not in own}}
+    arguments = {k: v for k, v in more.items() if k in own}
+    return [
+        result(
+            name,
+            name.rpartition("_")[2],
+            {**{k: v(p) if callable(v) else v for k, v in parameters.items()}, over: p},
+            seconds * law(p),
+            work(p),
+            **{k: v(p) if callable(v) else v for k, v in arguments.items()},
+        )
+        for p in counts
+    ]
+
+
+def seen(results: Iterable[Result], cores: int = 64, **more: Any) -> Evaluation:
+    return evaluation(results, machine(cores=cores, **more))
+
+
+def test_results_that_differ_in_threads_alone_are_a_sweep() -> None:
+    other = line(amdahl(0.2), (1, 2, 4), **{"class": "B"})
+    found = sweeps(seen([*line(amdahl(0.05)), *other]))
+    assert [(s.over, s.parameters["class"], tuple(s.results)) for s in found] == [
+        ("threads", "A", COUNTS),
+        ("threads", "B", (1, 2, 4)),
+    ]
+    assert fitted(found[0].scaling, "Amdahl").parameters["s"].value == pytest.approx(0.05, abs=0.003)
+    assert found[0].unit == "operations"
+    assert found[0].shortest == pytest.approx(2 * amdahl(0.05)(32), rel=0.01)
+
+
+def test_each_programming_model_is_a_sweep_of_its_own() -> None:
+    both = [*line(amdahl(0.1)), *line(amdahl(0.2), over="ranks", model="mpi", mpi="openmpi-4.1.4")]
+    assert sorted((s.over, str(s.parameters["model"])) for s in sweeps(seen(both))) == [
+        ("ranks", "mpi"),
+        ("threads", "threads"),
+    ]
+
+
+def test_work_that_grows_with_the_count_is_weak_scaling() -> None:
+    grown = line(
+        gustafson(0.1),
+        elements=lambda p: 1000 * p,
+        work=lambda p: {"flops": 7.0 * 1000 * p},
+    )
+    (found,) = sweeps(seen(grown))
+    assert found.scaling.weak
+    assert "elements" not in found.parameters
+    assert fitted(found.scaling, "Gustafson").parameters["s"].value == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_size_that_shrinks_so_that_the_work_stays_is_strong_scaling() -> None:
+    (found,) = sweeps(seen(line(amdahl(0.1), (1, 2, 4), elements=lambda p: 4096 // p)))
+    assert not found.scaling.weak
+
+
+def test_cases_of_different_problems_are_no_sweep() -> None:
+    assert sweeps(seen(line(amdahl(0.1), work=lambda p: {"flops": float(p**3)}))) == ()
+    assert sweeps(seen(line(amdahl(0.1), (4,)))) == ()
+    assert sweeps(seen(line(amdahl(0.1), benchmark="network.collectives", over="ranks"))) == ()
+    assert sweeps(seen(line(amdahl(0.1), plant="skip"))) == ()
+
+
+def test_ranks_with_as_many_on_each_node_are_a_sweep_over_nodes() -> None:
+    over = [
+        *line(amdahl(0.1), (2, 4, 8), over="ranks", ranks_per_node=2),
+        *line(amdahl(0.1), (1, 2, 4), over="ranks", ranks_per_node=1),
+    ]
+    found = {s.parameters["ranks_per_node"]: s for s in sweeps(seen(over))}
+    assert {load: (s.over, tuple(s.results)) for load, s in found.items()} == {
+        2: ("nodes", (1, 2, 4)),
+        1: ("nodes", (1, 2, 4)),
+    }
+
+
+def test_ranks_on_each_of_the_same_nodes_are_a_sweep_over_the_load() -> None:
+    (found,) = sweeps(seen(line(amdahl(0.1), (2, 4, 8), over="ranks", ranks_per_node=lambda p: p // 2)))
+    assert found.over == "ranks_per_node"
+
+
+def test_more_ranks_than_processors_are_crowded() -> None:
+    crowded = line(amdahl(0.1), (1, 2, 4), over="ranks", model="mpi", surroundings=lambda p: {"oversubscribed": p > 2})
+    (found,) = sweeps(seen(crowded))
+    assert [p.crowded for p in found.scaling.points] == [False, False, True]
+
+
+def test_invalid_results_are_left_out_and_disturbed_ones_named() -> None:
+    (found,) = sweeps(
+        seen(
+            line(
+                amdahl(0.1),
+                (1, 2, 4, 8),
+                level=lambda p: {4: "INVALID", 8: "DISTURBED"}.get(p, "CLEAN"),
+                evidence=lambda p: ("steal: much",),
+            )
+        )
+    )
+    assert tuple(found.results) == (1, 2, 8)
+    assert found.disturbed == (8,)
+    assert "DISTURBED: 8 threads" in " ".join(scaled.notes(found))
+    assert scaled.stop_here(found).endswith("(Disturbed: take this with care.)")
+
+
+# --------------------------------------------------------------------------- the sentences
+
+
+def sentence(law: Law, counts: Sequence[int] = COUNTS, **more: Any) -> str:
+    (found,) = sweeps(seen(line(law, counts, **more)))
+    return scaled.stop_here(found)
+
+
+def test_where_to_stop_is_said_in_a_sentence() -> None:
+    told = sentence(amdahl(0.05))
+    assert told.startswith("Stop at 8 threads: from 8 to 16 each further one adds 0.4")
+    assert told.endswith("of what one thread does alone, less than half.")
+    assert "No reason to stop was seen up to 32 threads" in sentence(amdahl(0.0))
+    assert "what one of the first 2 does" in sentence(amdahl(0.05), (2, 4, 8, 16))
+    assert "not told apart from half" in sentence(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4))
+
+
+def test_sweeps_of_a_benchmark_are_told_apart_by_what_differs() -> None:
+    found = sweeps(seen([*line(amdahl(0.1)), *line(amdahl(0.1), (1, 2), **{"class": "B"}, pinning="none")]))
+    names = [scaled.named(s, found) for s in found]
+    assert names[0] == "cg, class A, threads"
+    assert names[1] == "cg, class B, threads, not pinned"
+
+
+def test_the_data_of_a_sweep_are_plain_json() -> None:
+    (found,) = scaled.as_json(sweeps(seen(line(amdahl(0.05)))))
+    assert json.loads(json.dumps(found, allow_nan=False))["points"][1]["efficiency"]["value"] == pytest.approx(
+        1 / 1.05, rel=0.01
+    )
+    assert found["over"] == "threads"
+    assert found["fits"][0]["law"] == "Amdahl"
+    assert found["stop_here"].startswith("Stop at 8 threads")
+
+
+# --------------------------------------------------------------------------- the plan of the command
+
+
+def planned(name: str, words: Mapping[str, Sequence[Scalar]] | None = None, hosts: int = 0, **more: Any) -> list[Case]:
+    """The cases of one launch each of `steelyard scale NAME` on a machine with 8 processors."""
+    from steelyard import catalogue
+
+    where = machine(cores=8, hosts=tuple(Host(f"n{i}", 4) for i in range(hosts)))
+    asked = scale.wanted(name, more.get("over"), more.get("counts"), more.get("weak", False), more.get("paths", ()))
+    effort = plan.EFFORTS["quick"]
+    chosen, rest = scale.shape(asked)({name: catalogue.find()[name]}, where, effort, words or {})
+    made = plan.make(chosen, where, effort, rest, ["gcc"], mpis=["openmpi"])
+    return [case for launch in made.launches if launch.repetition == 1 for case in launch.cases]
+
+
+def of(cases: Iterable[Case], *names: str) -> list[tuple[Scalar | None, ...]]:
+    return sorted(tuple(c.parameters.get(n) for n in names) for c in cases)
+
+
+def test_a_sweep_takes_all_counts_and_one_value_of_everything_else() -> None:
+    cases = planned("node.vector")
+    assert of(cases, "threads") == [(1,), (2,), (4,), (8,)]
+    assert {c.parameters["mode"] for c in cases} == {"threads"}
+    assert len({c.parameters["elements"] for c in cases}) == 1
+    stream = planned("memory.stream", {"kernel": ["triad"]}, counts="1,3")
+    assert of(stream, "threads", "stores", "pinning") == [(1, "ordinary", "compact"), (3, "ordinary", "compact")]
+
+
+def test_settings_choose_values_and_may_give_several() -> None:
+    cases = planned("memory.stream", {"kernel": ["triad"], "stores": ["ordinary", "streaming"]}, counts="1,2")
+    assert len(cases) == 4
+
+
+def test_the_work_grows_with_the_count_where_it_is_asked_to() -> None:
+    cases = planned("node.vector", {"elements": [1000]}, weak=True, counts="1,2,4")
+    assert of(cases, "threads", "elements") == [(1, 1000), (2, 2000), (4, 4000)]
+    flops = planned("cluster.flops", weak=True, counts="1,2")
+    (_, one), (_, two) = of(flops, "ranks", "intervals")
+    assert two == 2 * int(one)  # type: ignore[arg-type]
+    # Each rank has vectors of its own: nothing needs to grow.
+    assert len({c.parameters["elements"] for c in planned("cluster.stream", weak=True)}) == 1
+
+
+def test_hosts_are_swept_by_nodes_and_by_their_load() -> None:
+    nodes = planned("cluster.flops", over="nodes", hosts=3)
+    assert of(nodes, "ranks", "ranks_per_node") == [(4, 4), (8, 4), (12, 4)]
+    one = planned("cluster.flops", {"ranks_per_node": [1]}, over="nodes", hosts=2)
+    assert of(one, "ranks", "ranks_per_node") == [(1, 1), (2, 1)]
+    loads = planned("cluster.flops", over="ranks_per_node", hosts=2)
+    assert of(loads, "ranks", "ranks_per_node") == [(2, 1), (4, 2), (8, 4)]
+
+
+def two_models() -> Benchmark:
+    blocks = (
+        Axes({"kernel": ("cg",), "class": ("W", "A"), "model": ("threads",), "threads": (4,), "pinning": ("compact",)}),
+        Axes({"kernel": ("cg",), "class": ("W", "A"), "model": ("mpi", "rma"), "ranks": (1, 2, 4)}),
+    )
+    sources = (Source("t.cpp", False, "threads"), Source("m.cpp", True, "mpi"), Source("r.cpp", True, "rma"))
+    return replace(builders.benchmark("application.two"), sources=sources, axes=lambda m, e: blocks)
+
+
+def test_every_programming_model_is_swept_in_its_own_way() -> None:
+    wanted = scale.Wanted("application.two", None, (1, 2), False)
+    chosen, rest = scale.shape(wanted)({"application.two": two_models()}, machine(), plan.EFFORTS["quick"], {})
+    made = plan.make(chosen, machine(), plan.EFFORTS["quick"], rest, ["gcc"], mpis=["openmpi"])
+    cases = [c for launch in made.launches if launch.repetition == 1 for c in launch.cases]
+    found = {tuple(c.parameters.get(n) for n in ("model", "threads", "ranks")) for c in cases}
+    assert found == {("threads", n, None) for n in (1, 2)} | {(m, None, n) for m in ("mpi", "rma") for n in (1, 2)}
+    assert {c.parameters["class"] for c in cases} == {"A"}, "the greatest class of the preset"
+    only = scale.shape(wanted)({"application.two": two_models()}, machine(), plan.EFFORTS["quick"], {"model": ["mpi"]})
+    mpi = plan.make(only[0], machine(), plan.EFFORTS["quick"], only[1], ["gcc"], mpis=["openmpi"])
+    assert {c.parameters["model"] for x in mpi.launches for c in x.cases} == {"mpi"}
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "expected"),
+    [
+        ("node.vektor", {}, "Did you mean 'node.vector'"),
+        ("network.pingpong", {}, "does not scale"),
+        ("node.vector", {"over": "thread"}, "Did you mean 'threads'"),
+        ("node.vector", {"over": "ranks"}, "no ranks"),
+        ("cluster.flops", {"over": "nodes"}, "--hosts"),
+        ("node.vector", {"counts": "1,two"}, "'two' in --counts"),
+        ("node.vector", {"counts": "4"}, "at least two different counts"),
+        ("node.vector", {"counts": "0,4"}, "'0' in --counts"),
+        ("node.matmul", {"weak": True}, "Those that have one: cluster.flops"),
+        ("cluster.flops", {"weak": True, "over": "ranks_per_node"}, "not possible over ranks_per_node"),
+        ("node.vector", {"over": "threads", "words": {"threads": [2]}}, "--counts 2"),
+        ("node.vector", {"words": {"threads": [2]}}, "Nothing is left to sweep"),
+        ("node.vector", {"words": {"kernel": ["vectr"]}}, "Did you mean 'vector'"),
+        ("node.vector", {"counts": "1,64"}, "threads=64 is more than the 8 processors"),
+        ("node.vector", {"words": {"element": [2]}}, "Did you mean 'elements'"),
+        ("cluster.flops", {"weak": True, "words": {"intervals": ["many"]}}, "intervals=many"),
+    ],
+)
+def test_what_cannot_be_swept_is_explained(name: str, more: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError, match=None) as told:
+        planned(name, more.pop("words", None), **more)
+    assert expected in str(told.value)
+
+
+# --------------------------------------------------------------------------- the page
+
+
+def test_applications_are_shown_in_full_and_others_in_one_table() -> None:
+    run = seen(
+        [
+            *line(amdahl(0.05)),
+            *line(usl(0.1, 0.0), benchmark="node.vector"),
+            *line(amdahl(0.1), benchmark="memory.stream"),
+        ]
+    )
+    found = page.data(run)
+    assert found is not None
+    assert [s.name for s in found.sections] == ["application.npb_cg"]
+    assert [b.benchmark for b in found.briefs] == ["node.vector"]
+    assert "Applications are shown in full" in found.choice
+    html = report.render(run)
+    assert html.count('<section class="page" id="scaling">') == 1
+    assert '<a href="#scaling">Scaling</a>' in html
+    assert "Stop at 8 threads" in html
+
+
+def test_a_run_of_the_command_is_shown_in_full_whatever_the_benchmark(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"command": ["steelyard", "scale", "memory.stream"]}))
+    run = evaluation(line(amdahl(0.1), benchmark="memory.stream"), machine(cores=64), path=str(tmp_path))
+    found = page.data(run)
+    assert found is not None
+    assert [s.name for s in found.sections] == ["memory.stream"]
+    assert (found.choice, found.briefs) == ("", ())
+
+
+def test_there_is_no_page_where_nothing_was_measured_at_two_counts() -> None:
+    run = seen([builders.triad(1e10, threads=2)])
+    assert page.data(run) is None
+    assert 'id="scaling"' not in report.render(run)
+
+
+def plots(run: Evaluation) -> list[dict[str, Any]]:
+    found = page.data(run)
+    assert found is not None
+    return [json.loads(f.plot) for f in found.sections[0].figures[0]]
+
+
+def test_a_law_is_drawn_dashed_in_its_lines_colour_and_only_as_far_as_it_may_be_followed() -> None:
+    gained, share, _ = plots(seen(line(amdahl(0.05))))
+    traces = {t["name"]: t for t in gained["data"]}
+    assert traces["Amdahl"]["line"]["dash"] == "dash"
+    assert traces["Amdahl"]["meta"]["colour"] == traces["cg, class A, threads"]["meta"]["colour"]
+    assert (min(traces["Amdahl"]["x"]), max(traces["Amdahl"]["x"])) == pytest.approx((1, 64))
+    assert traces["ideal"]["y"] == [1.0, 32.0]
+    assert gained["layout"]["xaxis"]["type"] == gained["layout"]["yaxis"]["type"] == "log"
+    assert gained["layout"]["xaxis"]["tickvals"] == [1, 2, 4, 8, 16, 32, 64]
+    assert len(share["data"]) == 1
+
+
+def test_a_law_that_does_not_describe_the_times_is_not_drawn() -> None:
+    gained, *_ = plots(seen(line(usl(0.0, 0.02))))
+    assert "Amdahl" not in {t["name"] for t in gained["data"]}
+
+
+def test_many_sweeps_are_spread_over_several_figures() -> None:
+    run = seen([r for c in "ABCDEF" for r in line(amdahl(0.05), (1, 2, 4), **{"class": c})])
+    found = page.data(run)
+    assert found is not None
+    assert [len(group) for group in found.sections[0].figures] == [3, 3]
+    assert len(found.sections[0].lines) == 6
+
+
+def test_a_hostile_name_stays_text() -> None:
+    html = report.render(seen(line(amdahl(0.1), (1, 2, 4), model="<script>alert(1)</script>")))
+    assert "<script>alert(1)" not in html
+
+
+# --------------------------------------------------------------------------- the finding
+
+SPEAKS: dict[str, Callable[[], Evaluation]] = {"scaling": lambda: seen(line(amdahl(0.1)))}
+SILENT: dict[str, Callable[[], Evaluation]] = {"scaling": lambda: seen(line(amdahl(0.001)))}
+
+
+def test_the_finding_says_from_where_on_half_is_lost_with_numbers() -> None:
+    (found,) = rule.find(seen(line(amdahl(0.1))))
+    assert "application.npb_cg (cg, class A, threads) uses less than half of its threads from 16 on" in found.seen
+    assert "40%" in found.seen
+    assert "32: 24%" in found.evidence[0]
+    assert found.level == "notice"
+    assert "stays" in found.cause
+    (rising,) = rule.find(seen(line(usl(0.02, 0.005))))
+    assert "rises" in rising.cause
+
+
+def test_what_is_too_short_to_time_has_no_finding() -> None:
+    assert rule.find(seen(line(amdahl(0.5), **{"class": "S"}))) == []
+    assert rule.find(seen(line(amdahl(0.5), seconds=0.06))) == []
+    assert rule.find(seen(line(amdahl(0.5), seconds=1.0))) != []
+
+
+def test_half_that_is_not_told_apart_or_regained_is_no_finding() -> None:
+    assert rule.find(seen(line(lambda p: {1: 1.0, 2: 0.995}[p], (1, 2), spread=0.05))) == []
+    assert rule.find(seen(line(lambda p: {1: 1.0, 2: 1.2, 4: 0.3}[p], (1, 2, 4)))) == []
+
+
+def test_ranks_without_processors_and_loops_over_memory_have_no_finding() -> None:
+    crowded = line(lambda p: 1.0, (1, 2, 4), over="ranks", surroundings=lambda p: {"oversubscribed": p > 1})
+    assert rule.find(seen(crowded)) == []
+    assert rule.find(seen(line(amdahl(0.9), benchmark="memory.stream"))) == []
+
+
+def test_several_sweeps_of_a_benchmark_are_one_finding() -> None:
+    both = [*line(amdahl(0.1)), *line(amdahl(0.2), over="ranks", model="mpi")]
+    (found,) = rule.find(seen(both))
+    assert "So does another sweep of it." in found.seen
+    assert len(found.evidence) == 2
+
+
+# --------------------------------------------------------------------------- end to end
+
+STEELYARD = [str(Path(sys.executable).with_name("steelyard"))]
+SMALL = ["scale", "node.vector", "--counts", "1,2", "--set", "elements=65536", "--quiet"]
+two_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+
+
+@two_processors
+def test_the_command_measures_and_tells_how_a_benchmark_scales(tmp_path: Path, programs: dict[str, Path]) -> None:
+    done = subprocess.run([*STEELYARD, *SMALL, "--json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    told = json.loads(done.stdout)
+    (sweep,) = told["sweeps"]
+    assert (sweep["benchmark"], sweep["over"], sweep["base"]) == ("node.vector", "threads", 1)
+    assert [p["count"] for p in sweep["points"]] == [1, 2]
+    assert 'id="scaling"' in Path(tmp_path, told["report"]).read_text(encoding="utf-8")
+    run = read(all_runs(tmp_path / "runs")[0])
+    assert {r.parameters["threads"] for r in run.records} == {1, 2}
+    assert run.finished
+
+
+@two_processors
+def test_ctrl_c_keeps_a_sweep_and_resume_goes_on(tmp_path: Path, programs: dict[str, Path]) -> None:
+    words = [*STEELYARD, *SMALL[:4], "--set", "elements=65536,1048576,4194304", "--quiet"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(6000):
+        if any(p.read_bytes().count(b"\n") >= 2 for p in (tmp_path / "runs").glob("*/records.jsonl")):
+            break
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert not read(all_runs(tmp_path / "runs")[0]).finished
+    done = subprocess.run([*STEELYARD, "resume", "--quiet"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    run = read(all_runs(tmp_path / "runs")[0])
+    assert run.finished
+    assert 'id="scaling"' in Path(run.path, "report.html").read_text(encoding="utf-8")
+    assert sum(len(x.cases) for x in run.plan.launches) == len({(r.launch, r.case) for r in run.records})
+
+
+def test_bad_input_leaves_no_run_behind(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*STEELYARD, "scale", "node.vectr"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "Did you mean 'node.vector'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "runs").exists()
