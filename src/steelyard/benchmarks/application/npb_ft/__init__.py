@@ -1,0 +1,32 @@
+"""NPB FT: Fourier transforms in three dimensions
+
+A cube of random complex numbers is transformed once, and its modes are damped, step by step, like heat that spreads; after each
+step it is transformed back. Every run is verified against the published checksums of all steps. Eight lines go side by side
+through the vectors, planes through each core's own cache; ranks hold planes of one direction, then of another, and exchange the
+whole cube in between.
+
+Reading: The memory is read and written twice in each step: the speed of a node levels off where its bandwidth is used up. With
+ranks everything goes from each to each once a step, and the network's bisection shows.
+
+Caution: An operation is one of NPB's estimate of the floating-point operations; the metric `flops` counts those that are carried
+out, which are fewer. Generator and tables are within the timed region, as NPB has it.
+
+Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.5; classes, checksums and operation counts as in NPB 3.4.1. Written anew.
+"""
+
+from steelyard.benchmarks.application import npb
+
+parallel = npb.PARALLEL
+CODE = npb.Code(
+    kernel="ft",
+    models=("threads", "mpi"),
+    seconds={"S": 0.015, "W": 0.03, "A": 0.6, "B": 7, "C": 30, "D": 600},
+    memory={"S": 15e6, "W": 27e6, "A": 420e6, "B": 1.65e9, "C": 6.6e9, "D": 104e9},
+    quick="A",
+    usual="A",
+    unit="op/s",
+)
+axes = npb.axes_of(CODE)
+metrics = npb.metrics_of(CODE)
+limit = npb.limit
+figures = npb.figures_of(CODE)

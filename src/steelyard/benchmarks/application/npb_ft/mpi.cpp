@@ -1,0 +1,130 @@
+// FT by MPI ranks: planes of z and planes of y in turn, and between them everything goes from each rank to each.
+#include "cube.h"
+#include "rank_kernel.h"
+
+using namespace steelyard;
+using namespace steelyard::npb;
+
+struct FT {
+  static constexpr bool whole = true;
+  Problem problem;
+  Ranks& ranks;
+  const FtClass& kind;
+  MemoryPolicy policy;
+  std::size_t me, size;
+  Cube cube;
+  Buffer<double> data, work_;
+  std::vector<MPI_Request> requests;
+  std::vector<std::complex<double>> mine;  // this rank's share of each checksum
+  Checksums sums;
+  PhaseTimes phases;
+
+  FT(Params& p, Ranks& r)
+      : problem(p, "mpi", "SWABCD"),
+        ranks(r),
+        kind(ft_class(problem.letter)),
+        policy(p),
+        me(static_cast<std::size_t>(r.rank())),
+        size(usable()),
+        cube(kind, size, me),
+        data(affordable(), policy, r.team()),
+        work_(cube.work(), policy, r.team()),
+        requests(2 * size),
+        phases(problem.phases, {"tables", "start", "lines", "exchange", "planes", "sums"}) {
+    mine.reserve(kind.steps()), sums.reserve(kind.steps());
+  }
+  // NPB's untimed start: everything up to the transformed initial state.
+  void prepare(std::size_t) {
+    begin();
+    lines([&](std::size_t y, std::size_t x) { cube.forward_lines(y, x, work_.data()); });
+    sums.clear();
+  }
+  void run(std::size_t) {
+    phases.begin();
+    mine.clear();
+    begin();
+    for (std::size_t step = 1; step <= kind.steps(); ++step) {
+      lines([&](std::size_t y, std::size_t x) {
+        if (step == 1) cube.forward_lines(y, x, work_.data());
+        cube.inverse_lines(y, x, work_.data());
+      });
+      drain_stores();
+      cube.advance();
+      phases.spent(2);
+      exchange(cube.layout.packed, cube.layout.planes);
+      phases.spent(3);
+      for (std::size_t z = 0; z < cube.layout.own_z; ++z) cube.plane(z, work_.data());
+      mine.push_back(cube.sum());
+      phases.spent(4);
+    }
+    sums.resize(mine.size());
+    MPI_Request request;
+    MPI_Iallreduce(mine.data(), sums.data(), static_cast<int>(2 * mine.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(),
+                   &request);
+    complete(1, &request);
+    phases.spent(5);
+  }
+  Work work() const {
+    return {{"operations", kind.operations()}, {"flops", flops_of(cube, kind)}, {"bytes", bytes_of(cube, kind)}};
+  }
+  Check check() { return verification_of(kind, sums).check(); }
+  void corrupt() {
+    cube.spoil();
+    run(1);
+  }
+  std::string details() const { return details_of(problem, verification_of(kind, sums), phases).str(); }
+
+ private:
+  // A power of two, up to one plane for each rank.
+  std::size_t usable() const {
+    std::size_t most = std::min(kind.ny, kind.nz), count = static_cast<std::size_t>(ranks.size());
+    if (count <= most && (count & (count - 1)) == 0) return count;
+    std::string list;
+    for (std::size_t n = 1; n <= most; n *= 2) list.append(n == 1 ? "" : ", ").append(std::to_string(n));
+    throw CaseError("ranks='" + std::to_string(count) + "' cannot be used by FT, whose class " +
+                    std::string(1, problem.letter) + " needs a power of two: " + list);
+  }
+  std::size_t affordable() const {
+    std::size_t here = 0;
+    for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
+    problem.require(here * (cube.layout.doubles + cube.work()) * sizeof(double));
+    return cube.layout.doubles;
+  }
+  // Up to the initial state, transformed along x and y, in planes of y.
+  void begin() {
+    cube.start(data.data());
+    phases.spent(0);
+    for (std::size_t z = 0; z < cube.layout.own_z; ++z) cube.start_plane(z, work_.data());
+    phases.spent(1);
+    exchange(cube.layout.planes, cube.layout.modes);
+    phases.spent(3);
+  }
+  template <class Do>
+  void lines(Do what) {
+    for (std::size_t y = 0; y < cube.layout.own_y; ++y)
+      for (std::size_t x = 0; x < cube.layout.blocks(); ++x) what(y, x);
+  }
+  // Segment r of one array to rank r, whose segment for this rank comes into the other; one's own is there already.
+  void exchange(std::size_t from, std::size_t to) {
+    const Layout& l = cube.layout;
+    int blocks = static_cast<int>(l.segment / block), open = 0;
+    for (std::size_t distance = 1; distance < size; ++distance) {
+      std::size_t source = (me + size - distance) % size, target = (me + distance) % size;
+      MPI_Irecv(data.data() + to + source * l.segment, blocks, block_type.type, static_cast<int>(source), 0,
+                ranks.comm(), &requests[static_cast<std::size_t>(open++)]);
+      MPI_Isend(data.data() + from + target * l.segment, blocks, block_type.type, static_cast<int>(target), 0,
+                ranks.comm(), &requests[static_cast<std::size_t>(open++)]);
+    }
+    complete(open, requests.data());
+  }
+  // Messages are counted in blocks: there may be more doubles in them than an int counts.
+  struct BlockType {
+    MPI_Datatype type;
+    BlockType() { MPI_Type_contiguous(static_cast<int>(block), MPI_DOUBLE, &type), MPI_Type_commit(&type); }
+    ~BlockType() { MPI_Type_free(&type); }
+    BlockType(const BlockType&) = delete;
+    BlockType& operator=(const BlockType&) = delete;
+  } block_type;
+};
+
+int main(int argc, char** argv) { return serve_ranks(argc, argv, {rank_kernel<FT>("ft")}); }

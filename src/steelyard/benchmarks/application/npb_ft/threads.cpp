@@ -1,0 +1,87 @@
+// FT by threads that share memory: they share out planes of z, and planes of y, in turn.
+#include "cube.h"
+#include "kernel.h"
+
+using namespace steelyard;
+using namespace steelyard::npb;
+
+struct FT {
+  static constexpr bool whole = true;
+  Problem problem;
+  Team& team;
+  const FtClass& kind;
+  MemoryPolicy policy;
+  Cube cube;
+  Buffer<double> data;
+  std::vector<Buffer<double>> works;
+  Checksums sums;
+  PhaseTimes phases;
+
+  FT(Params& p, Team& t)
+      : problem(p, "threads", "SWABCD"),
+        team(t),
+        kind(ft_class(problem.letter)),
+        policy(p),
+        cube(kind, 1, 0),
+        data(affordable(), policy, t),
+        works(Buffer<double>::one_each(cube.work(), policy, t, t.size())),
+        phases(problem.phases, {"tables", "start", "lines", "planes"}) {
+    sums.reserve(kind.steps());
+  }
+  // NPB's untimed start: everything up to the transformed initial state.
+  void prepare(Worker w, std::size_t) {
+    begin(w);
+    lines(w, [&](std::size_t y, std::size_t x) { cube.forward_lines(y, x, work(w)); });
+    if (w.index == 0) sums.clear();
+  }
+  void run(Worker w, std::size_t) {
+    if (w.index == 0) sums.clear(), phases.begin();
+    begin(w);
+    for (std::size_t step = 1; step <= kind.steps(); ++step) {
+      lines(w, [&](std::size_t y, std::size_t x) {
+        if (step == 1) cube.forward_lines(y, x, work(w));
+        cube.inverse_lines(y, x, work(w));
+      });
+      if (w.index == 0) phases.spent(2), cube.advance();
+      auto [first, last] = w.part(cube.layout.nz, 1);
+      for (std::size_t z = first; z < last; ++z) cube.plane(z, work(w));
+      team.barrier().wait();
+      if (w.index == 0) sums.push_back(cube.sum()), phases.spent(3);
+    }
+  }
+  Work work() const {
+    return {{"operations", kind.operations()}, {"flops", flops_of(cube, kind)}, {"bytes", bytes_of(cube, kind)}};
+  }
+  Check check() { return verification_of(kind, sums).check(); }
+  void corrupt() {
+    cube.spoil();
+    team.each([&](Worker w) { run(w, 1); });
+  }
+  std::string details() const { return details_of(problem, verification_of(kind, sums), phases).str(); }
+
+ private:
+  std::size_t affordable() const {
+    problem.require((cube.layout.doubles + team.size() * cube.work()) * sizeof(double));
+    return cube.layout.doubles;
+  }
+  double* work(Worker w) const { return works[w.index].data(); }
+  // Up to the initial state, transformed along x and y.
+  void begin(Worker w) {
+    if (w.index == 0) cube.start(data.data()), phases.spent(0);
+    team.barrier().wait();
+    auto [first, last] = w.part(cube.layout.nz, 1);
+    for (std::size_t z = first; z < last; ++z) cube.start_plane(z, work(w));
+    team.barrier().wait();
+    if (w.index == 0) phases.spent(1);
+  }
+  template <class Do>
+  void lines(Worker w, Do what) {
+    auto [first, last] = w.part(cube.layout.ny, 1);
+    for (std::size_t y = first; y < last; ++y)
+      for (std::size_t x = 0; x < cube.layout.blocks(); ++x) what(y, x);
+    drain_stores();
+    team.barrier().wait();
+  }
+};
+
+int main() { return serve({kernel<FT>("ft")}); }

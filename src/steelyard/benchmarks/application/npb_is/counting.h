@@ -1,0 +1,65 @@
+// Counting keys in bytes, and the ranks that follow from the counts.
+//
+// A table of bytes is a quarter of one of words, so that the caches hold it for keys of 2^19 or 2^21 values. A count
+// that passes 255 loses 256: then the sum of all counts is less than the number of keys, by which it is found for
+// certain, and the keys are counted again in the words of the ranks themselves.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "keys.h"
+#include "simd.h"
+
+namespace steelyard::npb {
+
+using Count = std::uint8_t;
+
+// counts[key − low] for all keys from `first` to before `last`.
+inline void count_keys(const Key* first, const Key* last, Key low, Count* counts) {
+  constexpr std::ptrdiff_t ahead = 64;  // keys: some hundred nanoseconds
+#pragma GCC unroll 4
+  for (const Key* end = last - std::min(last - first, ahead); first < end; ++first) {
+    __builtin_prefetch(counts + (first[ahead] - low), 1);
+    ++counts[*first - low];
+  }
+  for (; first < last; ++first) ++counts[*first - low];
+}
+
+inline std::uint32_t total(const Count* first, const Count* last) {
+  std::uint32_t sum = 0;
+  for (; first < last; ++first) sum += *first;
+  return sum;
+}
+
+// ranks[v] of the values from `first` to before `last`: `before` and all counts of lower values among these, of all
+// `tables`, which are cleared.
+template <class Tables>
+void rank_values(const Tables& tables, std::size_t first, std::size_t last, std::uint32_t before,
+                 std::uint32_t* ranks) {
+  constexpr std::size_t block = 512;
+  std::array<std::uint32_t, block> sums;
+  for (std::size_t at = first; at < last; at += block) {
+    std::size_t length = std::min(block, last - at);
+    sums.fill(0);
+    for (Count* table : tables) {
+      for (std::size_t i = 0; i < length; ++i) sums[i] += table[at + i];
+      std::fill_n(table + at, length, 0);
+    }
+    for (std::size_t i = 0; i < length; ++i) {
+      ranks[at + i] = before;
+      before += sums[i];
+    }
+  }
+}
+
+// Counts in place become ranks.
+inline void rank_counts(std::uint32_t* first, std::uint32_t* last, std::uint32_t before) {
+  for (; first < last; ++first) {
+    std::uint32_t count = *first;
+    *first = before;
+    before += count;
+  }
+}
+
+}  // namespace steelyard::npb

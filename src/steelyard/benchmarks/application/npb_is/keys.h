@@ -1,0 +1,124 @@
+// IS: its classes, its keys, and the ranks of five test keys that are published for each of ten iterations.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../npb/generator.h"
+// clang-format off: problem.h needs the other
+#include "../npb/verification.h"
+#include "../npb/problem.h"
+// clang-format on
+
+namespace steelyard::npb {
+
+using Key = std::uint32_t;
+
+constexpr std::size_t iterations = 10, test_keys = 5;
+
+// Test key i has rank ranks[i] + slopes[i]·iteration + offsets[i]; NPB 3.4.1.
+struct IsClass {
+  char letter;
+  int log2_keys, log2_range;
+  std::array<std::size_t, test_keys> indices;
+  std::array<std::int64_t, test_keys> ranks;
+  std::array<int, test_keys> slopes, offsets;
+
+  std::size_t keys() const { return std::size_t{1} << log2_keys; }
+  std::size_t range() const { return std::size_t{1} << log2_range; }
+  double expected(std::size_t test, std::size_t iteration) const {
+    return static_cast<double>(ranks[test] + slopes[test] * static_cast<std::int64_t>(iteration) + offsets[test]);
+  }
+};
+constexpr IsClass is_classes[] = {
+    {'S', 16, 11, {48427, 17148, 23627, 62548, 4431}, {0, 18, 346, 64917, 65463}, {1, 1, 1, -1, -1}, {0, 0, 0, 0, 0}},
+    {'W',
+     20,
+     16,
+     {357773, 934767, 875723, 898999, 404505},
+     {1249, 11698, 1039987, 1043896, 1048018},
+     {1, 1, -1, -1, -1},
+     {-2, -2, 0, 0, 0}},
+    {'A',
+     23,
+     19,
+     {2112377, 662041, 5336171, 3642833, 4250760},
+     {104, 17523, 123928, 8288932, 8388264},
+     {1, 1, 1, -1, -1},
+     {-1, -1, -1, 1, 1}},
+    {'B',
+     25,
+     21,
+     {41869, 812306, 5102857, 18232239, 26860214},
+     {33422937, 10244, 59149, 33135281, 99},
+     {-1, 1, 1, -1, 1},
+     {0, 0, 0, 0, 0}},
+    {'C',
+     27,
+     23,
+     {44172927, 72999161, 74326391, 129606274, 21736814},
+     {61147, 882988, 266290, 133997595, 133525895},
+     {1, 1, 1, -1, -1},
+     {0, 0, 0, 0, 0}},
+    {'D',
+     31,
+     27,
+     {1317351170, 995930646, 1157283250, 1503301535, 1453734525},
+     {1, 36538729, 1978098519, 2145192618, 2147425337},
+     {1, 1, -1, -1, -1},
+     {0, 0, 0, 0, 0}},
+};
+
+inline const IsClass& is_class(char letter) {
+  for (const IsClass& c : is_classes)
+    if (c.letter == letter) return c;
+  throw CaseError("IS has no class '" + std::string(1, letter) + "'");
+}
+
+// Keys first … last − 1 of all at `keys`: ⌊range/4 · (sum of four numbers)⌋. Exact in integers: the sum has 48 bits.
+inline void generate_keys(const IsClass& c, std::size_t first, std::size_t last, Key* keys) {
+  Generator generator;
+  generator.skip(4 * first);
+  for (std::size_t i = first; i < last; ++i) {
+    std::uint64_t sum = 0;
+    for (int number = 0; number < 4; ++number) generator.next(), sum += generator.state();
+    *keys++ = static_cast<Key>(sum >> (48 - c.log2_range));
+  }
+}
+
+// What an iteration changes before it ranks, in the first keys of all.
+constexpr std::size_t edited = 2 * iterations + 1;
+inline void edit_keys(const IsClass& c, Key* keys, std::size_t iteration) {
+  keys[iteration] = static_cast<Key>(iteration);
+  keys[iteration + iterations] = static_cast<Key>(c.range() - iteration);
+}
+
+using TestKeys = std::array<Key, test_keys>;
+
+// The ranks of the test keys in each iteration, and how many keys the sorting at the end put into their places.
+struct Ranked {
+  std::vector<double> tests;
+  double sorted = 0;
+
+  Verification verification(const IsClass& c) const {
+    Verification out{0, {}};
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+      std::size_t test = i % test_keys, iteration = i / test_keys + 1;
+      out.quantities.emplace_back(
+          "rank of test key " + std::to_string(test + 1) + " in iteration " + std::to_string(iteration), tests[i],
+          c.expected(test, iteration));
+    }
+    if (!tests.empty()) out.quantities.emplace_back("keys in order", sorted, static_cast<double>(c.keys()));
+    return out;
+  }
+};
+
+// Keys before `end` that stand in order: not below their predecessors, and within [low, high).
+inline std::size_t in_order(const Key* keys, std::size_t end, Key low, Key high) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < end; ++i) count += keys[i] >= (i == 0 ? low : keys[i - 1]) && keys[i] < high;
+  return count;
+}
+
+}  // namespace steelyard::npb

@@ -1,0 +1,252 @@
+// IS by MPI ranks: each holds a share of the keys and ranks a share of the values; the keys go to whoever ranks them.
+#include "exchange.h"
+#include "rank_kernel.h"
+
+using namespace steelyard;
+using namespace steelyard::npb;
+
+struct IS {
+  static constexpr bool whole = true;
+  static constexpr std::size_t chunk = 4096;  // keys that are picked from again and again: 16 KiB
+  static constexpr std::size_t few = 16;      // ranks up to which picking for each costs less than going key by key
+  Problem problem;
+  Ranks& ranks;
+  const IsClass& kind;
+  MemoryPolicy policy;
+  std::size_t me, size, first, own;  // own: how many keys this rank holds, from the first on
+  Buffer<Key> keys;
+  std::vector<std::uint32_t> mine, all;  // keys of each bucket, then the test keys; of this rank, of all
+  std::vector<std::size_t> borders;      // of the ranks' buckets
+  std::vector<int> sends, receives;      // keys to and from each rank
+  std::vector<Key*> ends;                // of what is packed for each rank
+  std::vector<MPI_Request> requests;
+  std::array<Key, edited> originals;
+  // What this rank gets: fixed but for the few keys that are edited.
+  Buffer<Key> packed, received;
+  Buffer<Count> counts;
+  Buffer<std::uint32_t> ranked_values;  // of each own value: how many keys are less
+  std::size_t low = 0, high = 0, arrived = 0;
+  std::uint32_t before = 0;  // keys less than `low`
+  std::vector<double> tests;
+  Ranked ranked;
+  std::array<Key, chunk + register_keys> staying;
+  PhaseTimes phases;
+
+  IS(Params& p, Ranks& r)
+      : problem(p, "mpi", "SWABCD"),
+        ranks(r),
+        kind(is_class(problem.letter)),
+        policy(p),
+        me(static_cast<std::size_t>(r.rank())),
+        size(affordable(problem, kind, r)),
+        first(kind.keys() / size * me),
+        own(kind.keys() / size),
+        keys(own, policy, r.team()),
+        mine(buckets + test_keys),
+        all(buckets + test_keys),
+        borders(size + 1),
+        sends(size),
+        receives(size),
+        ends(size),
+        requests(2 * size),
+        originals(generate()),
+        packed(size == 1 ? 1 : own + size * register_keys, policy, r.team()),
+        received(greatest_share(), policy, r.team()),
+        counts(greatest_range(), policy, r.team()),
+        ranked_values(greatest_range(), policy, r.team()),
+        phases(problem.phases, {"buckets", "packing", "exchange", "counts", "ranks"}) {
+    std::fill(counts.data(), counts.data() + counts.size(), 0);
+  }
+  void prepare(std::size_t) {
+    if (me == 0) std::copy(originals.begin(), originals.end(), keys.data());
+    rank(1);
+    tests.clear(), ranked = {};
+  }
+  void run(std::size_t) {
+    phases.begin();
+    tests.clear();
+    for (std::size_t iteration = 1; iteration <= iterations; ++iteration) {
+      rank(iteration);
+      for (std::size_t i = 0; i < test_keys; ++i) {
+        std::uint32_t key = all[buckets + i];
+        tests.push_back(key >= low && key < high ? ranked_values[key - low] : 0);
+      }
+      phases.spent(4);
+    }
+  }
+  // Bytes: in each iteration all keys are read twice, and those for other ranks are written, copied (read and written)
+  // and read; of one rank they are read once. Counts and ranks as with threads.
+  Work work() const {
+    double ranked_keys = static_cast<double>(iterations * kind.keys()), parts = static_cast<double>(size);
+    return {{"operations", ranked_keys},
+            {"bytes", sizeof(Key) * ranked_keys * (size == 1 ? 1 : 2 + 4 * (1 - 1 / parts))}};
+  }
+  Check check() {
+    if (!tests.empty()) {
+      std::vector<double> here = tests, sums(tests.size() + 1);
+      here.push_back(static_cast<double>(sorted()));
+      MPI_Request request;
+      MPI_Iallreduce(here.data(), sums.data(), static_cast<int>(here.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(),
+                     &request);
+      complete(1, &request);
+      ranked.sorted = sums.back(), sums.pop_back();
+      ranked.tests = sums;
+    }
+    return ranked.verification(kind).check();
+  }
+  // A key in the middle becomes the least: the ranks of all below it rise by one.
+  void corrupt() {
+    if (me == 0) std::copy(originals.begin(), originals.end(), keys.data());
+    if (me == size / 2) keys[own / 2] = keys[own / 2] == 0 ? 1 : 0;
+    run(1);
+  }
+  std::string details() const { return details_of(problem, ranked.verification(kind), phases).str(); }
+
+ private:
+  static std::size_t affordable(const Problem& problem, const IsClass& kind, const Ranks& ranks) {
+    std::size_t size = static_cast<std::size_t>(ranks.size()), here = 0;
+    if (size & (size - 1) || size > 512) {
+      throw CaseError("ranks='" + std::to_string(size) +
+                      "' cannot be used by IS, which needs a power of two: 1, 2, 4, 8, 16, 32, 64, 128, 256, 512");
+    }
+    for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
+    // Own keys, those for others, those from others and, for the check, sorted ones; counts and ranks of each value
+    // once.
+    std::size_t needed = (size == 1 ? 2 : 4) * kind.keys() * sizeof(Key) + kind.range() * 5;
+    problem.require(needed / size * here);
+    return size;
+  }
+  std::array<Key, edited> generate() {
+    generate_keys(kind, first, first + own, keys.data());
+    std::array<Key, edited> out;
+    std::copy_n(keys.data(), edited, out.begin());
+    share();
+    return out;
+  }
+  std::size_t greatest_share() const {
+    std::size_t most = 0;
+    for (std::size_t r = 0; r < size; ++r) most = std::max<std::size_t>(most, keys_of(all.data(), r));
+    return most + slack();
+  }
+  // A border between ranks may move by a bucket when a few keys are edited.
+  std::size_t slack() const { return 2 * *std::max_element(all.begin(), all.begin() + buckets) + edited; }
+  std::size_t greatest_range() const {
+    return std::min(buckets, borders[me + 1] - borders[me] + 2) << bucket_shift(kind);
+  }
+  std::size_t keys_of(const std::uint32_t* of, std::size_t rank) const {
+    std::size_t sum = 0;
+    for (std::size_t b = borders[rank]; b < borders[rank + 1]; ++b) sum += of[b];
+    return sum;
+  }
+  Key border(std::size_t rank) const { return static_cast<Key>(borders[rank] << bucket_shift(kind)); }
+
+  // On all ranks: the buckets that each will rank, by what all hold. `all` then has the test keys, too.
+  void share() {
+    std::fill(mine.begin(), mine.end(), 0);
+    for (std::size_t i = 0; i < test_keys; ++i)
+      if (std::size_t at = kind.indices[i] - first; at < own) mine[buckets + i] = keys[at];
+    if (size == 1) {
+      all = mine;  // all buckets are its own, whatever they hold
+    } else {
+      count_buckets(keys.data(), keys.data() + own, bucket_shift(kind), mine.data());
+      MPI_Request request;
+      MPI_Iallreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT32_T, MPI_SUM, ranks.comm(),
+                     &request);
+      complete(1, &request);
+    }
+    share_buckets(all.data(), kind.keys(), borders);
+    low = border(me), high = border(me + 1);
+    before = 0;
+    for (std::size_t b = 0; b < borders[me]; ++b) before += all[b];
+  }
+  void rank(std::size_t iteration) {
+    if (me == 0) edit_keys(kind, keys.data(), iteration);
+    share();
+    phases.spent(0);
+    if (size == 1) {
+      count_keys(keys.data(), keys.data() + own, 0, counts.data());
+      phases.spent(3);
+    } else {
+      send();
+    }
+    std::size_t values = high - low, owned = size == 1 ? own : arrived + static_cast<std::size_t>(sends[me]);
+    if (total(counts.data(), counts.data() + values) == owned)
+      rank_values(std::array{counts.data()}, 0, values, before, ranked_values.data());
+    else
+      rank_crowded(values);
+  }
+  // Every key to the rank that takes its bucket; those that come, and those that stay, are counted.
+  void send() {
+    Key* next = packed.data();
+    for (std::size_t r = 0; r < size; ++r) {
+      sends[r] = static_cast<int>(keys_of(mine.data(), r));
+      ends[r] = next;
+      next += static_cast<std::size_t>(sends[r]) + register_keys;
+    }
+    MPI_Request request;
+    MPI_Ialltoall(sends.data(), 1, MPI_INT, receives.data(), 1, MPI_INT, ranks.comm(), &request);
+    size <= few ? pick_each() : place_each();
+    phases.spent(1);
+    complete(1, &request);
+    exchange();
+    phases.spent(2);
+    count_keys(received.data(), received.data() + arrived, low, counts.data());
+    phases.spent(3);
+  }
+  void pick_each() {
+    for (std::size_t at = 0; at < own; at += chunk) {
+      const Key* from = keys.data() + at;
+      std::size_t count = std::min(chunk, own - at);
+      for (std::size_t r = 0; r < size; ++r)
+        if (r != me) ends[r] = pick(from, count, border(r), border(r + 1), ends[r]);
+      count_keys(staying.data(), pick(from, count, low, high, staying.data()), low, counts.data());
+    }
+  }
+  void place_each() {
+    std::array<std::uint16_t, buckets> takers;
+    for (std::size_t r = 0; r < size; ++r)
+      std::fill(takers.begin() + borders[r], takers.begin() + borders[r + 1], static_cast<std::uint16_t>(r));
+    int shift = bucket_shift(kind);
+    for (const Key* key = keys.data(); key < keys.data() + own; ++key) *ends[takers[*key >> shift]]++ = *key;
+    count_keys(ends[me] - sends[me], ends[me], low, counts.data());
+  }
+  void exchange() {
+    arrived = 0;
+    std::size_t open = 0;
+    for (std::size_t distance = 1; distance < size; ++distance) {
+      std::size_t to = (me + distance) % size, from = (me + size - distance) % size;
+      MPI_Irecv(received.data() + arrived, receives[from], MPI_UINT32_T, static_cast<int>(from), 0, ranks.comm(),
+                &requests[open++]);
+      MPI_Isend(ends[to] - sends[to], sends[to], MPI_UINT32_T, static_cast<int>(to), 0, ranks.comm(),
+                &requests[open++]);
+      arrived += static_cast<std::size_t>(receives[from]);
+    }
+    complete(static_cast<int>(open), requests.data());
+  }
+  // For each key that this rank ranks.
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (std::size_t i = 0; i < own; ++i)
+      if (keys[i] >= low && keys[i] < high) visit(keys[i]);
+    for (std::size_t i = 0; i < arrived; ++i) visit(received[i]);
+  }
+  // Where a value has more keys than a byte counts.
+  void rank_crowded(std::size_t values) {
+    std::fill_n(counts.data(), values, 0);
+    std::fill_n(ranked_values.data(), values, 0);
+    visit([&](Key key) { ++ranked_values[key - low]; });
+    rank_counts(ranked_values.data(), ranked_values.data() + values, before);
+  }
+  // NPB's full verification of this rank's keys: every key put at its rank, and the next one of its value behind it.
+  std::size_t sorted() {
+    std::size_t here = 0;
+    visit([&](Key) { ++here; });
+    std::vector<Key> places(here, ~Key{0});
+    visit([&](Key key) {
+      if (std::uint32_t place = ranked_values[key - low]++ - before; place < here) places[place] = key;
+    });
+    return in_order(places.data(), here, low, high);
+  }
+};
+
+int main(int argc, char** argv) { return serve_ranks(argc, argv, {rank_kernel<IS>("is")}); }
