@@ -1,0 +1,56 @@
+// The problems of CG and the published eigenvalue estimates (NPB 3.4.1): order, entries of a vector, iterations, shift.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+// clang-format off
+#include "../npb/verification.h"  // first, since problem.h needs it
+#include "../npb/problem.h"
+// clang-format on
+
+namespace steelyard::npb::cg {
+
+constexpr std::size_t inner_steps = 25;  // of the conjugate gradients in each outer iteration
+constexpr double tolerance = 1e-10;      // relative, of the estimate
+constexpr double condition = 0.1;        // the weights of the vectors fall from 1 to this
+
+struct Class {
+  char letter;
+  std::uint32_t order, entries;  // entries: drawn for each sparse vector
+  std::size_t iterations;
+  double shift, estimate;
+  double nonzeros;  // of the matrix: published, or, of D, the most that it can have
+
+  // NPB's own count, from an estimate of the rows' length.
+  double operations() const {
+    double row = static_cast<double>(entries) * (entries + 1);
+    return 2.0 * static_cast<double>(iterations) * order * (3 + row + inner_steps * (5 + row) + 3);
+  }
+  // What is really added and multiplied: in each outer iteration 26 products with the matrix, of which one gives a
+  // residual (3 more a row), 25 steps with 2 dot products and 3 updates, and 3 dot products and a scaling around them.
+  double flops(double stored) const {
+    double products = (inner_steps + 1) * 2 * stored;
+    return static_cast<double>(iterations) * (products + order * (10.0 * inner_steps + 3 + 2 * 3 + 1));
+  }
+};
+
+inline constexpr std::string_view letters = "SWABCD";
+
+inline constexpr Class classes[] = {
+    {'S', 1400, 7, 15, 10, 8.5971775078648, 78148},
+    {'W', 7000, 8, 15, 12, 10.362595087124, 508402},
+    {'A', 14000, 11, 15, 20, 17.130235054029, 1853104},
+    {'B', 75000, 13, 75, 60, 22.712745482631, 13708072},
+    {'C', 150000, 15, 75, 110, 28.973605592845, 36121058},
+    {'D', 1500000, 21, 100, 500, 52.514532105794, 1500000.0 * 22 * 22},
+};
+
+inline const Class& class_of(const Problem& problem) {
+  for (const Class& c : classes)
+    if (c.letter == problem.letter) return c;
+  throw CaseError("CG has no class " + std::string(1, problem.letter));
+}
+
+}  // namespace steelyard::npb::cg
