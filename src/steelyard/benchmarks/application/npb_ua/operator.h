@@ -1,0 +1,67 @@
+// The implicit operator of a block of elements, νK + M/dt, and the residual; values come from slots and go to parts.
+#pragma once
+#include "blocks.h"
+
+namespace steelyard::npb::ua {
+
+constexpr std::size_t inner = nodes - surface;  // nodes inside an element
+
+// The shared nodes of a block, into 125 packs.
+inline void load_surface(const Topology& topology, std::size_t block, const double* slots, double* to) {
+  const int* index = topology.block_slots(block);
+  for (const Entity& entity : entities) {
+    if (entity.kind < 3)
+      for (int p = 0; p < entity.points; ++p)
+        pack_at(to + node_at[static_cast<std::size_t>(entity.first + p)] * lanes) = gather(slots + p * lanes, index);
+    index += lanes;
+  }
+}
+
+constexpr std::size_t inner_node(std::size_t n) { return static_cast<std::size_t>(node_at[surface + n]); }
+
+// M (T* - x)/dt - νK x of each element: with f = M T*/dt this is f - A x.
+inline void residual(const Block& block, const double* temperature, const Pack* x, double* parts) {
+  Pack partial[nodes];
+  along_all<stiffness>(x, partial, [&](int node, Pack sum) {
+    auto n = static_cast<std::size_t>(node);
+    Pack mass = block.mass * (pack_at(temperature + n * lanes) - x[n]);
+    pack_at(parts + place_of[n] * lanes) = node_weight[n] * (mass - block.stiffness * sum);
+  });
+}
+
+// The operator times p; returns p times that. Summed over all elements this is the product with the assembled operator,
+// known before anything is assembled.
+inline Pack apply(const Block& block, const Pack* p, double* parts) {
+  Pack partial[nodes], product{};
+  along_all<stiffness>(p, partial, [&](int node, Pack sum) {
+    auto n = static_cast<std::size_t>(node);
+    Pack y = node_weight[n] * (block.stiffness * sum + block.mass * p[n]);
+    pack_at(parts + place_of[n] * lanes) = y;
+    product += p[n] * y;
+  });
+  return product;
+}
+
+// The direction of the inside nodes of a block of which the residual is r; where there was one before, x moves along it
+// first.
+inline void turn_inside(const Block& block, const double* r, double* p, double* x, double alpha, double beta,
+                        bool follows, Pack* to) {
+  for (std::size_t n = 0; n < inner; ++n, r += lanes, p += lanes, x += lanes) {
+    Pack z = pack_at(r) * block.inverse[middles[inner_node(n)]];
+    if (follows) {
+      pack_at(x) += alpha * pack_at(p);
+      z += beta * pack_at(p);
+    }
+    pack_at(p) = to[inner_node(n)] = z;
+  }
+}
+
+// The residual's square in the preconditioner's measure, of inside nodes.
+inline Pack square_inside(const Block& block, const double* r) {
+  Pack out{};
+  for (std::size_t n = 0; n < inner; ++n, r += lanes)
+    out += pack_at(r) * pack_at(r) * block.inverse[middles[inner_node(n)]];
+  return out;
+}
+
+}  // namespace steelyard::npb::ua

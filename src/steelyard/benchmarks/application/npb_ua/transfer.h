@@ -1,0 +1,71 @@
+// A solution from one mesh to another: interpolated into new children, sampled from former ones.
+#pragma once
+#include "element.h"
+#include "octree.h"
+
+namespace steelyard::npb::ua {
+
+using Values = std::array<double, nodes>;
+
+// values(cell) is what a former mesh says of any cell, be it a leaf of it, a part of one, or made of several.
+class FormerSolution {
+ public:
+  FormerSolution(const Octree& mesh, const double* temperature) : mesh_(mesh), temperature_(temperature) {}
+
+  Values values(const Cell& cell) const {
+    int found = mesh_.look(cell);
+    if (found == Octree::parted) return parents(cell);
+    if (found == Octree::absent) return childs(cell);
+    Values out;
+    const double* from = of_leaf(found);
+    for (std::size_t n = 0; n < nodes; ++n) out[n] = from[n * lanes];
+    return out;
+  }
+  // The leaf's number, where the cell is one, or less than 0.
+  int leaf(const Cell& cell) const { return mesh_.look(cell); }
+  const double* of_leaf(int leaf) const { return temperature_ + (leaf / lanes * nodes * lanes + leaf % lanes); }
+
+ private:
+  Values childs(const Cell& cell) const {
+    Values out = values(cell.parent());
+    std::size_t stride = 1;
+    for (int c : cell.at) {
+      apply(refinement[c & 1], out, stride);
+      stride *= side;
+    }
+    return out;
+  }
+
+  Values parents(const Cell& cell) const {
+    Values out;
+    for (int z = 0; z < 2; ++z)
+      for (int y = 0; y < 2; ++y)
+        for (int x = 0; x < 2; ++x) {
+          Values part = values(cell.child({x, y, z}));
+          for (std::size_t stride : {1, side, side * side}) apply(coarsening, part, stride);
+          for (std::size_t n = 0; n < nodes; ++n)
+            if (child_of(n % side) == x && child_of(n / side % side) == y && child_of(n / (side * side)) == z)
+              out[n] = part[n];
+        }
+    return out;
+  }
+  static int child_of(std::size_t row) { return row < high_rows ? 0 : 1; }
+
+  // A matrix along the direction with this stride.
+  static void apply(const Matrix<side>& matrix, Values& values, std::size_t stride) {
+    for (std::size_t n = 0; n < nodes; ++n) {
+      if (n / stride % side != 0) continue;
+      std::array<double, side> line;
+      for (std::size_t i = 0; i < side; ++i) {
+        line[i] = 0;
+        for (std::size_t j = 0; j < side; ++j) line[i] += matrix[i][j] * values[n + j * stride];
+      }
+      for (std::size_t i = 0; i < side; ++i) values[n + i * stride] = line[i];
+    }
+  }
+
+  const Octree& mesh_;
+  const double* temperature_;
+};
+
+}  // namespace steelyard::npb::ua

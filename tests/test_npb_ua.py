@@ -1,0 +1,335 @@
+"""NPB UA: verified at every count of threads, its meshes beside published ones, and its parts beside their definitions."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard import build
+from steelyard.launch.program import Program
+from steelyard.launch.start import Site, start
+from steelyard.model import Benchmark, Case, Launch, Machine, Sampling
+
+NAME = "application.npb_ua"
+FOLDER = Path(__file__).parents[1] / "src/steelyard/benchmarks/application/npb_ua"
+ONCE = Sampling(width=0.5, seconds=0.1, least=1, most=1)
+INTEGRALS = {"S": 0.1890013110962e-02, "W": 0.2569794837076e-04, "A": 0.8939996281443e-04}  # published
+# How many elements NPB 3.4.1 has after the adaptations of every fifth step, from step 0 on.
+ELEMENTS = {
+    "S": (141, 134, 246, 190, 120, 204, 204, 120, 190, 246),
+    "A": (
+        *(2003, 1695, 1786, 1912, 1933, 2066, 2066, 2129, 1989, 2052, 2094, 1947, 2115, 2024, 1968, 1765, 1751, 1898),
+        *(1786, 2150, 2171, 1996, 2087, 2136, 2122, 2150, 2045, 2066, 1716, 1779, 1856, 1765, 2066, 2094, 2073, 1975),
+        *(1961, 2052, 1905, 2038),
+    ),
+}
+
+
+class Asked:
+    """The program of UA, kept from case to case."""
+
+    def __init__(self, program: Path, here: Machine) -> None:
+        self.program, self.here = program, here
+        self._open: dict[str, Program] = {}
+
+    def __call__(self, threads: int, letter: str = "S", memory: str = "", **more: str) -> dict[str, Any]:
+        """The answer to a case, with `memory` bytes to be had."""
+        words = {"case": 1, "kernel": "ua", "class": letter, "threads": threads, "least": 1, "most": 1, **more}
+        launch = Launch(1, NAME, "any", 1, (Case(NAME, "ua", {"threads": threads}, ONCE),))
+        if memory not in self._open:
+            command, environment = start(Site({}), self.here, launch, self.program)
+            if memory:
+                environment = {**environment, "STEELYARD_MEMORY": memory}
+            self._open[memory] = Program(command, environment, None)
+        return self._open[memory].ask(" ".join(f"{k}={v}" for k, v in words.items()), 120)
+
+    def close(self) -> None:
+        for program in self._open.values():
+            program.close()
+
+
+@pytest.fixture(scope="module")
+def ask(here: Machine, benchmarks: dict[str, Benchmark]) -> Iterator[Asked]:
+    made = build.build([benchmarks[NAME]], build.resolve(build.default(here), here))
+    asked = Asked(made[build.program_name(NAME, "threads")], here)
+    yield asked
+    asked.close()
+
+
+@pytest.mark.parametrize(("letter", "threads"), [("S", 1), ("S", 2), ("S", 3), ("S", 4), ("W", 1), ("W", 2), ("W", 4)])
+def test_the_published_integral_is_found(ask: Asked, letter: str, threads: int) -> None:
+    answer = ask(threads, letter)
+    assert answer["check"]["passed"], answer
+    [found] = answer["surroundings"]["details"]["verification"]["quantities"]
+    assert found["value"] == pytest.approx(INTEGRALS[letter], rel=1e-11)
+
+
+@pytest.mark.parametrize("letter", ["S", "A"])
+def test_the_mesh_has_as_many_elements_as_npbs_after_each_adaptation(ask: Asked, letter: str) -> None:
+    answer = ask(2, letter)
+    assert answer["check"]["passed"], answer
+    trace = answer["surroundings"]["details"]["elements"]
+    assert trace == [[5 * i, count] for i, count in enumerate(ELEMENTS[letter])]
+
+
+def test_the_operations_are_the_points_that_npb_counts(ask: Asked) -> None:
+    assert ask(1)["work"]["operations"] == 125 * 11 * 9080
+
+
+@pytest.mark.parametrize(("plant", "passed"), [("skip", False), ("wrong", False), ("work:1", True)])
+def test_one_wrong_point_of_the_temperature_is_found(ask: Asked, plant: str, passed: bool) -> None:
+    answer = ask(2, plant=plant)
+    assert answer["check"]["passed"] is passed, answer["check"]
+
+
+def test_phases_are_told_when_they_are_asked_for(ask: Asked) -> None:
+    answer = ask(2, phases="on")
+    phases = answer["surroundings"]["details"]["phases"]
+    names = ["adaptation", "convection", "initial guess", "operator", "mortar sums", "new temperature"]
+    assert list(phases) == names
+    assert all(seconds > 0 for seconds in phases.values())
+    assert sum(phases.values()) <= answer["samples"][-1] * 1.001
+    assert "phases" not in ask(2)["surroundings"]["details"]
+
+
+def test_too_little_memory_is_said_before_it_is_taken(ask: Asked) -> None:
+    assert "not enough memory: class S needs" in ask(2, memory="1000000")["error"]
+
+
+def test_a_class_that_does_not_exist_is_refused_with_those_that_do(ask: Asked) -> None:
+    assert "class='X' must be one of: S, W, A, B, C, D" in ask(2, "X")["error"]
+
+
+# ----------------------------------------------------------------------------------- its parts from their definitions
+
+PRINTED = """
+#include <cstdio>
+#include <map>
+#include "solver.h"
+using namespace steelyard;
+using namespace steelyard::npb::ua;
+
+Point node_of(const Octree& mesh, int e, int node) {
+  const Cell& cell = mesh.leaves()[e];
+  int index[3] = {node % side, node / side % side, node / (side * side)};
+  Point out;
+  for (int d = 0; d < 3; ++d) out[d] = (cell.at[d] + (1 + abscissa[index[d]]) / 2) * std::ldexp(1.0, -cell.level);
+  return out;
+}
+bool on_boundary(const Point& p) {
+  for (double x : p)
+    if (x < 1e-9 || x > 1 - 1e-9) return true;
+  return false;
+}
+// Of degree 4 in each direction, different in each.
+double polynomial(const Point& p) {
+  return 1 + p[0] * p[0] * p[0] * p[0] - 2 * p[1] * p[2] * p[2] * p[2] + 3 * p[0] * p[1] * p[1];
+}
+
+struct Case {
+  Octree mesh;
+  Team team;
+  Params given{""};
+  Bounds most;
+  State state;
+  std::map<int, Point> mortars;  // where they are, by slot
+
+  Case(int finest, int step, std::size_t threads)
+      : mesh(finest), team(threads, {}), most{built(finest, step), threads, 100000}, state(most, MemoryPolicy(given), team) {
+    team.each([&](Worker w) {
+      state.topology.number(w, mesh);
+      SplitLists(state.topology, state.topology.share(w)).make(w);
+      SourceLists(state.topology, state.topology.share(w)).make();
+    });
+    for (int e = 0; e < static_cast<int>(mesh.leaves().size()); ++e)
+      for (int n = 0; n < entity_count; ++n)
+        for (int p = 0; p < entities[n].points && n != inside; ++p) {
+          if (state.topology.slot(e, n) == 0 || state.topology.split(e) >> n & 1) continue;
+          mortars[state.topology.slot(e, n) + p * lanes] = node_of(mesh, e, node_at[entities[n].first + p]);
+        }
+  }
+  std::size_t built(int finest, int step) {
+    mesh.build(centre_at(step * 0.04 * std::ldexp(1.0, -finest)), 0.06);
+    return mesh.leaves().size();
+  }
+  void projected(double* slots) {
+    team.each([&](Worker w) { project(state.topology.share(w), slots); });
+  }
+
+  // Mortars that two numbers stand for the same, and the worst error of the elements' nodes from mortars on a polynomial.
+  void reproduce() {
+    std::map<Point, int> places;
+    for (auto [slot, point] : mortars) ++places[point], state.x[slot] = polynomial(point);
+    projected(state.x.data());
+    double worst = 0;
+    int checked = 0, split = 0;
+    alignas(64) double u[nodes * lanes];
+    for (int e = 0; e < static_cast<int>(mesh.leaves().size()); ++e) {
+      load_surface(state.topology, e / lanes, state.x.data(), u);
+      split += state.topology.split(e) != 0;
+      for (int n = 0; n < nodes; ++n) {
+        Point here = node_of(mesh, e, n);
+        bool known = place_of[n] < surface;
+        for (int corner = 0; corner < nodes; ++corner) known &= !on_boundary(node_of(mesh, e, corner));
+        if (!known) continue;
+        worst = std::max(worst, std::abs(u[n * lanes + e % lanes] - polynomial(here))), ++checked;
+      }
+    }
+    std::printf("%zu %zu %d %d %g\\n", mortars.size(), places.size(), checked, split, worst);
+  }
+
+  // The worst relative difference of the diagonal, of some mortars, from the energy of one of them.
+  void diagonal() {
+    DiagonalTables tables;
+    BlockMaker maker(state.topology, tables, 0.001);
+    team.each([&](Worker w) {
+      state.each_block(w, [&](std::size_t b) { state.blocks[b] = maker.make(b, state.parts.data()); });
+      maker.split_parts(w, state.topology.share(w), state.parts.data());
+      team.barrier().wait();
+      each_mortar<Sources::all>(state.topology.share(w), state.parts.data(),
+                                [&](int slot, Pack sum, const Batch&) { pack_at(state.r.data() + slot) = sum; });
+    });
+    double worst = 0;
+    std::size_t count = 0;
+    for (auto [slot, point] : mortars) {
+      if (count++ % 7) continue;
+      std::fill(state.p.data(), state.p.data() + state.p.size(), 0.0);
+      state.p[slot] = 1;
+      projected(state.p.data());
+      double energy = 0;
+      Pack u[nodes] = {};
+      for (std::size_t b = 0; b < state.topology.blocks(); ++b) {
+        load_surface(state.topology, b, state.p.data(), reinterpret_cast<double*>(u));
+        energy += total(apply(state.blocks[b], u, state.part(b)));
+      }
+      // What the parts of all elements give for this mortar must be the same, gathered through the lists.
+      double gathered = 0;
+      team.each([&](Worker w) { hand_back(state.topology.share(w), state.parts.data()); });
+      for (std::size_t w = 0; w < team.size(); ++w)
+        each_mortar<Sources::all>(state.topology.share({w, team.size()}), state.parts.data(),
+                                  [&](int at, Pack sum, const Batch&) {
+                                    if (slot >= at && slot < at + lanes) gathered = sum[slot - at];
+                                  });
+      worst = std::max({worst, std::abs(state.r[slot] / energy - 1), std::abs(gathered / energy - 1)});
+    }
+    std::printf("%zu %g\\n", count, worst);
+  }
+
+  // Leaves that break a rule: too coarse near the source, unbalanced, or eight that need not be there.
+  void rules(int step) {
+    Point centre = centre_at(step * 0.04 * std::ldexp(1.0, -mesh.finest()));
+    int coarse = 0, unbalanced = 0;
+    double volume = 0;
+    for (const Cell& a : mesh.leaves()) {
+      volume += std::ldexp(1.0, -3 * a.level);
+      coarse += a.level < mesh.finest() && near(a, centre);
+      for (const Cell& b : mesh.leaves()) unbalanced += a.level > b.level + 1 && share_edge(a, b);
+    }
+    int needless = 0;
+    std::map<std::pair<int, Triple>, int> siblings;
+    for (const Cell& a : mesh.leaves()) ++siblings[{a.level - 1, a.parent().at}];
+    for (auto [key, count] : siblings) {
+      if (count < 8) continue;
+      Cell parent{key.first, key.second};
+      bool needed = near(parent, centre);
+      for (const Cell& b : mesh.leaves()) needed |= b.level > parent.level + 1 && share_edge(b, parent);
+      needless += !needed;
+    }
+    std::printf("%g %d %d %d\\n", volume, coarse, unbalanced, needless);
+  }
+  static bool near(const Cell& cell, const Point& centre) {
+    double square = 0, edge = std::ldexp(1.0, -cell.level);
+    for (int d = 0; d < 3; ++d) {
+      double gap = std::max({cell.at[d] * edge - centre[d], 0.0, centre[d] - (cell.at[d] + 1) * edge});
+      square += gap * gap;
+    }
+    return square < 0.06 * 0.06;
+  }
+  static bool share_edge(const Cell& a, const Cell& b) {
+    int longer = 0;
+    for (int d = 0; d < 3; ++d) {
+      double low = std::max(std::ldexp(a.at[d], -a.level), std::ldexp(b.at[d], -b.level));
+      double high = std::min(std::ldexp(a.at[d] + 1, -a.level), std::ldexp(b.at[d] + 1, -b.level));
+      if (high < low) return false;
+      longer += high > low;
+    }
+    return longer == 1 || longer == 2;
+  }
+
+  // The worst error of a polynomial carried over to the mesh of another step.
+  void carry(int step) {
+    std::vector<double> former(Topology::padded(mesh.leaves().size()) * nodes);
+    for (int e = 0; e < static_cast<int>(mesh.leaves().size()); ++e)
+      for (int n = 0; n < nodes; ++n)
+        former[(e / lanes * nodes + n) * lanes + e % lanes] = polynomial(node_of(mesh, e, n));
+    Octree next(mesh.finest());
+    next.build(centre_at(step * 0.04 * std::ldexp(1.0, -mesh.finest())), 0.06);
+    FormerSolution solution(mesh, former.data());
+    double worst = 0;
+    int other = 0;
+    for (int e = 0; e < static_cast<int>(next.leaves().size()); ++e) {
+      Values values = solution.values(next.leaves()[e]);
+      other += mesh.look(next.leaves()[e]) < 0;
+      for (int n = 0; n < nodes; ++n) worst = std::max(worst, std::abs(values[n] - polynomial(node_of(next, e, n))));
+    }
+    std::printf("%d %g\\n", other, worst);
+  }
+};
+
+int main(int, char** given) {
+  Case test(5, std::atoi(given[1]), static_cast<std::size_t>(std::atoi(given[2])));
+  test.reproduce();
+  test.diagonal();
+  test.rules(std::atoi(given[1]));
+  test.carry(std::atoi(given[1]) + 40);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that holds parts of UA against their definitions."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no compiler")
+    source = tmp_path_factory.mktemp("ua") / "printed.cpp"
+    source.write_text(PRINTED)
+    program = source.with_suffix("")
+    command = [compiler, "-std=c++20", "-O1", "-march=native", f"-I{build.NATIVE}", f"-I{FOLDER}", "-pthread"]
+    subprocess.run([*command, str(source), "-o", str(program)], check=True)
+    return program
+
+
+@pytest.fixture(scope="module", params=[(0, 1), (15, 2), (60, 3)], ids=lambda p: f"step {p[0]}, {p[1]} threads")
+def told(request: pytest.FixtureRequest, printed: Path) -> list[list[float]]:
+    """What it prints of the mesh at a step, numbered by so many threads."""
+    step, threads = request.param
+    out = subprocess.run([printed, str(step), str(threads)], capture_output=True, text=True, check=True).stdout
+    return [[float(word) for word in row.split()] for row in out.splitlines()]
+
+
+def test_each_point_is_one_mortar_and_polynomials_pass_through_them(told: list[list[float]]) -> None:
+    mortars, places, checked, split, worst = told[0]
+    assert mortars == places > 10000
+    assert checked > 1000
+    assert split > 10
+    assert worst < 1e-13
+
+
+def test_the_diagonal_and_the_sums_are_those_of_the_assembled_operator(told: list[list[float]]) -> None:
+    mortars, worst = told[1]
+    assert mortars > 10000
+    assert worst < 1e-12
+
+
+def test_the_mesh_is_fine_where_it_must_be_balanced_and_no_larger(told: list[list[float]]) -> None:
+    assert told[2] == [1, 0, 0, 0]
+
+
+def test_a_polynomial_is_carried_over_unchanged_to_finer_and_coarser_elements(told: list[list[float]]) -> None:
+    other, worst = told[3]
+    assert other > 20
+    assert worst < 1e-13
