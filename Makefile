@@ -6,7 +6,7 @@ PRESET ?= quick
 # Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-machine test-opencl test-numa test-hosts test-slurm test-browser selfcheck bench lint format docs clean
+.PHONY: help run test test-machine test-opencl test-numa test-hosts test-slurm test-applications test-browser selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ run: $(VENV)/.run  ## evaluate this machine (PRESET=quick, standard or full); en
 get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $(1) >/dev/null; } || true
 
 # Suites with a target of their own.
-ELSEWHERE = --ignore=tests/numa --ignore=tests/hosts --ignore=tests/slurm
+ELSEWHERE = --ignore=tests/numa --ignore=tests/hosts --ignore=tests/slurm --ignore=tests/applications
 
 test: $(VENV)/.test  ## all tests that take minutes at most
 	$(BIN)/python -m pytest $(ELSEWHERE) -m "not slow and not opencl"
@@ -37,6 +37,9 @@ test-hosts: $(VENV)/.test  ## four hosts made of network namespaces: MPI over TC
 test-slurm: $(VENV)/.test  ## a real Slurm of four nodes on this machine (root; installs it where it may)
 	$(BIN)/python -m pytest tests/slurm
 
+test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger classes, in every model, verified
+	$(BIN)/python -m pytest tests/applications
+
 test-opencl: $(VENV)/.test  ## the node's kernels on a real OpenCL device (PoCL, installed where that may be done)
 	@ldconfig -p | grep -q libOpenCL.so.1 || $(call get,pocl-opencl-icd ocl-icd-libopencl1)
 	$(BIN)/python -m pytest $(ELSEWHERE) -m opencl
@@ -52,6 +55,7 @@ bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench and IMB (
 	$(BIN)/python bench/peers.py
 	$(BIN)/python bench/messages.py
 	$(BIN)/python bench/nodes.py
+	$(BIN)/python bench/applications.py --classes A,B
 
 lint: $(VENV)/.lint  ## style and types
 	$(BIN)/ruff check .

@@ -9,11 +9,13 @@ from dataclasses import replace
 import pytest
 
 import builders
+import test_application_results as applications
 import test_core_flops as flops
 import test_core_kernels as kernels
 import test_network_findings as network
 import test_node as node
 import test_roofline as roofline
+import test_scaling as scaling
 from builders import chase, evaluation, gather, machine, result, triad
 from steelyard import findings
 from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
@@ -89,6 +91,8 @@ def rising(setting: Setting) -> Evaluation:
 
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
     **roofline.SPEAKS,
+    **scaling.SPEAKS,
+    **applications.SPEAKS,
     **network.SPEAKS,
     **kernels.SPEAKS,
     **flops.SPEAKS,
@@ -118,6 +122,8 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
 
 SILENT: dict[str, Callable[[], Evaluation]] = {
     **roofline.SILENT,
+    **scaling.SILENT,
+    **applications.SILENT,
     **network.SILENT,
     **kernels.SILENT,
     **flops.SILENT,
@@ -144,6 +150,7 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
 
 # Where the news is good, the finding says so, and asks for nothing.
 GOOD: dict[str, Callable[[], Evaluation]] = {
+    **applications.GOOD,
     **network.GOOD,
     **kernels.GOOD,
     **flops.GOOD,

@@ -142,6 +142,15 @@ def test_beyond_the_first_cache_bytes_are_counted_as_they_move() -> None:
     assert placed(kernel(1e8, near)).intensity == pytest.approx(0.1)
 
 
+def test_where_a_whole_program_works_is_not_told_by_the_bytes_that_it_moves_in_all() -> None:
+    place = placed(kernel(1e8, {**streaming(0.1, GIB), "operations": 1e9}))
+    assert (place.level, place.name) == (None, "loop")
+    assert place.roof is not None
+    assert place.roof.name == "memory", "the lowest roof that it does not exceed"
+    told = placed(kernel(1e8, {**streaming(0.1, GIB), "operations": 1e9, "working_set": 3.0 * MIB}))
+    assert told.level == "L3"
+
+
 def test_a_loop_that_was_kept_scalar_stands_below_the_scalar_peak() -> None:
     place = placed(kernel(4e9, streaming(10, GIB), vectors="no"))
     assert place.roof is not None

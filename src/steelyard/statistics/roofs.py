@@ -115,6 +115,8 @@ def working_set(result: Result) -> float | None:
     record = told(result)
     if record is None or record.work.get("accesses"):
         return None
+    if record.work.get("operations"):  # a whole program: its bytes are those of many passes
+        return record.work.get("working_set") or None
     return record.work.get("working_set") or record.work.get("bytes") or None
 
 

@@ -5,7 +5,7 @@
 using namespace steelyard;
 
 struct Spmv {
-  static constexpr std::size_t phases = 1, rows_together = 1024, group = 128, streamed = 1024;
+  static constexpr std::size_t phases = 1, rows_together = Strips::rows_together, group = 128, streamed = 1024;
   // A group multiplies a block of short rows entry by entry into local memory, where they are then summed, each row by
   // as many items as there are; a long row is a block of its own (J. Greathouse and M. Daga, SC 2014).
   static constexpr const char* program = R"(
@@ -58,37 +58,35 @@ struct Spmv {
   std::size_t elements;
   MemoryPolicy policy;
   PowerLaw matrix;
+  Team& team;
   Buffer<std::uint32_t> starts;
   std::size_t entries;
-  Buffer<std::uint32_t> columns;
-  Buffer<double> values, x, y;
+  Strips strips;
+  Buffer<double> x, y;
+  std::unique_ptr<Buffer<std::uint32_t>> columns;  // these two only where a device wants compressed rows (CSR)
+  std::unique_ptr<Buffer<double>> values;
   std::vector<std::uint32_t> blocks, block_of;  // first rows of the device's blocks; first blocks of `rows_together`
   opencl::Device* on = nullptr;
   std::vector<std::unique_ptr<opencl::DeviceBuffer>> there;
 
-  Spmv(Params& p, Team& team)
+  Spmv(Params& p, Team& t)
       : elements(p.count("elements", std::size_t{1} << 20)),
         policy(p),
         matrix(elements),
+        team(t),
         starts(elements + 1, policy, team),
-        entries(lay_out(team)),
-        columns(entries, policy, team),
-        values(entries, policy, team),
+        entries(lay_out()),
+        strips(matrix, starts.data(), elements, policy, team),
         x(elements, policy, team),
         y(elements, policy, team) {
     team.each([&](Worker w) {
-      auto [first, last] = part(w, 0, elements);
-      for (std::size_t row = first; row < last; ++row)
-        matrix.each(row, starts[row + 1] - starts[row], [&](std::size_t k, std::size_t column, double value) {
-          columns[starts[row] + k] = static_cast<std::uint32_t>(column), values[starts[row] + k] = value;
-        });
       auto [from, to] = w.part(elements);
       for (std::size_t i = from; i < to; ++i) x[i] = shift + second(i);
     });
     forget(team);
   }
   // Where each row begins; the number of all entries.
-  std::size_t lay_out(Team& team) {
+  std::size_t lay_out() {
     if (elements > std::size_t{1} << 27)
       throw CaseError("parameter elements='" + std::to_string(elements) + "' must be at most 2^27: entries are " +
                       "numbered with 32 bits");
@@ -100,46 +98,39 @@ struct Spmv {
     for (std::size_t row = 0; row < elements; ++row) starts[row + 1] += starts[row];
     return starts[elements];
   }
-  // The worker's share of the rows [first, last), so that all have as many entries (and rows, which cost as much).
-  std::pair<std::size_t, std::size_t> part(Worker w, std::size_t first, std::size_t last) const {
-    auto cost = [&](std::size_t row) { return starts[row] + row; };
-    auto border = [&](std::size_t i) {
-      std::size_t wanted = cost(first) + (cost(last) - cost(first)) * i / w.size, low = first, high = last;
-      while (low < high) {
-        std::size_t middle = (low + high) / 2;
-        if (cost(middle) < wanted)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      return low;
-    };
-    return {border(w.index), border(w.index + 1)};
-  }
-  void forget(Team& team) {
-    spoil(y, team, -1.0);
+  void forget(Team& t) {
+    spoil(y, t, -1.0);
     if (on) there[0]->write();
   }
   std::size_t pieces(std::size_t) const { return elements; }
   std::size_t grain() const { return rows_together; }
   void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
-    auto [from, to] = part(w, first, last);
-    const std::uint32_t *start = starts.data(), *column = columns.data();
-    const double *value = values.data(), *vector = x.data();
-    double* __restrict result = y.data();
-    for (std::size_t row = from; row < to; ++row)
-      result[row] = times(value, column, vector, start[row], start[row + 1]);
+    auto [from, to] = strips.part(w, window(first), window(last));
+    strips.multiply(y.data(), x.data(), from, to);
   }
+  static std::size_t window(std::size_t row) { return (row + rows_together - 1) / rows_together; }
   void open(opencl::Device& device) {
     on = &device;
     device.build(program);
+    compress();
     cut_blocks();
     auto give = [&](auto* data, std::size_t count) {
       there.push_back(std::make_unique<opencl::DeviceBuffer>(device, data, count * sizeof *data));
       there.back()->write();
     };
-    give(y.data(), elements), give(values.data(), entries), give(columns.data(), entries);
+    give(y.data(), elements), give(values->data(), entries), give(columns->data(), entries);
     give(starts.data(), elements + 1), give(x.data(), elements), give(blocks.data(), blocks.size());
+  }
+  void compress() {
+    columns = std::make_unique<Buffer<std::uint32_t>>(entries, policy, team);
+    values = std::make_unique<Buffer<double>>(entries, policy, team);
+    team.each([&](Worker w) {
+      auto [first, last] = w.part(elements);
+      for (std::size_t row = first; row < last; ++row)
+        matrix.each(row, starts[row + 1] - starts[row], [&](std::size_t k, std::size_t column, double value) {
+          (*columns)[starts[row] + k] = static_cast<std::uint32_t>(column), (*values)[starts[row] + k] = value;
+        });
+    });
   }
   void cut_blocks() {
     blocks.clear(), block_of.clear();
@@ -155,11 +146,10 @@ struct Spmv {
     if (elements % rows_together != 0) block_of.push_back(static_cast<std::uint32_t>(blocks.size() - 1));
   }
   void device(std::size_t, std::size_t first, std::size_t last) {
-    auto number = [](std::size_t row) { return (row + rows_together - 1) / rows_together; };
     if (on->is_processor)
-      return on->run("multiply_rows", number(first), number(last), 1, there[0]->handle(), there[1]->handle(),
+      return on->run("multiply_rows", window(first), window(last), 1, there[0]->handle(), there[1]->handle(),
                      there[2]->handle(), there[3]->handle(), there[4]->handle(), static_cast<std::uint32_t>(elements));
-    std::size_t from = block_of[number(first)], to = block_of[number(last)];
+    std::size_t from = block_of[window(first)], to = block_of[window(last)];
     on->run("multiply", from * group, to * group, group, there[0]->handle(), there[1]->handle(), there[2]->handle(),
             there[3]->handle(), there[4]->handle(), there[5]->handle());
   }
@@ -167,7 +157,7 @@ struct Spmv {
   void fetch(std::size_t share) { there[0]->read(0, share * sizeof(double)); }
   Work work() const {
     double n = static_cast<double>(elements), all = static_cast<double>(entries);
-    return {{"flops", 2 * all}, {"bytes", 12 * all + 20 * n}, {"bytes_moved", 12 * all + 28 * n}, {"entries", all}};
+    return {{"flops", 2 * all}, {"bytes", 12 * all + 18 * n}, {"bytes_moved", 12 * all + 26 * n}, {"entries", all}};
   }
   void corrupt() { y[elements / 3] += 1; }
 

@@ -7,6 +7,7 @@ from steelyard import __version__
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Result
 from steelyard.statistics import applications
+from steelyard.words import said
 
 MEGA = 1e6  # the block states millions
 _NAME, _VALUE = 16, 25  # columns of NPB's block
@@ -124,9 +125,17 @@ def block(result: Result) -> str:
         ("Operation type", printed.operation if printed else "unknown"),
         ("Verification", "SUCCESSFUL" if applications.verified(result) else "UNSUCCESSFUL"),
         ("Version", f"Steelyard {__version__}"),
+        *_told_besides(result),
     )
     lines = [f" {name:<{_NAME}}={value:>{_VALUE}}" for name, value in rows]
     return "\n".join((f"{title} Completed.", *lines, ""))
+
+
+def _told_besides(result: Result) -> list[tuple[str, str]]:
+    """What tells results of one run apart, as far as it applies; after NPB's own lines, where NPB tells how it was built."""
+    told = [("Model", said("model", applications.model(result)) or "")]
+    names = (("Compiler", "toolchain"), ("MPI", "mpi"), ("Each node", "ranks_per_node"))
+    return told + [(line, str(result.parameters[name])) for line, name in names if name in result.parameters]
 
 
 def _speed(result: Result, metric: str) -> str:

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "kernel.h"
+#include "verification.h"
 
 namespace steelyard::npb {
 

@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-// clang-format off
-#include "../npb/verification.h"  // first, since problem.h needs it
 #include "../npb/problem.h"
-// clang-format on
+#include "../npb/verification.h"
 
 namespace steelyard::npb::cg {
 

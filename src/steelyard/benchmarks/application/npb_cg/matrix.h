@@ -78,7 +78,10 @@ inline MemoryPolicy memory_policy(Params& p) {
 // some hundredths of it and stay in the caches.
 inline Work work_of(const Class& c, double entries, double places) {
   double products = static_cast<double>(c.iterations) * (inner_steps + 1);
-  return {{"operations", c.operations()}, {"flops", c.flops(entries)}, {"bytes", products * places * bytes_an_entry}};
+  return {{"operations", c.operations()},
+          {"flops", c.flops(entries)},
+          {"bytes", products * places * bytes_an_entry},
+          {"working_set", places * bytes_an_entry}};
 }
 
 }  // namespace steelyard::npb::cg

@@ -5,10 +5,8 @@
 #include <utility>
 #include <vector>
 
-// clang-format off
-#include "../npb/verification.h"
 #include "../npb/problem.h"
-// clang-format on
+#include "../npb/verification.h"
 #include "pairs.h"
 
 namespace steelyard::npb {

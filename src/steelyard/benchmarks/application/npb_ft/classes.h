@@ -7,10 +7,8 @@
 #include <string>
 #include <vector>
 
-// clang-format off: problem.h needs the other
-#include "../npb/verification.h"
 #include "../npb/problem.h"
-// clang-format on
+#include "../npb/verification.h"
 
 namespace steelyard::npb {
 

@@ -246,5 +246,11 @@ inline double bytes_of(const Cube& cube, const FtClass& c) {
   double exchanged = 3 * (1 - 1 / ranks) * (steps + 1);
   return 16 * static_cast<double>(c.points()) * (4 + 4 * steps + exchanged);
 }
+inline Work work_of(const Cube& cube, const FtClass& c) {
+  return {{"operations", c.operations()},
+          {"flops", flops_of(cube, c)},
+          {"bytes", bytes_of(cube, c)},
+          {"working_set", 2 * 16 * static_cast<double>(c.points())}};
+}
 
 }  // namespace steelyard::npb

@@ -64,9 +64,7 @@ struct FT {
     complete(1, &request);
     phases.spent(5);
   }
-  Work work() const {
-    return {{"operations", kind.operations()}, {"flops", flops_of(cube, kind)}, {"bytes", bytes_of(cube, kind)}};
-  }
+  Work work() const { return work_of(cube, kind); }
   Check check() { return verification_of(kind, sums).check(); }
   void corrupt() {
     cube.spoil();

@@ -49,9 +49,7 @@ struct FT {
       if (w.index == 0) sums.push_back(cube.sum()), phases.spent(3);
     }
   }
-  Work work() const {
-    return {{"operations", kind.operations()}, {"flops", flops_of(cube, kind)}, {"bytes", bytes_of(cube, kind)}};
-  }
+  Work work() const { return work_of(cube, kind); }
   Check check() { return verification_of(kind, sums).check(); }
   void corrupt() {
     cube.spoil();

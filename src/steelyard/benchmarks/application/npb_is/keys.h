@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "../npb/generator.h"
-// clang-format off: problem.h needs the other
-#include "../npb/verification.h"
 #include "../npb/problem.h"
-// clang-format on
+#include "../npb/verification.h"
 
 namespace steelyard::npb {
 

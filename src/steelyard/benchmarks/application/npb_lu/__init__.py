@@ -1,0 +1,43 @@
+"""NPB LU: implicit flow, triangular sweeps
+
+The compressible Navier-Stokes equations on a cubic grid, advanced by symmetric successive over-relaxation: each step solves a
+lower and an upper block-triangular system, point after point in the order of the grid, and computes the residual anew. A point
+must wait for its neighbours in three directions, so that threads and ranks follow each other through the planes as a
+wavefront. Every run is verified against published norms of residual and error and a surface integral.
+
+Reading: Between arithmetic and memory: each point costs several hundred operations a step, and its state, forcing and residual
+are read anew in each of two passes. On many ranks very many small messages count, one a plane, sweep and neighbour: latency
+rather than bandwidth, and the wavefront's start and end, in which some wait, grow with the ranks.
+
+Caution: Operations are NPB's count, more than twice the floating-point operations that are carried out here: the blocks of 5 x 5
+are never formed, and the residual is computed within the sweep that follows it. Points of one wavefront are worked on as
+vectors; the order that NPB prescribes is kept. Blocks of the grid need two points in x and y. Class S lasts milliseconds and is
+for verification only.
+
+Source: NAS Parallel Benchmarks, RNR-94-007 section 3 (LU), NAS-95-020; classes and operation counts as in NPB 3.4.1.
+Written anew.
+"""
+
+from steelyard.benchmarks.application import npb
+
+MOST = 31  # blocks in x or y of class A's 62 inner points: each needs two
+
+
+def _usable(ranks: int) -> bool:
+    return any(ranks % across == 0 and ranks // across <= MOST for across in range(1, MOST + 1))
+
+
+parallel = npb.PARALLEL
+CODE = npb.Code(
+    kernel="lu",
+    models=("threads", "mpi"),
+    seconds={"S": 0.003, "W": 0.25, "A": 1.9, "B": 9, "C": 40, "D": 900},
+    memory={"S": 2e6, "W": 1e7, "A": 5e7, "B": 1.8e8, "C": 6.2e8, "D": 9e9},
+    quick="A",
+    usual="A",
+    usable=_usable,
+)
+axes = npb.axes_of(CODE)
+metrics = npb.metrics_of(CODE)
+limit = npb.limit
+figures = npb.figures_of(CODE)

@@ -1,0 +1,167 @@
+// NPB LU: how the grid is divided in x and y among threads or ranks, and how a block of it lies in memory.
+//
+// A block's rows (y) lie in strips of as many as a vector has lanes, and within a strip lane l is shifted by l points
+// in x: vector s holds the points (i, j) = (s - l, first row + l), all of one wavefront i + j. Sweeps depend on i-1 and
+// j-1 only, which are lanes of vector s-1, and so are done in whole vectors.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "params.h"
+#include "simd.h"
+
+namespace steelyard::npb::lu {
+
+constexpr int lanes = static_cast<int>(pack_doubles);
+
+// One vector of points: five components of each.
+struct Five {
+  Pack c[5];
+};
+
+// Lane l of the result is lane l - n of `high`, or, for the first n, what precedes them at the end of `low`.
+template <int n, int... l>
+inline Pack up_of(Pack low, Pack high, std::integer_sequence<int, l...>) {
+  return __builtin_shufflevector(low, high, (lanes - n + l)...);
+}
+template <int n>
+inline Pack up(Pack low, Pack high) {
+  return up_of<n>(low, high, std::make_integer_sequence<int, lanes>{});
+}
+// Lane l of the result is lane l + n of `low`, or, for the last n, what follows them at the beginning of `high`.
+template <int n, int... l>
+inline Pack down_of(Pack low, Pack high, std::integer_sequence<int, l...>) {
+  return __builtin_shufflevector(low, high, (n + l)...);
+}
+template <int n>
+inline Pack down(Pack low, Pack high) {
+  return down_of<n>(low, high, std::make_integer_sequence<int, lanes>{});
+}
+
+// The inner points of one direction in pieces; empty where one would be narrower than the two that a neighbour needs.
+inline std::vector<int> borders(int points, int pieces, int grain) {
+  std::vector<int> out;
+  int grains = (points + grain - 1) / grain;
+  for (int p = 0; p <= pieces; ++p) out.push_back(std::min(points, grains * p / pieces * grain));
+  for (int p = 0; p < pieces; ++p)
+    if (out[static_cast<std::size_t>(p) + 1] - out[static_cast<std::size_t>(p)] < 2) return {};
+  return out;
+}
+
+struct Decomposition {
+  int columns = 0, rows = 0;  // of blocks; 0: there is none
+  std::vector<int> x, y;      // borders of the blocks, in inner points
+
+  // The one of all with `blocks` blocks that costs least.
+  Decomposition(int n, int blocks) {
+    double least = INFINITY;
+    for (int down = blocks; down >= 1; --down) {
+      if (blocks % down) continue;
+      int across = blocks / down;
+      std::vector<int> xs = borders(n - 2, across, 1), ys = borders(n - 2, down, lanes);
+      if (ys.empty()) ys = borders(n - 2, down, 1);
+      if (xs.empty() || ys.empty()) continue;
+      if (double c = cost(n, xs, ys); c < least) least = c, columns = across, rows = down, x = xs, y = ys;
+    }
+  }
+  // How many groups a block's strips are swept in, so that what is read again stays in the second cache. A neighbour in
+  // y would have to wait for the last of them.
+  int groups() const { return rows > 1 ? 1 : (strips_of(y) + fitting(x) - 1) / fitting(x); }
+  explicit operator bool() const { return columns > 0; }
+
+  // The counts up to `most` that have a decomposition, as words.
+  static std::string usable(int n, int most) {
+    std::string list;
+    for (int blocks = 1; blocks <= most; ++blocks)
+      if (Decomposition(n, blocks)) list.append(list.empty() ? "" : ", ").append(std::to_string(blocks));
+    return list;
+  }
+  // `what`: "ranks" or "threads", for the refusal.
+  static Decomposition require(int n, std::size_t blocks, const std::string& what) {
+    int sides = (n - 2) / 2, most = sides * sides;
+    Decomposition out(n, static_cast<int>(std::min<std::size_t>(blocks, static_cast<std::size_t>(most) + 1)));
+    if (!out || blocks > static_cast<std::size_t>(most))
+      throw CaseError(what + "='" + std::to_string(blocks) + "' cannot be used by LU on a grid of " +
+                      std::to_string(n) + " points a side, of which each block needs 2 x 2 in x and y: " +
+                      usable(n, std::min(most, 128)) + (most > 128 ? " ..." : ""));
+    return out;
+  }
+
+ private:
+  static int strips_of(const std::vector<int>& ys) { return (widest(ys) + lanes - 1) / lanes; }
+  // Strips of which five planes of states, with one strip more on both sides, and one plane each of forcing, values and
+  // shares fill five eighths of a second cache of 2 MiB.
+  static int fitting(const std::vector<int>& xs) {
+    constexpr int cache = 5 << 18, vector = sizeof(Five);
+    return std::max(1, (cache / (vector * (widest(xs) + lanes + 3)) - 10) / 8);
+  }
+  // The most vectors of a block's plane, longer by the start and the end of the pipeline, and by a sixteenth where its
+  // planes fall out of the second cache (measured at class B on Sapphire Rapids).
+  static double cost(int n, const std::vector<int>& xs, const std::vector<int>& ys) {
+    double across = static_cast<double>(xs.size()) - 1, down = static_cast<double>(ys.size()) - 1;
+    double vectors = strips_of(ys) * (widest(xs) + lanes - 1.0);
+    double again = down > 1 && strips_of(ys) > fitting(xs) + 1 ? 17.0 / 16 : 1;
+    return again * vectors * (1 + (across + down - 2) / (n - 2.0));
+  }
+  static int widest(const std::vector<int>& borders) {
+    int out = 0;
+    for (std::size_t p = 1; p < borders.size(); ++p) out = std::max(out, borders[p] - borders[p - 1]);
+    return out;
+  }
+};
+
+// One block of the grid. Its inner points are i = 1..nx, j = 1..ny, k = 1..nz; two more on each side in x and y, one in
+// z, are neighbours' points or the boundary.
+struct Layout {
+  int n, column, row;             // points a side of the whole grid; place among the blocks
+  bool west, east, south, north;  // whether there is a neighbour
+  int first_x, first_y;           // of the inner points, in the whole grid, counted from 0
+  int nx, ny, nz, strips;
+  int vectors;  // of a strip: s = -1..nx + lanes + 1
+  int groups;   // of strips, one after the other in the forward sweep
+
+  Layout(const Decomposition& d, int points, int block)
+      : n(points),
+        column(block % d.columns),
+        row(block / d.columns),
+        west(column > 0),
+        east(column + 1 < d.columns),
+        south(row > 0),
+        north(row + 1 < d.rows) {
+    auto c = static_cast<std::size_t>(column), r = static_cast<std::size_t>(row);
+    first_x = d.x[c] + 1, first_y = d.y[r] + 1;
+    nx = d.x[c + 1] - d.x[c], ny = d.y[r + 1] - d.y[r], nz = n - 2;
+    strips = (ny + lanes - 1) / lanes;
+    vectors = nx + lanes + 3;
+    groups = d.groups();
+  }
+
+  // The first strip of a group; that of `groups` is the end.
+  int group(int g) const { return strips * g / groups; }
+
+  int last() const { return nx + lanes - 1; }         // the last vector of a strip with inner points; the first is 1
+  int last_lane() const { return (ny - 1) % lanes; }  // the lane of the row ny
+  std::ptrdiff_t strip() const { return vectors; }
+  std::ptrdiff_t plane() const { return std::ptrdiff_t{vectors} * (strips + 2); }
+  // Vectors of an array over the block, with a margin of junk that may be read beside the first and the last.
+  static constexpr std::ptrdiff_t margin = lanes;
+  std::size_t size() const { return static_cast<std::size_t>(plane() * n + 2 * margin); }
+  // Vector s of strip b (-1..strips) of plane k (0..nz + 1).
+  std::ptrdiff_t at(int k, int b, int s) const { return margin + plane() * k + strip() * (b + 1) + s + 1; }
+  // The vector and the lane of a point.
+  std::pair<std::ptrdiff_t, int> point(int i, int j, int k) const {
+    int b = (j - 1 + lanes) / lanes - 1, lane = j - 1 - b * lanes;
+    return {at(k, b, i + lane), lane};
+  }
+  template <class Visit>
+  void inner_points(Visit visit) const {
+    for (int k = 1; k <= nz; ++k)
+      for (int j = 1; j <= ny; ++j)
+        for (int i = 1; i <= nx; ++i) visit(i, j, k);
+  }
+};
+
+}  // namespace steelyard::npb::lu

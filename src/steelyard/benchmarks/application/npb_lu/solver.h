@@ -1,0 +1,281 @@
+// NPB LU: the SSOR iteration on one block, by one thread or rank (RNR-94-007, section 3.3; NAS-95-020).
+//
+// A step's residual is computed within the next step's forward sweep, strip by strip, and its update within the
+// backward sweep: the state, the forcing and the residual pass through the caches twice a step. The sweeps are
+// pipelined over planes: a block begins a plane when its neighbours towards the sweep's start have done theirs.
+#pragma once
+#include "arrays.h"
+#include "classes.h"
+#include "residual.h"
+#include "sweeps.h"
+
+namespace steelyard::npb::lu {
+
+// `Links` is how a block speaks with its neighbours: a sweep's messages (expect, receive, release; reserve, send), the
+// neighbours' points of a plane (share, fetch), and sums over all blocks (sum).
+template <class Links>
+class Solver {
+ public:
+  Solver(const Class& problem, const Layout& layout, Arrays& arrays, Links& links, bool phases)
+      : problem_(problem),
+        at_(layout),
+        memory_(arrays),
+        links_(links),
+        coefficients_(layout),
+        masks_(layout),
+        scalars_(layout.n, problem.time_step),
+        window_{at_, arrays.window.data()},
+        carried_{arrays.row.data() + lanes, arrays.vertical.data(), arrays.edge.data(), arrays.entry.data(),
+                 arrays.beside.data()},
+        phases_(phases, {"residual", "forward sweep", "backward sweep", "exchanges"}) {}
+
+  const PhaseTimes& phases() const { return phases_; }
+  const Layout& layout() const { return at_; }
+  Arrays& arrays() { return memory_; }
+
+  // Everything that is not computed: memory that may be read and does not matter holds numbers, too.
+  void clear(const Solution& solution) {
+    for (Buffer<Five>* b : {&memory_.u, &memory_.window}) std::fill_n(b->data(), b->size(), quiet());
+    for (Buffer<Five>* b : {&memory_.v, &memory_.forcing, &memory_.vertical, &memory_.row, &memory_.line,
+                            &memory_.entry, &memory_.edge, &memory_.beside})
+      std::fill_n(b->data(), b->size(), Five{});
+    fill([&](int i, int j, int k) { return solution.at(i, j, k); });
+    residual(false, memory_.forcing.data());
+  }
+  // The state before the first step.
+  void start(const Solution& solution) {
+    const int end = at_.n - 1;
+    fill([&](int i, int j, int k) {
+      bool boundary = i == 0 || i == end || j == 0 || j == end || k == 0 || k == end;
+      return boundary ? solution.at(i, j, k) : solution.initial(i, j, k);
+    });
+  }
+  void first_residual() { residual(false, memory_.v.data()); }
+
+  // `steps` steps and the residual after the last one.
+  void steps(int count) {
+    phases_.begin();
+    for (int step = 0; step < count; ++step) {
+      forward(step > 0);
+      backward();
+      links_.share();
+      phases_.spent(3);
+    }
+    residual(true, memory_.v.data());
+  }
+  // The root mean squares of the residual.
+  State norms() {
+    Five sum{};
+    for (int k = 1; k <= at_.nz; ++k)
+      for (int b = 0; b < at_.strips; ++b)
+        for (int s = 1; s <= at_.last(); ++s) {
+          Five x = masked(memory_.v[index(k, b, s)], masks_.at(s, b));
+          for (int m = 0; m < 5; ++m) sum.c[m] += x.c[m] * x.c[m];
+        }
+    State squares{};
+    for (std::size_t m = 0; m < 5; ++m)
+      for (int l = 0; l < lanes; ++l) squares[m] += sum.c[m][l];
+    return roots(links_.sum(squares));
+  }
+  // Of this block: the squares of the errors, to be added up over the blocks.
+  State squared_errors(const Solution& solution) const {
+    State out{};
+    at_.inner_points([&](int i, int j, int k) {
+      State u = state(i, j, k), exact = solution.at(at_.first_x + i - 1, at_.first_y + j - 1, k);
+      for (std::size_t m = 0; m < 5; ++m) out[m] += (exact[m] - u[m]) * (exact[m] - u[m]);
+    });
+    return out;
+  }
+  State roots(State squares) const {
+    double points = std::pow(at_.n - 2.0, 3);
+    for (double& x : squares) x = std::sqrt(x / points);
+    return squares;
+  }
+  // Of this block, to be added up: the pressure over the faces of the box i = 1..n-2, j = 1..n-3, k = 2..n-2.
+  double surface() const {
+    double sum = 0;
+    at_.inner_points([&](int i, int j, int k) {
+      double x = within(at_.first_x + i - 1, 1, at_.n - 2), y = within(at_.first_y + j - 1, 1, at_.n - 3),
+             z = within(k, 2, at_.n - 2);
+      if (x == 1 && y == 1 && z == 1) return;
+      double weight = (x == 0.5 ? y * z : 0) + (y == 0.5 ? x * z : 0) + (z == 0.5 ? x * y : 0);
+      State u = state(i, j, k);
+      sum += weight * c2 * (u[4] - 0.5 * (u[1] * u[1] + u[2] * u[2] + u[3] * u[3]) / u[0]);
+    });
+    return sum / ((at_.n - 1.0) * (at_.n - 1.0));
+  }
+  // Multiplies the forcing of one point of the grid (counted from 0), where it is in this block.
+  void spoil_forcing(int i, int j, int k, double factor) {
+    i -= at_.first_x - 1, j -= at_.first_y - 1;
+    if (i < 1 || i > at_.nx || j < 1 || j > at_.ny) return;
+    auto [vector, lane] = at_.point(i, j, k);
+    memory_.forcing[static_cast<std::size_t>(vector)].c[4][lane] *= factor;
+  }
+
+ private:
+  static Five quiet() { return {{pack_of(1), Pack{}, Pack{}, Pack{}, pack_of(1)}}; }
+  std::size_t index(int k, int b, int s) const { return static_cast<std::size_t>(at_.at(k, b, s)); }
+  // The trapezoid rule's weight in one direction: 0 outside, a half at the ends.
+  static double within(int i, int first, int last) {
+    return i < first || i > last ? 0 : i == first || i == last ? 0.5 : 1;
+  }
+
+  State state(int i, int j, int k) const {
+    auto [vector, lane] = at_.point(i, j, k);
+    State out;
+    for (std::size_t m = 0; m < 5; ++m) out[m] = memory_.u[static_cast<std::size_t>(vector)].c[m][lane];
+    return out;
+  }
+  // All lanes, those outside the grid with the nearest point of it.
+  template <class Value>
+  void fill(Value value) {
+    auto inside = [&](int i) { return std::clamp(i, 0, at_.n - 1); };
+    for (int k = 0; k < at_.n; ++k)
+      for (int b = -1; b <= at_.strips; ++b)
+        for (int s = -1; s < at_.vectors - 1; ++s)
+          for (int l = 0; l < lanes; ++l) {
+            State x = value(inside(at_.first_x + s - l - 1), inside(at_.first_y + b * lanes + l), k);
+            for (std::size_t m = 0; m < 5; ++m) memory_.u[index(k, b, s)].c[m][l] = x[m];
+          }
+  }
+
+  void residual(bool fetch, Five* out) {
+    for (int k = 1; k <= at_.nz; ++k) {
+      if (fetch) links_.fetch(k);
+      phases_.spent(3);
+      for (int b = 0; b < at_.strips; ++b) residual_of(k, b, 0, out + at_.at(k, b, 0));
+      phases_.spent(0);
+    }
+  }
+  // The strips from `first` on must come one after the other.
+  void residual_of(int k, int b, int first, Five* out) {
+    const Five* u = memory_.u.data();
+    for (int strip = b == first ? b - 1 : b + 1; strip <= b + 1; ++strip) window_.fill(k, strip, u);
+    residual_strip(at_, coefficients_, window_, k, b, u, memory_.forcing.data() + at_.at(k, b, 0), out);
+  }
+
+  // `fresh`: the residual is not in memory yet.
+  void forward(bool fresh) {
+    begin(west, south, at_.groups);
+    for (int group = 0; group < at_.groups; ++group)
+      for (int k = 1; k <= at_.nz; ++k) {
+        if (fresh && group == 0) links_.fetch(k);
+        phases_.spent(3);
+        forward_group(fresh, k, at_.group(group), at_.group(group + 1));
+        if (group + 1 < at_.groups)
+          leave_row(north, between(k));
+        else
+          leave(north);
+        phases_.spent(3);
+      }
+  }
+  void forward_group(bool fresh, int k, int first, int end) {
+    for (int b = first; b < end; ++b) {
+      Five *v = memory_.v.data() + at_.at(k, b, 0), *given = fresh ? memory_.line.data() + 1 : v;
+      if (fresh) residual_of(k, b, first, given);
+      phases_.spent(0);
+      if (b == 0)
+        enter(south);
+      else if (b == first)
+        enter_row(south, between(k));
+      enter_strip(west, b, first, end - 1);
+      phases_.spent(3);
+      forward_strip(at_, scalars_, masks_, carried_, b, problem_.time_step, memory_.u.data() + at_.at(k, b, 0), given,
+                    v);
+      leave_strip(east, b, first, end - 1);
+      phases_.spent(1);
+    }
+  }
+  void backward() {
+    begin(east, north, 1);
+    const int top = at_.strips - 1;
+    for (int k = at_.nz; k >= 1; --k) {
+      for (int b = top; b >= 0; --b) {
+        Five *u = memory_.u.data() + at_.at(k, b, 0), *v = memory_.v.data() + at_.at(k, b, 0);
+        if (b == top) enter(north);
+        enter_strip(east, b, top, 0);
+        phases_.spent(3);
+        if (b == top)
+          backward_strip<true>(at_, scalars_, masks_, carried_, b, v, u);
+        else
+          backward_strip<false>(at_, scalars_, masks_, carried_, b, v, u);
+        leave_strip(west, b, top, 0);
+        phases_.spent(2);
+      }
+      leave(south);
+      phases_.spent(3);
+    }
+  }
+
+  // A sweep that comes from these sides, each plane in so many parts.
+  void begin(Side in_x, Side in_y, int parts) {
+    if (has(in_x))
+      links_.expect(in_x, static_cast<std::size_t>(at_.nz * parts));
+    else
+      std::fill_n(carried_.entry, lanes, Five{});
+    if (has(in_y)) links_.expect(in_y, static_cast<std::size_t>(at_.nz));
+    std::fill_n(carried_.vertical, memory_.vertical.size(), Five{});
+  }
+  bool has(Side side) const {
+    return side == west ? at_.west : side == east ? at_.east : side == south ? at_.south : at_.north;
+  }
+  // The neighbour's shares of the row that is done first.
+  void enter(Side side) {
+    if (!has(side)) return enter_row(side, nullptr);
+    enter_row(side, links_.receive(side));
+    links_.release(side);
+  }
+  void enter_row(Side side, const double* from) {
+    if (side == north && !from) return;  // what is beside stays zero
+    Five* to = side == south ? carried_.row + lanes : carried_.beside + at_.last_lane() + 1;
+    int lane = side == south ? lanes - 1 : at_.last_lane();
+    for (int i = 0; i < at_.nx; ++i)
+      for (int m = 0; m < 5; ++m) to[i].c[m][lane] = from ? *from++ : 0.0;
+  }
+  void leave(Side side) {
+    if (!has(side)) return;
+    leave_row(side, links_.reserve(side));
+    links_.send(side, static_cast<std::size_t>(5 * at_.nx));
+  }
+  void leave_row(Side side, double* to) {
+    // The last strip of a group is a whole one; that of a block need not be, and such a block is one group.
+    int lane = side == south ? 0 : at_.groups > 1 ? lanes - 1 : at_.last_lane();
+    const Five* from = carried_.row + lane + 1;
+    for (int i = 0; i < at_.nx; ++i)
+      for (int m = 0; m < 5; ++m) *to++ = from[i].c[m][lane];
+  }
+  double* between(int k) { return memory_.between.data() + 5 * at_.nx * (k - 1); }
+
+  // Those of the column, a strip at a time; a message is of the strips from `first` to `last`.
+  void enter_strip(Side side, int b, int first, int last) {
+    if (!has(side)) return;
+    if (b == first) incoming_ = links_.receive(side);
+    const double* from = incoming_ + 5 * lanes * (b - std::min(first, last));
+    for (int l = 0; l < lanes; ++l)
+      for (int m = 0; m < 5; ++m) carried_.entry[l].c[m][l] = from[5 * l + m];
+    if (b == last) links_.release(side);
+  }
+  void leave_strip(Side side, int b, int first, int last) {
+    if (!has(side)) return;
+    if (b == first) outgoing_ = links_.reserve(side);
+    double* to = outgoing_ + 5 * lanes * (b - std::min(first, last));
+    for (int l = 0; l < lanes; ++l)
+      for (int m = 0; m < 5; ++m) to[5 * l + m] = carried_.edge[l].c[m][l];
+    if (b == last) links_.send(side, static_cast<std::size_t>(5 * lanes * (std::abs(last - first) + 1)));
+  }
+
+  const Class& problem_;
+  const Layout at_;
+  Arrays& memory_;
+  Links& links_;
+  const Coefficients coefficients_;
+  const Masks masks_;
+  const Scalars scalars_;
+  const Window window_;
+  const Carried carried_;
+  PhaseTimes phases_;
+  const double* incoming_ = nullptr;
+  double* outgoing_ = nullptr;
+};
+
+}  // namespace steelyard::npb::lu

@@ -1,0 +1,69 @@
+// MG's right-hand side: +1 where the ten greatest of n³ random numbers fall, −1 where the ten smallest do.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "../npb/generator.h"
+#include "grid.h"
+
+namespace steelyard::npb {
+
+struct Charge {
+  double number;   // the random number that fell there
+  std::size_t at;  // x + n (y + n z)
+};
+
+// The ten greatest and the ten smallest of the numbers so far, each in order.
+class Extremes {
+ public:
+  static constexpr std::size_t each = 10;
+
+  // The numbers `first` to `last` − 1 of the sequence.
+  void draw(std::size_t first, std::size_t last) {
+    Generator generator;
+    generator.skip(first);
+    for (std::size_t i = first; i < last; ++i) add({generator.next(), i});
+  }
+  void add(const Charge& c) {
+    if (greatest_.size() < each || c.number > greatest_.back().number)
+      insert(greatest_, c, [](const Charge& a, const Charge& b) { return a.number > b.number; });
+    if (smallest_.size() < each || c.number < smallest_.back().number)
+      insert(smallest_, c, [](const Charge& a, const Charge& b) { return a.number < b.number; });
+  }
+  void add(const Extremes& other) {
+    for (const auto& list : {other.greatest_, other.smallest_})
+      for (const Charge& c : list)
+        if (std::none_of(greatest_.begin(), greatest_.end(), [&](const Charge& o) { return o.at == c.at; }) &&
+            std::none_of(smallest_.begin(), smallest_.end(), [&](const Charge& o) { return o.at == c.at; }))
+          add(c);
+  }
+  const std::vector<Charge>& greatest() const { return greatest_; }
+  const std::vector<Charge>& smallest() const { return smallest_; }
+
+ private:
+  template <class Before>
+  static void insert(std::vector<Charge>& list, const Charge& c, Before before) {
+    list.insert(std::upper_bound(list.begin(), list.end(), c, before), c);
+    if (list.size() > each) list.pop_back();
+  }
+  std::vector<Charge> greatest_, smallest_;
+};
+
+// Adds `value` at the point `at` of the whole grid of n³ points, in the part that begins at `begin`, and wherever the
+// part's halo holds that point again.
+inline void put(const Grid& part, const std::array<int, 3>& begin, int n, std::size_t at, double value) {
+  auto edge = static_cast<std::size_t>(n);
+  std::array<int, 3> place{static_cast<int>(at % edge), static_cast<int>(at / edge % edge),
+                           static_cast<int>(at / edge / edge)};
+  std::array<std::vector<int>, 3> found;
+  for (std::size_t d = 0; d < 3; ++d)
+    for (int turn = -n; turn <= n; turn += n) {
+      int local = place[d] - begin[d] + turn, halo = part.ghosts(static_cast<int>(d));
+      if (local >= -halo && local < part.extent.points[d] + halo) found[d].push_back(local);
+    }
+  for (int z : found[2])
+    for (int y : found[1])
+      for (int x : found[0]) part.line(y, z)[x] += value;
+}
+
+}  // namespace steelyard::npb

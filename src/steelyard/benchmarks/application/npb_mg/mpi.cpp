@@ -1,0 +1,122 @@
+// MG by MPI ranks: each has a box of every large level; the small ones each rank solves whole.
+#include "halo.h"
+#include "mg.h"
+#include "rank_kernel.h"
+
+using namespace steelyard;
+using namespace steelyard::npb;
+
+struct MG {
+  static constexpr bool whole = true;
+  static constexpr Worker alone{0, 1};
+  Problem problem;
+  const MgClass& c;
+  MemoryPolicy policy;
+  Ranks& ranks;
+  Multigrid grids;
+  Halo halo;
+  Extremes charges;
+  MgResult result;
+  PhaseTimes phases;
+  bool spoilt = false;
+
+  MG(Params& p, Ranks& r)
+      : problem(p, "mpi", "SWABCD"),
+        c(mg_class(problem.letter)),
+        policy(p),
+        ranks(r),
+        grids(c, affordable(), policy, r.team()),
+        halo(grids.layout(), grids.right(c.levels), r.comm()),
+        result{c},
+        phases(problem.phases, mg_phases(c)) {
+    auto [first, last] = Worker{static_cast<std::size_t>(r.rank()), static_cast<std::size_t>(r.size())}.part(
+        std::size_t{1} << 3 * c.levels);
+    Extremes mine;
+    mine.draw(first, last);
+    share(mine);
+  }
+  void prepare(std::size_t) {
+    auto meet = [] {};
+    grids.fill(alone, charges, meet);
+    begin();
+    cycle(0);
+    grids.fill(alone, charges, meet);
+    if (spoilt) grids.put(0, 1);
+  }
+  void run(std::size_t) {
+    phases.begin();
+    double first = begin(), squares = 0;
+    phases.spent(0);
+    for (int i = 0; i < c.iterations; ++i) squares = cycle(i);
+    squares = sum(squares);
+    exchanged();
+    result.first = std::sqrt(first / c.points());
+    result.finish(squares);
+  }
+  Work work() const { return result.work(); }
+  Check check() { return result.verification().check(); }
+  void corrupt() {
+    spoilt = true;
+    prepare(1);
+    run(1);
+  }
+  std::string details() const { return result.details(problem, phases); }
+
+ private:
+  Layout affordable() const {
+    Layout layout = layout_of(c, ranks.size(), ranks.rank());
+    std::size_t here = 0;
+    for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
+    problem.require(here * Multigrid::bytes(c, layout, 1));
+    return layout;
+  }
+  // Every rank's extremes to all ranks.
+  void share(const Extremes& mine) {
+    std::vector<Charge> own = mine.greatest();
+    own.insert(own.end(), mine.smallest().begin(), mine.smallest().end());
+    own.resize(2 * Extremes::each, own.front());
+    std::vector<Charge> all(own.size() * static_cast<std::size_t>(ranks.size()));
+    MPI_Request request;
+    int bytes = static_cast<int>(own.size() * sizeof(Charge));
+    MPI_Iallgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, ranks.comm(), &request);
+    complete(1, &request);
+    Extremes found;
+    for (const Charge& charge : all) found.add(charge);
+    charges = found;
+  }
+  double sum(double mine) {
+    double total = mine;
+    if (ranks.size() == 1) return total;
+    MPI_Request request;
+    MPI_Iallreduce(&mine, &total, 1, MPI_DOUBLE, MPI_SUM, ranks.comm(), &request);
+    complete(1, &request);
+    return total;
+  }
+  void exchanged() { phases.spent(static_cast<std::size_t>(c.levels) + 1); }
+  void exchange(Grid& grid, int depth) {
+    halo.exchange(grid, depth);
+    exchanged();
+  }
+  double begin() { return sum(grids.begin(alone)); }
+  double cycle(int iteration) {
+    int top = grids.top(), whole = grids.whole();
+    for (int k = top - 1; k > 1; --k) {
+      if (k > whole) exchange(grids.right(k), 1);
+      if (k == whole && whole < top) halo.gather(grids.share(), grids.right(k)), exchanged();
+      grids.descend(k, alone);
+      phases.spent(static_cast<std::size_t>(k));
+    }
+    grids.bottom();
+    for (int k = 2; k < top; ++k) {
+      grids.ascend(k, alone);
+      phases.spent(static_cast<std::size_t>(k));
+      if (k > whole) exchange(grids.solution(k), 2);
+    }
+    double squares = grids.finish(iteration, alone);
+    phases.spent(static_cast<std::size_t>(top));
+    if (whole < top && iteration + 1 < c.iterations) exchange(grids.solution(top, iteration + 1), Grid::halo);
+    return squares;
+  }
+};
+
+int main(int argc, char** argv) { return serve_ranks(argc, argv, {rank_kernel<MG>("mg")}); }

@@ -1,0 +1,105 @@
+// MG by threads that share memory: each takes its boxes of every level.
+#include "kernel.h"
+#include "mg.h"
+
+using namespace steelyard;
+using namespace steelyard::npb;
+
+struct MG {
+  static constexpr bool whole = true;
+  // Grids up to 16³ are done by one thread: a barrier each would take longer.
+  static constexpr int alone = 4;
+  Problem problem;
+  const MgClass& c;
+  MemoryPolicy policy;
+  Team& team;
+  Multigrid grids;
+  Extremes charges;
+  ThreadSum sum;
+  MgResult result;
+  PhaseTimes phases;
+  bool spoilt = false;
+
+  MG(Params& p, Team& t)
+      : problem(p, "threads", "SWABCD"),
+        c(mg_class(problem.letter)),
+        policy(p),
+        team(t),
+        grids(c, affordable(), policy, t),
+        sum(t),
+        result{c},
+        phases(problem.phases, mg_phases(c)) {
+    std::vector<Extremes> found(t.size());
+    t.each([&](Worker w) {
+      auto [first, last] = w.part(std::size_t{1} << 3 * c.levels);
+      found[w.index].draw(first, last);
+    });
+    for (const Extremes& e : found) charges.add(e);
+  }
+  void prepare(Worker w, std::size_t) {
+    auto meet = [this] { team.barrier().wait(); };
+    grids.fill(w, charges, meet);
+    begin(w);
+    cycle(w, 0);
+    grids.fill(w, charges, meet);
+    if (w.index == 0 && spoilt) grids.put(0, 1);
+    meet();
+  }
+  void run(Worker w, std::size_t) {
+    if (w.index == 0) phases.begin();
+    double first = begin(w), squares = 0;
+    spent(w, 0);
+    for (int i = 0; i < c.iterations; ++i) squares = cycle(w, i);
+    squares = sum(w, squares);
+    if (w.index != 0) return;
+    result.first = std::sqrt(first / c.points());
+    result.finish(squares);
+  }
+  Work work() const { return result.work(); }
+  Check check() { return result.verification().check(); }
+  void corrupt() {
+    spoilt = true;
+    team.each([&](Worker w) {
+      prepare(w, 1);
+      run(w, 1);
+    });
+  }
+  std::string details() const { return result.details(problem, phases); }
+
+ private:
+  Layout affordable() const {
+    Layout layout{.whole = c.levels};
+    problem.require(Multigrid::bytes(c, layout, team.size()));
+    return layout;
+  }
+  double begin(Worker w) { return sum(w, grids.begin(w)); }  // the sum is a barrier, too
+  double cycle(Worker w, int iteration) {
+    int top = grids.top(), small = std::min(alone, top - 1);
+    for (int k = top - 1; k > small; --k) {
+      grids.descend(k, w);
+      met(w, k);
+    }
+    if (w.index == 0) {
+      for (int k = small; k > 1; --k) grids.descend(k, {0, 1}), spent(w, k);
+      grids.bottom();
+      for (int k = 2; k <= small; ++k) grids.ascend(k, {0, 1}), spent(w, k);
+    }
+    met(w, small);
+    for (int k = small + 1; k < top; ++k) {
+      grids.ascend(k, w);
+      met(w, k);
+    }
+    double squares = grids.finish(iteration, w);
+    met(w, top);
+    return squares;
+  }
+  void met(Worker w, int level) {
+    team.barrier().wait();
+    spent(w, level);
+  }
+  void spent(Worker w, int phase) {
+    if (w.index == 0) phases.spent(static_cast<std::size_t>(phase));
+  }
+};
+
+int main() { return serve({kernel<MG>("mg")}); }

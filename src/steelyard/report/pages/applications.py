@@ -1,0 +1,285 @@
+"""The applications: verification, speeds, where the time goes, for every NAS Parallel Benchmark of the run."""
+
+from dataclasses import dataclass
+
+from steelyard import units
+from steelyard.benchmarks.application.npb import phrase
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Evaluation, Level, Result
+from steelyard.report import drawn, figures, values
+from steelyard.report.axes import label
+from steelyard.report.names import slug
+from steelyard.statistics import applications
+from steelyard.statistics.applications import LEAST_SECONDS, Quantity
+
+MEGA = 1e6  # NPB's own unit: millions of operations a second
+TOO_SMALL = "too small to time"
+UNVERIFIED = "not verified"
+NARROW = 3  # bars, at most, of figures that stand side by side
+MOST_DRAWN = 16  # runs whose phases are drawn for a benchmark; the table has all
+_RUN = ("mpi", "toolchain", "ranks_per_node", "placement", "transport", "mapping", "pinning", "plant")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Which run it is: its benchmark's name and anchor, class, model with what else differs, threads or ranks."""
+
+    benchmark: str
+    anchor: str
+    letter: str
+    model: str
+    workers: int
+    level: Level
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Time and speeds of a run; `why` there are none: "" where there are."""
+
+    run: Cell
+    time: str
+    total: str
+    each: str
+    interval: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The quantity that is the farthest from what is published, of so many; cells: computed, published, error, allowed.
+
+    `named`: the run in words; `why`: it is not verified, "" where it is.
+    """
+
+    run: Cell
+    named: str
+    quantity: str
+    cells: tuple[str, ...]
+    count: int
+    passed: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Folded:
+    """All quantities of a benchmark: a row is class, model, workers, quantity, computed, published, error, allowed, passed."""
+
+    benchmark: str
+    rows: tuple[tuple[str, ...], ...]
+    wrong: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows. `alarm`: what was not verified; `links`: the benchmarks' own figures, title and anchor."""
+
+    alarm: tuple[Verified, ...]
+    speeds: tuple[Speed, ...]
+    short: str
+    verified: tuple[Verified, ...]
+    folded: tuple[Folded, ...]
+    phases: tuple[drawn.Drawn, ...]
+    phases_note: str
+    narrow: bool  # whether the figures of the phases may stand side by side
+    links: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+def data(evaluation: Evaluation) -> Page | None:
+    """The page's data; None where the run has no results of the NAS Parallel Benchmarks."""
+    results = applications.of(evaluation.results)
+    if not results:
+        return None
+    varying = [n for n in _RUN if len({r.parameters.get(n) for r in results if n in r.parameters}) > 1]
+    varying += ["ranks_per_node"] if "ranks_per_node" not in varying and _on_nodes(results) else []
+    cells = [_cell(r, varying, evaluation) for r in results]
+    checked = tuple(_verified(r, c) for r, c in zip(results, cells, strict=True))
+    drawn_phases, note, narrow = _phases(results, cells)
+    return Page(
+        tuple(v for v in checked if not v.passed),
+        tuple(_speed(r, c) for r, c in zip(results, cells, strict=True)),
+        _short(results),
+        tuple(v for v in checked if v.quantity),
+        _folded(results, cells),
+        drawn_phases,
+        note,
+        narrow,
+        _links(evaluation, results),
+    )
+
+
+def _on_nodes(results: tuple[Result, ...]) -> bool:
+    return any("ranks_per_node" in r.parameters for r in results)
+
+
+def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> Cell:
+    rest = [phrase(n, result.parameters[n]) for n in varying if n in result.parameters]
+    return Cell(
+        result.benchmark.removeprefix(applications.PREFIX).upper(),
+        slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
+        str(result.parameters.get("class", "–")),
+        ", ".join([phrase("model", applications.model(result)), *rest]),
+        applications.workers(result),
+        values.level(result),
+        " ".join(values.evidence(result)),
+    )
+
+
+# --------------------------------------------------------------------------- speeds
+
+
+def _speed(result: Result, run: Cell) -> Speed:
+    seconds = applications.seconds(result)
+    time = "–" if seconds is None else units.quantity(seconds, "s")
+    if why := _speechless(result):
+        return Speed(run, time, "", "", "", why)
+    total, each = (result.metrics.get(name) for name in ("rate", "rate_each"))
+    low, high = (total.low, total.high) if total else (None, None)
+    between = "" if low is None or high is None else f"{_mega(low)} – {_mega(high)}"
+    return Speed(run, time, _mega(total.value if total else None), _mega(each.value if each else None), between, "")
+
+
+def _speechless(result: Result) -> str:
+    """Why a run has no speed; "" where it has one."""
+    if applications.failed(result):
+        return "could not be run"
+    if not applications.verified(result):
+        return UNVERIFIED
+    return "" if applications.large_enough(result) else TOO_SMALL
+
+
+def _mega(value: float | None) -> str:
+    return "–" if value is None else units.significant(value / MEGA, 4)
+
+
+def _short(results: tuple[Result, ...]) -> str:
+    """A sentence on runs of larger classes that are too short all the same."""
+    speeds = [(applications.seconds(r), r) for r in results if not _speechless(r)]
+    count = sum(s is not None and s < LEAST_SECONDS for s, _ in speeds)
+    if not count:
+        return ""
+    least = units.quantity(LEAST_SECONDS, "s", 2)
+    runs = "One run lasts" if count == 1 else f"{count} runs last"
+    return f"{runs} less than {least}: take such a speed with care; no finding rests on it."
+
+
+# --------------------------------------------------------------------------- verification
+
+
+def _verified(result: Result, run: Cell) -> Verified:
+    found = applications.quantities(result)
+    passed = applications.verified(result)
+    # Of a run that failed the quantity that tells it, which need not have a greater error where nothing was computed.
+    worst = applications.farthest([q for q in found if not q.passed] or found)
+    details = [r.check.detail for r in result.records if not r.check.passed and r.check.detail]
+    why = applications.failed(result) or ("" if passed else next(iter(details), "nothing was computed"))
+    named = f"{run.benchmark}, {applications.named(result)}"
+    return Verified(run, named, worst.name if worst else "", _numbers(worst) if worst else (), len(found), passed, why)
+
+
+def _numbers(quantity: Quantity) -> tuple[str, ...]:
+    """Computed, published, relative error, allowed."""
+    error = "no number" if quantity.error is None else "0" if quantity.error == 0 else f"{quantity.error:.1e}"
+    allowed = f"{quantity.tolerance:.0e}" if quantity.tolerance else "exact"
+    return _written(quantity.value), _written(quantity.reference), error, allowed
+
+
+def _written(value: float | None) -> str:
+    """With as many digits as NPB publishes."""
+    return "no number" if value is None else str(value) if isinstance(value, int) else f"{value:.13g}"
+
+
+def _folded(results: tuple[Result, ...], cells: list[Cell]) -> tuple[Folded, ...]:
+    found = []
+    for name in dict.fromkeys(c.benchmark for c in cells):
+        rows, wrong = [], 0
+        for result, run in zip(results, cells, strict=True):
+            for quantity in applications.quantities(result) if run.benchmark == name else ():
+                verdict = "agrees" if quantity.passed else "DIFFERS"
+                wrong += not quantity.passed
+                rows.append((run.letter, run.model, str(run.workers), quantity.name, *_numbers(quantity), verdict))
+        if rows:
+            found.append(Folded(name, tuple(rows), wrong))
+    return tuple(found)
+
+
+# --------------------------------------------------------------------------- figures
+
+
+def _phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[drawn.Drawn, ...], str, bool]:
+    """Bars for each benchmark whose phases were timed, a sentence on what is not drawn, and whether all have few bars."""
+    timed = [(r, c) for r, c in zip(results, cells, strict=True) if applications.phases(r) and applications.verified(r)]
+    made, left, most = [], 0, 0
+    for name in dict.fromkeys(c.benchmark for _, c in timed):
+        mine = [(r, c) for r, c in timed if c.benchmark == name]
+        # Of a class that is too small it is rather the starting of the phases that shows.
+        shown = [(r, c) for r, c in mine if applications.large_enough(r)] or mine
+        shown = shown[-MOST_DRAWN:]
+        left, most = left + len(mine) - len(shown), max(most, len(shown))
+        made.append(_bars(name, mine, [c for _, c in shown]))
+    runs = "One run is" if left == 1 else f"{left} runs are"
+    return tuple(made), f"{runs} in the numbers of the figures only." if left else "", most <= NARROW
+
+
+def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawn.Drawn:
+    """The share of each phase in the time of all, a bar a run of `bars`, the largest problem and most workers last."""
+    told = [(_run(c, [c for _, c in mine]), applications.phases(r), c) for r, c in mine]
+    names = list(dict.fromkeys(phase for _, phases, _ in told for phase in phases))
+    shares = {(run, phase): s / sum(p.values()) for run, p, _ in told for phase, s in p.items() if sum(p.values()) > 0}
+    shown = [run for run, _, c in told if c in bars]
+    figure = Figure(
+        name=f"phases-{name.lower()}",
+        title=f"NPB {name}: where the time goes",
+        kind="bars",
+        x=Axis("run"),
+        y=Axis("share of the time", "%"),
+        series=tuple(Series(p, tuple(shown), tuple(shares.get((run, p)) for run in shown)) for p in names),
+        caption="By the view of one thread or of the first rank: what it waits for the others counts to the phase in which it "
+        "waits. Timing the phases costs a little itself.",
+    )
+    disturbed = [
+        share for run, _, c in told if c.level == "DISTURBED" for p in names if (share := shares.get((run, p)))
+    ]
+    plot = figures.plotly(figure, disturbed)
+    plot["layout"] |= {"barmode": "stack", "showlegend": True}
+    plot["layout"]["yaxis"] |= {"range": [0, 100]}
+    rows = tuple(
+        (run, phase, units.quantity(seconds, "s"), label(shares.get((run, phase)), figure.y))
+        for run, phases, _ in told
+        for phase, seconds in phases.items()
+    )
+    hatched = any(c.level == "DISTURBED" for c in bars)
+    return drawn.Drawn(
+        anchor=f"applications-{figure.name}",
+        title=figure.title,
+        caption=figure.caption,
+        plot=drawn.embedded(plot),
+        height=plot["layout"]["height"],
+        wide=False,
+        webgl=False,
+        headings=("Run", "Phase", "Time", "Share"),
+        rows=rows,
+        notes=("DISTURBED runs are shown by hatched bars.",) if hatched else (),
+    )
+
+
+def _run(cell: Cell, among: list[Cell]) -> str:
+    """'A, MPI, 4 ranks', '2 threads': without the class where all runs have the same."""
+    parts = [cell.letter] if len({c.letter for c in among}) > 1 else []
+    unit, _, rest = cell.model.partition(", ")
+    alone = unit == "threads"
+    count = phrase("threads" if alone else "ranks", cell.workers)
+    return ", ".join(part for part in (*parts, "" if alone else unit, count, rest) if part)
+
+
+def _links(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """The benchmarks' own figures: speed of each and of all against their number."""
+    found = []
+    for name in dict.fromkeys(r.benchmark for r in results):
+        if name in evaluation.benchmarks:
+            mine = values.of_benchmark(evaluation, name)
+            made = drawn.figures(evaluation.benchmarks[name], mine, evaluation.run.machine)
+            own = f"NPB {name.removeprefix(applications.PREFIX).upper()}"
+            told = tuple((f.title.removeprefix(own).lstrip(":, "), f.anchor) for f in made)
+            found.append((evaluation.benchmarks[name].title, told))
+    return tuple((title, figures) for title, figures in found if figures)

@@ -1,0 +1,152 @@
+"""What the records of the NAS Parallel Benchmarks tell: who carried them out, what was verified, where the time went."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from steelyard.benchmarks.application.npb import CLASSES, MODELS, PARALLEL, TOO_SMALL, phrase
+from steelyard.model import Record, Result
+from steelyard.statistics import cases, messages
+from steelyard.statistics.results import believed
+
+PREFIX = "application.npb_"
+# Of a run. What lasts less is in part the start and the end of the team, and one interruption is a tenth of it.
+LEAST_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that a run computed beside the published one; `error` is relative, None where it is no number."""
+
+    name: str
+    value: float | None
+    reference: float | None
+    error: float | None
+    tolerance: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the error is within what NPB allows."""
+        return self.error is not None and self.error <= self.tolerance
+
+
+def of(results: Iterable[Result]) -> tuple[Result, ...]:
+    """Those of the NAS Parallel Benchmarks: by benchmark, class, model, cores loaded on each node, workers."""
+    mine = [r for r in results if r.benchmark.startswith(PREFIX)]
+    order = {name: number for number, name in enumerate(MODELS)}
+
+    def place(result: Result) -> tuple[object, ...]:
+        letter = str(result.parameters.get("class", ""))
+        at = CLASSES.index(letter) if letter in CLASSES else len(CLASSES)
+        each = cases.number(result, "ranks_per_node") or 0
+        return (result.benchmark, at, letter, order.get(model(result), len(order)), each, workers(result))
+
+    return tuple(sorted(mine, key=place))
+
+
+def model(result: Result) -> str:
+    """The programming model: "threads", "mpi", "rma", "shmem"."""
+    return str(result.parameters.get("model", "threads"))
+
+
+def parallel(result: Result) -> bool:
+    """Whether it is carried out by many processes."""
+    return model(result) in PARALLEL
+
+
+def workers(result: Result | Record) -> int:
+    """Its threads or ranks; 1 where it does not tell."""
+    given = result.parameters.get("ranks", result.parameters.get("threads", 1))
+    return int(given) if isinstance(given, int | float) and math.isfinite(given) else 1
+
+
+def verified(result: Result) -> bool:
+    """Whether something was computed, and everything that was agrees with what is published."""
+    return bool(result.records) and all(r.error is None and r.check.passed for r in result.records)
+
+
+def failed(result: Result) -> str:
+    """Why it could not be run at all; "" where it ran."""
+    errors = [r.error for r in result.records if r.error]
+    return errors[0] if errors and len(errors) == len(result.records) else ""
+
+
+def large_enough(result: Result) -> bool:
+    """Whether its class is one that is ever used for a speed."""
+    return result.parameters.get("class") not in TOO_SMALL
+
+
+def seconds(result: Result) -> float | None:
+    """The median time of the timed region over its launches, verified or not; None where nothing was timed."""
+    rows = [median(r.samples) for r in believed(result.records)[0] or result.records if r.samples]
+    return median(rows) if rows else None
+
+
+def timed(result: Result) -> bool:
+    """Whether it says something about speed: usable, verified, and long enough."""
+    usable = result.verdict.level != "INVALID" and verified(result) and large_enough(result)
+    return usable and bool(messages.seconds(result)) and (seconds(result) or 0.0) >= LEAST_SECONDS
+
+
+def quantities(result: Result) -> tuple[Quantity, ...]:
+    """Each quantity of the verification once, with the launch in which it is the farthest from what is published."""
+    worst: dict[str, Quantity] = {}
+    for record in result.records:
+        for found in _quantities(record):
+            known = worst.get(found.name)
+            if known is None or _size(found) > _size(known):
+                worst[found.name] = found
+    return tuple(worst.values())
+
+
+def farthest(found: Iterable[Quantity]) -> Quantity | None:
+    """The one with the greatest error; None where there is none."""
+    return max(found, key=_size, default=None)
+
+
+def phases(result: Result) -> dict[str, float]:
+    """Seconds of each phase inside the timed region, a median over the launches; empty where they were not asked for."""
+    found: dict[str, list[float]] = {}
+    for record in result.records:
+        told = _details(record).get("phases")
+        for name, value in told.items() if isinstance(told, Mapping) else ():
+            if _number(value) is not None:
+                found.setdefault(str(name), []).append(float(value))
+    return {name: median(values) for name, values in found.items()}
+
+
+def named(result: Result, but: Iterable[str] = ()) -> str:
+    """'class A, MPI, 4 ranks': without what is usual, and `but`."""
+    hidden = {"kernel", "toolchain", "phases", "start", *but, *(() if parallel(result) else ("model",))}
+    usual = {**cases.USUAL, "placement": "compact", "transport": "default", "mapping": "default"}
+    shown = {k: v for k, v in result.parameters.items() if k not in hidden and usual.get(k) != v}
+    return ", ".join(phrase(name, value) for name, value in shown.items())
+
+
+def _details(record: Record) -> Mapping[str, Any]:
+    told = record.surroundings.get("details")
+    return told if isinstance(told, Mapping) else {}
+
+
+def _quantities(record: Record) -> list[Quantity]:
+    told = _details(record).get("verification")
+    if not isinstance(told, Mapping):
+        return []
+    tolerance, rows = _number(told.get("tolerance")), told.get("quantities")
+    found = []
+    for row in rows if isinstance(rows, list | tuple) else ():
+        if isinstance(row, Mapping):
+            value, reference, error = (_number(row.get(name)) for name in ("value", "reference", "error"))
+            found.append(Quantity(str(row.get("quantity", "")), value, reference, error, tolerance or 0.0))
+    return found
+
+
+def _number(value: Any) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if known else None
+
+
+def _size(quantity: Quantity) -> float:
+    return math.inf if quantity.error is None else quantity.error

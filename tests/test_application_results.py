@@ -1,0 +1,579 @@
+"""The applications: their records read back, NPB's result block, the figures, the page of the report, the findings."""
+
+import importlib
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import builders
+from builders import evaluation, machine, triad
+from steelyard import build, catalogue, cli, report
+from steelyard.benchmarks.application.npb import output
+from steelyard.errors import UsageError
+from steelyard.evaluation import evaluate
+from steelyard.figure import Figure
+from steelyard.launch.program import Program
+from steelyard.launch.start import Site, start
+from steelyard.model import (
+    Benchmark,
+    Case,
+    Check,
+    Evaluation,
+    Finding,
+    Host,
+    Launch,
+    Machine,
+    Result,
+    Sampling,
+    Scalar,
+    Verdict,
+)
+from steelyard.report.pages import applications as page
+from steelyard.run import line
+from steelyard.statistics import applications
+from steelyard.statistics.results import results as summarised
+
+OPERATIONS = 1e9  # of one run, made up
+
+
+def npb(
+    seconds: float, kernel: str = "cg", model: str = "threads", workers: int = 1, letter: str = "A", **changed: Any
+) -> Result:
+    """A run of so many seconds. `error`: its relative error (allowed: 1e-10); `phases`, `work`, `hosts` by name; arguments of
+    `builders.result`; anything else is a parameter."""
+    own = {"level", "evidence", "launches", "spread"}
+    told = {"error", "phases", "work", "hosts", "quantities", "crowded", "failed", "tolerance"}
+    error, counted = changed.get("error", 1e-14), "threads" if model == "threads" else "ranks"
+    parameters: dict[str, Scalar] = {
+        "class": letter,
+        "model": model,
+        counted: workers,
+        "phases": "on" if "phases" in changed else "off",
+        **({"pinning": "compact"} if counted == "threads" else {"placement": "compact", "mpi": "openmpi-4.1.4"}),
+        **{k: v for k, v in changed.items() if k not in own | told},
+    }
+    values = changed.get("quantities", (quantity("zeta", 17.130235054029, error),))
+    tolerance = changed.get("tolerance", 1e-10)
+    details = {"class": letter, "verification": {"tolerance": tolerance, "quantities": list(values)}}
+    details |= {"phases": dict(changed["phases"])} if "phases" in changed else {}
+    hosts = list(changed.get("hosts", ["bench"] * workers))
+    around = {"details": details, "oversubscribed": changed.get("crowded", False)}
+    passed = bool(values) and error is not None and error <= 1e-10
+    made = builders.result(
+        f"application.npb_{kernel}",
+        kernel,
+        parameters,
+        seconds,
+        {"operations": OPERATIONS, **changed.get("work", {})},
+        surroundings=around | ({"ranks": {"hosts": hosts, "cpus": []}} if counted == "ranks" else {}),
+        check=Check(passed, "" if passed else f"zeta is wrong, relative error {error}"),
+        error=changed.get("failed"),
+        **{k: v for k, v in changed.items() if k in own},
+    )
+    return made if passed and not made.records[0].error else _invalid(made)
+
+
+def _invalid(made: Result) -> Result:
+    verdict = Verdict("INVALID", ("the check failed",))
+    return replace(made, verdict=verdict, records=tuple(replace(r, verdict=verdict) for r in made.records))
+
+
+def quantity(name: str, published: float, error: float | None) -> dict[str, Any]:
+    value = None if error is None else published * (1 + error)
+    return {"quantity": name, "value": value, "reference": published, "error": error}
+
+
+@pytest.fixture(scope="module")
+def declared() -> dict[str, Benchmark]:
+    return {name: b for name, b in catalogue.find().items() if name.startswith(applications.PREFIX)}
+
+
+@pytest.fixture
+def judged(declared: dict[str, Benchmark]) -> Callable[..., Evaluation]:
+    """The evaluation of these results with the metrics that the benchmarks themselves declare."""
+
+    def made(*results: Result, **changed: Any) -> Evaluation:
+        found = evaluation(results, **changed)
+        names = {r.benchmark for r in results}
+        known = {name: declared.get(name, b) for name, b in found.benchmarks.items() if name in names}
+        return replace(found, benchmarks=known, results=summarised(found.run.records, known))
+
+    return made
+
+
+# --------------------------------------------------------------------------- read back
+
+
+def test_of_all_launches_the_farthest_quantity_is_told() -> None:
+    made = npb(1.0)
+    records = list(made.records)
+    far = {"tolerance": 1e-10, "quantities": [quantity("zeta", 17.13, 5e-11)]}
+    records[1] = replace(records[1], surroundings={"details": {"verification": far}})
+    (found,) = applications.quantities(replace(made, records=tuple(records)))
+    assert (found.error, found.passed) == (5e-11, True)
+
+
+def test_a_quantity_that_is_no_number_is_the_farthest_and_has_not_passed() -> None:
+    values = (quantity("residual 1", 2.0, 1.0), quantity("residual 2", 3.0, None))
+    farthest = applications.farthest(applications.quantities(npb(1.0, quantities=values)))
+    assert farthest is not None
+    assert (farthest.name, farthest.passed) == ("residual 2", False)
+
+
+@pytest.mark.parametrize(
+    ("made", "timed"),
+    [
+        (npb(1.0), True),
+        (npb(0.01), False),  # too short
+        (npb(1.0, letter="S"), False),
+        (npb(1.0, error=1e-3), False),
+        (npb(1.0, failed="not enough memory"), False),
+    ],
+)
+def test_only_a_run_that_is_verified_and_long_enough_says_something_about_speed(made: Result, timed: bool) -> None:
+    assert applications.timed(made) is timed
+
+
+# --------------------------------------------------------------------------- NPB's result block
+
+BLOCK = """\
+ CG Benchmark Completed.
+ Class           =                        A
+ Size            =                    14000
+ Iterations      =                       15
+ Time in seconds =                 2.000000
+ Total threads   =                        4
+ Mop/s total     =                   500.00
+ Mop/s/thread    =                   125.00
+ Operation type  =           floating point
+ Verification    =               SUCCESSFUL
+ Version         =          Steelyard 0.1.0
+ Model           =                  threads
+ Compiler        =               gcc-12.2.0
+"""
+
+
+def test_the_block_is_written_as_npb_writes_it(judged: Callable[..., Evaluation]) -> None:
+    made = judged(npb(2.0, workers=4, spread=0.0))
+    assert output.blocks(made) == BLOCK
+
+
+def test_a_program_of_many_processes_says_so_in_the_block(judged: Callable[..., Evaluation]) -> None:
+    text = output.blocks(judged(npb(2.0, "is", "mpi", 2, "B", spread=0.0)))
+    assert " Total processes =                        2\n" in text
+    assert " Mop/s/process   =                   250.00\n" in text
+    assert " Size            =                 33554432\n" in text
+    assert " Operation type  =              keys ranked\n" in text
+    assert " MPI             =            openmpi-4.1.4\n" in text
+
+
+def test_neither_an_unverified_run_nor_class_s_has_a_speed_in_the_block(judged: Callable[..., Evaluation]) -> None:
+    small, wrong = (
+        output.blocks(judged(npb(0.01, letter="S"))),
+        output.blocks(judged(npb(2.0, error=1e-3))),
+    )
+    assert "Mop/s total     =          none: too small\n" in small
+    assert "Verification    =               SUCCESSFUL\n" in small
+    assert "Mop/s total     =       none: not verified\n" in wrong
+    assert "Verification    =             UNSUCCESSFUL\n" in wrong
+
+
+def test_what_could_not_be_run_is_told_instead_of_a_block(judged: Callable[..., Evaluation]) -> None:
+    text = output.blocks(judged(npb(1.0, letter="D", failed="not enough memory: class D needs 9000 MiB")))
+    assert text == " CG Benchmark could not be run (class D, 1 thread): not enough memory: class D needs 9000 MiB\n"
+
+
+def test_a_run_without_npb_has_no_blocks() -> None:
+    with pytest.raises(UsageError, match="no results of the NAS Parallel Benchmarks"):
+        output.blocks(evaluation([triad(1e10)]))
+
+
+def test_two_forms_of_one_output_are_refused() -> None:
+    with pytest.raises(UsageError, match="--json and --npb-output"):
+        cli.arguments(["show", "--json", "--npb-output"])
+
+
+def counted(kernel: str, letter: str) -> float:
+    """NPB's operations by the size and the iterations that the block prints; NaN where more is needed to count them."""
+    size, steps = output.PRINTED[kernel].classes[letter]
+    edges = [float(edge) for edge in size.split("x")]
+    points = edges[0] if len(edges) == 1 else edges[0] * edges[1] * edges[2]
+    row = {"S": 7, "W": 8, "A": 11, "B": 13, "C": 15, "D": 21}[letter] if kernel == "cg" else 0
+    mean = sum(edges) / 3
+    log = math.log(points)
+    return {
+        "cg": 2 * steps * points * (3 + row * (row + 1) + 25 * (5 + row * (row + 1)) + 3),
+        "ep": points,
+        "ft": points * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * steps),
+        "is": steps * points,
+        "lu": steps * (1984.77 * points - 10923.3 * mean**2 + 27770.9 * mean - 144010),
+        "mg": 58 * steps * points,
+        "ua": 125 * 11 * 9080 if letter == "S" else math.nan,  # collocation points, steps, elements of all steps
+    }[kernel]
+
+
+@pytest.mark.parametrize("kernel", sorted(output.PRINTED))
+def test_the_size_in_the_block_is_the_one_that_the_program_counts_by(
+    kernel: str, programs: dict[str, Path], here: Machine, declared: dict[str, Benchmark]
+) -> None:
+    name = f"{applications.PREFIX}{kernel}"
+    case = Case(
+        name, kernel, {"class": "S", "model": "threads", "threads": 1, "pinning": "none"}, Sampling(0.5, 1.0, 1, 1)
+    )
+    launch = Launch(1, name, "any", 1, (case,))
+    program = Program(*start(Site({}), here, launch, programs[build.program_name(name, "threads")]), None)
+    try:
+        answer = program.ask(line(here, launch, 0, case), 60)
+    finally:
+        program.close()
+    assert answer["check"]["passed"], answer["check"]["detail"]
+    assert answer["work"]["operations"] == pytest.approx(counted(kernel, "S"), rel=1e-12)
+
+
+# --------------------------------------------------------------------------- the figures
+
+
+def of_four_hosts(kernel: str = "cg", models: Sequence[str] = ("mpi",)) -> list[Result]:
+    """1 to 4 hosts of 8 cores with 1, 2, 4 and 8 of them loaded: the more of them, the slower is each; and 1 to 8 threads."""
+    slower = {1: 1.0, 2: 1.1, 4: 1.6, 8: 2.9}
+    ranks = [
+        npb(
+            24.0 * slower[load] * (1.3 if model == "shmem" else 1) / (load * nodes),
+            kernel, model, load * nodes, ranks_per_node=load,
+            hosts=[f"node{n}" for n in range(nodes) for _ in range(load)],
+        )
+        for model in models for load in (1, 2, 4, 8) for nodes in (1, 2, 4)
+    ]  # fmt: skip
+    return [*ranks, *(npb(24.0 * slower[n] / n, kernel, "threads", n) for n in (1, 2, 4, 8))]
+
+
+def hosts(cores: int = 8) -> Machine:
+    return machine(cores=cores, hosts=tuple(Host(f"node{n}", cores) for n in range(4)))
+
+
+def drawn(made: Evaluation, kernel: str = "cg") -> tuple[Figure, ...]:
+    return made.benchmarks[f"application.npb_{kernel}"].figures(made.results, made.run.machine)
+
+
+def test_the_speed_of_each_has_a_line_for_each_load_of_the_nodes(judged: Callable[..., Evaluation]) -> None:
+    each, every = drawn(judged(*of_four_hosts(), where=hosts()))
+    assert [s.name for s in each.series] == [
+        "threads", "MPI, 1 on each node", "MPI, 2 on each node", "MPI, 4 on each node", "MPI, 8 on each node",
+    ]  # fmt: skip
+    assert each.series[3].x == (4, 8, 16)
+    assert each.series[3].y == pytest.approx([OPERATIONS / 24 / 1.6] * 3, rel=0.01)
+    assert every.series[3].y[2] == pytest.approx(16 * OPERATIONS / 24 / 1.6, rel=0.01)
+    assert "cores it loads" in each.caption
+
+
+def test_all_models_of_a_program_stand_in_one_figure(judged: Callable[..., Evaluation]) -> None:
+    models = ("threads", "mpi", "rma", "shmem")
+    each, _ = drawn(judged(*(npb(8.0 / n, "cg", model, n) for model in models for n in (1, 2))))
+    assert [s.name for s in each.series] == ["threads", "MPI", "MPI one-sided", "OpenSHMEM"]
+    assert each.x.title == "threads or ranks"
+
+
+def test_several_models_with_several_loads_have_a_figure_each_and_one_together(
+    judged: Callable[..., Evaluation],
+) -> None:
+    *each, together, every = drawn(judged(*of_four_hosts(models=("mpi", "shmem")), where=hosts()))
+    assert [f.title for f in each] == [
+        "NPB CG with MPI: speed of each rank", "NPB CG with OpenSHMEM: speed of each rank",
+    ]  # fmt: skip
+    assert [len(f.series) for f in each] == [4, 4]
+    assert [s.name for s in together.series] == ["threads", "MPI, 8 on each node", "OpenSHMEM, 8 on each node"]
+    assert (together.title, every.name) == (
+        "NPB CG, 8 on each node: speed of each thread or rank",
+        "npb-cg-all",
+    )
+
+
+def test_a_line_is_named_by_what_differs(judged: Callable[..., Evaluation]) -> None:
+    each, _ = drawn(
+        judged(
+            npb(1.0, model="mpi", workers=2, mpi="mpich-4.1"), npb(1.0, model="mpi", workers=2), npb(9.0, letter="B")
+        )
+    )
+    assert [s.name for s in each.series] == [
+        "threads, class B", "MPI, mpich-4.1, class A", "MPI, openmpi-4.1.4, class A",
+    ]  # fmt: skip
+
+
+def test_a_program_of_threads_alone_counts_threads(judged: Callable[..., Evaluation]) -> None:
+    each, _ = drawn(judged(npb(4.0, "ep"), npb(2.0, "ep", workers=2)), "ep")
+    assert (each.x.title, each.title) == ("threads", "NPB EP: speed of each thread")
+
+
+def test_class_s_is_in_no_figure(judged: Callable[..., Evaluation]) -> None:
+    assert drawn(judged(npb(0.02, letter="S"))) == ()
+
+
+# --------------------------------------------------------------------------- the page
+
+
+def rows(html: str, label: str) -> list[list[str]]:
+    """The cells of the table with that label, as text."""
+    table = html.split(f'aria-label="{label}"', 1)[1].split("<tbody>", 1)[1].split("</tbody>", 1)[0]
+    return [
+        [re.sub(r"<[^>]*>", "", cell).strip() for cell in re.findall(r"<td.*?</td>", row, re.S)]
+        for row in table.split("<tr")[1:]
+    ]
+
+
+def section(made: Evaluation) -> str:
+    """The page's part of the report."""
+    return report.render(made).split('id="applications"', 1)[1].split('<section class="page"', 1)[0]
+
+
+def test_a_run_without_applications_has_no_such_page() -> None:
+    assert page.data(evaluation([triad(1e10)])) is None
+    assert 'id="applications"' not in report.render(evaluation([triad(1e10)]))
+
+
+def test_speeds_are_in_mops_with_their_interval(judged: Callable[..., Evaluation]) -> None:
+    (row,) = rows(section(judged(npb(2.0, workers=4))), "Speeds of the applications")
+    assert row[:5] == ["CG", "A", "threads", "4", "2.00 s"]
+    assert float(row[5]) == pytest.approx(500, rel=0.01)
+    assert re.fullmatch(r"49\d\.\d – 50\d\.\d", row[6])
+    assert float(row[7]) == pytest.approx(125, rel=0.01)
+    assert row[8] == "CLEAN"
+
+
+def test_class_s_and_unverified_runs_have_no_speed(judged: Callable[..., Evaluation]) -> None:
+    html = section(
+        judged(npb(0.01, letter="S"), npb(1.0, error=1e-3), npb(1.0, letter="D", failed="too little memory"))
+    )
+    found = {row[1]: row[5:] for row in rows(html, "Speeds of the applications")}
+    assert found == {
+        "S": ["too small to time", "CLEAN"],
+        "A": ["not verified", "INVALID"],
+        "D": ["could not be run", "INVALID"],
+    }
+
+
+def test_what_is_not_verified_stands_out_at_the_top(judged: Callable[..., Evaluation]) -> None:
+    html = section(judged(npb(1.0), npb(1.0, workers=2, error=1e-3)))
+    alarm = html.split("<h2>Speed</h2>")[0]
+    assert "Not verified" in alarm
+    assert "CG, class A, 2 threads: zeta is wrong, relative error 0.001" in alarm
+    assert "Not verified" not in section(judged(npb(1.0)))
+
+
+def test_the_verification_shows_the_farthest_quantity_and_folds_the_others(judged: Callable[..., Evaluation]) -> None:
+    values = tuple(quantity(f"checksum {n}", 500.0 + n, n * 1e-13) for n in range(1, 21))
+    html = section(judged(npb(1.0, "ft", quantities=values)))
+    (row,) = rows(html, "Verification of the applications")
+    assert row[:5] == ["FT", "A", "threads", "1", "checksum 20 of 20"]
+    assert row[5:] == ["2.0e-12", "1e-10", "VERIFIED", "520.000000001", "520"]
+    assert len(rows(html, "All quantities of FT")) == 20
+    assert '<details class="evidence"><summary>All quantities of FT (20)' in html
+
+
+def test_an_exact_value_is_allowed_no_error(judged: Callable[..., Evaluation]) -> None:
+    rank = {"quantity": "rank of key 1", "value": 104, "reference": 104, "error": 0}
+    made = judged(npb(1.0, "is", quantities=(rank,), tolerance=0))
+    (row,) = rows(section(made), "Verification of the applications")
+    assert row[4:] == ["rank of key 1", "0", "exact", "VERIFIED", "104", "104"]
+
+
+def test_the_phases_are_shares_of_the_time(judged: Callable[..., Evaluation]) -> None:
+    found = page.data(judged(npb(1.0, phases={"spmv": 0.75, "sums": 0.25}), npb(0.6, workers=2, phases={"spmv": 0.6})))
+    assert found is not None
+    (figure,) = found.phases
+    assert figure.rows == (
+        ("1 thread", "spmv", "750 ms", "75.0 %"),
+        ("1 thread", "sums", "250 ms", "25.0 %"),
+        ("2 threads", "spmv", "600 ms", "100 %"),
+    )
+    assert '"barmode":"stack"' in figure.plot
+
+
+def test_phases_of_class_s_are_in_the_numbers_only(judged: Callable[..., Evaluation]) -> None:
+    small, large = npb(0.01, letter="S", phases={"spmv": 0.01}), npb(1.0, phases={"spmv": 1.0})
+    found = page.data(judged(small, large))
+    assert found is not None
+    (figure,) = found.phases
+    assert [row[0] for row in figure.rows] == ["S, 1 thread", "A, 1 thread"]
+    (bar,) = json.loads(figure.plot)["data"]
+    assert bar["x"] == ["A, 1 thread"]
+    assert found.phases_note == "One run is in the numbers of the figures only."
+
+
+def test_the_page_leads_to_the_figures_of_the_programs(judged: Callable[..., Evaluation]) -> None:
+    made = judged(*of_four_hosts(), where=hosts())
+    html = report.render(made)
+    anchors = re.findall(r'<a href="#(application-npb-cg-figure[^"]*)"', html)
+    assert len(anchors) == 2
+    assert all(f'<figure class="figure" id="{anchor}"' in html for anchor in anchors)
+
+
+def test_the_page_takes_records_that_tell_nothing() -> None:
+    odd = [
+        replace(r, surroundings=around)
+        for around in (
+            {},
+            {"details": None},
+            {"details": {"verification": {"quantities": [None, {}]}, "phases": {"a": None}}},
+        )
+        for r in npb(1.0).records[:1]
+    ]
+    made = [replace(npb(1.0), records=(record,)) for record in odd]
+    assert page.data(evaluation(made)) is not None
+    assert [applications.phases(m) for m in made] == [{}, {}, {}]
+
+
+# --------------------------------------------------------------------------- the findings
+
+
+def loaded(*seconds: float, cores: int = 4) -> Evaluation:
+    """CG on 1, 2, 4 … threads of one node."""
+    return evaluation([npb(s, workers=2**n) for n, s in enumerate(seconds)], machine(cores=cores))
+
+
+def moving(rate: float, roof: float, **work: float) -> Evaluation:
+    """CG that moves so many bytes a second, beside a Triad of 4 threads that does."""
+    memory = triad(roof * 0.75, threads=4)
+    memory = replace(memory, metrics={**memory.metrics, "traffic": builders.bandwidth(roof)})
+    return evaluation([memory, npb(2.0, workers=4, work={"bytes": 2.0 * rate, "flops": 1e9, **work})])
+
+
+def against_messages(seconds: float, sided: str = "rma", ranks: int = 2, **changed: Any) -> Evaluation:
+    """CG of 1 s with MPI's messages, and one-sided."""
+    return evaluation([npb(1.0, model="mpi", workers=ranks), npb(seconds, model=sided, workers=ranks, **changed)])
+
+
+SPEAKS: dict[str, Callable[[], Evaluation]] = {
+    "load": lambda: loaded(8.0, 4.2, 4.0),
+    "bound": lambda: evaluation([npb(1.0, workers=4), npb(1.4, model="mpi", workers=4)]),
+    "one_sided": lambda: against_messages(0.8),
+    "class_too_small": lambda: evaluation([npb(0.003, letter="S"), npb(1.0)]),
+}
+SILENT: dict[str, Callable[[], Evaluation]] = {
+    "load": lambda: loaded(8.0),
+    "bound": lambda: evaluation([npb(1.0, workers=4), npb(1.05, model="mpi", workers=4), triad(1e10, threads=4)]),
+    "one_sided": lambda: evaluation([npb(1.0, model="mpi", workers=2), npb(1.0, model="rma", workers=4)]),
+    "class_too_small": lambda: evaluation([npb(1.0), triad(1e10)]),
+}
+GOOD: dict[str, Callable[[], Evaluation]] = {
+    "load": lambda: loaded(8.0, 4.1, 2.1),
+    "bound": lambda: moving(11e9, 12e9),
+    "one_sided": lambda: against_messages(1.0),
+}
+
+
+def told(rule: str, made: Evaluation) -> Finding:
+    (finding,) = importlib.import_module(f"steelyard.findings.{rule}").find(made)
+    assert isinstance(finding, Finding)
+    return finding
+
+
+def test_the_load_that_is_worth_it_ends_where_a_core_adds_less_than_half() -> None:
+    found = told("load", SPEAKS["load"]())
+    assert found.level == "notice"
+    assert "for 50% of a node's cores only" in found.seen
+    assert "for 2 of 4; one more adds 0.0" in found.seen
+
+
+def test_of_many_nodes_the_ranks_on_each_are_what_is_loaded() -> None:
+    found = told("load", evaluation(of_four_hosts()[:12], hosts()))
+    assert "for 2 of 8" in found.seen
+    assert "on 1 node" in found.evidence[0]
+
+
+def test_cores_that_were_not_loaded_are_not_praised() -> None:
+    found = told("load", loaded(8.0, 4.1, cores=16))
+    assert "2 of 16 cores (more were not measured)" in found.seen
+
+
+def test_short_unverified_and_oversubscribed_runs_tell_nothing_of_load_bounds_and_pay() -> None:
+    assert importlib.import_module("steelyard.findings.load").find(loaded(0.08, 0.042, 0.04)) == []
+    for changed in ({"letter": "S"}, {"error": 1e-3}, {"crowded": True}):
+        made = evaluation([npb(1.0, model="mpi", workers=2), npb(0.8, model="rma", workers=2, **changed)])
+        assert importlib.import_module("steelyard.findings.one_sided").find(made) == []
+        made = evaluation([npb(1.0, workers=2), npb(1.5, model="mpi", workers=2, **changed)])
+        assert importlib.import_module("steelyard.findings.bound").find(made) == []
+
+
+def test_a_program_near_the_bandwidth_of_triad_is_bound_by_the_memory() -> None:
+    assert "is bound by the memory" in told("bound", moving(11e9, 12e9)).seen
+    bound = importlib.import_module("steelyard.findings.bound")
+    assert bound.find(moving(4e9, 12e9)) == []
+    assert bound.find(moving(20e9, 12e9)) == [], "its bytes come from a cache"
+    assert bound.find(moving(11e9, 12e9, working_set=2e6)) == [], "it lies in a cache"
+    assert bound.find(moving(11e9, 12e9, working_set=1e9))
+
+
+def test_messages_that_cost_are_told_with_their_share() -> None:
+    found = told("bound", SPEAKS["bound"]())
+    assert "takes 1.40 (" in found.seen
+    assert "up to 29% of its time" in found.evidence[0]
+
+
+def test_ranks_over_a_network_are_not_set_against_threads_of_one_node() -> None:
+    apart = npb(1.4, model="mpi", workers=4, hosts=["a", "a", "b", "b"])
+    assert importlib.import_module("steelyard.findings.bound").find(evaluation([npb(1.0, workers=4), apart])) == []
+
+
+def test_one_sided_communication_pays_or_does_not() -> None:
+    assert "MPI one-sided pays: it is up to 1.25 (" in told("one_sided", against_messages(0.8)).seen
+    assert "OpenSHMEM does not pay: down to 0.77 (" in told("one_sided", against_messages(1.3, "shmem")).seen
+    assert "do not differ by more than 5%" in told("one_sided", against_messages(1.0)).seen
+
+
+def test_an_unclear_comparison_of_one_sided_communication_is_no_verdict() -> None:
+    found = told("one_sided", against_messages(0.97, spread=0.2, launches=1))
+    assert found.level == "notice"
+    assert "cannot be told" in found.seen
+    assert "--preset" in found.remedy
+
+
+def test_all_classes_that_are_too_small_are_told_once_the_shortest_first() -> None:
+    made = evaluation([npb(0.01, "ft", letter="W"), npb(0.002, "is", letter="S"), npb(1.0), npb(0.2, "ep", letter="S")])
+    found = told("class_too_small", made)
+    assert found.seen.startswith(
+        "3 of 4 results of 3 programs of the NAS Parallel Benchmarks rest on runs of 2.00 ms to 200 ms"
+    )
+    assert found.evidence[0] == "application.npb_is (class S, 1 thread): 2.00 ms."
+
+
+# --------------------------------------------------------------------------- a real run
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """EP of class S and W on this machine; the folder, and what the command printed."""
+    folder = tmp_path_factory.mktemp("npb")
+    words = ("--only", "application.npb_ep", "--set", "class=S,W", "--set", "phases=on", "--npb-output", "--quiet")
+    command = (str(Path(sys.executable).with_name("steelyard")), "run", *words)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return next((folder / "runs").iterdir()), done.stdout
+
+
+def test_a_run_prints_a_block_for_each_result_and_nothing_else(measured: tuple[Path, str]) -> None:
+    made, text = evaluate(measured[0]), measured[1]
+    assert text.count(" EP Benchmark Completed.\n") == len(made.results)
+    assert text.count("SUCCESSFUL\n") == len(made.results)
+    assert "UNSUCCESSFUL" not in text
+    assert all(re.fullmatch(r"( [\w/ ]{16}=.{25}| EP Benchmark Completed\.|)", line) for line in text.splitlines())
+    assert output.blocks(made) == text
+
+
+def test_a_real_run_fills_the_page(measured: tuple[Path, str]) -> None:
+    made = evaluate(measured[0])
+    found = page.data(made)
+    assert found is not None
+    assert not found.alarm
+    assert {s.run.letter: s.why for s in found.speeds} == {"S": "too small to time", "W": ""}
+    assert {v.count for v in found.verified} == {2, 8}
+    (figure,) = found.phases
+    assert {row[1] for row in figure.rows} == {"pairs", "sums"}
+    assert section(made)
