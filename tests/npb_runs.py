@@ -1,18 +1,16 @@
-"""Asks the programs of the NAS Parallel Benchmarks, in any programming model, each kept from case to case."""
+"""Runs the programs of the NAS Parallel Benchmarks, each kept from case to case, and compiles parts of them."""
 
+import subprocess
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
-from mpis import mpi
-from steelyard import build
+from steelyard import build, catalogue, site
 from steelyard.launch.program import Program
 from steelyard.launch.start import Site, start
-from steelyard.model import Case, Launch, Machine, Sampling
-from steelyard.run import line
+from steelyard.model import Case, Launch, Machine, Scalar
 
-ONCE = Sampling(width=0.5, seconds=0.1, least=1, most=1)
 MODELS = {
     "cg": ("threads", "mpi", "rma", "shmem"),
     "lu": ("threads", "mpi"),
@@ -22,13 +20,23 @@ MODELS = {
     "ft": ("threads", "mpi"),
     "is": ("threads", "mpi"),
 }
+FOLDER = Path(catalogue.OWN) / "application"
+Answer = dict[str, Any]
+# Of a part that is compiled alone: the vectors of this processor, or the least that the compiler may take for granted.
+WIDTHS = {"as wide as can be": ("-march=native",), "as narrow as can be": ()}
 
 
 class Asked:
-    """The programs of one benchmark; a context manager, which ends them."""
+    """The programs of one benchmark, compiled; a context manager, which ends them. More threads than processors may be asked."""
 
-    def __init__(self, programs: dict[str, Path], here: Machine, code: str) -> None:
-        self.programs, self.here, self.code, self.name = programs, here, code, f"application.npb_{code}"
+    def __init__(self, here: Machine, code: str) -> None:
+        self.here, self.code, self.name = here, code, f"application.npb_{code}"
+        self.site: Site = site.site((), None, (), here)
+        able = site.possible({self.name: catalogue.find()[self.name]}, self.site, ()).values()
+        toolchain = build.resolve(build.default(here), here)
+        self.programs = build.build(able, toolchain)
+        for mpi in self.site.mpis.values():
+            self.programs |= build.build(able, toolchain, mpi)
         self._open: dict[tuple[str, int, str], Program] = {}
 
     def __enter__(self) -> Self:
@@ -38,29 +46,42 @@ class Asked:
         for program in self._open.values():
             program.close()
 
-    def __call__(self, model: str, workers: int, memory: str = "", seconds: float = 120, **more: str) -> dict[str, Any]:
+    def __call__(self, model: str, workers: int, memory: str = "", seconds: float = 120, **more: str) -> Answer:
         """The answer to a case on so many threads or ranks, with `memory` bytes to be had, within so many seconds."""
         key = (model, workers if model != "threads" else 0, memory)
-        case = self._case(model, workers, **more)
-        launch = Launch(1, self.name, "any", 1, (case,), model)
         if key not in self._open:
-            self._open[key] = self._start(model, launch, memory)
-        return self._open[key].ask(line(self.here, launch, 0, case), seconds)
+            self._open[key] = self._start(model, workers, memory)
+        words = {"case": 1, "kernel": self.code, "class": "S", "model": model, "least": 1, "most": 1, **more}
+        words["threads" if model == "threads" else "ranks"] = workers
+        if model == "threads" and workers <= len(self.here.cpus):
+            words["cpus"] = ",".join(map(str, self.here.cpus[:workers]))
+        return self._open[key].ask(" ".join(f"{k}={v}" for k, v in words.items()), seconds)
 
-    def _case(self, model: str, workers: int, **more: str) -> Case:
-        # Pinned where that is possible: more threads than processors are not.
-        pinning = "compact" if workers <= len(self.here.cpus) else "none"
-        many: dict[str, str | int] = {"threads": workers, "pinning": pinning}
-        if model != "threads":
-            many = {"ranks": workers, "placement": "compact", "mpi": build.mpi_name(mpi("default", self.here))}
-        return Case(self.name, self.code, {"class": "S", "model": model, **many, **more}, ONCE)
-
-    def _start(self, model: str, launch: Launch, memory: str) -> Program:
+    def _start(self, model: str, workers: int, memory: str) -> Program:
         program = build.program_name(self.name, model)
         if program not in self.programs:
-            pytest.skip(f"The MPI of this machine has no {model}.")
-        mpis = {} if model == "threads" else {str(launch.cases[0].parameters["mpi"]): mpi("default", self.here)}
-        command, environment = start(Site(mpis), self.here, launch, self.programs[program])
+            pytest.skip(f"There is no MPI here that has {model}: apt-get install libopenmpi-dev")
+        many: dict[str, Scalar] = {}
+        if model != "threads":
+            many = {"ranks": workers, "placement": "compact", "mpi": next(iter(self.site.mpis))}
+        launch = Launch(1, self.name, "any", 1, (Case(self.name, self.code, many),), model)
+        command, environment = start(self.site, self.here, launch, self.programs[program])
         if memory:
             environment = {**environment, "STEELYARD_MEMORY": memory}
-        return Program(command, environment, int(launch.cases[0].parameters.get("ranks", 0)) or None)
+        return Program(command, environment, workers if model != "threads" else None)
+
+
+def compiled(here: Machine, code: str, text: str, folder: Path, *flags: str) -> Path:
+    """A C++ program of a test's own, made in `folder` with the headers of one benchmark and of the harness."""
+    source, program = folder / f"{code}.cpp", folder / code
+    source.write_text(text)
+    compiler = build.resolve(build.default(here), here).compiler
+    headers = (f"-I{build.NATIVE}", f"-I{FOLDER / f'npb_{code}'}")
+    subprocess.run([compiler, "-std=c++20", "-pthread", *flags, *headers, source, "-o", program], check=True)
+    return program
+
+
+def told(program: Path, *words: object) -> list[float]:
+    """The numbers that such a program prints, asked with these words."""
+    out = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=True).stdout
+    return [float(word) for word in out.split()]

@@ -1,121 +1,40 @@
-"""NPB FT: verified in every model, and its transforms beside sums by their definition."""
+"""NPB FT: its phases, and its transforms beside sums by their definition."""
 
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from steelyard import build
-from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
-from steelyard.model import Benchmark, Case, Launch, Machine, Sampling, Scalar
-from steelyard.run import line
+from npb_runs import WIDTHS, Asked, compiled, told
+from steelyard.model import Machine
 
-NAME, FOLDER, KERNEL = "application.npb_ft", "npb_ft", "ft"
-MODELS = ["threads", "mpi"]
-ONCE = Sampling(width=0.5, seconds=5.0, least=1, most=1)
-PACKAGE = Path(__file__).parent.parent / "src" / "steelyard"
-Asked = Callable[..., dict[str, Any]]
+Part = Callable[[str], list[float]]
+PHASES = {
+    "threads": ["tables", "start", "lines", "planes"],
+    "mpi": ["tables", "start", "lines", "exchange", "planes", "sums"],
+}
 
 
 @pytest.fixture(scope="module")
-def programs_of(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]:
-    """Its programs, compiled."""
-    toolchain, mpi = build.resolve(build.default(here), here), build.default_mpi(here)
-    made = build.build([benchmarks[NAME]], toolchain)
-    return made | (build.build([benchmarks[NAME]], toolchain, mpi) if mpi else {})
+def ask(here: Machine) -> Iterator[Asked]:
+    with Asked(here, "ft") as asked:
+        yield asked
 
 
-@pytest.fixture(scope="module")
-def ask(programs_of: dict[str, Path], here: Machine) -> Iterator[Asked]:
-    """The answer of a program that so many threads or ranks carry out; programs are kept from case to case."""
-    kept: dict[tuple[str, int, str], Program] = {}
-
-    def asked(model: str, workers: int, memory: str = "", **more: str) -> dict[str, Any]:
-        usual = build.default_mpi(here)
-        mpis = {build.mpi_name(usual): usual} if usual else {}
-        ways: dict[str, Scalar] = {"threads": 1, "pinning": "none"}
-        if model == "mpi":
-            if not mpis:
-                pytest.skip("There is no MPI with its headers: apt-get install libopenmpi-dev")
-            ways = {"ranks": workers, "placement": "compact", "mpi": next(iter(mpis))}
-        case = Case(NAME, KERNEL, {"class": "S", "model": model, **ways, **more}, ONCE)
-        launch = Launch(1, NAME, "any", 1, (case,))
-        if (model, workers, memory) not in kept:
-            command, environment = start(Site(mpis), here, launch, programs_of[build.program_name(NAME, model)])
-            environment |= {"STEELYARD_MEMORY": memory} if memory else {}
-            kept[model, workers, memory] = Program(command, environment, workers if model == "mpi" else None)
-        # The tool refuses more threads than processors; the program does not.
-        words = line(here, launch, 0, case).replace("threads=1", f"threads={workers}")
-        return kept[model, workers, memory].ask(words, 60)
-
-    yield asked
-    for program in kept.values():
-        program.close()
+@pytest.fixture(params=WIDTHS)
+def part(request: pytest.FixtureRequest, here: Machine, tmp_path: Path) -> Part:
+    """What a program tells that is compiled with the benchmark's headers."""
+    return lambda text: told(compiled(here, "ft", text, tmp_path, "-O1", *WIDTHS[request.param]))
 
 
-@pytest.fixture(params=["as wide as can be", "as narrow as can be"])
-def told(request: pytest.FixtureRequest, here: Machine, tmp_path: Path) -> Callable[[str], list[float]]:
-    """What a C++ program prints that is compiled with the benchmark's headers, for this processor's vectors or for the least."""
-
-    def run(text: str) -> list[float]:
-        source, program = tmp_path / "oracle.cpp", tmp_path / "oracle"
-        source.write_text(text)
-        words = [build.resolve(build.default(here), here).compiler, "-std=c++20", "-O1", "-pthread"]
-        words += ["-march=native"] if request.param == "as wide as can be" else []
-        words += ["-I", str(PACKAGE / "native"), "-I", str(PACKAGE / "benchmarks" / "application" / FOLDER)]
-        subprocess.run([*words, source, "-o", program], check=True)
-        out = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-        return [float(word) for word in out.split()]
-
-    return run
+@pytest.mark.parametrize("model", PHASES)
+def test_the_phases_are_timed_on_request(ask: Asked, model: str) -> None:
+    assert list(ask(model, 2, phases="on")["surroundings"]["details"]["phases"]) == PHASES[model]
 
 
-@pytest.mark.parametrize("letter", ["S", "W"])
-@pytest.mark.parametrize("workers", [1, 2, 4])
-@pytest.mark.parametrize("model", MODELS)
-def test_the_published_checksums_are_found(model: str, workers: int, letter: str, ask: Asked) -> None:
-    answer = ask(model, workers, **{"class": letter})
-    assert answer["check"]["passed"], answer["check"]["detail"]
-    assert len(answer["surroundings"]["details"]["verification"]["quantities"]) == 12
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("plant", ["skip", "wrong"])
-def test_one_wrong_number_or_no_transform_at_all_is_found(plant: str, model: str, ask: Asked) -> None:
-    assert not ask(model, 2, plant=plant)["check"]["passed"]
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_phases_are_timed_on_request(model: str, ask: Asked) -> None:
-    answer = ask(model, 2, phases="on")
-    phases = answer["surroundings"]["details"]["phases"]
-    assert set(phases) >= {"tables", "start", "lines", "planes"}
-    assert sum(phases.values()) <= 1.001 * answer["samples"][0]
-
-
-def test_a_number_of_ranks_that_cannot_be_used_is_named(ask: Asked) -> None:
-    error = ask("mpi", 3)["error"]
-    assert "ranks='3' cannot be used by FT" in error
-    assert "1, 2, 4, 8, 16, 32, 64" in error
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_too_little_memory_is_said_before_it_is_taken(model: str, ask: Asked) -> None:
-    error = ask(model, 1, memory="1000000", **{"class": "A"})["error"]
-    assert "not enough memory: class A needs" in error
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_a_class_that_does_not_exist_is_refused(model: str, ask: Asked) -> None:
-    assert "class='X' must be one of: S, W, A, B, C, D" in ask(model, 1, **{"class": "X"})["error"]
-
-
-def test_transforms_side_by_side_agree_with_the_sums_that_define_them(told: Callable[[str], list[float]]) -> None:
+def test_transforms_side_by_side_agree_with_the_sums_that_define_them(part: Part) -> None:
     """All lengths of all classes, forward and back, and along a row; the largest error of a number of size 1 or so."""
-    errors = told(TRANSFORMS)
+    errors = part(TRANSFORMS)
     assert len(errors) == 7 + 7 + 6
     assert max(errors) < 1e-12
 
@@ -186,12 +105,12 @@ int main() {
 """
 
 
-def test_the_initial_state_is_the_generators_sequence(told: Callable[[str], list[float]]) -> None:
+def test_the_initial_state_is_the_generators_sequence(part: Part) -> None:
     state, expected = 314159265, []
     for _ in range(2 * (5 * 64 + 64)):
         state = state * 5**13 % (1 << 46)
         expected.append(state / (1 << 46))
-    assert told(ROW) == expected[2 * 5 * 64 :]
+    assert part(ROW) == expected[2 * 5 * 64 :]
 
 
 ROW = """
@@ -209,9 +128,9 @@ int main() {
 """
 
 
-def test_each_rank_has_its_share_of_the_points_once(told: Callable[[str], list[float]]) -> None:
+def test_each_rank_has_its_share_of_the_points_once(part: Part) -> None:
     """Offsets of planes of z, as seen from both sides of the exchange of four ranks."""
-    assert told(LAYOUT) == [1.0]
+    assert part(LAYOUT) == [1.0]
 
 
 LAYOUT = """

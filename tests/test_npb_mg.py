@@ -1,105 +1,36 @@
-"""NPB MG: verified in every model, and its parts beside plain loops."""
+"""NPB MG: all directions shared, its levels timed, and its operators beside plain loops."""
 
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from steelyard import build
-from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
-from steelyard.model import Benchmark, Case, Launch, Machine, Sampling, Scalar
-
-NAME = "application.npb_mg"
-ONCE = Sampling(width=0.5, seconds=5.0, least=1, most=1)
-FOLDER = Path(__file__).parent.parent / "src" / "steelyard"
+from npb_runs import MODELS, Asked, compiled, told
+from steelyard.model import Machine
 
 
 @pytest.fixture(scope="module")
-def mg(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]:
-    """Its programs, compiled."""
-    toolchain, mpi = build.resolve(build.default(here), here), build.default_mpi(here)
-    made = build.build([benchmarks[NAME]], toolchain)
-    return made | (build.build([benchmarks[NAME]], toolchain, mpi) if mpi else {})
+def ask(here: Machine) -> Iterator[Asked]:
+    with Asked(here, "mg") as asked:
+        yield asked
 
 
-def ask(
-    mg: dict[str, Path], machine: Machine, model: str, workers: int, memory: int | None = None, **more: str
-) -> dict[str, Any]:
-    """The answer of a program of its own; `memory`: the bytes that it may take."""
-    usual = build.default_mpi(machine)
-    mpis = {build.mpi_name(usual): usual} if usual else {}
-    ways: dict[str, Scalar] = {"threads": workers}
-    if model != "threads":
-        if not mpis:
-            pytest.skip("There is no MPI with its headers: apt-get install libopenmpi-dev")
-        ways = {"ranks": workers, "placement": "compact", "mpi": next(iter(mpis))}
-    parameters = {"class": "S", "model": model, **ways, **more}
-    launch = Launch(1, NAME, "any", 1, (Case(NAME, "mg", parameters, ONCE),))
-    command, environment = start(Site(mpis), machine, launch, mg[build.program_name(NAME, model)])
-    if memory is not None:
-        environment["STEELYARD_MEMORY"] = str(memory)
-    program = Program(command, environment, workers if model != "threads" else None)
-    words = {"case": 1, "kernel": "mg", "seconds": 5, "least": 1, "most": 1, **parameters}
-    try:
-        return program.ask(" ".join(f"{k}={v}" for k, v in words.items()), 60)
-    finally:
-        program.close()
+def test_eight_ranks_share_all_three_directions(ask: Asked) -> None:
+    answer = ask("mpi", 8)
+    assert answer["check"]["passed"], answer
 
 
-@pytest.mark.parametrize("letter", ["S", "W"])
-@pytest.mark.parametrize("workers", [1, 2, 4])
-@pytest.mark.parametrize("model", ["threads", "mpi"])
-def test_the_published_norm_is_found(model: str, workers: int, letter: str, mg: dict[str, Path], here: Machine) -> None:
-    answer = ask(mg, here, model, workers, **{"class": letter})
-    assert answer["check"]["passed"], answer["check"]["detail"]
-    found = answer["surroundings"]["details"]["verification"]
-    assert found["tolerance"] == 1e-8
-    assert found["quantities"][0]["error"] < 1e-11
-
-
-def test_eight_ranks_share_all_three_directions(mg: dict[str, Path], here: Machine) -> None:
-    answer = ask(mg, here, "mpi", 8)
-    assert answer["check"]["passed"], answer["check"]["detail"]
-
-
-def test_each_level_of_the_cycle_is_timed_on_request(mg: dict[str, Path], here: Machine) -> None:
-    answer = ask(mg, here, "threads", 2, phases="on")
-    phases = answer["surroundings"]["details"]["phases"]
-    assert set(phases) == {"first residual", "grid 2", "grid 4", "grid 8", "grid 16", "grid 32", "exchanges"}
+@pytest.mark.parametrize("model", MODELS["mg"])
+def test_each_level_of_the_cycle_is_timed_on_request(ask: Asked, model: str) -> None:
+    phases = ask(model, 2, phases="on")["surroundings"]["details"]["phases"]
+    assert list(phases) == ["first residual", "grid 2", "grid 4", "grid 8", "grid 16", "grid 32", "exchanges"]
     assert phases["grid 32"] > 0
-    assert sum(phases.values()) <= 1.001 * answer["samples"][0]
 
 
-def test_ranks_that_are_no_power_of_two_are_told_which_can_be_used(mg: dict[str, Path], here: Machine) -> None:
-    answer = ask(mg, here, "mpi", 3)
-    assert "ranks='3' cannot be used by MG of class S" in answer["error"]
-    assert "1, 2, 4, 8, 16, 32, 64" in answer["error"]
-
-
-@pytest.mark.parametrize("model", ["threads", "mpi"])
-def test_too_little_memory_is_said_with_the_need_and_the_limit(model: str, mg: dict[str, Path], here: Machine) -> None:
-    answer = ask(mg, here, model, 1, memory=1_000_000, **{"class": "A"})
-    assert "not enough memory: class A needs" in answer["error"]
-    assert "0 MiB may be used" in answer["error"]
-
-
-@pytest.mark.parametrize("model", ["threads", "mpi"])
-def test_a_class_that_does_not_exist_is_refused(model: str, mg: dict[str, Path], here: Machine) -> None:
-    answer = ask(mg, here, model, 1, **{"class": "X"})
-    assert "class='X' must be one of: S, W, A, B, C, D" in answer["error"]
-
-
-def test_the_operators_on_lines_agree_with_plain_loops(tmp_path: Path, here: Machine) -> None:
+def test_the_operators_on_lines_agree_with_plain_loops(here: Machine, tmp_path: Path) -> None:
     """Stencils, restriction and prolongation of random points, each point by its 27 neighbours one after another."""
-    source = tmp_path / "operators.cpp"
-    source.write_text(OPERATORS)
-    program = tmp_path / "operators"
-    include = ["-I", FOLDER / "native", "-I", FOLDER / "benchmarks" / "application" / "npb_mg"]
-    compiler = build.resolve(build.default(here), here).compiler
-    subprocess.run([compiler, "-std=c++20", "-O2", "-march=native", *include, source, "-o", program], check=True)
-    assert float(subprocess.run([program], capture_output=True, text=True, check=True).stdout) < 1e-14
+    [worst] = told(compiled(here, "mg", OPERATORS, tmp_path, "-O2", "-march=native"))
+    assert worst < 1e-14
 
 
 OPERATORS = """

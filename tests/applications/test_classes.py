@@ -5,7 +5,6 @@ needs an hour on two processors.
 """
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -29,9 +28,9 @@ def points() -> list[tuple[str, str, str, int]]:
 @pytest.mark.timeout(LONGEST + 60)
 @pytest.mark.parametrize(("letter", "code", "model", "workers"), points())
 def test_a_class_agrees_with_the_published_values(
-    letter: str, code: str, model: str, workers: int, programs: dict[str, Path], here: Machine
+    letter: str, code: str, model: str, workers: int, here: Machine
 ) -> None:
-    with Asked(programs, here, code) as ask:
+    with Asked(here, code) as ask:
         answer = ask(model, workers, seconds=LONGEST, **{"class": letter})
     assert "error" not in answer, answer["error"]
     assert answer["check"]["passed"], answer["check"]["detail"]
@@ -40,8 +39,8 @@ def test_a_class_agrees_with_the_published_values(
 
 
 @pytest.mark.parametrize("code", ["cg", "lu"])
-def test_sixteen_ranks_that_take_turns_verify(code: str, programs: dict[str, Path], here: Machine) -> None:
-    with Asked(programs, here, code) as ask:
+def test_sixteen_ranks_that_take_turns_verify(code: str, here: Machine) -> None:
+    with Asked(here, code) as ask:
         answer = ask("mpi", 16, seconds=600)
     assert "error" not in answer, answer["error"]
     assert answer["check"]["passed"], answer["check"]["detail"]

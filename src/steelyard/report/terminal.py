@@ -73,6 +73,8 @@ def _group(
     fixed = ", ".join(values.phrase(n, v) for n, v in values.constant(results).items())
     if fixed:
         console.print(_safe(f"In every row: {fixed}.", "dim"))
+    if some := ", ".join(values.phrase(n, v) for n, v in values.partial(results).items()):
+        console.print(_safe(f"Where it applies: {some}.", "dim"))
     if metric and not limited:
         console.print(Text("No limit of it is known on this machine.", style="dim"))
     console.print(table)

@@ -1,6 +1,7 @@
 """Values as text: never a number without its unit, nor without its verdict where that is not CLEAN."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -115,9 +116,26 @@ def counts(results: tuple[Result, ...]) -> dict[Level, int]:
 
 
 def varying(results: tuple[Result, ...]) -> tuple[str, ...]:
-    """The parameters that differ among the results, in the order in which they first appear."""
+    """The parameters that tell the results apart, in the order in which they first appear.
+
+    One that only some of them have, always with the same value, is none of these where others do: `partial` has it.
+    """
     names = dict.fromkeys(name for result in results for name in result.parameters)
-    return tuple(name for name in names if len({result.parameters.get(name) for result in results}) > 1)
+    several = {n for n in names if len({r.parameters[n] for r in results if n in r.parameters}) > 1}
+    for name in names:
+        if name not in several and _apart(results, {*several, name}) > _apart(results, several):
+            several.add(name)
+    return tuple(name for name in names if name in several)
+
+
+def _apart(results: tuple[Result, ...], names: Iterable[str]) -> int:
+    return len({tuple((n, r.parameters.get(n)) for n in sorted(names)) for r in results})
+
+
+def partial(results: tuple[Result, ...]) -> dict[str, Scalar]:
+    """The parameters that only some of the results have, with the value that these share."""
+    told = {*varying(results), *constant(results)}
+    return {name: value for result in results for name, value in result.parameters.items() if name not in told}
 
 
 def constant(results: tuple[Result, ...]) -> dict[str, Scalar]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from steelyard.model import Benchmark, Evaluation, Level, Machine, Metric, Result
+from steelyard.model import Benchmark, Evaluation, Level, Machine, Metric, Result, Scalar
 from steelyard.report import counted, drawn, measured, values
 from steelyard.report.names import slug
 from steelyard.report.reasons import folded, kind
@@ -138,7 +138,8 @@ def _table(
     rows = tuple(_row(result, shape, notes) for result in results)
     limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
     same = limits.pop() if len(limits) == 1 else ("", "")
-    fixed = {"kernel": results[0].kernel} if not kernel else {}
+    only: dict[str, Scalar] = {"kernel": results[0].kernel} if not kernel else {}
+    fixed = only | values.constant(results) | values.partial(results)
     told = tuple(_note(number, evidence) for number, evidence in enumerate(notes[before:], before + 1))
     return Table(
         (("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
@@ -146,7 +147,7 @@ def _table(
         "share of the limit" if main is None or main.better == "higher" else "limit over value",
         (*(m.title for m in others), *shape.counted),
         rows,
-        tuple((values.words(n), values.parameter(n, v)) for n, v in (fixed | values.constant(results)).items()),
+        tuple((values.words(n), values.parameter(n, v)) for n, v in fixed.items()),
         *same,
         len(limits) > 0,
         told[:MOST_NOTES],

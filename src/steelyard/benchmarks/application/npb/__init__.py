@@ -15,7 +15,7 @@ PARALLEL = ("mpi", "rma", "shmem")  # the programming models of many processes
 MODELS = ("threads", *PARALLEL)
 MEMORY_SHARE = 0.5  # of the machine's memory: what a class may need to be planned without being asked for
 HIDDEN = ("kernel", "model", "start")  # parameters that tell no line of a figure from another
-QUICK_SECONDS = 0.5  # of a quick run's samples: one, where a run is longer
+QUICK_SECONDS = 0.2  # of a quick run's samples: one, where a run is longer
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -
     cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
     each = one / min(workers, cores)
     if effort.name == "quick":
-        return Sampling(effort.sampling.width, max(QUICK_SECONDS, each), 1, 5), 0.5 * each + 0.2
+        return Sampling(effort.sampling.width, QUICK_SECONDS, 1, 5), 1.2 * each + 0.2
     return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 2, 30), each + 0.2
 
 
@@ -118,7 +118,7 @@ def metrics_of(code: Code) -> tuple[Metric, ...]:
         return record.work["flops"] / seconds if large_enough(record) and record.work.get("flops") else None
 
     return (
-        Metric("rate", code.unit, "higher", "speed by NPB's count of operations", rate),
+        Metric("rate", code.unit, "higher", "speed as NPB counts", rate),
         Metric("rate_each", code.unit, "higher", "speed of each thread or rank", each),
         Metric("time", "s", "lower", "time of the timed region", lambda seconds, record: seconds),
         Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),

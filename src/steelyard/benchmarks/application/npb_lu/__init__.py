@@ -33,7 +33,7 @@ CODE = npb.Code(
     models=("threads", "mpi"),
     seconds={"S": 0.003, "W": 0.25, "A": 1.9, "B": 9, "C": 40, "D": 900},
     memory={"S": 2e6, "W": 1e7, "A": 5e7, "B": 1.8e8, "C": 6.2e8, "D": 9e9},
-    quick="A",
+    quick="W",
     usual="A",
     usable=_usable,
 )

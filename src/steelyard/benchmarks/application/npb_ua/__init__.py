@@ -27,7 +27,7 @@ CODE = npb.Code(
     models=("threads",),
     seconds={"S": 0.04, "W": 0.22, "A": 2.2, "B": 10, "C": 45, "D": 1000},
     memory={"S": 4e6, "W": 7e6, "A": 2.1e7, "B": 7.6e7, "C": 2.9e8, "D": 4.5e9},
-    quick="A",
+    quick="W",
     usual="A",
     unit="point/s",
 )

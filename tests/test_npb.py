@@ -1,0 +1,113 @@
+"""What holds of every NAS Parallel Benchmark in every programming model: it verifies, plants are found, misuse is refused."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from npb_runs import MODELS, Answer, Asked
+from steelyard.model import Machine
+
+
+@dataclass(frozen=True)
+class Verified:
+    """How many values are compared at S and at W, the relative error that NPB lets pass, and the one that ours stay below."""
+
+    values: tuple[int, int]
+    allowed: float
+    reached: float
+
+
+VERIFIED = {
+    "cg": Verified((1, 1), 1e-10, 1e-12),
+    "lu": Verified((11, 11), 1e-8, 1e-10),
+    "ua": Verified((1, 1), 1e-8, 1e-11),
+    "ep": Verified((8, 2), 1e-8, 1e-12),
+    "mg": Verified((1, 1), 1e-8, 1e-11),
+    "ft": Verified((12, 12), 1e-12, 1e-12),
+    "is": Verified((51, 51), 0, 0),
+}
+# Which numbers of workers can be used, in the words of the refusal; of a code that is not here all can.
+USABLE = {
+    "cg": "a power of two: 1, 2, 4, 8, 16, 32, ...",
+    "lu": "1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 20, 25",
+    "mg": "a power of two: 1, 2, 4, 8, 16, 32, 64",
+    "ft": "a power of two: 1, 2, 4, 8, 16, 32, 64",
+    "is": "a power of two: 1, 2, 4, 8, 16, 32, 64, 128, 256, 512",
+}
+EVERY = [(code, model) for code, models in MODELS.items() for model in models]
+# LU cuts its grid into blocks among threads, too.
+CHOOSY = [(code, model) for code, model in EVERY if code in USABLE and (model != "threads" or code == "lu")]
+INDIFFERENT = [pair for pair in EVERY if pair not in CHOOSY]
+Ask = Callable[..., Answer]
+
+
+@pytest.fixture(scope="module", params=EVERY, ids="-".join)
+def ask(request: pytest.FixtureRequest, here: Machine) -> Iterator[Ask]:
+    """Asks one benchmark in one model; what all tests ask of it comes before the next is started."""
+    code, model = request.param
+    with Asked(here, code) as asked:
+        yield partial(asked, model)
+
+
+def verify(answer: Answer) -> None:
+    assert "error" not in answer, answer["error"]
+    assert answer["check"]["passed"], answer["check"]["detail"]
+    wanted, details = VERIFIED[answer["kernel"]], answer["surroundings"]["details"]
+    found = details["verification"]
+    assert found["tolerance"] == wanted.allowed
+    assert len(found["quantities"]) == wanted.values["SW".index(details["class"])]
+    assert max(q["error"] for q in found["quantities"]) <= wanted.reached
+
+
+@pytest.mark.parametrize("letter", ["S", "W"])
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_published_values_are_found(ask: Ask, workers: int, letter: str) -> None:
+    verify(ask(workers, **{"class": letter}))
+
+
+@pytest.mark.parametrize(("code", "model"), INDIFFERENT)
+def test_three_workers_are_as_good_as_two(here: Machine, code: str, model: str) -> None:
+    with Asked(here, code) as ask:
+        verify(ask(model, 3))
+
+
+@pytest.mark.parametrize(("code", "model"), CHOOSY)
+def test_a_number_of_workers_that_cannot_be_used_is_named_with_those_that_can(
+    here: Machine, code: str, model: str
+) -> None:
+    workers, called = 7 if code == "lu" else 3, "threads" if model == "threads" else "ranks"
+    with Asked(here, code) as ask:
+        error = ask(model, workers)["error"]
+    assert f"{called}='{workers}' cannot be used by {code.upper()}" in error
+    assert USABLE[code] in error
+
+
+@pytest.mark.parametrize("plant", ["skip", "wrong"])
+def test_a_run_that_computed_nothing_or_something_wrong_fails(ask: Ask, plant: str) -> None:
+    answer = ask(2, plant=plant)
+    assert answer["check"]["passed"] is False, answer
+
+
+def test_half_as_much_work_again_is_done_and_verifies(ask: Ask) -> None:
+    answer = ask(2, plant="work:0.5")
+    assert answer["operations"] == 2  # whole runs: half of two is one more
+    verify(answer)
+
+
+def test_phases_are_parts_of_the_time_and_told_only_when_they_are_asked_for(ask: Ask) -> None:
+    answer = ask(2, phases="on")
+    phases = answer["surroundings"]["details"]["phases"]
+    assert 0 < sum(phases.values()) <= answer["samples"][-1] * 1.001
+    assert "phases" not in ask(2)["surroundings"]["details"]
+
+
+def test_too_little_memory_is_said_before_it_is_taken(ask: Ask) -> None:
+    error = ask(2, memory="1000")["error"]
+    assert "not enough memory: class S needs" in error
+    assert "0 MiB may be used" in error
+
+
+def test_a_class_that_does_not_exist_is_refused_with_those_that_do(ask: Ask) -> None:
+    assert "class='X' must be one of: S, W, A, B, C, D" in ask(2, **{"class": "X"})["error"]
