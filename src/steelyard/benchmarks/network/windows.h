@@ -51,13 +51,21 @@ class Window {
   Window(MPI_Comm comm, std::size_t bytes, Kind kind) : bytes_(std::max(bytes, small_page)), kind_(kind) {
     auto all = static_cast<MPI_Aint>(bytes_ + line);
     char* base = nullptr;
+    int outcome;
+    // An MPI may have no windows for a transport, as Open MPI 4 between hosts without its plain TCP: that ends the
+    // case, not the program.
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     if (kind == Kind::own) {
       own_ = std::make_unique_for_overwrite<char[]>(bytes_ + line);
-      MPI_Win_create(base = own_.get(), all, 1, MPI_INFO_NULL, comm, &window_);
+      outcome = MPI_Win_create(base = own_.get(), all, 1, MPI_INFO_NULL, comm, &window_);
     } else {
       auto allocate = kind == Kind::shared ? MPI_Win_allocate_shared : MPI_Win_allocate;
-      allocate(all, 1, MPI_INFO_NULL, comm, &base, &window_);
+      outcome = allocate(all, 1, MPI_INFO_NULL, comm, &base, &window_);
     }
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    if (outcome != MPI_SUCCESS)
+      throw CaseError(std::string(made_by()) +
+                      " is refused by this MPI over this transport; with Open MPI between hosts: --set transport=tcp");
     shift_ = (line - reinterpret_cast<std::uintptr_t>(base) % line) % line;
     data_ = base + shift_;
   }
