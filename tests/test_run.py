@@ -1,6 +1,7 @@
 """The evaluation with a replaced clock and a program made by hand: repeats, failures, budgets, resuming."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from steelyard import records
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.model import Case, Launch, Machine, Plan, Sampling
+from steelyard.plan import EFFORTS
 from steelyard.run import ATTEMPTS, Evaluator, Progress, Surroundings
 
 
@@ -128,6 +130,19 @@ def test_repeating_ends_when_its_share_of_the_time_is_spent(
     e = evaluator(two_sockets, tmp_path, script, plan(40, 1, seconds=1.0))
     e.run()
     assert 40 < len(kept(e)) < 60
+
+
+def test_repeating_leaves_the_presets_promised_length_but_for_a_little(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    script.answers = {i: [disturbed() for _ in range(9)] for i in range(160)}
+    long = evaluator(two_sockets, tmp_path / "long", script, plan(160, 1))
+    long.run()
+    assert 160 < long.seconds <= EFFORTS["quick"].promised * 1.02
+    script.answers = {i: [disturbed() for _ in range(9)] for i in range(160)}
+    full = evaluator(two_sockets, tmp_path / "full", script, replace(plan(160, 1), preset="full"))
+    full.run()
+    assert full.seconds > long.seconds
 
 
 def test_a_program_that_dies_leaves_a_record_and_the_next_case_a_new_program(

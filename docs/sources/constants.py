@@ -39,6 +39,7 @@ _NAMED = (
     ("findings.scaling", "LEAST_SECONDS", "seconds of a sample below which no finding on scaling rests on it"),
     ("run", "ATTEMPTS", "attempts at a case that was disturbed"),
     ("run", "REPEATING_SHARE", "share of the plan's time that may go into repeating"),
+    ("run", "REPEATING_LEAST", "the same, also where the preset's promised length is used up"),
     ("machine.load", "QUIET", "cores kept busy by others, below which the machine counts as quiet"),
 )  # fmt: skip
 

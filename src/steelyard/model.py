@@ -164,6 +164,7 @@ class Effort:
     launches: int
     sampling: Sampling
     seconds: float | None = None  # which a plan should not exceed for each toolchain, before it gets less precise
+    promised: float | None = None  # seconds in which it should end with each toolchain, disturbed cases repeated
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from steelyard.launch.start import Site, start
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Case, Check, Launch, Machine, Parameters, Plan, Record, Scalar, Verdict
 from steelyard.plain import scalar
-from steelyard.plan import STARTED, cpus_of
+from steelyard.plan import EFFORTS, STARTED, cpus_of
 from steelyard.records import RunFolder
 from steelyard.statistics.verdict import judge, name_disturbance
 
@@ -34,6 +34,7 @@ HARNESS = {
 }
 ATTEMPTS = 3  # of a disturbed case: a neighbour that stays is not waited for without end
 REPEATING_SHARE = 0.2  # of the plan's time that may go into repeating disturbed cases
+REPEATING_LEAST = 0.05  # the same, also where the preset's promised length is used up
 SILENCE = 3.0  # seconds after the limit in which ranks that wait say so, and the one that hangs does not
 TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
 
@@ -155,15 +156,36 @@ class Evaluator:
             record = record_of(launch, index, case, attempt, answer)
             self._keep(record)
             took = self.around.now() - began
-            affordable = self.waiting + took <= REPEATING_SHARE * self.plan.seconds and not self._spent()
+            affordable = self.waiting + took <= self._for_repeating() and not self._spent()
             hopeless = record.surroundings.get("oversubscribed") is True  # it will be so again
             if record.verdict.level != "DISTURBED" or attempt == ATTEMPTS or hopeless or not affordable:
                 return True
             self._show(launch, case, waiting=True)
             if name_disturbance(record.verdict) == "competing load":  # the rest cannot be seen to have passed
-                self.around.wait(min(2.0, REPEATING_SHARE * self.plan.seconds - self.waiting))
+                self.around.wait(min(2.0, self._for_repeating() - self.waiting))
             self.waiting += self.around.now() - began
         return True
+
+    def _for_repeating(self) -> float:
+        """Seconds, in all, that may go into repeating: a share of the plan's, less where the preset's promise leaves less."""
+        share = REPEATING_SHARE * self.plan.seconds
+        effort = EFFORTS.get(self.plan.preset)
+        if self.budget is not None or effort is None or effort.promised is None:
+            return share
+        promised = effort.promised * len({launch.toolchain for launch in self.plan.launches})
+        measuring = self.around.now() - self._begin - self.waiting
+        spare = promised - measuring - self._left(measuring)
+        return min(share, max(REPEATING_LEAST * self.plan.seconds, spare))
+
+    def _left(self, elapsed: float) -> float:
+        """Seconds for what is not done yet, by the pace so far.
+
+        The estimate counts for a tenth of the work before it, so that the first minutes do not swing.
+        """
+        if not self._expected:
+            return 0.0
+        pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * self._expected)
+        return max(0.0, (self._expected - self._expected_done) * pace)
 
     def _keep(self, record: Record) -> None:
         self.folder.append(record)
@@ -171,10 +193,7 @@ class Evaluator:
 
     def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
         elapsed = self.around.now() - self._begin
-        # The estimate counts for a tenth of the work before it, so that the first minutes do not swing.
-        expected = self._expected
-        pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * expected) if expected else 0.0
-        left = max(0.0, (expected - self._expected_done) * pace)
+        left = self._left(elapsed)
         self.show(
             Progress(
                 launch,
