@@ -12,6 +12,7 @@ from markupsafe import Markup
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
 from steelyard.report import values
+from steelyard.report.names import grouped
 from steelyard.report.pages import (
     applications,
     benchmark,
@@ -45,7 +46,9 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
 
     UsageError where these have no kernel in common.
     """
-    benchmarks = tuple(benchmark.data(evaluation, name) for name in evaluation.benchmarks)
+    benchmarks = tuple(
+        benchmark.data(evaluation, name) for names in grouped(evaluation.benchmarks).values() for name in names
+    )
     roofs = roofline.data(evaluation)
     kernels = node_kernels.data(evaluation)
     against = node_against.data(evaluation, base) if base else None

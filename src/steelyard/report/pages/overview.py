@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Finding, Level
 from steelyard.report import headline, values
-from steelyard.report.names import slug
+from steelyard.report.names import grouped, slug
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Overview:
     counts: dict[Level, int]
     first: tuple[Finding, ...]  # the findings that ask for action, the serious ones first
     more: int  # further findings on their own page
-    benchmarks: tuple[Entry, ...]
+    benchmarks: dict[str, tuple[Entry, ...]]  # under the headings of their groups
 
 
 def data(evaluation: Evaluation) -> Overview:
@@ -38,8 +38,14 @@ def data(evaluation: Evaluation) -> Overview:
         values.counts(evaluation.results),
         tuple(asking[:3]),
         len(evaluation.findings) - len(asking[:3]),
-        tuple(
-            Entry(slug(name), b.title, b.summary, values.counts(values.of_benchmark(evaluation, name)))
-            for name, b in evaluation.benchmarks.items()
-        ),
+        {
+            group: tuple(_entry(evaluation, name) for name in names)
+            for group, names in grouped(evaluation.benchmarks).items()
+        },
     )
+
+
+def _entry(evaluation: Evaluation, name: str) -> Entry:
+    benchmark = evaluation.benchmarks[name]
+    counts = values.counts(values.of_benchmark(evaluation, name))
+    return Entry(slug(name), benchmark.title, benchmark.summary, counts)
