@@ -412,6 +412,27 @@ def test_sweeps_of_a_benchmark_are_told_apart_by_what_differs() -> None:
     assert names[1] == "cg, class B, threads, not pinned"
 
 
+def test_a_law_that_is_not_fitted_is_said_once_for_all_sweeps_or_with_those_that_are_meant() -> None:
+    two = sweeps(seen([*line(amdahl(0.1), (1, 2)), *line(amdahl(0.1), (1, 2), pinning="none")]))
+    assert [words.partition(":")[0] for words in scaled.refused(two)] == [
+        "Amdahl's law is not fitted",
+        "The universal scalability law is not fitted",
+    ]
+    few = sweeps(seen([*line(amdahl(0.1)), *line(amdahl(0.1), (1, 2, 4), pinning="none")]))
+    (words,) = scaled.refused(few)
+    assert words.startswith("The universal scalability law is not fitted to cg, class A, threads, not pinned: it has 2")
+
+
+def test_a_speed_up_above_the_ideal_is_remarked_on_and_one_at_the_ideal_is_not() -> None:
+    def remarks(law: Law) -> list[str]:
+        (found,) = sweeps(seen(line(law, (1, 2, 4))))
+        return [note for note in scaled.notes(found) if "above the ideal" in note]
+
+    (remark,) = remarks(lambda p: 1 / p if p < 4 else 0.5 / p)
+    assert remark.startswith("The speed-up with 4 threads is above the ideal")
+    assert remarks(amdahl(0.0)) == []
+
+
 def test_the_data_of_a_sweep_are_plain_json() -> None:
     (found,) = scaled.as_json(sweeps(seen(line(amdahl(0.05)))))
     assert json.loads(json.dumps(found, allow_nan=False))["points"][1]["efficiency"]["value"] == pytest.approx(

@@ -25,6 +25,7 @@ WORDS = {
 LAWS = {"Amdahl": "Amdahl's law", "Gustafson": "Gustafson's law", "USL": "the universal scalability law"}
 PARAMETERS = {"s": "serial fraction s", "a": "contention a", "b": "coherency b"}
 HEADINGS = ("time", "speed-up", "95 % interval", "efficiency", "serial", "95 % interval", "each further adds")
+ABOVE = 1.05  # an efficiency beyond which a speed-up asks for a reason
 WIDE, LESS = 116, (5, 6)  # columns of a terminal that shows all cells; a narrower one does without these
 
 
@@ -124,11 +125,20 @@ def base(sweep: Sweep) -> str:
 
 
 def laws(sweep: Sweep) -> tuple[str, ...]:
-    """A sentence on each law: its parameters, how well it fits, how far it may be believed; or why it was not fitted."""
-    found = [_law(sweep, fit) for fit in sweep.scaling.fits]
-    for name, why in sweep.scaling.refused.items():
-        found.append(f"{_capital(LAWS[name])} is not fitted: {why}.")
-    return tuple(found)
+    """A sentence on each law that was fitted: its parameters, how well it fits, how far it may be believed."""
+    return tuple(_law(sweep, fit) for fit in sweep.scaling.fits)
+
+
+def refused(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
+    """Which laws were not fitted, and why: said once for all sweeps, or with the names of those that are meant."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for sweep in sweeps:
+        for reason in sweep.scaling.refused.items():
+            found.setdefault(reason, []).append(named(sweep, sweeps))
+    return tuple(
+        f"{_capital(LAWS[law])} is not fitted{'' if len(whose) == len(sweeps) else f' to {_and(whose)}'}: {why}."
+        for (law, why), whose in found.items()
+    )
 
 
 def _law(sweep: Sweep, fit: Fit) -> str:
@@ -146,7 +156,7 @@ def _law(sweep: Sweep, fit: Fit) -> str:
 
 
 def notes(sweep: Sweep) -> tuple[str, ...]:
-    """What must be said besides: counts that shared processors, disturbed ones, a base that is not one."""
+    """What must be said besides: crowded counts, disturbed ones, a speed-up above the ideal, a base that is not one."""
     found = []
     crowded = [p.count for p in sweep.scaling.points if p.crowded]
     if crowded:
@@ -155,6 +165,12 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
         )
     if sweep.disturbed:
         found.append(f"DISTURBED: {_and(sweep.disturbed)} {WORDS[sweep.over][1]}; take what rests on these with care.")
+    above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]
+    if above:
+        found.append(
+            f"The speed-up with {_and(above)} {WORDS[sweep.over][1]} is above the ideal: each one's share fits a nearer cache, "
+            f"or {counted(sweep, sweep.scaling.base)} ran slower than it should, without a sign of why. Measure again to tell."
+        )
     if sweep.scaling.base != 1:
         found.append(
             f"One {WORDS[sweep.over][0]} was not measured: what is lost up to {sweep.scaling.base} is not seen."
@@ -181,7 +197,7 @@ def as_json(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
 
 
 def show(sweeps: Sequence[Sweep], console: Console) -> None:
-    """A table of each sweep, the laws, and where to stop."""
+    """A table of each sweep, the laws, and where to stop; at the end the laws that were not fitted."""
     for sweep in sweeps:
         console.print(Text.assemble("\n", (f"{sweep.benchmark} ", "dim"), (named(sweep, sweeps), "bold")))
         console.print(Text(base(sweep), style="dim"))
@@ -189,6 +205,8 @@ def show(sweeps: Sequence[Sweep], console: Console) -> None:
         for sentence in (*laws(sweep), *notes(sweep)):
             console.print(Text(sentence, style="dim"))
         console.print(Text(stop_here(sweep), style="bold"))
+    for number, sentence in enumerate(refused(sweeps)):
+        console.print(Text(sentence if number else f"\n{sentence}", style="dim"))
 
 
 def _table(sweep: Sweep, wide: bool) -> Table:
@@ -204,8 +222,8 @@ def _table(sweep: Sweep, wide: bool) -> Table:
     return table
 
 
-def _and(counts: Sequence[int]) -> str:
-    *first, last = map(str, counts)
+def _and(things: Sequence[object]) -> str:
+    *first, last = map(str, things)
     return f"{', '.join(first)} and {last}" if first else last
 
 

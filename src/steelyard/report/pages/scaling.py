@@ -48,13 +48,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """A benchmark in full: pictures in groups that stand side by side, and a line for each sweep."""
+    """A benchmark in full: pictures in groups that stand side by side, a line for each sweep, and the laws not fitted."""
 
     title: str
     anchor: str
     name: str
     figures: tuple[tuple[drawn.Drawn, ...], ...]
     lines: tuple[Line, ...]
+    refused: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _choice(swept: bool, rest: bool) -> str:
 def _section(evaluation: Evaluation, name: str, mine: list[Sweep]) -> Section:
     groups = tuple(_figures(name, number, part, mine) for number, part in enumerate(_parts(mine), 1))
     lines = tuple(_line(sweep, mine) for sweep in mine)
-    return Section(evaluation.benchmarks[name].title, slug(name), name, groups, lines)
+    return Section(evaluation.benchmarks[name].title, slug(name), name, groups, lines, scaled.refused(mine))
 
 
 def _parts(mine: Sequence[Sweep]) -> list[list[Sweep]]:
