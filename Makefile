@@ -19,7 +19,7 @@ run: $(VENV)/.run  ## evaluate this machine (PRESET=quick, standard or full); en
 get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $(1) >/dev/null; } || true
 
 # Suites with a target of their own.
-ELSEWHERE = --ignore=tests/numa --ignore=tests/hosts --ignore=tests/slurm --ignore=tests/applications
+ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications test_report_browser.py)
 
 test: $(VENV)/.test  ## all tests that take minutes at most
 	$(BIN)/python -m pytest $(ELSEWHERE) -m "not slow and not opencl"
