@@ -31,7 +31,7 @@ from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Machine, Tool
 from steelyard.plain import to_plain
 from steelyard.records import write_whole
-from steelyard.units import binary_size, duration, quantity
+from steelyard.units import binary_size, duration, percent, quantity
 
 # Seconds, least and most samples of a size: what a standard run would take is longer, and reaches the width more often.
 SAMPLING = "width=0.02 seconds=0.5 least=10 most=2000"
@@ -211,7 +211,7 @@ def told(found: Measurement) -> str:
 def others(load: Load) -> str:
     """What others did meanwhile."""
     cores = "unknown" if load.other is None else f"{load.other:.2f}"
-    steal = "unknown" if load.steal is None else f"{load.steal:.1%}"
+    steal = "unknown" if load.steal is None else percent(load.steal, 1)
     return f"others {cores} cores, steal {steal}"
 
 
@@ -223,7 +223,7 @@ def explanation(series: Sequence[Measurement]) -> str:
     failed = sorted({f"{m.mpi} {m.pattern} {m.side}: {first_line(m.error)}" for m in series if m.sweep is None})
     lines = [
         "Medians over the rounds; ratios are paired by round: median [low, high]. The peer's time is always its mean.",
-        f"Ours samples each size until ± {WIDTH:.0%} or 0.5 s; the peer counts its repetitions once for all.",
+        f"Ours samples each size until ± {percent(WIDTH)} or 0.5 s; the peer counts its repetitions once for all.",
         f"{disturbed} of {len(series)} measurements were disturbed by other load or steal{middle}.",
         *(f"Failed: {what}" for what in failed),
     ]

@@ -32,7 +32,7 @@ from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Machine
 from steelyard.plain import to_plain
 from steelyard.records import write_whole
-from steelyard.units import duration
+from steelyard.units import duration, percent
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 HELP_WANTED = 0.3  # seconds
@@ -255,7 +255,7 @@ def cost(asked: argparse.Namespace) -> dict[str, Any]:
     wait_until_quiet(asked.patience)
     run = overhead.of_run(asked.run) if asked.run else overhead.quick_run(FOLDER / "runs")
     much = run.outside is not None and run.outside > OVERHEAD_WANTED
-    print(overhead.describe(run) + (f"  <-- ABOVE {OVERHEAD_WANTED:.0%}" if much else ""))
+    print(overhead.describe(run) + (f"  <-- ABOVE {percent(OVERHEAD_WANTED)}" if much else ""))
     return {**found, "run": {**to_plain(run), "outside": run.outside}}
 
 

@@ -9,7 +9,7 @@ from imb import SIZES, Printed, Row
 from ratios import Load, Range, span
 
 from steelyard.statistics.summary import summarise
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 
 OURS = "ours"
 WIDTH = 0.02  # of the median: what each size is asked to reach
@@ -232,7 +232,7 @@ def widths(series: Sequence[Measurement]) -> str:
     own = [m.sweep.points.values() for m in series if m.sweep and m.side == OURS and m.buffers == "reused"]
     reached = span([sum(p.reached for p in points) for points in own])
     some = f"{reached.median:g} [{reached.low}, {reached.high}]" if reached else "none"
-    return f"{some} of our {len(SIZES)} sizes reached ± {WIDTH:.0%}"
+    return f"{some} of our {len(SIZES)} sizes reached ± {percent(WIDTH)}"
 
 
 def page_faults(series: Sequence[Measurement], peer: str) -> str:

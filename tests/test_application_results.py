@@ -478,7 +478,7 @@ def told(rule: str, made: Evaluation) -> Finding:
 def test_the_load_that_is_worth_it_ends_where_a_core_adds_less_than_half() -> None:
     found = told("load", SPEAKS["load"]())
     assert found.level == "notice"
-    assert "for 50% of a node's cores only" in found.seen
+    assert "for 50 % of a node's cores only" in found.seen
     assert "for 2 of 4; one more adds 0.0" in found.seen
 
 
@@ -514,7 +514,7 @@ def test_a_program_near_the_bandwidth_of_triad_is_bound_by_the_memory() -> None:
 def test_messages_that_cost_are_told_with_their_share() -> None:
     found = told("bound", SPEAKS["bound"]())
     assert "takes 1.40 (" in found.seen
-    assert "up to 29% of its time" in found.evidence[0]
+    assert "up to 29 % of its time" in found.evidence[0]
 
 
 def test_ranks_over_a_network_are_not_set_against_threads_of_one_node() -> None:
@@ -525,7 +525,7 @@ def test_ranks_over_a_network_are_not_set_against_threads_of_one_node() -> None:
 def test_one_sided_communication_pays_or_does_not() -> None:
     assert "MPI one-sided pays: it is up to 1.25 (" in told("one_sided", against_messages(0.8)).seen
     assert "OpenSHMEM does not pay: down to 0.77 (" in told("one_sided", against_messages(1.3, "shmem")).seen
-    assert "do not differ by more than 5%" in told("one_sided", against_messages(1.0)).seen
+    assert "do not differ by more than 5 %" in told("one_sided", against_messages(1.0)).seen
 
 
 def test_an_unclear_comparison_of_one_sided_communication_is_no_verdict() -> None:

@@ -586,7 +586,7 @@ def test_the_sentence_about_messages_counts_rounds_sizes_and_page_faults() -> No
     assert line.startswith(
         "mpich, pingpong: at 8 B the mean of imb beside our median's interval: above it 1×, within it 1×"
     )
-    assert "12 [0, 24] of our 24 sizes reached ± 2%" in line
+    assert "12 [0, 24] of our 24 sizes reached ± 2 %" in line
     assert "page faults: 7 in 1 of our 2400 fresh samples" in line
 
 

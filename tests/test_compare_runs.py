@@ -247,7 +247,7 @@ def test_a_difference_beside_a_neighbour_on_the_core_is_not_called() -> None:
     slow = shifted([triad(10e9 / 1.3), triad(18e9 / 1.3, threads=2), chase(1e-7)], 3)
     found = compare(run(paced(CASES, 5.2)), run(paced(slow, 2.7)))
     assert {row.call for row in found.rows} == {"UNCLEAR", "SAME"}
-    assert "-48% additions per second" in rows(found)["triad1"].detail
+    assert "-48 % additions per second" in rows(found)["triad1"].detail
     assert slower(found) == []
 
 

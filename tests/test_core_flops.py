@@ -378,7 +378,7 @@ def test_the_figure_of_the_mixes_combines_the_modules() -> None:
 
 def test_the_peak_is_told_with_its_share_and_how_the_limit_was_derived() -> None:
     told = only("peak", GOOD["peak"]())
-    assert "317 Gflop/s with 4 threads, 99% of the limit; 79.2 Gflop/s with 1 thread, 99% of the limit" in told.seen
+    assert "317 Gflop/s with 4 threads, 99 % of the limit; 79.2 Gflop/s with 1 thread, 99 % of the limit" in told.seen
     assert told.evidence[0] == (
         "The limit: 4 cores × 2.50 GHz true clock under this load × 8 numbers a vector × 2 pipes × 2."
     )
@@ -387,7 +387,7 @@ def test_the_peak_is_told_with_its_share_and_how_the_limit_was_derived() -> None
 def test_the_clock_under_load_stands_beside_the_limit_of_the_node() -> None:
     whole = known(limits={"flops": Limit(384e9, "flop/s", "4 cores × 3.00 GHz")})
     told = only("peak", evaluation(widths(*FULL, threads=4), whole))
-    assert any("the clock is 2.50 GHz; of the node's limit (4 cores × 3.00 GHz) it is 82%" in e for e in told.evidence)
+    assert any("the clock is 2.50 GHz; of the node's limit (4 cores × 3.00 GHz) it is 82 %" in e for e in told.evidence)
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_disturbed_is_serious_when_more_than_half_are_and_counts_the_keywords() 
     assert few.level == "notice"
     many = found("disturbed", evaluation([disturbed(1e10), disturbed(1e10, threads=4), steal]))[0]
     assert many.level == "serious"
-    assert "3 of 3 results (100%)" in many.seen
+    assert "3 of 3 results (100 %)" in many.seen
     assert "competing load (2), steal (1)" in many.seen
     assert any("launch 1: 3 of 3 cases" in line for line in many.evidence)
 
@@ -260,7 +260,7 @@ def test_write_allocate_tells_the_factor_and_where_streaming_is_slower() -> None
 
 def test_the_limit_is_told_with_its_source_or_how_to_give_it() -> None:
     below = found("efficiency", SPEAKS["efficiency"]())[0]
-    assert "8.00 GB/s, 40% of the limit of 20.0 GB/s" in below.seen
+    assert "8.00 GB/s, 40 % of the limit of 20.0 GB/s" in below.seen
     assert "2 channels" in below.evidence[0]
     unknown = found("efficiency", evaluation([triad(8e9)]))[0]
     assert "--system FILE.toml" in unknown.remedy

@@ -338,7 +338,7 @@ def test_nobody_is_called_well_where_the_launches_differ_too_much() -> None:
 
 def test_the_star_is_judged_by_the_links_rate_that_a_system_file_gives_or_that_two_ranks_reached() -> None:
     told = only("star_master", evaluation(nettest(1.9e9, 7e9, 6e9)))
-    assert "8 ranks get 1.90 GB/s together, 95% of twice the link's 1.00 GB/s, but 7.00 GB/s in a ring" in told.seen
+    assert "8 ranks get 1.90 GB/s together, 95 % of twice the link's 1.00 GB/s, but 7.00 GB/s in a ring" in told.seen
     assert "network.pingpong with 1 MiB" in told.evidence[-1]
     given = only("star_master", evaluation(nettest(1.9e9, 7e9, 6e9)[:3], machine(limits=LINK)))
     assert given.evidence[-1] == "The link's rate: the system file."
@@ -428,7 +428,7 @@ def test_a_switch_that_did_not_take_is_not_taken_for_a_missing_shared_memory() -
 def test_a_link_that_is_used_by_less_than_half_is_told_where_its_rate_is_known() -> None:
     slow = message(MIB / 0.3e9, MIB, placement="other node", hosts=("a", "b"))
     told = only("slow_transport", evaluation([slow], machine(limits=LINK)))
-    assert "reaches 300 MB/s, 30% of the link's 1.00 GB/s" in told.seen
+    assert "reaches 300 MB/s, 30 % of the link's 1.00 GB/s" in told.seen
     assert found("slow_transport", evaluation([slow])) == []
 
 

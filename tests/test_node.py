@@ -284,7 +284,7 @@ def test_mixed_mode_that_pays_is_told_with_kernel_factor_and_share() -> None:
     assert told.level == "good"
     assert "faster in 1 of 1 kernel (vector 0.70 times the time)" in told.seen
     assert "Example GPU" in told.seen
-    assert "the device had 40% of the work" in told.evidence[0]
+    assert "the device had 40 % of the work" in told.evidence[0]
     assert "0.70 times" in told.evidence[0]
     assert "as long as the threads alone" in told.evidence[0]
 
@@ -293,7 +293,7 @@ def test_mixed_mode_that_loses_is_a_notice_and_compares_with_the_better_of_both(
     (told,) = mixed_mode.find(with_device(in_modes("vector", 3e-3, 2e-3, 2.4e-3) + in_modes("nbody", 3e-3, 2e-3, 1e-3)))
     assert told.level == "notice"
     assert "faster in 1 of 2 kernels (nbody 0.50 times the time)" in told.seen
-    assert "slower by more than 10% in 1 of 2 kernels (vector 1.20 times the time)" in told.seen
+    assert "slower by more than 10 % in 1 of 2 kernels (vector 1.20 times the time)" in told.seen
     assert "as long as the device alone" in told.evidence[0]
     assert "Keep it for nbody" in told.remedy
 

@@ -626,8 +626,8 @@ SILENT: dict[str, Callable[[], Evaluation]] = {"scaling": lambda: seen(line(amda
 def test_the_finding_says_from_where_on_half_is_lost_with_numbers() -> None:
     (found,) = rule.find(seen(line(amdahl(0.1))))
     assert "application.npb_cg (cg, class A, threads) uses less than half of its threads from 16 on" in found.seen
-    assert "40%" in found.seen
-    assert "32: 24%" in found.evidence[0]
+    assert "40 %" in found.seen
+    assert "32: 24 %" in found.evidence[0]
     assert found.level == "notice"
     assert "stays" in found.cause
     (rising,) = rule.find(seen(line(usl(0.02, 0.005))))

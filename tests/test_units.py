@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.units import binary_size, duration, parse_duration, parse_size, quantity, significant
+from steelyard.units import binary_size, duration, parse_duration, parse_size, percent, quantity, significant
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,12 @@ from steelyard.units import binary_size, duration, parse_duration, parse_size, q
 )
 def test_quantities_carry_a_fitting_prefix(value: float | None, unit: str, text: str) -> None:
     assert quantity(value, unit) == text
+
+
+def test_a_share_is_written_in_percent_with_a_space_as_quantities_are() -> None:
+    assert percent(0.482) == "48 %"
+    assert percent(0.0125, 2) == "1.25 %"
+    assert [percent(part, 1, signed=True) for part in (0.02, -0.02)] == ["+2.0 %", "-2.0 %"]
 
 
 @given(st.floats(1e-5, 1e8))

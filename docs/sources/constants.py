@@ -5,6 +5,7 @@ import importlib
 from sources.tables import table
 from steelyard import plan
 from steelyard.machine import system_file
+from steelyard.units import percent
 
 # Where it is, what it is called, and in our words what it does.
 _NAMED = (
@@ -59,7 +60,7 @@ def presets() -> str:
         (
             f"`{e.name}`",
             str(e.launches),
-            f"± {e.sampling.width:.0%}",
+            f"± {percent(e.sampling.width)}",
             f"{e.sampling.seconds:g} s",
             f"{e.sampling.least} … {e.sampling.most}",
         )

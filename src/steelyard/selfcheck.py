@@ -26,6 +26,7 @@ from steelyard.model import Case, Launch, Machine, Record, Sampling, Scalar
 from steelyard.plain import to_plain
 from steelyard.run import line, record_of
 from steelyard.statistics.verdict import name_disturbance
+from steelyard.units import percent
 
 # 40 samples of 5 ms: long against the scheduler's slices (3 ms), short enough for a hundred repetitions.
 SAMPLES, SAMPLE_SECONDS = 40, 5e-3
@@ -117,7 +118,9 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
         records.append(bench.measure())
     scatter = _scatter([median(r.samples) for r in records])
     flagged = [r.verdict.evidence[0] for r in records if r.verdict.level != "CLEAN"]
-    seen = f"{len(flagged)} of {repetitions} undisturbed cases were flagged, whose values scatter by {scatter:.1%}"
+    seen = (
+        f"{len(flagged)} of {repetitions} undisturbed cases were flagged, whose values scatter by {percent(scatter, 1)}"
+    )
     if len(flagged) <= FALSE_ALARMS * repetitions:
         return Outcome("quiet", "passed", seen)
     busy = busy_cores(1.0)
@@ -146,9 +149,9 @@ def competing(bench: Bench, repetitions: int) -> Outcome:
             found += record.verdict.level != "CLEAN"
             moved = max(value / truth[1] - 1, 1 - value / truth[0])
             if record.verdict.level == "CLEAN" and moved > TOLERATED:
-                missed.append(f"called clean although the median was {moved:.1%} off the quiet value")
+                missed.append(f"called clean although the median was {percent(moved, 1)} off the quiet value")
     right = repetitions - len(missed)
-    seen = f"{right} of {repetitions} cases were flagged ({found}) or within {TOLERATED:.0%} of the quiet value"
+    seen = f"{right} of {repetitions} cases were flagged ({found}) or within {percent(TOLERATED)} of the quiet value"
     return _missed(bench, "competing", seen, tuple(missed[:5])) if missed else Outcome("competing", "passed", seen)
 
 
@@ -178,7 +181,7 @@ def _missed(bench: Bench, name: str, seen: str, evidence: tuple[str, ...] = ()) 
     if apart <= TOLERATED:
         return Outcome(name, "failed", seen, evidence)
     return Outcome(
-        name, "unknown", f"{seen}; quiet values scatter by {apart:.1%} themselves, which may hide it", evidence
+        name, "unknown", f"{seen}; quiet values scatter by {percent(apart, 1)} themselves, which may hide it", evidence
     )
 
 
@@ -201,7 +204,8 @@ def delay(bench: Bench, repetitions: int) -> Outcome:
 
     samples = bench.measure(f"turns:{DELAY}", TURNS, TURN_SECONDS).samples
     found = compare_in_turn([(s,) for s in samples[::2]], [(s,) for s in samples[1::2]], smallest=DELAY / 2)
-    seen = f"called {found.call}: {found.ratio - 1:+.2%} [{found.low - 1:+.2%}, {found.high - 1:+.2%}] for a planted {DELAY:+.0%}"
+    moved, low, high = (percent(end - 1, 2, signed=True) for end in (found.ratio, found.low, found.high))
+    seen = f"called {found.call}: {moved} [{low}, {high}] for a planted {percent(DELAY, signed=True)}"
     right = found.call == "SLOWER" and abs(found.ratio - 1 - DELAY) <= DELAY / 4
     return Outcome("delay", "passed", seen) if right else _missed(bench, "delay", seen)
 
@@ -211,10 +215,11 @@ def intervals(bench: Bench, repetitions: int) -> Outcome:
     from steelyard.statistics.simulate import PROCESSES, coverage
 
     shares = {(p, n): coverage(p, n, 4000, seed=n) for p in PROCESSES for n in (30, 100, 300)}
-    wrong = tuple(f"{p}, {n} samples: {share:.1%}" for (p, n), share in shares.items() if not 0.93 <= share <= 0.97)
-    seen = (
-        f"the interval holds the truth in {min(shares.values()):.1%} to {max(shares.values()):.1%} of simulated cases"
+    wrong = tuple(
+        f"{p}, {n} samples: {percent(share, 1)}" for (p, n), share in shares.items() if not 0.93 <= share <= 0.97
     )
+    least, most = (percent(end(shares.values()), 1) for end in (min, max))
+    seen = f"the interval holds the truth in {least} to {most} of simulated cases"
     return Outcome("intervals", "failed" if wrong else "passed", seen, wrong)
 
 

@@ -22,6 +22,11 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{significant(value / factor, digits)} {prefix}{unit}"
 
 
+def percent(part: float, decimals: int = 0, signed: bool = False) -> str:
+    """0.482 → '48 %', with a decimal '48.2 %', signed '+48 %'."""
+    return f"{100 * part:{'+' if signed else ''}.{decimals}f} %"
+
+
 def significant(value: float, digits: int = 3) -> str:
     """`value` with so many significant digits, and no exponent but for the smallest and largest: 0.01234 → '0.0123'."""
     if value == 0:

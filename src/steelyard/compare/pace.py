@@ -8,6 +8,7 @@ from statistics import median
 from steelyard.model import Record, Result
 from steelyard.statistics.compare import Comparison
 from steelyard.statistics.results import believed
+from steelyard.units import percent
 
 # Relative. A step of a turbo clock is 3 %, another thread on the core takes up to half; below it the readings' own scatter.
 UNLIKE = 0.04
@@ -38,9 +39,9 @@ def tempered(found: Comparison, a: Sequence[Result], b: Sequence[Result], restle
     if found.call not in ("FASTER", "SLOWER") or first is None or second is None:
         return found
     if abs(math.log(second / first)) > UNLIKE:
-        why = f"The cores themselves issued {second / first - 1:+.0%} additions per second in the second run"
+        why = f"The cores themselves issued {percent(second / first - 1, signed=True)} additions per second in the second run"
     elif restless > RESTLESS and abs(math.log(found.ratio)) < math.log1p(restless):
-        why = f"The additions per second that the cores issued differ by {restless:.0%} within these runs"
+        why = f"The additions per second that the cores issued differ by {percent(restless)} within these runs"
     else:
         return found
     cause = "the clock, or other hardware threads on them"

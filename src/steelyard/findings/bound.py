@@ -6,7 +6,7 @@ from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics import applications, cases, messages
 from steelyard.statistics.compare import Comparison, compare
 from steelyard.statistics.roofs import MEMORY, bandwidths, level_of, working_set
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 from steelyard.words import said
 
 NEAR = 0.6  # of the Triad's bandwidth at as many threads: as in the rule on roofs
@@ -103,7 +103,7 @@ def _of_memory(near: list[Near]) -> str:
     verb = "are" if len({n.result.benchmark for n in near}) > 1 else "is"
     return (
         f"{_names([n.result for n in near])} {verb} bound by the memory: {most.result.benchmark} "
-        f"({applications.named(most.result)}) takes {most.share:.0%} of the bandwidth that Triad reached."
+        f"({applications.named(most.result)}) takes {percent(most.share)} of the bandwidth that Triad reached."
     )
 
 
@@ -125,8 +125,8 @@ def _ratio(costly: Costly) -> str:
 
 def _near_line(near: Near) -> str:
     return (
-        f"{near.result.benchmark} ({applications.named(near.result)}) moves {quantity(near.rate, 'B/s')}, {near.share:.0%} of "
-        "the Triad's bandwidth with as many threads."
+        f"{near.result.benchmark} ({applications.named(near.result)}) moves {quantity(near.rate, 'B/s')}, {percent(near.share)} "
+        "of the Triad's bandwidth with as many threads."
     )
 
 
@@ -134,8 +134,8 @@ def _costly_line(costly: Costly) -> str:
     result, share = costly.result, 1 - 1 / costly.seen.ratio
     named, model = applications.named(result, ("model",)), said("model", applications.model(result))
     return (
-        f"{result.benchmark} ({named}): {model} takes {_ratio(costly)} times as long as {_threads(costly)}; up to {share:.0%} of "
-        "its time is communication."
+        f"{result.benchmark} ({named}): {model} takes {_ratio(costly)} times as long as {_threads(costly)}; up to "
+        f"{percent(share)} of its time is communication."
     )
 
 

@@ -6,7 +6,7 @@ from steelyard.machine.caches import reachable_cache
 from steelyard.machine.placement import place
 from steelyard.model import Evaluation, Finding, Machine
 from steelyard.statistics import cases
-from steelyard.units import binary_size
+from steelyard.units import binary_size, percent
 
 BENCHMARK = "memory.stream"
 
@@ -58,7 +58,7 @@ def _too_small(machine: Machine, vector: int, cache: int, needed: int) -> Findin
     if VECTORS * needed > possible:
         evidence.append(
             f"That is {binary_size(VECTORS * needed)} in all, and {binary_size(possible)} of memory may be "
-            f"used ({LARGEST_SHARE:.0%} of what was free)."
+            f"used ({percent(LARGEST_SHARE)} of what was free)."
         )
         cause = "There is too little free memory for the rule."
         remedy = "Free memory or lift the container's limit (steelyard doctor names it), then run again."

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from steelyard.model import Evaluation, Finding, Record
 from steelyard.statistics import messages
 from steelyard.statistics.seen import numbers
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 
 EXACT = 1e-6  # s: some tenths of what the shortest collective takes within a machine
 MATTERS = 0.01  # of a sample that began by the clock: half of the width that is usually asked
@@ -74,7 +74,7 @@ def _finding(seen: list[Seen], what: str, good: str) -> list[Finding]:
         return []
     usual = sorted(s.error for s in seen)[math.ceil(MOST * len(seen)) - 1]
     shortest = _shortest(seen)
-    told = f"{what} {quantity(usual, 's')} (in {MOST:.0%} of {len(seen)} records)."
+    told = f"{what} {quantity(usual, 's')} (in {percent(MOST)} of {len(seen)} records)."
     evidence = (*_spread(seen), *_by_transport(seen), *_share(shortest, usual))
     if usual < EXACT or (shortest is not None and usual < MATTERS * shortest):
         return [Finding("common_clock", "good", told, evidence, good, "")]
@@ -108,5 +108,6 @@ def _share(shortest: float | None, error: float) -> list[str]:
     if shortest is None or not shortest > 0:
         return []
     return [
-        f"The shortest samples that began by the clock took {quantity(shortest, 's')}: it is {error / shortest:.1%} of them."
+        f"The shortest samples that began by the clock took {quantity(shortest, 's')}: it is "
+        f"{percent(error / shortest, 1)} of them."
     ]

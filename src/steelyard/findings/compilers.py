@@ -7,6 +7,7 @@ from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
 from steelyard.statistics.compare import Comparison, compare_all
 from steelyard.statistics.cost import cost, launches
+from steelyard.units import percent
 
 SMALLEST = 0.03  # less is rather the placement of code and data than the compiler
 NAMED = 12  # kernels that are listed
@@ -34,7 +35,7 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
     different = slower + faster
     seen = (
         f"{b} makes {faster} of {len(calls)} cases faster than {a}, {slower} slower; "
-        f"{len(calls) - different} do not differ for sure by more than {SMALLEST:.0%}."
+        f"{len(calls) - different} do not differ for sure by more than {percent(SMALLEST)}."
     )
     lines = sorted(kernels.items(), key=lambda item: -_furthest(item[1]))[:NAMED]
     return Finding(

@@ -5,6 +5,7 @@ from collections import Counter
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
 from steelyard.statistics.verdict import name_disturbance
+from steelyard.units import percent
 
 # More than every second result: then the run says more about its neighbours than about the machine.
 TOO_MANY = 0.5
@@ -39,7 +40,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "disturbed",
             "serious" if share > TOO_MANY else "notice",
-            f"{len(disturbed)} of {len(measured)} results ({share:.0%}) were disturbed: {causes}.",
+            f"{len(disturbed)} of {len(measured)} results ({percent(share)}) were disturbed: {causes}.",
             (*_examples(disturbed), *_launches(evaluation), *_benchmarks(measured)),
             "Something else used the processors, caches or memory while samples were taken; each such "
             "figure is marked wherever it is shown.",

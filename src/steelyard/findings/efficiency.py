@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from steelyard.model import Evaluation, Finding, Limit, Result, Value
 from steelyard.statistics import cases
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 
 BENCHMARK = "memory.stream"
 # Well-tuned systems reach 75 to 90 % of the modules' rate with STREAM (refresh and turnarounds take the
@@ -45,12 +45,12 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
     share = moved.value / limit.value
     disturbed = cases.caution(best)
     seen = (
-        f"Triad moves {quantity(moved.value, moved.unit)}, {share:.0%} of the limit of "
+        f"Triad moves {quantity(moved.value, moved.unit)}, {percent(share)} of the limit of "
         f"{quantity(limit.value, limit.unit)} ({cases.describe(best, but=('elements',))}).{disturbed}"
     )
     evidence = (
         f"The limit: {limit.source}.",
-        f"As STREAM counts it is {quantity(counted.value, counted.unit)}, {counted.value / limit.value:.0%} of it.",
+        f"As STREAM counts it is {quantity(counted.value, counted.unit)}, {percent(counted.value / limit.value)} of it.",
     )
     if share > ABOVE:
         cause = "The limit is too low (a wrong system file, or firmware that is wrong), or a cache was measured."

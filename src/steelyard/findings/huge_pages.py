@@ -9,7 +9,7 @@ from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
 from steelyard.statistics.cost import Ratio, cost, ratio
 from steelyard.statistics.tolerance import points
-from steelyard.units import binary_size, quantity
+from steelyard.units import binary_size, percent, quantity
 
 WHAT = {"G": "an access at the worst corner (G)", "latency": "a dependent access", "Triad": "a byte of Triad"}
 COSTS = 1.08  # from here it is worth the trouble of a setting
@@ -97,7 +97,7 @@ def _line(small: Result, huge: Result, factor: Ratio) -> str:
     a, b = cost(small), cost(huge)
     told = f": {quantity(a.seconds, 's')} and {quantity(b.seconds, 's')}" if a and b else ""
     share = _huge_share(huge)
-    part = "" if share is None else f"; {share:.0%} of the memory had huge pages"
+    part = "" if share is None else f"; {percent(share)} of the memory had huge pages"
     name = cases.describe(small, but=("elements", "page_size"))
     pages = f"{cases.value(small, 'page_size')} against {cases.value(huge, 'page_size')}"
     return f"{name}, {pages}{told}, {factor.low:.2f} to {factor.high:.2f} times{part}."

@@ -2,7 +2,7 @@
 
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics import cases
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 
 ENOUGH, FEW = 0.90, 0.50  # shares of the results that reach the width
 NAMED = 5  # of the widest that are listed
@@ -24,7 +24,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []
     widths = sorted({width for _, _, width in known})
     wanted = " or ".join(f"± {quantity(w, '%', 2)}" for w in widths)
-    seen = f"{reached} of {len(known)} results ({share:.0%}) have a 95 % interval within {wanted}"
+    seen = f"{reached} of {len(known)} results ({percent(share)}) have a 95 % interval within {wanted}"
     if share >= ENOUGH:
         return [
             Finding(
@@ -74,7 +74,7 @@ def _relative(value: Value) -> float | None:
 
 def _widest(known: list[tuple[Result, float, float]]) -> tuple[str, ...]:
     worst = sorted(known, key=lambda k: -k[1] / k[2] if k[2] else 0)[:NAMED]
-    return tuple(f"{r.benchmark} {cases.describe(r)}: ± {half:.1%}." for r, half, _ in worst)
+    return tuple(f"{r.benchmark} {cases.describe(r)}: ± {percent(half, 1)}." for r, half, _ in worst)
 
 
 def _launches(evaluation: Evaluation) -> int:

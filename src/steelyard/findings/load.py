@@ -6,6 +6,7 @@ from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics import applications, cases, messages
 from steelyard.statistics.scaling import HALF, Scaling, Stop, scaling
 from steelyard.statistics.sweeps import sweeps
+from steelyard.units import percent
 
 NAMED = 12
 
@@ -100,7 +101,7 @@ def _line(nodes: int, loads: dict[int, Result], machine: Machine) -> Line | None
 def _sum(less: list[Line], lines: list[Line]) -> str:
     shares = sorted({line.stop.count / line.cores for line in less})
     worst = less[0]
-    span = f"{shares[0]:.0%}" if len(shares) == 1 else f"{shares[0]:.0%} to {shares[-1]:.0%}"
+    span = percent(shares[0]) if len(shares) == 1 else f"{percent(shares[0])} to {percent(shares[-1])}"
     programs = {line.first.benchmark for line in lines}
     limited = {line.first.benchmark for line in less}
     verb = "have" if len(limited) > 1 else "has"
@@ -117,7 +118,7 @@ def _everything(lines: list[Line]) -> str:
     loaded = f"all {cores} cores" if most >= cores else f"{most} of {cores} cores (more were not measured)"
     programs = len({line.first.benchmark for line in lines})
     them = f"{programs} programs have" if programs > 1 else f"{_program(lines[0])} has"
-    return f"{them} use for {loaded} of a node: each adds at least {HALF:.0%} of a core's worth."
+    return f"{them} use for {loaded} of a node: each adds at least {percent(HALF)} of a core's worth."
 
 
 def _program(line: Line) -> str:
@@ -140,7 +141,7 @@ def _adds(line: Line) -> str:
 
 
 def _evidence(line: Line) -> str:
-    speeds = [f"{p.count}: {p.efficiency.value:.0%}" for p in line.scaling.points if not p.crowded]
+    speeds = [f"{p.count}: {percent(p.efficiency.value)}" for p in line.scaling.points if not p.crowded]
     verdict = f"{line.stop.count} of {line.cores} are worth loading" if line.less else f"all {line.most} are worth it"
     return f"{_named(line)}: speed of each against that at {line.scaling.base}, by cores loaded: {', '.join(speeds)}; {verdict}."
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from steelyard.model import Device, Evaluation, Finding, Machine, Result
 from steelyard.statistics import cases, messages
 from steelyard.statistics.compare import Comparison, compare_all
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 
 SMALLEST = 0.03  # less is chance: two starts differ by so much, and the share was chosen by single turns
 LOSS = 1.10  # worth a notice: both alone were tried when the share was chosen, so that it should not lose at all
@@ -72,7 +72,7 @@ def _finding(machine: Machine, seen: list[Seen]) -> Finding:
     called = f"device {number:.0f} ({device.name})" if device else f"device {number:.0f}"
     pays, loses = [s for s in seen if s.seen.call == "FASTER"], [s for s in seen if s.loses]
     told = [f"faster in {_listed(pays, len(seen))}" if pays else f"faster in none of {_kernels(len(seen))}"]
-    told += [f"slower by more than {LOSS - 1:.0%} in {_listed(loses, len(seen))}"] if loses else []
+    told += [f"slower by more than {percent(LOSS - 1)} in {_listed(loses, len(seen))}"] if loses else []
     unsure = sum(s.seen.call == "UNCLEAR" for s in seen)
     rest = len(seen) - len(pays) - len(loses) - unsure
     told += [f"{rest} without a difference that matters"] if rest else []
@@ -143,7 +143,7 @@ def _share(result: Result) -> str:
     share = median(shares)
     if share in (0, 1):
         return f"all was left to the {'device' if share else 'threads'}"
-    return f"the device had {share:.0%} of the work"
+    return f"the device had {percent(share)} of the work"
 
 
 def _time(result: Result) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases, messages
 from steelyard.statistics.compare import Comparison, compare_all
-from steelyard.units import binary_size
+from steelyard.units import binary_size, percent
 
 SMALLEST = 0.05  # two starts of one MPI differ by some percent, since ranks and buffers lie elsewhere
 SMALL = 8 << 10  # bytes: up to here most MPIs send at once (eager), and the time is that of a message, not of its bytes
@@ -42,9 +42,9 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
     different = slower + faster > 0
     told = (
         f"{b} is faster than {a} in {faster} of {len(calls)} cases, slower in {slower}; the others do not differ for sure by "
-        f"more than {SMALLEST:.0%}.{_sums(pairs)}"
+        f"more than {percent(SMALLEST)}.{_sums(pairs)}"
         if different
-        else f"{b} and {a} do not differ for sure by more than {SMALLEST:.0%} in any of {len(calls)} cases."
+        else f"{b} and {a} do not differ for sure by more than {percent(SMALLEST)} in any of {len(calls)} cases."
     )
     groups: dict[tuple[str, ...], list[Pair]] = {}
     for pair in pairs:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import applications, cases, messages
 from steelyard.statistics.compare import Comparison, compare_all
+from steelyard.units import percent
 from steelyard.words import said
 
 SMALLEST = 0.05  # two starts of one program differ by some percent, since ranks and buffers lie elsewhere
@@ -74,7 +75,7 @@ def _judged(model: str, pairs: list[Pair]) -> str:
     if "UNCLEAR" in calls:
         return f"Whether {name} pays against MPI cannot be told: the intervals are too wide.{_care(pairs)}"
     where = f" in any of {len(pairs)} cases" if len(pairs) > 1 else ""
-    return f"{name} and MPI do not differ by more than {SMALLEST:.0%}{where}.{_care(pairs)}"
+    return f"{name} and MPI do not differ by more than {percent(SMALLEST)}{where}.{_care(pairs)}"
 
 
 def _care(pairs: list[Pair]) -> str:

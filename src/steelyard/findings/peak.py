@@ -9,7 +9,7 @@ from steelyard.benchmarks.core.peak import WIDTHS, clock_under_load, limit
 from steelyard.model import Evaluation, Finding, Limit, Machine, Record, Result
 from steelyard.statistics import cases
 from steelyard.statistics.results import believed
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 
 BENCHMARK = "core.peak"
 NEAR = 0.97  # of the limit: what the ends of the samples and a moving clock take stays below 3 %
@@ -83,7 +83,7 @@ def _judged(results: Iterable[Result], machine: Machine) -> list[Judged]:
 
 def _told(judged: Judged) -> str:
     threads = cases.words("threads", judged.result.parameters.get("threads"))
-    return f"{quantity(judged.result.metrics['flops'].value, 'flop/s')} with {threads}, {judged.share:.0%} of the limit"
+    return f"{quantity(judged.result.metrics['flops'].value, 'flop/s')} with {threads}, {percent(judged.share)} of the limit"
 
 
 def _line(judged: Judged) -> str:
@@ -99,7 +99,7 @@ def _licence(judged: Judged, machine: Machine) -> list[str]:
         return []
     share = judged.result.metrics["flops"].value / whole.value
     clock = quantity(median(known), "Hz")
-    return [f"Under this load the clock is {clock}; of the node's limit ({whole.source}) it is {share:.0%}."]
+    return [f"Under this load the clock is {clock}; of the node's limit ({whole.source}) it is {percent(share)}."]
 
 
 def _why(low: Judged, narrower: list[Judged], records: Iterable[Record]) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from steelyard.model import Evaluation, Finding
 from steelyard.statistics import cases
 from steelyard.statistics.roofline import Place, Roofline, rooflines
 from steelyard.statistics.roofs import MEMORY, SCALAR, working_set
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 
 BELOW = 0.6  # of the roof: loops that only stream reach 0.8 and more of a roof that a Triad measured
 MOST = 8  # lines of evidence: the lowest are named, the others counted
@@ -45,8 +45,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         found = [*found[:MOST], f"{len(found) - MOST} more: see the page Roofline."]
     counted = {cause: causes.count(cause) for cause in _REMEDIES if cause in causes}
     seen = (
-        f"{len(low)} of {len(judged)} kernels stay below {BELOW:.0%} of the roof above them, the lowest at {low[0][1]:.1%}"
-        f"{_reached(large)}.{cases.caution(*(place.result for place, _, _ in low[:1]))}"
+        f"{len(low)} of {len(judged)} kernels stay below {percent(BELOW)} of the roof above them, the lowest at "
+        f"{percent(low[0][1], 1)}{_reached(large)}.{cases.caution(*(place.result for place, _, _ in low[:1]))}"
     )
     return [
         Finding(
@@ -96,7 +96,7 @@ def _line(place: Place) -> str:
     mark = " DISTURBED" if place.result.verdict.level == "DISTURBED" else ""
     return (
         f"{place.result.benchmark} {place.name} with {cases.words('threads', place.threads)}, "
-        f"{quantity(place.speed.value, 'flop/s')}{mark}, {place.share or 0:.1%} of {above}{roof}"
+        f"{quantity(place.speed.value, 'flop/s')}{mark}, {percent(place.share or 0, 1)} of {above}{roof}"
     )
 
 
@@ -111,9 +111,9 @@ def _good(count: int, large: Sequence[Place]) -> Finding:
     return Finding(
         "roof",
         "good",
-        f"All {count} kernels with a known roof reach at least {BELOW:.0%} of it."
+        f"All {count} kernels with a known roof reach at least {percent(BELOW)} of it."
         if count > 1
-        else f"The only kernel with a known roof reaches {best.share or 0:.0%} of it.",
+        else f"The only kernel with a known roof reaches {percent(best.share or 0)} of it.",
         tuple(f"{_line(place)}." for place in sorted(large, key=lambda p: p.share or 0)[:MOST]),
         "What bounds them is the machine: its memory, its caches or its arithmetic.",
         "",

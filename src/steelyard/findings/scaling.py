@@ -4,6 +4,7 @@ from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
 from steelyard.statistics.scaling import Point
 from steelyard.statistics.sweeps import Sweep, sweeps
+from steelyard.units import percent
 
 HALF = 0.5  # below it two runs side by side, each on half of the processors, finish more work
 # Of the shortest sample. What lasts a few milliseconds is the start and the end of the team, not the program; of NPB that is
@@ -73,8 +74,8 @@ def _named(sweep: Sweep) -> str:
 
 def _share(point: Point) -> str:
     e = point.efficiency
-    inside = f" ({e.low:.0%} to {e.high:.0%})" if e.low is not None and e.high is not None else ""
-    return f"{e.value:.0%}{inside}"
+    inside = f" ({percent(e.low)} to {percent(e.high)})" if e.low is not None and e.high is not None else ""
+    return f"{percent(e.value)}{inside}"
 
 
 def _evidence(sweep: Sweep, first: Point) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics import cases, messages
 from steelyard.statistics.cost import Ratio, cost, ratio
-from steelyard.units import binary_size, quantity, significant
+from steelyard.units import binary_size, percent, quantity, significant
 
 BENCHMARK = "network.pingpong"
 SMALL = 1 << 10  # bytes: up to here a message costs what its way costs, not what its bytes do
@@ -83,7 +83,7 @@ def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]
     if not 0 < rate < LINK_SHARE * link.value:
         return []
     told = (
-        f"Between two hosts {mpi or 'the MPI'} reaches {quantity(rate, 'B/s')}, {rate / link.value:.0%} of the link's "
+        f"Between two hosts {mpi or 'the MPI'} reaches {quantity(rate, 'B/s')}, {percent(rate / link.value)} of the link's "
         f"{quantity(link.value, 'B/s')}.{cases.caution(best)}"
     )
     evidence = (f"The best is {binary_size(messages.size(best))}; the link's rate: {link.source}.",)

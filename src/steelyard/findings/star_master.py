@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases, messages
-from steelyard.units import binary_size, quantity
+from steelyard.units import binary_size, percent, quantity
 
 BENCHMARK = "network.nettest"
 # All of a star's messages pass its master: twice the link's rate B with full-duplex links, for any number of ranks.
@@ -34,7 +34,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     most = max(seen, key=lambda s: _throughput(s.other) / _throughput(s.star))
     told = (
         f"The master's link limits the star: {_ranks(most.star)} ranks get {quantity(_throughput(most.star), 'B/s')} together, "
-        f"{_throughput(most.star) / (2 * most.link):.0%} of twice the link's {quantity(most.link, 'B/s')}, but "
+        f"{percent(_throughput(most.star) / (2 * most.link))} of twice the link's {quantity(most.link, 'B/s')}, but "
         f"{quantity(_throughput(most.other), 'B/s')} in {OTHERS[str(most.other.parameters['topology'])]}."
         f"{cases.caution(most.star, most.other)}"
     )

@@ -4,6 +4,7 @@ from typing import Literal
 
 from steelyard.model import Evaluation, Finding
 from steelyard.statistics.tolerance import Tolerance, tolerance
+from steelyard.units import percent
 
 # n threads bring the cost to less than 1.5/n of one thread's; and, at the other end, hardly below it.
 TOLERANT, POOR = 1 / 1.5, 1.25
@@ -36,7 +37,7 @@ def _finding(point: str, mine: list[Tolerance]) -> Finding:
     disturbed = " (Disturbed: take this with care.)" if most.disturbed else ""
     lines = tuple(
         f"{t.label}, {t.threads} threads: a speed-up of {t.ratio:.2f} ({t.low:.2f} to {t.high:.2f}), "
-        f"efficiency {t.efficiency:.0%}."
+        f"efficiency {percent(t.efficiency)}."
         for t in sorted(mine, key=lambda t: t.threads)
     )
     if not judged:
@@ -45,7 +46,7 @@ def _finding(point: str, mine: list[Tolerance]) -> Finding:
         cause = "The launches or the samples differ too much."
         return Finding("tolerance", "notice", seen, lines, cause, AGAIN, most.benchmark)
     seen = f"The machine is {judged} for {WHAT[point]}: with {most.threads} threads an operation costs "
-    seen += f"{1 / most.ratio:.2g} of what it costs with one, {most.efficiency:.0%} of the ideal.{disturbed}"
+    seen += f"{1 / most.ratio:.2g} of what it costs with one, {percent(most.efficiency)} of the ideal.{disturbed}"
     if judged == "tolerant":
         cause = "Each thread has what it needs, and they wait side by side."
         level: Literal["notice", "good"] = "notice" if most.disturbed else "good"

@@ -6,6 +6,7 @@ from steelyard.benchmarks.core import groups
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
 from steelyard.statistics.cost import Ratio, ratio
+from steelyard.units import percent
 
 BENCHMARK = "core.kernels"
 # No element waits for another, and nothing but the compiler stands against vectors. Moving data through an index or with
@@ -150,7 +151,7 @@ def _compared(a: str, b: str, compiled: dict[str, dict[str, Result]]) -> Finding
     )
     told = [f"in {len(m)} of {len(ratios)} {b} is {word}" for m, word in ((slower, "slower"), (faster, "faster")) if m]
     seen = f"The same loops by two compilers: {' and '.join(told) or f'{a} and {b} do not differ for sure'}" + (
-        f" than {a}." if told else f" by more than {SMALLEST:.0%}."
+        f" than {a}." if told else f" by more than {percent(SMALLEST)}."
     )
     if not different:
         return Finding("vectors", "good", seen, lines, "Both make the same of these loops.", "", BENCHMARK)

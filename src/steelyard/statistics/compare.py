@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.statistics.interval import Array
 from steelyard.statistics.summary import effective_size
+from steelyard.units import percent
 
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
 Launches = Sequence[Sequence[float]]
@@ -223,10 +224,10 @@ def _called(seen: Comparison, smallest: float, level: float, advice: str) -> Com
         word: Call = "SLOWER" if seen.ratio > 1 else "FASTER"
         return replace(seen, call=word, detail=f"{word.capitalize()}: {span} (p = {seen.p:.2g}).")
     if seen.low > 1 - smallest and seen.high < 1 + smallest:
-        return replace(seen, call="SAME", detail=f"The same: {span}, all within {smallest:.1%} of 1.")
-    why = f"too wide for a difference of {smallest:.1%}"
+        return replace(seen, call="SAME", detail=f"The same: {span}, all within {percent(smallest, 1)} of 1.")
+    why = f"too wide for a difference of {percent(smallest, 1)}"
     if certain:
-        why = f"a difference, but hardly of {smallest:.1%}"
+        why = f"a difference, but hardly of {percent(smallest, 1)}"
     elif seen.low > 1 or seen.high < 1:
         why = f"but with p = {seen.p:.2g} this may be chance"
     return replace(seen, call="UNCLEAR", detail=f"Unclear: {span}, {why}{advice}.")

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.statistics.interval import Array, correlations
 from steelyard.statistics.seen import Observation, Seen, number, numbers
 from steelyard.statistics.shape import drift, modes
+from steelyard.units import percent
 
 # Of the samples: with one in ten hit, the median moves by an eighth of a standard deviation at most.
 HIT_SHARE = 0.10
@@ -190,7 +191,9 @@ def _followed(seen: Seen, readings: Array, dip: float, say: Callable[[float, flo
     moved = seen.moved(slow)
     # A slower core makes samples longer; where those are not, the core is not what the figure follows.
     disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
-    effect = f"that moved the median by {moved:+.1%}" if disturbed else "the figure did not follow it"
+    effect = (
+        f"that moved the median by {percent(moved, 1, signed=True)}" if disturbed else "the figure did not follow it"
+    )
     told = say((1 - dip) * most, float(steady.min()), most).format(f"{slow.sum()} of {len(slow)}")
     return Observation(disturbed, f"{told}; {effect}.")
 
@@ -222,7 +225,11 @@ def _changed(seen: Seen, before: Array, after: Array) -> Observation | None:
     quarter = max(1, len(seen.row) // 4)
     moved = float(np.median(seen.row[-quarter:]) / np.median(seen.row[:quarter])) - 1
     disturbed = abs(moved) > CLOCK_EFFECT
-    effect = f"the time changed by {moved:+.1%} meanwhile" if disturbed else "the figure did not follow it"
+    effect = (
+        f"the time changed by {percent(moved, 1, signed=True)} meanwhile"
+        if disturbed
+        else "the figure did not follow it"
+    )
     return Observation(
         disturbed,
         f"core clock: the true clock {word} by {_percent(abs(change - 1))} during the case (the threads' "

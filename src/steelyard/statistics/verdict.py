@@ -10,6 +10,7 @@ from steelyard.model import Check, Level, Verdict
 from steelyard.statistics.disturbances import RULES
 from steelyard.statistics.interval import Array
 from steelyard.statistics.seen import Seen, number
+from steelyard.units import percent
 
 # Of a sample. Below 0.1 % the clock does not matter (the harness makes samples that long). Up to 1 % the
 # figure is still right within half of the interval that is usually asked, and repeating would not help: it
@@ -73,6 +74,6 @@ def _too_coarse(seen: Seen, share: float) -> Iterator[str]:
     if resolution > share * length:
         part = resolution / length if length > 0 else math.inf
         yield (
-            f"clock resolution: the clock's step of {resolution:.2g} s is {part:.2%} of a sample of "
-            f"{length:.2g} s; expected at most {CLOCK_NOTED:.1%}."
+            f"clock resolution: the clock's step of {resolution:.2g} s is {percent(part, 2)} of a sample of "
+            f"{length:.2g} s; expected at most {percent(CLOCK_NOTED, 1)}."
         )
