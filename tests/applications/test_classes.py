@@ -1,7 +1,7 @@
 """The NAS Parallel Benchmarks verify at their larger classes, in every programming model, also on more ranks than processors.
 
-`make test-applications` takes W and A with 1, 2 and 4 workers, and B with 2. STEELYARD_NPB=B:1,2,4;C:2 takes others: C alone
-needs an hour on two processors.
+`make test-applications` takes W and A with 1, 2 and 4 workers, and B with 2. STEELYARD_NPB=B:1,2,4;C:2 takes others: C:1,4
+takes a quarter of an hour on two processors.
 """
 
 import os
