@@ -9,7 +9,7 @@ from npb_runs import WIDTHS, Asked, compiled, told
 from steelyard.model import Machine
 
 Part = Callable[[str], list[float]]
-PHASES = {"threads": ["counts", "sums", "ranks"], "mpi": ["buckets", "packing", "exchange", "counts", "ranks"]}
+PHASES = {"threads": ["counts", "sums", "ranks"], "mpi": ["buckets", "counts", "exchange", "ranks"]}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
 // IS by MPI ranks: each holds a share of the keys and ranks a share of the values; the keys go to whoever ranks them.
+#include "crossing.h"
 #include "exchange.h"
 #include "rank_kernel.h"
 
@@ -17,9 +18,8 @@ struct IS {
   Buffer<Key> keys;
   std::vector<std::uint32_t> mine, all;  // keys of each bucket, then the test keys; of this rank, of all
   std::vector<std::size_t> borders;      // of the ranks' buckets
-  std::vector<int> sends, receives;      // keys to and from each rank
-  std::vector<Key*> ends;                // of what is packed for each rank
-  std::vector<MPI_Request> requests;
+  std::vector<int> sends;                // keys to each rank
+  Crossing crossing;
   std::array<Key, edited> originals;
   // What this rank gets: fixed but for the few keys that are edited.
   Buffer<Key> packed, received;
@@ -46,15 +46,13 @@ struct IS {
         all(buckets + test_keys),
         borders(size + 1),
         sends(size),
-        receives(size),
-        ends(size),
-        requests(2 * size),
+        crossing(r, own),
         originals(generate()),
         packed(size == 1 ? 1 : own + size * register_keys, policy, r.team()),
         received(greatest_share(), policy, r.team()),
         counts(greatest_range(), policy, r.team()),
         ranked_values(greatest_range(), policy, r.team()),
-        phases(problem.phases, {"buckets", "packing", "exchange", "counts", "ranks"}) {
+        phases(problem.phases, {"buckets", "counts", "exchange", "ranks"}) {
     std::fill(counts.data(), counts.data() + counts.size(), 0);
   }
   void prepare(std::size_t) {
@@ -71,7 +69,7 @@ struct IS {
         std::uint32_t key = all[buckets + i];
         tests.push_back(key >= low && key < high ? ranked_values[key - low] : 0);
       }
-      phases.spent(4);
+      phases.spent(3);
     }
   }
   // Bytes: in each iteration all keys are read twice, and those for other ranks are written, copied (read and written)
@@ -165,9 +163,9 @@ struct IS {
     phases.spent(0);
     if (size == 1) {
       count_keys(keys.data(), keys.data() + own, 0, counts.data());
-      phases.spent(3);
+      phases.spent(1);
     } else {
-      send();
+      exchange();
     }
     std::size_t values = high - low, owned = size == 1 ? own : arrived + static_cast<std::size_t>(sends[me]);
     if (total(counts.data(), counts.data() + values) == owned)
@@ -176,52 +174,38 @@ struct IS {
       rank_crowded(values);
   }
   // Every key to the rank that takes its bucket; those that come, and those that stay, are counted.
-  void send() {
-    Key* next = packed.data();
-    for (std::size_t r = 0; r < size; ++r) {
-      sends[r] = static_cast<int>(keys_of(mine.data(), r));
-      ends[r] = next;
-      next += static_cast<std::size_t>(sends[r]) + register_keys;
-    }
-    MPI_Request request;
-    MPI_Ialltoall(sends.data(), 1, MPI_INT, receives.data(), 1, MPI_INT, ranks.comm(), &request);
-    size <= few ? pick_each() : place_each();
+  void exchange() {
+    for (std::size_t r = 0; r < size; ++r) sends[r] = static_cast<int>(keys_of(mine.data(), r));
+    arrived = crossing.begin(sends, packed.data(), register_keys, received.data());
+    auto count = [&](const Key* from, const Key* to) { count_keys(from, to, low, counts.data()); };
+    size <= few ? pick_each(count) : place_each(count);
+    crossing.send_rest();
     phases.spent(1);
-    complete(1, &request);
-    exchange();
+    crossing.finish(count);
     phases.spent(2);
-    count_keys(received.data(), received.data() + arrived, low, counts.data());
-    phases.spent(3);
   }
-  void pick_each() {
+  template <class Use>
+  void pick_each(Use count) {
     for (std::size_t at = 0; at < own; at += chunk) {
       const Key* from = keys.data() + at;
-      std::size_t count = std::min(chunk, own - at);
-      for (std::size_t r = 0; r < size; ++r)
-        if (r != me) ends[r] = pick(from, count, border(r), border(r + 1), ends[r]);
-      count_keys(staying.data(), pick(from, count, low, high, staying.data()), low, counts.data());
+      std::size_t length = std::min(chunk, own - at);
+      for (std::size_t r = 0; r < size; ++r) {
+        if (r == me) continue;
+        crossing.packed(r) = pick(from, length, border(r), border(r + 1), crossing.packed(r));
+        crossing.send_full(r);
+      }
+      count(staying.data(), pick(from, length, low, high, staying.data()));
+      crossing.take(count);
     }
   }
-  void place_each() {
+  template <class Use>
+  void place_each(Use count) {
     std::array<std::uint16_t, buckets> takers;
     for (std::size_t r = 0; r < size; ++r)
       std::fill(takers.begin() + borders[r], takers.begin() + borders[r + 1], static_cast<std::uint16_t>(r));
     int shift = bucket_shift(kind);
-    for (const Key* key = keys.data(); key < keys.data() + own; ++key) *ends[takers[*key >> shift]]++ = *key;
-    count_keys(ends[me] - sends[me], ends[me], low, counts.data());
-  }
-  void exchange() {
-    arrived = 0;
-    std::size_t open = 0;
-    for (std::size_t distance = 1; distance < size; ++distance) {
-      std::size_t to = (me + distance) % size, from = (me + size - distance) % size;
-      MPI_Irecv(received.data() + arrived, receives[from], MPI_UINT32_T, static_cast<int>(from), 0, ranks.comm(),
-                &requests[open++]);
-      MPI_Isend(ends[to] - sends[to], sends[to], MPI_UINT32_T, static_cast<int>(to), 0, ranks.comm(),
-                &requests[open++]);
-      arrived += static_cast<std::size_t>(receives[from]);
-    }
-    complete(static_cast<int>(open), requests.data());
+    for (const Key* key = keys.data(); key < keys.data() + own; ++key) *crossing.packed(takers[*key >> shift])++ = *key;
+    count(crossing.packed(me) - sends[me], crossing.packed(me));
   }
   // For each key that this rank ranks.
   template <class Visit>
