@@ -29,7 +29,7 @@ PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel
 CHOSEN = ("kernel", "model")  # of the values that a benchmark has, a setting chooses some
 PARALLEL_START_SECONDS = 1.2  # of mpiexec with its ranks (Open MPI 5: 1.2 s, 4: 0.4 s, MPICH: 0.1 s)
 START_SECONDS = 0.1  # of a program: process, clock calibration
-SHORTEST = 0.5  # share of its time that a preset leaves each case, however many there are
+SHORTEST = 1 / 3  # share of its time that a preset leaves each case, however many there are
 SHORTENED = 0.1  # and that a user's budget leaves it
 STOPPED_EARLY = 0.6  # share of a case's time limit that it takes on average: most reach their width before
 
@@ -46,7 +46,7 @@ def make(
 ) -> Plan:
     """The plan. `settings` replaces values of axes; `budget` (seconds) lessens the launches, then the time of each case.
 
-    Without a budget the preset's own length does so as far as it can without harm: two launches and half the time are left.
+    Without a budget the preset's own length does so as far as it can without harm: two launches and a third of the time are left.
 
     UsageError for a setting that no benchmark knows, for impossible placements, and where nothing is left to run.
     """
