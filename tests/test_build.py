@@ -25,6 +25,11 @@ int main() { return serve({kernel<Nothing>("nothing")}); }
 """
 
 
+def quick(here: Machine) -> build.Toolchain:
+    """Whatever compiler is here, without optimisation: what is built is not measured."""
+    return build.resolve(f"{build.default(here)} -O0", here)
+
+
 def benchmark(folder: Path, text: str) -> Benchmark:
     source = folder / "thing.cpp"
     source.write_text(text)
@@ -50,7 +55,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_program_is_built_once_and_again_when_its_source_changes(tmp_path: Path, here: Machine) -> None:
-    toolchain = build.resolve(build.default(here), here)
+    toolchain = quick(here)
     first = build.build([benchmark(tmp_path, GOOD)], toolchain)["my.thing"]
     stamp = first.stat().st_mtime_ns
     assert build.build([benchmark(tmp_path, GOOD)], toolchain)["my.thing"].stat().st_mtime_ns == stamp
@@ -67,9 +72,7 @@ def test_other_flags_are_another_toolchain(tmp_path: Path, here: Machine) -> Non
 
 def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: Machine) -> None:
     with pytest.raises(ProgramFailed) as failure:
-        build.build(
-            [benchmark(tmp_path, GOOD.replace("sum += 1", "summ += 1"))], build.resolve(build.default(here), here)
-        )
+        build.build([benchmark(tmp_path, GOOD.replace("sum += 1", "summ += 1"))], quick(here))
     text = str(failure.value)
     assert "summ" in text
     assert "thing.cpp" in text
@@ -81,7 +84,7 @@ def test_a_kernel_that_breaks_the_contract_is_refused_by_the_concept(tmp_path: P
     with pytest.raises(ProgramFailed, match="constraints|Kernel"):
         build.build(
             [benchmark(tmp_path, GOOD.replace('  Check check() { return {sum > 0, "it ran"}; }\n', ""))],
-            build.resolve(build.default(here), here),
+            quick(here),
         )
 
 
@@ -113,7 +116,7 @@ def test_a_cache_that_cannot_be_written_is_an_explained_error(
 
 
 def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others(tmp_path: Path, here: Machine) -> None:
-    toolchain = build.resolve(build.default(here), here)
+    toolchain = quick(here)
     source, near, beyond, other = (tmp_path / name for name in ("a.cpp", "near.h", "beyond.h", "other.h"))
     source.write_text('#include <vector>\n#include "near.h"\n#include "kernel.h"\n#include "missing.h"\n')
     near.write_text('#include "beyond.h"\n#include "near.h"\n')
@@ -130,7 +133,7 @@ def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others
 def test_two_builds_of_the_same_program_at_once_compile_it_once(
     tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    toolchain, made = build.resolve(build.default(here), here), []
+    toolchain, made = quick(here), []
     real = build._compile
 
     def counted(*arguments: Any) -> None:
