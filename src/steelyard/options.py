@@ -1,0 +1,61 @@
+"""The options that several commands share: each once, with its help."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Runs = Annotated[Path, typer.Option("--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.")]
+RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id or folder; the newest when left out.")]
+Paths = Annotated[list[Path] | None, typer.Option("--path", help="A folder with further benchmarks (may be repeated).")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="NAME", help="Only this benchmark or group, as memory.apexmap (may be repeated)."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUES", help="Values of an axis, as threads=1,2,4 (may be repeated)."),
+]
+Preset = Annotated[str, typer.Option("--preset", help="quick (at most 3 min on 2 cores), standard (20 min) or full.")]
+Budget = Annotated[
+    str | None, typer.Option("--budget", metavar="TIME", help="The most time to take, as 90s, 5m or 1h.")
+]
+Compilers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--toolchain", metavar="COMPILER", help="gcc, clang, g++-12, or with flags: 'gcc -O2' (repeat to compare)."
+    ),
+]
+System = Annotated[
+    str | None,
+    typer.Option("--system", metavar="NAME|FILE", help="A system file (TOML) with what cannot be read: name, limits."),
+]
+Mpis = Annotated[
+    list[str] | None,
+    typer.Option("--mpi", metavar="MPI", help="openmpi, mpich, or the path of an mpicxx (repeat to compare)."),
+]
+Hosts = Annotated[
+    str | None,
+    typer.Option(
+        "--hosts", metavar="A:N,B:N", help="Hosts for the ranks with their slots; this machine when left out."
+    ),
+]
+LauncherName = Annotated[
+    str | None,
+    typer.Option("--launcher", help="mpiexec, or srun (as within a Slurm allocation by itself)."),
+]
+LauncherWords = Annotated[
+    list[str] | None,
+    typer.Option("--launcher-option", metavar="WORD", help="A further word for the launcher (may be repeated)."),
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for other programs.")]
+NpbOutput = Annotated[
+    bool,
+    typer.Option("--npb-output", help="Of NAS Parallel Benchmarks the result block that NPB prints, and nothing else."),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Where the report goes; into the run's folder when left out."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of the order of launches and cases.")]

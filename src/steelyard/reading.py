@@ -1,0 +1,167 @@
+"""The commands that read what was measured: list, show, report, export, query, compare."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.compare import ROUNDS
+from steelyard.errors import UsageError
+from steelyard.options import Json, NpbOutput, Paths, Quiet, RunName, Runs, Seed
+
+
+def listing(runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False) -> None:
+    """List the benchmarks and the runs.
+
+    Example: **steelyard list --json**
+    """
+    from steelyard import catalogue, records, show
+
+    show.everything(catalogue.find(paths or []), records.all_runs(runs), json_)
+
+
+def show(
+    name: RunName = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    json_: Json = False,
+    npb_output: NpbOutput = False,
+) -> None:
+    """Show a run's findings and figures in the terminal.
+
+    Examples: **steelyard show** (the newest run) · **steelyard show --npb-output** (for scripts that read NPB's output)
+    """
+    from steelyard import records, session
+
+    one_form(json_, npb_output)
+    session.present(records.find(runs, name), paths or [], json_, npb_output)
+
+
+def one_form(as_json: bool, npb_output: bool) -> None:
+    """UsageError where both forms of output are asked for."""
+    if as_json and npb_output:
+        raise UsageError("--json and --npb-output are two forms of the same output: choose one.")
+
+
+def report(
+    name: RunName = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The HTML file; into the run's folder when left out.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against", metavar="RUN", help="Another system's run: the node's kernels are also shown over its times."
+        ),
+    ] = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+) -> None:
+    """Write a run's HTML report anew: one file, no network needed.
+
+    Examples: **steelyard report --output node17.html** · **steelyard report node17 --against node3**
+    """
+    from steelyard import records, session
+    from steelyard.compare import modes
+
+    base = modes.base(runs, against) if against else None
+    print(session.write_report(records.find(runs, name), paths or [], output, base))
+
+
+def export(
+    name: RunName = None,
+    form: Annotated[str, typer.Option("--format", help="json, csv or parquet.")] = "json",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file; standard output when left out.")
+    ] = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+) -> None:
+    """Export a run for spreadsheets, data frames and scripts.
+
+    Example: **steelyard export --format csv > run.csv**
+    """
+    from steelyard import evaluation, export, records
+    from steelyard.errors import nearest
+
+    if form not in export.FORMATS:
+        raise UsageError(f"There is no format '{form}' (given by --format). {nearest(form, export.FORMATS)}")
+    sys.stdout.write(export.write(evaluation.evaluate(records.find(runs, name), paths or []), form, output))
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="SQL over the tables metrics and samples.")],
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    json_: Json = False,
+) -> None:
+    """Ask all runs at once, in SQL (DuckDB).
+
+    Example: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"**
+    """
+    from steelyard import evaluation, export, records, show
+
+    show.table(*export.query((evaluation.evaluate(p, paths or []) for p in records.all_runs(runs)), sql), json_)
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="A run.")],
+    second: Annotated[str, typer.Argument(help="Another run, or a published system.")],
+    in_turn: Annotated[
+        bool,
+        typer.Option(
+            "--in-turn",
+            help="Measure both again on this machine, launch by launch in turn, and compare the launches in pairs.",
+        ),
+    ] = False,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="NUMBER", help="With --in-turn: how often each case is measured.")
+    ] = ROUNDS,
+    seed: Seed = 1,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    json_: Json = False,
+    quiet: Quiet = False,
+    fail_on_slower: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-slower", help="Exit code 1 if anything undisturbed is slower for sure in the second run."
+        ),
+    ] = False,
+) -> None:
+    """Compare two runs: what differs between the machines, and which figures really differ.
+
+    Examples: **steelyard compare 20261120-101500 20261120-113000** ·
+    **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
+    **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet)
+    """
+    from steelyard import evaluation, records
+    from steelyard.compare import beside, tables
+    from steelyard.compare import in_turn as turns
+    from steelyard.compare import runs as comparing
+    from steelyard.errors import nearest
+
+    earlier = records.find(runs, first)
+    try:
+        path = records.find(runs, second)
+    except UsageError as error:
+        system = beside.find(second)
+        if system is None:
+            raise UsageError(f"{error} Nor is it a published system. {nearest(second, beside.systems())}") from None
+        if fail_on_slower or in_turn:
+            option = "--in-turn" if in_turn else "--fail-on-slower"
+            raise UsageError(
+                f"{option} needs two runs: of a published system there are only printed numbers."
+            ) from None
+        tables.beside(beside.compare(evaluation.evaluate(earlier, paths or []), system), json_)
+        return
+    if in_turn:
+        earlier, path = turns.measure(earlier, path, runs, paths or [], rounds, seed, quiet)
+    if turns.partners(earlier, path):
+        compared = turns.compare(earlier, path, paths or [])
+    else:
+        compared = comparing.compare(*(evaluation.evaluate(p, paths or []) for p in (earlier, path)))
+    comparing.show(compared, json_)
+    if fail_on_slower and comparing.slower(compared):
+        raise typer.Exit(1)
