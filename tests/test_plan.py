@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
 from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
-from steelyard.plan import EFFORTS, MEMORY, make
+from steelyard.plan import EFFORTS, MEMORY, make, needed
 from steelyard.run import line
 
 
@@ -98,6 +98,17 @@ def test_a_model_that_is_set_is_chosen_and_not_given_to_others(two_sockets: Mach
     assert {model for model, _, _ in models_of(two_sockets, {"model": ["mpi"]})} == {"mpi"}
     with pytest.raises(UsageError, match="model 'mpy'.*Did you mean 'mpi'"):
         models_of(two_sockets, {"model": ["mpy"]})
+
+
+def test_only_the_programs_that_a_plan_starts_are_needed_each_with_its_mpis(two_sockets: Machine) -> None:
+    known = {"group.one": in_two_models(), "group.two": benchmark("group.two")}
+
+    def programs(settings: dict) -> set:
+        plan = make({"group.one": known["group.one"]}, two_sockets, EFFORTS["quick"], settings, ["gcc"], mpis=["mpich"])
+        return {(name, s.model, s.mpis) for name, b in needed(known, plan).items() for s in b.sources}
+
+    assert programs({}) == {("group.one", "threads", None), ("group.one", "mpi", ("mpich",))}
+    assert programs({"model": ["threads"]}) == {("group.one", "threads", None)}
 
 
 def test_a_class_that_does_not_exist_is_refused_and_one_that_does_brings_its_own_length(two_sockets: Machine) -> None:

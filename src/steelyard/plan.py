@@ -76,6 +76,21 @@ def make(
     return Plan(effort.name, seed, _launches(cases, toolchains, launches, shorter, seed), seconds)
 
 
+def needed(benchmarks: Mapping[str, Benchmark], plan: Plan) -> dict[str, Benchmark]:
+    """The benchmarks of the plan, with the programs that its launches start, and for each the MPIs with which they do."""
+    used: dict[tuple[str, str], set[str]] = {}
+    for launch in plan.launches:
+        mpis = {str(c.parameters["mpi"]) for c in launch.cases if "mpi" in c.parameters}
+        used.setdefault((launch.benchmark, launch.model), set()).update(mpis)
+    found = {}
+    for name, benchmark in benchmarks.items():
+        sources = [s for s in benchmark.sources if (name, s.model) in used]
+        if sources:
+            with_mpis = (replace(s, mpis=tuple(sorted(used[name, s.model]))) if s.parallel else s for s in sources)
+            found[name] = replace(benchmark, sources=tuple(with_mpis))
+    return found
+
+
 def cpus_of(machine: Machine, parameters: Parameters) -> tuple[int, ...] | None:
     """The processors to which a case's threads, or a host's ranks, are pinned; None or () for no pinning."""
     if "ranks" in parameters:

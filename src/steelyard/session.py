@@ -54,8 +54,14 @@ def machine(system: str | None) -> Machine:
     return describe(system_file=find_system(system) if system else None)
 
 
-def plan(asked: Asked) -> tuple[Plan, Machine, dict[str, build.Toolchain], Site]:
-    """The plan, for which machine, the toolchains by name, and how ranks are started. UsageError for what cannot be."""
+Planned = tuple[Plan, Machine, dict[str, build.Toolchain], Site, dict[str, Benchmark]]
+
+
+def plan(asked: Asked) -> Planned:
+    """The plan, for which machine, the toolchains by name, how ranks are started, and the benchmarks with the programs to build.
+
+    UsageError for what cannot be.
+    """
     here = machine(asked.system)
     here = replace(here, hosts=site.hosts(asked.hosts))
     found = site.site(asked.mpis, asked.launcher, asked.launcher_words, here)
@@ -81,7 +87,7 @@ def plan(asked: Asked) -> tuple[Plan, Machine, dict[str, build.Toolchain], Site]
         asked.seed,
         list(found.mpis),
     )
-    return made, here, toolchains, found
+    return made, here, toolchains, found, planning.needed(chosen, made)
 
 
 def settings(words: Sequence[str]) -> dict[str, list[Scalar]]:
@@ -148,10 +154,7 @@ def _build(
 
 def start(asked: Asked, runs: Path, quiet: bool) -> Path:
     """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
-    made, here, toolchains, found = plan(asked)
-    chosen = {
-        name: b for name, b in catalogue.find(asked.paths).items() if any(x.benchmark == name for x in made.launches)
-    }
+    made, here, toolchains, found, chosen = plan(asked)
     if not quiet:
         print(
             f"Building {len(chosen)} programs with {', '.join(toolchains)} (kept for the next run) …", file=sys.stderr
@@ -208,8 +211,7 @@ def again(
             f"The run {path} was built with {missing[0]}, which is not on this machine any more "
             f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
         )
-    known_now = catalogue.find(remembered.folders(path, paths))
-    chosen = {name: b for name, b in known_now.items() if name in evaluation.benchmarks_of(run)}
+    chosen = planning.needed(catalogue.find(remembered.folders(path, paths)), run.plan)
     if lost := [n for n in evaluation.benchmarks_of(run) if n not in chosen]:
         raise UsageError(
             f"The run {path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."

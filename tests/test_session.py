@@ -1,0 +1,47 @@
+"""From a user's words to the programs that are built."""
+
+from pathlib import Path
+
+from steelyard import session
+from steelyard.model import Benchmark
+
+
+def without_openshmem(folder: Path) -> Path:
+    """A C++ wrapper that answers as the Open MPI from PyPI does: it finds <mpi.h>, and no <shmem.h>."""
+    wrapper = folder / "mpicxx"
+    wrapper.write_text(
+        "#!/bin/sh\n"
+        'case "$1" in\n'
+        "  --showme:version) echo 'mpicxx: Open MPI 5.0.10 (Language: C++)' ;;\n"
+        "  -E) ! grep -q shmem.h ;;\n"
+        "  *) exit 1 ;;\n"
+        "esac\n"
+    )
+    wrapper.chmod(0o755)
+    return wrapper
+
+
+def asked(**changed: object) -> session.Asked:
+    usual = {
+        "preset": "quick", "only": (), "settings": (), "toolchains": (), "budget": None, "system": None, "seed": 1,
+        "paths": (),
+    }  # fmt: skip
+    return session.Asked(**{**usual, **changed})  # type: ignore[arg-type]
+
+
+def programs(chosen: dict[str, Benchmark]) -> set[tuple[str, str]]:
+    return {(name, source.model) for name, benchmark in chosen.items() for source in benchmark.sources}
+
+
+def test_what_the_mpi_cannot_build_is_neither_planned_nor_built(tmp_path: Path) -> None:
+    mpi = str(without_openshmem(tmp_path))
+    made, _, _, _, chosen = session.plan(asked(only=["application.npb_cg"], mpis=[mpi]))
+    assert programs(chosen) == {(launch.benchmark, launch.model) for launch in made.launches}
+    assert programs(chosen) == {("application.npb_cg", model) for model in ("threads", "mpi", "rma")}
+
+
+def test_programs_that_no_case_of_the_plan_needs_are_not_built(tmp_path: Path) -> None:
+    mpi = str(without_openshmem(tmp_path))
+    words = asked(only=["application.npb_cg", "memory.stream"], mpis=[mpi], settings=["model=threads"])
+    chosen = session.plan(words)[4]
+    assert programs(chosen) == {("application.npb_cg", "threads"), ("memory.stream", "")}
