@@ -23,7 +23,7 @@ def test_a_run_of_format_1_is_written_as_it_was_read() -> None:
     assert [to_plain(record) for record in run.records] == kept
     whole = json.loads((GOLDEN / "run-format-1" / "run.json").read_text())
     # What was added to the format since has its default.
-    assert to_plain(run.machine) == {"hosts": [], "devices": []} | whole["machine"]
+    assert to_plain(run.machine) == {"hosts": [], "devices": [], "libraries": []} | whole["machine"]
     launches = [{"model": ""} | launch for launch in whole["plan"]["launches"]]
     assert to_plain(run.plan) == whole["plan"] | {"launches": launches}
 

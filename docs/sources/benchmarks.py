@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sources.tables import table
 from steelyard import findings, plan
-from steelyard.model import Axes, Benchmark, Cache, Core, Machine, NumaNode, Scalar, Setting
+from steelyard.model import Axes, Benchmark, Cache, Core, Library, Machine, NumaNode, Scalar, Setting
 from steelyard.units import binary_size, duration
 
 MOST_VALUES = 12  # of an axis are listed; of more, the ends and the count
@@ -26,6 +26,7 @@ def example_machine() -> Machine:
         cores=cores, nodes=nodes, caches=(*own, *shared), cpus=tuple(range(8)), cpu_quota=None,
         memory=64 << 30, memory_available=60 << 30, modules=(), fma_width=8, fma_units=2,
         settings=(Setting("transparent_huge_pages", "madvise", "example"),), compilers=(), mpis=(),
+        libraries=(Library("blas", "example", True), Library("fftw", "example", True)),
     )  # fmt: skip
 
 

@@ -96,6 +96,15 @@ class Device:
 
 
 @dataclass(frozen=True)
+class Library:
+    """A numerical library of the site: its kind ("blas", "fftw"), its file, and whether it computes with several threads."""
+
+    kind: str
+    file: str
+    threads: bool
+
+
+@dataclass(frozen=True)
 class Limit:
     """A physical ceiling of a metric, and how it was derived."""
 
@@ -130,6 +139,7 @@ class Machine:
     notes: tuple[str, ...] = ()  # what could not be found out, and why
     devices: tuple[Device, ...] = ()  # for OpenCL
     hosts: tuple[Host, ...] = ()  # that a run's ranks are spread over; empty: this machine alone
+    libraries: tuple[Library, ...] = ()  # of each kind the one that our programs find
 
 
 # --------------------------------------------------------------------------- the plan

@@ -11,6 +11,7 @@ from steelyard.machine.cpulist import format_cpu_list
 from steelyard.machine.devices import find_devices
 from steelyard.machine.files import KernelFiles, kibibytes
 from steelyard.machine.hwloc import ask_lstopo, read_hwloc
+from steelyard.machine.libraries import find_libraries
 from steelyard.machine.limits import explain_absent, limits
 from steelyard.machine.memory_modules import read_modules
 from steelyard.machine.processors import identify
@@ -52,7 +53,9 @@ def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine
     notes = [*topology.notes, *module_notes, *memory_notes]
     compilers, mpis = find_tools() if files.live else ((), ())
     if not files.live:
-        notes.append(f"Read from recorded files below {root}: compilers, MPI and OpenCL devices were not looked for.")
+        notes.append(
+            f"Read from recorded files below {root}: compilers, MPI, libraries and OpenCL devices were not looked for."
+        )
     host = _host(files)
     machine = Machine(
         system=(given and given.name) or _product(files) or host,
@@ -75,6 +78,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine
         mpis=mpis,
         limits=given.limits if given else {},
         devices=find_devices() if files.live else (),
+        libraries=find_libraries() if files.live else (),
     )
     found = limits(machine, None)
     if processor.fma_width is None and "flops" not in found:

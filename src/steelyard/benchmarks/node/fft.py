@@ -21,8 +21,6 @@ from steelyard.benchmarks.node.site_libraries import beside
 axes = beside(
     axes_of(("fft",), "elements", quick=1 << 16, usual=1 << 22, setup=1.5),
     "fftw",
-    "STEELYARD_FFTW",
-    ("fftw3_threads", "fftw3_omp", "fftw3"),
     setup=4.0,
 )
 metrics = (TIME, FLOPS)

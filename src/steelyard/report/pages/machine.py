@@ -121,6 +121,10 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
             )
             for d in machine.devices
         ),
+        *(
+            (f"Library, {known.kind.upper()}", known.file + ("" if known.threads else " (without threads)"))
+            for known in machine.libraries
+        ),
     )
 
 

@@ -1,0 +1,88 @@
+"""The numerical libraries of the site, asked in a process of its own: one that is loaded starts threads, and may crash."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+
+from steelyard.model import Library
+
+ANSWER_SECONDS = 20  # a library that is not loaded by then will not be
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A kind of library: what may name its file, the files that are tried, and the functions that it has."""
+
+    kind: str
+    variable: str
+    files: tuple[str, ...]
+    function: str
+    threaded: tuple[str, ...]  # one of these is there where it computes with several threads
+
+
+# What the programs look for when a case asks for a library (benchmarks/node/site_library.h): in this order, and by these names.
+WANTED = (
+    Wanted(
+        "blas",
+        "STEELYARD_BLAS",
+        ("libopenblas.so.0", "libmkl_rt.so", "libblas.so.3"),
+        "dgemm_",
+        ("openblas_set_num_threads", "MKL_Set_Num_Threads"),
+    ),
+    Wanted(
+        "fftw",
+        "STEELYARD_FFTW",
+        ("libfftw3_threads.so.3", "libfftw3_omp.so.3", "libfftw3.so.3"),
+        "fftw_plan_dft_1d",
+        ("fftw_init_threads",),
+    ),
+)
+
+# For each question the first file that has the function, and whether it has one of those for threads.
+_ASK = """
+import ctypes, json, sys
+for files, function, threaded in json.loads(sys.argv[1]):
+    found = None
+    for file in files:
+        try:
+            library = ctypes.CDLL(file)
+        except OSError:
+            continue
+        if hasattr(library, function):
+            found = file, any(hasattr(library, name) for name in threaded)
+            break
+    print(json.dumps(found), flush=True)
+"""
+
+
+def find_libraries() -> tuple[Library, ...]:
+    """Those that the programs will find. What a variable names is among them in any case: a case that cannot load it says so."""
+    named = [os.environ.get(wanted.variable, "") for wanted in WANTED]
+    answers = _ask(
+        tuple((own and (own,)) or wanted.files for own, wanted in zip(named, WANTED, strict=True)),
+        os.environ.get("LD_LIBRARY_PATH", ""),
+    )
+    found = []
+    for wanted, own, answer in zip(WANTED, named, answers, strict=True):
+        if answer or own:
+            file, threads = answer or (own, True)
+            found.append(Library(wanted.kind, file, threads))
+    return tuple(found)
+
+
+@lru_cache
+def _ask(files: tuple[tuple[str, ...], ...], path: str) -> tuple[tuple[str, bool] | None, ...]:
+    """For each kind of library (file, threads), or None. `path` is where the loader looks: another one, another answer."""
+    questions = [(tried, wanted.function, wanted.threaded) for tried, wanted in zip(files, WANTED, strict=True)]
+    command = [sys.executable, "-I", "-S", "-c", _ASK, json.dumps(questions)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_SECONDS)
+        lines = done.stdout.splitlines()
+    except (OSError, subprocess.SubprocessError):
+        lines = []
+    answers = [json.loads(line) for line in lines[: len(files)]]
+    answers += [None] * (len(files) - len(answers))  # the library that was asked then made the process fail
+    return tuple((str(a[0]), bool(a[1])) if a else None for a in answers)
