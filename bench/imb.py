@@ -170,7 +170,9 @@ def on_site(machine: Machine, programs: Programs, compiler: str, folder: Path) -
         raise MissingError("this machine has no MPI of its own; for example: apt-get install libopenmpi-dev")
     own = {pattern: our_start(machine, tool, program) for pattern, program in programs(tool).items()}
     loop = folder / f"loop-{build.mpi_name(tool)}"
-    words = [tool.path, "-std=c++20", *build.FLAGS.split(), f"-I{build.NATIVE}", str(LOOP), "-o", str(loop)]
+    harness = [str(part) for part in build.harness(build.resolve(compiler, machine), tool)]
+    words = [tool.path, "-std=c++20", *build.FLAGS.split(), f"-I{build.NATIVE}", str(LOOP), *harness]
+    words += ["-o", str(loop), "-pthread", "-ldl"]
     run_tool(words, "compile the plain loop", {**os.environ, "OMPI_CXX": compiler, "MPICH_CXX": compiler})
     theirs = replace(next(iter(own.values())), program=loop)
     return same_library(Ground(build.mpi_name(tool), processors(machine), own, "loop", theirs))

@@ -101,7 +101,8 @@ def series(asked: argparse.Namespace) -> tuple[Figures, dict[str, str]]:
     programs["sort"] = FOLDER / "sort"
     FOLDER.mkdir(exist_ok=True)
     flags = [*toolchain.flags.split(), "-std=c++20", "-fopenmp", f"-I{build.NATIVE}"]
-    subprocess.run([toolchain.compiler, *flags, SORT, "-o", programs["sort"], "-lpthread", "-ldl"], check=True)
+    parts = [SORT, *build.harness(toolchain)]
+    subprocess.run([toolchain.compiler, *flags, *parts, "-o", programs["sort"], "-lpthread", "-ldl"], check=True)
     running: dict[str, Program] = {}
     found: Figures = defaultdict(list)
     failed: dict[str, str] = {}

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import pytest
 
+from native import linked
 from steelyard import build, catalogue, site
 from steelyard.launch.program import Program
 from steelyard.launch.start import Site, start
@@ -75,10 +76,7 @@ def compiled(here: Machine, code: str, text: str, folder: Path, *flags: str) -> 
     """A C++ program of a test's own, made in `folder` with the headers of one benchmark and of the harness."""
     source, program = folder / f"{code}.cpp", folder / code
     source.write_text(text)
-    compiler = build.resolve(build.default(here), here).compiler
-    headers = (f"-I{build.NATIVE}", f"-I{FOLDER / f'npb_{code}'}")
-    subprocess.run([compiler, "-std=c++20", "-pthread", *flags, *headers, source, "-o", program], check=True)
-    return program
+    return linked(here, source, program, *flags, f"-I{FOLDER / f'npb_{code}'}")
 
 
 def told(program: Path, *words: object) -> list[float]:

@@ -1,14 +1,21 @@
 """Compiling: the cache's key, compilers that are missing, and errors shown whole."""
 
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from steelyard import build
+from steelyard.build.program import Object, included
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError
+from steelyard.machine.tools import mpi_flags
 from steelyard.model import Benchmark, Machine, Source, Tool
 
 GOOD = """// A kernel that does nothing much.
@@ -48,10 +55,48 @@ def benchmark(folder: Path, text: str) -> Benchmark:
     )
 
 
+# What a program of threads compiles of the harness: what it is built of is tested through these.
+KERNEL_HEADERS = {"kernel.h", "buffers.h", "clock.h", "json.h", "params.h", "team.h"}
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A compiler that writes down what it has compiled to the end."""
+
+    toolchain: build.Toolchain
+    log: Path
+
+    def compiled(self) -> list[str]:
+        return sorted(Path(line).name for line in self.log.read_text().splitlines())
+
+
+@pytest.fixture(scope="session")
+def with_harness(tmp_path_factory: pytest.TempPathFactory, here: Machine) -> tuple[Path, build.Toolchain]:
+    """A cache that has the harness alone, of `quick` and of a compiler that logs what it compiles beside the cache."""
+    folder = tmp_path_factory.mktemp("harness")
+    plain, wrapper = quick(here), folder / "c++"
+    wrapper.write_text(
+        f'#!/bin/sh\n{plain.compiler} "$@" || exit\n'
+        'for word; do case "$word" in *.cpp) echo "$word" >> "$STEELYARD_CACHE.compiled";; esac; done\n'
+    )
+    wrapper.chmod(0o755)
+    logging = build.Toolchain("logged", str(wrapper), "1", "-O0")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(folder / "cache"))
+        build.make([], harnesses=[(plain, None), (logging, None)])
+    return folder / "cache", logging
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_harness: tuple[Path, build.Toolchain]) -> Path:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    shutil.copytree(with_harness[0], tmp_path / "cache")
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def logged(own_cache: Path, with_harness: tuple[Path, build.Toolchain]) -> Logged:
+    return Logged(with_harness[1], Path(f"{own_cache}.compiled"))
 
 
 def test_a_program_is_built_once_and_again_when_its_source_changes(tmp_path: Path, here: Machine) -> None:
@@ -67,7 +112,7 @@ def test_other_flags_are_another_toolchain(tmp_path: Path, here: Machine) -> Non
     plain, own = build.resolve(name, here), build.resolve(f"{name} -O1", here)
     assert own.name == plain.name + "+-O1"
     assert own.flags == "-O1"
-    assert build._key(Path(__file__), plain) != build._key(Path(__file__), own)
+    assert Object("x", Path(__file__), plain).key != Object("x", Path(__file__), own).key
 
 
 def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: Machine) -> None:
@@ -76,7 +121,7 @@ def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: M
     text = str(failure.value)
     assert "summ" in text
     assert "thing.cpp" in text
-    assert "--build" in text
+    assert " -c " in text, "the command to paste"
     assert failure.value.exit_code == 4
 
 
@@ -122,28 +167,177 @@ def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others
     near.write_text('#include "beyond.h"\n#include "near.h"\n')
     beyond.write_text("// 1\n")
     other.write_text("// 1\n")
-    first = build._key(source, toolchain)
+    first = Object("a", source, toolchain).key
     other.write_text("// 2\n")
-    assert build._key(source, toolchain) == first
+    assert Object("a", source, toolchain).key == first
     beyond.write_text("// 2\n")
-    assert build._key(source, toolchain) != first
-    assert {p.name for p in build._included(source)} >= {"a.cpp", "near.h", "beyond.h", "kernel.h", "sampling.h"}
+    assert Object("a", source, toolchain).key != first
+    assert {p.name for p in included(source)} == {"a.cpp", "near.h", "beyond.h", *KERNEL_HEADERS}
+    assert {p.name for p in included(build.NATIVE / "harness.cpp")} >= {"harness.cpp", "sampling.cpp", "sampling.h"}
 
 
-def test_two_builds_of_the_same_program_at_once_compile_it_once(
-    tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    toolchain, made = quick(here), []
-    real = build._compile
-
-    def counted(*arguments: Any) -> None:
-        made.append(arguments)
-        real(*arguments)
-
-    monkeypatch.setattr(build, "_compile", counted)
+def test_two_builds_of_the_same_program_at_once_compile_it_once(tmp_path: Path, logged: Logged) -> None:
     wanted = [benchmark(tmp_path, GOOD)]
     with ThreadPoolExecutor() as pool:
-        found = [f.result() for f in [pool.submit(build.build, wanted, toolchain) for _ in range(3)]]
-    assert len(made) == 1
+        found = [f.result() for f in [pool.submit(build.build, wanted, logged.toolchain) for _ in range(3)]]
     assert found[0] == found[1] == found[2]
     assert found[0]["my.thing"].exists()
+    assert logged.compiled() == ["thing.cpp"]
+
+
+def several(folder: Path, count: int) -> list[Benchmark]:
+    """Benchmarks that differ in a comment only."""
+    found = []
+    for number in range(count):
+        (folder / f"b{number}").mkdir()
+        one = benchmark(folder / f"b{number}", f"{GOOD}// {number}\n")
+        (folder / f"b{number}/thing.cpp").rename(folder / f"b{number}/thing{number}.cpp")
+        found.append(
+            replace(one, name=f"my.thing{number}", sources=(Source(str(folder / f"b{number}/thing{number}.cpp")),))
+        )
+    return found
+
+
+def test_an_interrupted_build_goes_on_and_compiles_nothing_twice(tmp_path: Path, logged: Logged) -> None:
+    """Ctrl-C at ten moments, each in a process of its own as a user would give it."""
+    wanted = several(tmp_path, 8)
+    sources = [b.sources[0].path for b in wanted]
+    kept: dict[Path, tuple[int, int]] = {}
+    for moment in range(10):
+        process = subprocess.Popen(
+            [sys.executable, "-c", BUILD, logged.toolchain.compiler, *sources],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.1 + 0.15 * moment)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=60) in (0, 130)
+        now = _kept()
+        assert {path: now.get(path) for path in kept} == kept, "what was compiled once stays as it is"
+        assert not list(build.cache().rglob("*.part")), "nothing half-made is left"
+        assert not list((build.cache() / "build").glob("making-*"))
+        kept = now
+    made = build.build(wanted, logged.toolchain)
+    assert all(program.exists() for program in made.values())
+    assert {path: stamp for path, stamp in _kept().items() if path in kept} == kept
+
+
+def _kept() -> dict[Path, tuple[int, int]]:
+    files = (p for p in build.cache().rglob("*") if p.is_file() and p.name != "lock")
+    return {p: (p.stat().st_ino, p.stat().st_mtime_ns) for p in files}
+
+
+# Ends as the command line does.
+BUILD = """
+import sys
+from pathlib import Path
+from steelyard import build
+toolchain = build.Toolchain("logged", sys.argv[1], "1", "-O0")
+try:
+    print("ready", flush=True)
+    build.make([build.Program(f"my.{Path(s).stem}", Path(s), toolchain) for s in sys.argv[2:]])
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def test_a_build_says_how_many_programs_are_done_and_how_long_it_will_take(tmp_path: Path, logged: Logged) -> None:
+    seen: list[build.Progress] = []
+    wanted = [p for b in several(tmp_path, 3) for p in build.programs([b], logged.toolchain)]
+    build.make(wanted, seen.append)
+    assert (seen[0].done, seen[0].total, seen[0].seconds_left) == (0, 3, None)
+    assert (seen[-1].done, seen[-1].seconds_left) == (3, 0)
+    assert [s.done for s in seen] == sorted(s.done for s in seen)
+    again: list[build.Progress] = []
+    build.make(wanted, again.append)
+    assert again == [], "where nothing is missing there is nothing to say"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("/tmp/cc.s: fatal error: error writing to cc.s: No space left on device", "STEELYARD_CACHE to a folder"),
+        ("g++: fatal error: Killed signal terminated program cc1plus", "ran out of memory"),
+    ],
+)
+def test_a_full_disk_and_a_full_memory_are_not_blamed_on_the_compiler(
+    said: str, expected: str, tmp_path: Path, logged: Logged
+) -> None:
+    failing = tmp_path / "c++"
+    failing.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+    failing.chmod(0o755)
+    with pytest.raises(MachineFailed, match=expected) as failure:
+        build.build([benchmark(tmp_path, GOOD)], replace(logged.toolchain, compiler=str(failing)))
+    assert not isinstance(failure.value, ProgramFailed)
+    assert not list(build.cache().rglob("thing*"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk of its own needs root to be mounted")
+def test_a_disk_that_fills_up_in_the_build_gets_a_sentence_and_keeps_nothing_half_made(
+    tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", small], check=True)
+    try:
+        monkeypatch.setenv("STEELYARD_CACHE", str(small))
+        with pytest.raises(MachineFailed, match="full.*STEELYARD_CACHE|STEELYARD_CACHE"):
+            build.build([benchmark(tmp_path, GOOD)], quick(here))
+        assert not list(small.rglob("*.part"))
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+@pytest.mark.parametrize(("version", "fine"), [("g++ (Debian 9.3.0) 9.3.0", False), ("g++ (GCC) 11.4.0", True)])
+def test_a_compiler_that_is_too_old_is_named_with_what_is_needed(version: str, fine: bool, here: Machine) -> None:
+    machine = replace(here, compilers=(Tool("g++", "/usr/bin/g++", version),))
+    if fine:
+        assert build.resolve("gcc", machine).name == "gcc-11.4.0"
+    else:
+        with pytest.raises(MachineFailed, match=r"9\.3\.0.*11 or later"):
+            build.resolve("gcc", machine)
+
+
+def test_a_wrapper_is_the_same_mpi_by_whatever_path_it_is_named(tmp_path: Path, here: Machine) -> None:
+    toolchain = quick(here)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "other").symlink_to("bin")
+    (tmp_path / "bin/mpicxx").write_text("")
+    keys = {
+        Object("x", Path(__file__), toolchain, Tool("mpich", str(tmp_path / path), "4.0")).key
+        for path in ("bin/mpicxx", "other/mpicxx", "bin/../other/mpicxx")
+    }
+    assert len(keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("shown", "compiling", "linking"),
+    [
+        (
+            "g++ -I/opt/ompi/include -pthread -L/opt/ompi/lib -Wl,-rpath -Wl,/opt/ompi/lib -lmpi",
+            ("-isystem", "/opt/ompi/include"),
+            ("-L/opt/ompi/lib", "-Wl,-rpath", "-Wl,/opt/ompi/lib", "-lmpi"),
+        ),
+        (
+            "g++ -g -O2 -flto=auto -fstack-protector-strong -Wformat -Wl,-z,relro -I/usr/include/mpich "
+            "-L/usr/lib -lmpichcxx -lmpich",
+            ("-isystem", "/usr/include/mpich"),
+            ("-Wl,-z,relro", "-L/usr/lib", "-lmpichcxx", "-lmpich"),
+        ),
+        (
+            "g++ -I'/opt/i mpi/include' -Xlinker --enable-new-dtags -Xlinker -rpath -Xlinker /opt/lib /opt/lib/libmpi.so",
+            ("-isystem", "/opt/i mpi/include"),
+            ("-Xlinker", "--enable-new-dtags", "-Xlinker", "-rpath", "-Xlinker", "/opt/lib", "/opt/lib/libmpi.so"),
+        ),
+    ],
+)
+def test_of_a_wrapper_s_words_only_the_places_are_taken(
+    shown: str, compiling: tuple[str, ...], linking: tuple[str, ...], tmp_path: Path
+) -> None:
+    wrapper = tmp_path / "mpicxx"
+    wrapper.write_text(f'#!/bin/sh\ncat <<"END"\n{shown}\nEND\n')
+    wrapper.chmod(0o755)
+    assert mpi_flags(Tool("any", str(wrapper), "1")) == (compiling, linking)

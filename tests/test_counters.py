@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import builders
-from steelyard import build, report
+from native import linked
+from steelyard import report
 from steelyard.machine.files import KernelFiles
 from steelyard.machine.settings import read_settings
 from steelyard.model import Machine, Result
@@ -62,10 +63,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory, here: Machine) -> Callabl
         program = folder / f"program{len(list(folder.iterdir()))}"
         text = program.with_suffix(".cpp")
         text.write_text(source)
-        compiler = build.resolve(build.default(here), here).compiler
-        words = [compiler, "-std=c++20", "-O1", "-pthread", f"-I{build.NATIVE}", str(text), "-o", str(program)]
-        subprocess.run(words, check=True)
-        return program
+        return linked(here, text, program, "-O1")
 
     return made
 

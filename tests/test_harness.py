@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from steelyard import build
+from native import linked
 from steelyard.model import Machine
 from steelyard.statistics import stopping
 
@@ -146,9 +146,7 @@ def rule(tmp_path_factory: pytest.TempPathFactory, here: Machine) -> Path:
         'int main() { std::vector<double> x; double v; while (std::scanf("%lf", &v) == 1) x.push_back(v);\n'
         'std::printf("%.17g\\n", steelyard::relative_half_width(x)); }\n'
     )
-    compiler = build.resolve(build.default(here), here).compiler
-    subprocess.run([compiler, "-std=c++20", "-O2", f"-I{build.NATIVE}", source, "-o", folder / "rule"], check=True)
-    return folder / "rule"
+    return linked(here, source, folder / "rule")
 
 
 @given(
@@ -176,6 +174,8 @@ def test_the_true_clock_agrees_with_another_chain_of_known_length(tmp_path: Path
     source = tmp_path / "chain.cpp"
     source.write_text(
         """#include "clock.h"
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 using namespace steelyard;
 int main() {
@@ -194,10 +194,6 @@ int main() {
 }
 """
     )
-    compiler = build.resolve(build.default(here), here).compiler
-    subprocess.run(
-        [compiler, "-std=c++20", "-O2", f"-I{build.NATIVE}", source, "-include", "cmath", "-o", tmp_path / "chain"],
-        check=True,
-    )
-    off = float(subprocess.run([tmp_path / "chain"], capture_output=True, text=True, check=True).stdout)
+    chain = linked(here, source, tmp_path / "chain")
+    off = float(subprocess.run([chain], capture_output=True, text=True, check=True).stdout)
     assert abs(off) < 0.01

@@ -255,7 +255,9 @@ def doctor(system: System = None, json_: Json = False) -> None:
 
 
 @app.command()
-def build(only: Only = None, toolchains: Compilers = None, paths: Paths = None, mpis: Mpis = None) -> None:
+def build(
+    only: Only = None, toolchains: Compilers = None, paths: Paths = None, mpis: Mpis = None, quiet: Quiet = False
+) -> None:
     """Compile the native programs for this machine into the cache (a run does it by itself).
 
     Example: **steelyard build --toolchain clang**
@@ -263,7 +265,7 @@ def build(only: Only = None, toolchains: Compilers = None, paths: Paths = None, 
     from steelyard import session
 
     for (name, toolchain), program in session.build_all(
-        session.machine(None), only or [], toolchains or [], paths or [], mpis or []
+        session.machine(None), only or [], toolchains or [], paths or [], mpis or [], quiet
     ).items():
         print(f"{name} {toolchain} {program}")
 

@@ -5,6 +5,7 @@ import time
 from types import TracebackType
 from typing import Self
 
+from steelyard import build
 from steelyard.model import Record
 from steelyard.run import Progress
 from steelyard.units import duration
@@ -24,6 +25,55 @@ def describe(record: Record) -> str:
         f"{rate / median / 1e9:.3g} GB/s" if rate and median else (f"{median * 1e9:.4g} ns" if median else "no samples")
     )
     return f"{figure}, {len(ordered)} samples, {lamp}"
+
+
+class BuildDisplay:
+    """Shown while programs are built: nothing where the cache has them all."""
+
+    def __init__(self, toolchains: str, quiet: bool = False) -> None:
+        self._toolchains = toolchains
+        self._quiet = quiet
+        self._live = sys.stderr.isatty() and not quiet
+        self._next = 0.0
+        self._last = build.Progress(0, 0, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live and self._last.total:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        if kind is KeyboardInterrupt and self._last.total and not self._quiet:
+            print(
+                f"\nInterrupted; {self._last.done} of {self._last.total} programs are built and kept, "
+                "and the next build goes on from there.",
+                file=sys.stderr,
+            )
+
+    def show(self, progress: build.Progress) -> None:
+        """To be called whenever something is done."""
+        if self._quiet:
+            return
+        if progress.waiting:
+            print("Waiting for another build that uses the same cache …", file=sys.stderr, flush=True)
+            return
+        if not self._last.total:
+            print(
+                f"Building {progress.total} programs with {self._toolchains} (once; they are kept for later runs) …",
+                file=sys.stderr,
+                flush=True,
+            )
+            self._next = time.monotonic() + PLAIN_SECONDS
+        self._last = progress
+        left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left is not None else ""
+        words = f"{progress.done} of {progress.total} programs built{left}"
+        if self._live:
+            print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() >= self._next:
+            self._next = time.monotonic() + PLAIN_SECONDS
+            print(words, file=sys.stderr, flush=True)
 
 
 class Display:

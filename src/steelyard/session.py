@@ -15,7 +15,7 @@ from steelyard.errors import UsageError, nearest
 from steelyard.launch.start import Site
 from steelyard.model import Benchmark, Effort, Evaluation, Machine, Plan, Run, Scalar
 from steelyard.plain import scalar, to_plain
-from steelyard.progress import Display
+from steelyard.progress import BuildDisplay, Display
 from steelyard.run import Evaluator, built_with
 from steelyard.units import parse_duration, parse_size
 
@@ -131,35 +131,38 @@ def _toolchains(names: Sequence[str], here: Machine) -> dict[str, build.Toolchai
 
 
 def build_all(
-    here: Machine, only: Sequence[str], names: Sequence[str], paths: Sequence[Path], mpis: Sequence[str] = ()
+    here: Machine,
+    only: Sequence[str],
+    names: Sequence[str],
+    paths: Sequence[Path],
+    mpis: Sequence[str] = (),
+    quiet: bool = True,
 ) -> dict[tuple[str, str], Path]:
     """The programs of the chosen benchmarks with each toolchain."""
     found = site.site(mpis, None, (), here)
     chosen = site.possible(catalogue.choose(catalogue.find(paths), only), found, only)
-    return _build(chosen, _toolchains(names, here), found)
+    return _build(chosen, _toolchains(names, here), found, quiet)
 
 
 def _build(
-    chosen: Mapping[str, Benchmark], toolchains: Mapping[str, build.Toolchain], found: Site
+    chosen: Mapping[str, Benchmark], toolchains: Mapping[str, build.Toolchain], found: Site, quiet: bool
 ) -> dict[tuple[str, str], Path]:
     """The programs as the evaluator looks for them: (name, toolchain), the parallel ones with their MPI."""
-    programs = {}
+    wanted = {}
     for t in toolchains.values():
-        programs.update({(name, t.name): program for name, program in build.build(chosen.values(), t).items()})
+        wanted.update({(p.name, t.name): p for p in build.programs(chosen.values(), t)})
         for label, mpi in found.mpis.items():
-            made = build.build(chosen.values(), t, mpi)
-            programs.update({(name, built_with(t.name, {"mpi": label})): program for name, program in made.items()})
-    return programs
+            with_it = build.programs(chosen.values(), t, mpi)
+            wanted.update({(p.name, built_with(t.name, {"mpi": label})): p for p in with_it})
+    with BuildDisplay(", ".join(toolchains), quiet) as display:
+        build.make(list(wanted.values()), display.show)
+    return {name: program.path for name, program in wanted.items()}
 
 
 def start(asked: Asked, runs: Path, quiet: bool) -> Path:
     """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
     made, here, toolchains, found, chosen = plan(asked)
-    if not quiet:
-        print(
-            f"Building {len(chosen)} programs with {', '.join(toolchains)} (kept for the next run) …", file=sys.stderr
-        )
-    programs = _build(chosen, toolchains, found)
+    programs = _build(chosen, toolchains, found, quiet)
     about = {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
         "toolchains": {name: vars(t) for name, t in toolchains.items()},
@@ -182,7 +185,7 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
             f"The run {path} was measured in turn with another: what is missing, measured alone, would be out of turn. "
             "Compare the two as far as they are, or measure both again with: steelyard compare --in-turn"
         )
-    programs, _, found = again(path, run, paths, machine(None))
+    programs, _, found = again(path, run, paths, machine(None), quiet)
     done = finished_cases(run)
     folder = records.RunFolder(path)
     if not quiet:
@@ -194,7 +197,7 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
 
 
 def again(
-    path: Path, run: Run, paths: Sequence[Path], here: Machine
+    path: Path, run: Run, paths: Sequence[Path], here: Machine, quiet: bool
 ) -> tuple[dict[tuple[str, str], Path], dict[str, build.Toolchain], Site]:
     """What carries out the plan of an earlier run: its programs, built where they are not kept, its toolchains and its site.
 
@@ -218,7 +221,7 @@ def again(
         )
     found = site.remembered(path)
     toolchains = {n: known[n] for n in names}
-    return _build(chosen, toolchains, found), toolchains, found
+    return _build(chosen, toolchains, found, quiet), toolchains, found
 
 
 def finished_cases(run: Run) -> set[tuple[int, int]]:

@@ -125,7 +125,7 @@ def _as_then(here: Machine, run: Run, plan: Plan) -> Machine:
 
 def _ready(path: Path, run: Run, paths: Sequence[Path], here: Machine) -> tuple[Programs, Site, dict[str, Any]]:
     """What carries out the run's plan, and what its new folder shall remember."""
-    programs, toolchains, site = session.again(path, run, paths, here)
+    programs, toolchains, site = session.again(path, run, paths, here, quiet=True)
     about = {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
         "toolchains": {name: vars(t) for name, t in toolchains.items()},

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -133,3 +134,24 @@ def _first_line(command: list[str]) -> str:
         return ""
     lines = answer.stdout.decode("utf-8", "replace").strip().splitlines()
     return lines[0].strip() if lines else ""
+
+
+@lru_cache
+def mpi_flags(mpi: Tool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words with which this MPI is (compiled, linked) against, as its wrapper shows them.
+
+    Only those that say where headers and libraries are: a wrapper's own optimisation must not be measured.
+    """
+    words = iter(shlex.split(_first_line([mpi.path, "-show"])))
+    compiling: list[str] = []
+    linking: list[str] = []
+    for word in words:
+        if word in ("-I", "-isystem", "-L", "-Xlinker"):
+            (linking if word in ("-L", "-Xlinker") else compiling).extend((word, next(words, "")))
+        elif word.startswith("-I"):
+            compiling += ["-isystem", word[2:]]  # the site's headers may warn as they like
+        elif word.startswith("-D"):
+            compiling.append(word)
+        elif word.startswith(("-L", "-l", "-Wl,")) or word.endswith((".a", ".so")):
+            linking.append(word)
+    return tuple(compiling), tuple(linking)

@@ -1,21 +1,11 @@
 // Memory as a case asks for it: page size, memory policy, and first touch by the thread that will use it.
 #pragma once
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
+#include <cstddef>
 #include <list>
-#include <map>
-#include <memory>
 #include <span>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "json.h"
@@ -31,34 +21,16 @@ constexpr std::size_t large_page = std::size_t{2} << 20;
 struct MemoryPolicy {
   std::string pages;   // "default" (as the system is set), "4k", "transparent", "huge" (explicit, 2 MiB)
   std::string memory;  // "local" (first touch), "interleave", "bind:N"
-  explicit MemoryPolicy(Params& p)
-      : pages(p.choice("page_size", "default", {"default", "4k", "transparent", "huge"})),
-        memory(p.word("memory_policy", "local")) {
-    if (memory != "local" && memory != "interleave" && memory.rfind("bind:", 0) != 0)
-      throw CaseError("parameter memory_policy='" + memory + "' must be local, interleave or bind:NODE");
-  }
+  explicit MemoryPolicy(Params& p);
   std::string key() const { return pages + "/" + memory; }
 };
 
-inline std::string first_line(const std::string& path) {
-  std::string line;
-  std::ifstream file(path);
-  std::getline(file, line);
-  return line;
-}
+// "" where the file cannot be read.
+std::string first_line(const std::string& path);
 
 // Bytes that this process may still take: what the machine has free, and no more than $STEELYARD_MEMORY, which the
 // orchestrator sets to what the control group allows. Asking beforehand spares the machine the out-of-memory killer.
-inline std::size_t available_memory() {
-  std::size_t available = ~std::size_t{0};
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    unsigned long kilobytes;
-    if (std::sscanf(line.c_str(), "MemAvailable: %lu kB", &kilobytes) == 1) available = kilobytes * 1024;
-  }
-  const char* allowed = std::getenv("STEELYARD_MEMORY");
-  return allowed ? std::min<std::size_t>(available, std::strtoull(allowed, nullptr, 10)) : available;
-}
+std::size_t available_memory();
 
 // Mappings, kept from case to case: touching gigabytes anew for each case would cost more than the measurement.
 class Mappings {
@@ -74,164 +46,23 @@ class Mappings {
     std::string content = {};  // what it holds, as its last user promised; empty: anything
   };
 
-  static Mappings& get() {
-    static Mappings all;
-    return all;
-  }
+  static Mappings& get();
 
-  Mapping& take(std::size_t wanted, const MemoryPolicy& policy, const std::string& toucher) {
-    std::string key = policy.key() + "/" + toucher;
-    for (auto& m : all_)
-      if (!m.used && m.wanted == wanted && m.key == key) {
-        m.used = true;
-        return m;
-      }
-    forget_unused();
-    return create(wanted, policy, key);
-  }
-
+  Mapping& take(std::size_t wanted, const MemoryPolicy& policy, const std::string& toucher);
   // Where the pages in use lie and how large they are, by asking the operating system: never assumed.
-  std::string report() const {
-    std::map<int, std::size_t> nodes;
-    std::size_t sampled = 0, bytes = 0;
-    for (const auto& m : all_) {
-      if (!m.used || m.wanted < large_page) continue;
-      bytes += m.bytes;
-      for (int node : nodes_of(m)) {
-        if (node < 0) continue;
-        ++nodes[node];
-        ++sampled;
-      }
-    }
-    if (bytes == 0) return "null";
-    json::Object shares;
-    for (auto [node, count] : nodes)
-      shares.add(std::to_string(node), json::number(static_cast<double>(count) / static_cast<double>(sampled)));
-    return json::Object()
-        .add("nodes", shares.str())
-        .add("huge", json::number(static_cast<double>(huge_bytes()) / static_cast<double>(bytes)))
-        .add("bytes", json::number(bytes))
-        .str();
-  }
-
-  void forget_unused() {
-    all_.remove_if([](const Mapping& m) {
-      if (!m.used) munmap(m.base, m.bytes);
-      return !m.used;
-    });
-  }
+  std::string report() const;
+  void forget_unused();
 
  private:
-  Mapping& create(std::size_t wanted, const MemoryPolicy& policy, const std::string& key) {
-    // Arrays that begin at the same place in their pages collide (4 KiB aliasing, bank conflicts): each begins
-    // 17 lines after the last one's place.
-    std::size_t stagger = staggers_++ % 16 * 17 * 64;
-    std::size_t bytes = (wanted + stagger + large_page - 1) / large_page * large_page;
-    if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError("not enough memory: " + std::to_string(bytes >> 20) + " MiB more are needed, and " +
-                      std::to_string(available >> 20) + " MiB are to be had");
-    bool huge = policy.pages == "huge";
-    // Explicit huge pages are reserved at once, so that a lack of them is an error here and not a signal at first
-    // touch; 21 is log2 of 2 MiB, as MAP_HUGE_SHIFT wants it.
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | (huge ? MAP_HUGETLB | (21 << 26) : MAP_NORESERVE);
-    std::size_t spare = huge ? 0 : large_page;  // so that the start can be put on a large page's border
-    void* raw = mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, flags, -1, 0);
-    if (raw == MAP_FAILED) refuse(bytes, policy);
-    char* base = static_cast<char*>(raw);
-    char* aligned = reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(base) + spare) / large_page * large_page);
-    if (policy.pages == "4k") madvise(aligned, bytes, MADV_NOHUGEPAGE);
-    if (policy.pages == "transparent" && madvise(aligned, bytes, MADV_HUGEPAGE) != 0)
-      throw CaseError("page_size='transparent': the system has no transparent huge pages (" +
-                      std::string(std::strerror(errno)) + ")");
-    all_.push_back({base, bytes + spare, aligned + stagger, wanted, key, true, false});
-    set_policy(aligned, bytes, policy.memory);
-    return all_.back();
-  }
-
-  static void refuse(std::size_t bytes, const MemoryPolicy& policy) {
-    std::string why = std::strerror(errno);
-    if (policy.pages == "huge")
-      throw CaseError("page_size='huge': " + std::to_string(bytes / large_page) +
-                      " pages of 2 MiB are needed, and the system has " +
-                      first_line("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") + " free (" + why +
-                      "); reserve them as root: echo " + std::to_string(bytes / large_page) +
-                      " > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
-    throw CaseError("cannot map " + std::to_string(bytes) + " bytes of memory: " + why);
-  }
-
-  // mbind(2) by its number: no library is needed, and no root.
-  void set_policy(char* start, std::size_t bytes, const std::string& policy) {
-    if (policy == "local") return;
-    constexpr int bind = 2, interleave = 3;  // MPOL_BIND, MPOL_INTERLEAVE of <linux/mempolicy.h>
-    unsigned long mask[16] = {};
-    constexpr std::size_t most = sizeof mask * 8;
-    auto add = [&](std::size_t node) {
-      if (node < most) mask[node / 64] |= 1ul << (node % 64);
-    };
-    if (policy == "interleave") {
-      std::istringstream ranges(first_line("/sys/devices/system/node/has_memory"));
-      for (std::string range; std::getline(ranges, range, ',');) {
-        std::size_t dash = range.find('-'), low = std::stoul(range),
-                    high = dash == std::string::npos ? low : std::stoul(range.substr(dash + 1));
-        for (std::size_t n = low; n <= high; ++n) add(n);
-      }
-    } else {
-      std::size_t node = 0;
-      std::string name = policy.substr(5);
-      if (name.empty() ||
-          std::from_chars(name.data(), name.data() + name.size(), node).ptr != name.data() + name.size())
-        throw CaseError("parameter memory_policy='" + policy + "' must name a node, as in bind:0");
-      add(node);
-    }
-    if (syscall(SYS_mbind, start, bytes, policy == "interleave" ? interleave : bind, mask, most, 0) != 0)
-      throw CaseError("memory_policy='" + policy + "': the system refuses it (" + std::strerror(errno) +
-                      "); nodes with memory are: " + first_line("/sys/devices/system/node/has_memory"));
-  }
-
-  static std::vector<int> nodes_of(const Mapping& m) {
-    constexpr std::size_t most = 64;  // pages asked about: enough for shares to a few percent
-    std::size_t pages = std::max<std::size_t>(1, m.wanted / small_page), step = std::max<std::size_t>(1, pages / most);
-    std::vector<void*> addresses;
-    // One page of each stretch, now here, now there (7919 is a prime): every 32nd page of interleaved memory is on one
-    // node.
-    for (std::size_t i = 0; i * step < pages && i < most; ++i)
-      addresses.push_back(m.start + std::min(pages - 1, i * step + i * 7919 % step) * small_page);
-    for (auto& a : addresses)
-      a = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(a) / small_page * small_page);
-    std::vector<int> status(addresses.size(), -1);
-    if (syscall(SYS_move_pages, 0, addresses.size(), addresses.data(), nullptr, status.data(), 0) != 0) return {};
-    return status;
-  }
-
-  // Of each mapping in use the AnonHugePages and hugetlb bytes of the area that holds its start, from one look at
-  // smaps.
-  std::size_t huge_bytes() const {
-    std::ifstream smaps("/proc/self/smaps");
-    const Mapping* inside = nullptr;
-    std::map<const Mapping*, std::size_t> found;
-    for (std::string line; std::getline(smaps, line);) {
-      unsigned long low, high, kilobytes;
-      // A line of an area begins with its addresses, all others with a name in capitals.
-      if (!line.empty() && !(line[0] >= 'A' && line[0] <= 'Z') &&
-          std::sscanf(line.c_str(), "%lx-%lx ", &low, &high) == 2) {
-        inside = nullptr;
-        for (const auto& m : all_) {
-          std::uintptr_t at = reinterpret_cast<std::uintptr_t>(m.start);
-          if (m.used && m.wanted >= large_page && low <= at && at < high) inside = &m;
-        }
-      } else if (inside && (std::sscanf(line.c_str(), "AnonHugePages: %lu kB", &kilobytes) == 1 ||
-                            std::sscanf(line.c_str(), "Private_Hugetlb: %lu kB", &kilobytes) == 1)) {
-        found[inside] += kilobytes * 1024;
-      }
-    }
-    std::size_t bytes = 0;
-    for (auto [mapping, huge] : found) bytes += std::min(huge, mapping->bytes);
-    return bytes;
-  }
+  Mapping& create(std::size_t wanted, const MemoryPolicy& policy, const std::string& key);
+  std::size_t huge_bytes() const;
 
   std::list<Mapping> all_;
   std::size_t staggers_ = 0;
 };
+
+// By whom memory is first touched, as part of its key: all threads of a team, or the one `owner` (otherwise -1).
+std::string toucher(const Team& team, int owner);
 
 // `size` elements of T, shared by a team: each worker first touches its own part.
 template <class T>
@@ -295,17 +126,6 @@ class Buffer {
     if (size == 0 || size > (std::size_t{1} << 46) / sizeof(T))
       throw CaseError("a buffer of " + std::to_string(size) + " elements is not possible");
     return size * sizeof(T);
-  }
-  // Memory touched by processors near one node serves those near another badly: there it is not handed on.
-  static std::string toucher(const Team& team, int owner) {
-    static const bool one_node =
-        first_line("/sys/devices/system/node/has_memory").find_first_of(",-") == std::string::npos;
-    if (one_node) return "any";
-    if (owner >= 0 && !team.cpus().empty())
-      return std::to_string(team.cpus()[static_cast<std::size_t>(owner)]) + " alone";
-    std::string key = std::to_string(owner);
-    for (int cpu : team.cpus()) key += "," + std::to_string(cpu);
-    return key + "x" + std::to_string(team.cpus().empty() ? team.size() : 0);
   }
   template <class Part>
   void touch(Team& team, Part part) {

@@ -9,18 +9,15 @@
 //     int main() { return steelyard::serve({steelyard::kernel<Triad>("triad")}); }
 //
 // The fifth member is its state. Where a kernel has them: `prepare(Worker, operations)` runs before each sample,
-// untimed, `std::string details() const` is JSON that the record keeps: what the kernel saw besides its time, and
-// `corrupt()` makes one value of the result wrong (plant=wrong), which its check must find.
+// untimed, `std::string details() const` is JSON that the record keeps: what the kernel observed besides its time,
+// `corrupt()` makes one value of the result wrong (plant=wrong), which its check must find, and
+// `static constexpr bool whole = true` says that one operation is a whole run with its own untimed start: it is not
+// warmed up and not repeated within a sample, and `prepare` goes before each operation.
 #pragma once
-#include <sys/prctl.h>
-
+#include <cmath>
 #include <concepts>
-#include <csignal>
-#include <functional>
-#include <iostream>
+#include <cstring>
 #include <memory>
-#include <new>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +26,6 @@
 #include "clock.h"
 #include "json.h"
 #include "params.h"
-#include "sampling.h"
 #include "team.h"
 
 namespace steelyard {
@@ -57,191 +53,75 @@ void keep(const T& value) {
   asm volatile("" ::"g"(value) : "memory");
 }
 
+// A kernel as the harness knows it, which is compiled once for all programs: a program compiles its own loops only.
+class AnyKernel {
+ public:
+  virtual ~AnyKernel() = default;
+  virtual Work work() const = 0;
+  virtual Check check() = 0;
+  virtual std::string details() const = 0;  // "" where it has none
+  virtual bool has_corrupt() const = 0;
+  virtual void corrupt() = 0;
+  virtual bool whole() const = 0;
+};
+class ThreadKernel : public AnyKernel {
+ public:
+  virtual void prepare(Worker w, std::size_t operations) = 0;
+  // One call a thread and sample. There is one copy of the loop for all callers: two inlined ones may differ by a
+  // percent through their alignment alone.
+  virtual void run(Worker w, std::size_t operations) = 0;
+};
+
+// The members that kernels of threads and of ranks have alike.
+template <class K, class Interface>
+class Wrapped : public Interface {
+ public:
+  template <class Where>
+  Wrapped(Params& p, Where& where) : kernel_(p, where) {}
+  Work work() const override { return kernel_.work(); }
+  Check check() override { return kernel_.check(); }
+  std::string details() const override {
+    if constexpr (requires { kernel_.details(); }) return kernel_.details();
+    return "";
+  }
+  bool has_corrupt() const override {
+    return requires(K& k) { k.corrupt(); };
+  }
+  void corrupt() override {
+    if constexpr (requires { kernel_.corrupt(); }) kernel_.corrupt();
+  }
+  bool whole() const override {
+    if constexpr (requires { K::whole; }) return K::whole;
+    return false;
+  }
+
+ protected:
+  K kernel_;
+};
+
+template <Kernel K>
+class OnThreads final : public Wrapped<K, ThreadKernel> {
+ public:
+  using Wrapped<K, ThreadKernel>::Wrapped;
+  void prepare(Worker w, std::size_t operations) override {
+    if constexpr (requires { this->kernel_.prepare(w, operations); }) this->kernel_.prepare(w, operations);
+  }
+  void run(Worker w, std::size_t operations) override { this->kernel_.run(w, operations); }
+};
+
 struct NamedKernel {
   std::string name;
-  std::function<std::string(Params&, Team&)> measure;  // the record's members as JSON, without the braces
+  std::unique_ptr<ThreadKernel> (*make)(Params&, Team&);
 };
-
-inline std::string samples_json(const Measurement& m) {
-  std::vector<double> at, seconds, waited, clock, issued;
-  std::vector<long> switches, faults;
-  for (const Sample& s : m.samples) {
-    at.push_back(s.at), seconds.push_back(s.seconds), waited.push_back(s.waited), clock.push_back(s.core_clock),
-        issued.push_back(s.issued);
-    switches.push_back(s.switches), faults.push_back(s.faults);
-  }
-  return json::Object()
-      .add("at", json::list(at))
-      .add("seconds", json::list(seconds))
-      .add("waited", json::list(waited))
-      .add("switches", json::list(switches))
-      .add("faults", json::list(faults))
-      .add("core_clock", json::list(clock))
-      .add("issued", json::list(issued))
-      .str();
-}
-
-// What was counted, for one operation.
-inline std::string counters_json(const Measurement& m) {
-  double sampled = 0;
-  for (const Sample& s : m.samples) sampled += s.seconds;
-  auto operations = static_cast<double>(m.operations * m.samples.size());
-  return counters_json(m.counters, operations, m.elapsed > 0 ? std::min(1.0, sampled / m.elapsed) : unknown);
-}
-
-// How long each part of a case took, in seconds: what a run costs besides its samples must be seen.
-class Phases {
- public:
-  void next(const char* name) {
-    double now = seconds_of(CLOCK_MONOTONIC_RAW);
-    out_.add(name, json::number(now - last_));
-    last_ = now;
-  }
-  std::string str() const { return out_.str(); }
-
- private:
-  json::Object out_;
-  double last_ = seconds_of(CLOCK_MONOTONIC_RAW);
-};
-
-inline std::string surroundings_json(const Measurement& m, const std::vector<int>& cpus, const std::string& phases) {
-  const Clock& clock = Clock::get();
-  return json::Object()
-      .add("clock", json::Object()
-                        .add("source", json::text(clock.source()))
-                        .add("frequency", json::number(clock.frequency()))
-                        .add("resolution", json::number(clock.resolution()))
-                        .add("overhead", json::number(clock.overhead()))
-                        .str())
-      .add("core_clock",
-           json::Object().add("before", json::list(m.clock_before)).add("after", json::list(m.clock_after)).str())
-      .add("samples", samples_json(m))
-      .add("processor_seconds", json::Object()
-                                    .add("elapsed", json::number(m.elapsed))
-                                    .add("steal", json::number(m.steal))
-                                    .add("other", json::number(m.other))
-                                    .add("interrupts", json::number(m.interrupt_time))
-                                    .str())
-      .add("machine_other", json::number(m.machine_other))
-      .add("interrupts", json::number(m.interrupts))
-      .add("throttled", json::number(m.throttled))
-      .add("oversubscribed", json::boolean(m.oversubscribed))
-      .add("cpus", json::list(cpus))
-      .add("counters", counters_json(m))
-      .add("pages", Mappings::get().report())
-      .add("phases", phases)
-      .str();
-}
 
 template <Kernel K>
 NamedKernel kernel(std::string name) {
-  return {std::move(name), [](Params& params, Team& team) {
-            Sampling sampling(params);
-            Plant plant(params);
-            Phases phases;
-            K state(params, team);
-            phases.next("setup");
-            for (const char* known : {"pinning", "placement", "toolchain"})
-              params.word(known, "");  // said to us, meant for the reader
-            if (auto unread = params.unread(); !unread.empty())
-              throw CaseError("parameter '" + unread.front() + "' is not one that this kernel reads");
-            Measurement m = Sampler<K>(state, team, sampling, plant).measure();
-            phases.next("sampling");
-            if (plant.kind == "wrong") {
-              if constexpr (requires { state.corrupt(); })
-                state.corrupt();
-              else
-                throw CaseError(nothing_to_spoil);
-            }
-            Check check = state.check();
-            phases.next("check");
-            std::vector<double> seconds;
-            for (const Sample& s : m.samples) seconds.push_back(s.seconds / static_cast<double>(m.operations));
-            json::Object work;
-            for (const auto& [what, amount] : state.work()) work.add(what, json::number(amount));
-            std::string surroundings = surroundings_json(m, team.cpus(), phases.str());
-            if constexpr (requires { state.details(); })
-              surroundings.replace(surroundings.size() - 1, 1, ",\"details\":" + state.details() + "}");
-            std::string out = json::Object()
-                                  .add("samples", json::list(seconds))
-                                  .add("operations", json::number(m.operations))
-                                  .add("work", work.str())
-                                  .add("check", json::Object()
-                                                    .add("passed", json::boolean(check.passed))
-                                                    .add("detail", json::text(check.detail))
-                                                    .str())
-                                  .add("surroundings", surroundings)
-                                  .str();
-            return out.substr(1, out.size() - 2);
+  return {std::move(name), [](Params& params, Team& team) -> std::unique_ptr<ThreadKernel> {
+            return std::make_unique<OnThreads<K>>(params, team);
           }};
 }
 
-// The team and the kernels of one program, from case to case.
-class Server {
- public:
-  explicit Server(std::vector<NamedKernel> kernels) : kernels_(std::move(kernels)) {}
-
-  std::string answer(const std::string& line) {
-    std::string name = "0", kernel, body;
-    json::Object out;
-    try {
-      Params params(line);
-      name = params.word("case", "0");
-      kernel = params.word("kernel", kernels_.front().name);
-      Team& team = assemble(params.count("threads", 1), cpus(params.word("cpus", "")));
-      body = find(kernel).measure(params, team);
-      out.add("declared", json::object(params.read()));
-    } catch (const std::bad_alloc&) {
-      body = "\"error\":" + json::text("not enough memory for this case");
-    } catch (const std::exception& e) {
-      body = "\"error\":" + json::text(e.what());
-    }
-    std::string head = out.add("case", json::text(name)).add("kernel", json::text(kernel)).str();
-    return head.substr(0, head.size() - 1) + "," + body + "}";
-  }
-
- private:
-  const NamedKernel& find(const std::string& name) const {
-    std::string known;
-    for (const auto& k : kernels_) {
-      if (k.name == name) return k;
-      known += (known.empty() ? "" : ", ") + k.name;
-    }
-    throw CaseError("kernel '" + name + "' is not in this program, which has: " + known);
-  }
-  static std::vector<int> cpus(const std::string& list) {
-    std::vector<int> out;
-    std::istringstream words(list);
-    for (std::string word; std::getline(words, word, ',');) {
-      int cpu = -1;
-      std::from_chars(word.data(), word.data() + word.size(), cpu);
-      if (cpu < 0) throw CaseError("parameter cpus='" + list + "' must be a list of processor numbers");
-      out.push_back(cpu);
-    }
-    return out;
-  }
-  Team& assemble(std::size_t size, std::vector<int> cpus) {
-    if (!team_ || team_->size() != size || team_->cpus() != cpus) {
-      team_.reset();
-      team_ = std::make_unique<Team>(size, std::move(cpus));
-    }
-    return *team_;
-  }
-
-  std::vector<NamedKernel> kernels_;
-  std::unique_ptr<Team> team_;
-};
-
-inline int serve(std::vector<NamedKernel> kernels) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing goes on measuring when the tool has been killed
-  std::ios::sync_with_stdio(false);
-  Server server(std::move(kernels));
-  for (std::string line; std::getline(std::cin, line);) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    std::cout << server.answer(line) << std::endl;
-    if (!std::cout) return 1;
-  }
-  return 0;
-}
+// Answers cases until the input ends; the program's exit code.
+int serve(std::vector<NamedKernel> kernels);
 
 }  // namespace steelyard

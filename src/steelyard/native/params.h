@@ -1,12 +1,10 @@
 // The parameters of a case: a line of `name=value` words. Reading a parameter declares it.
 #pragma once
-#include <charconv>
 #include <cstddef>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace steelyard {
@@ -18,67 +16,26 @@ struct CaseError : std::runtime_error {
 
 class Params {
  public:
-  explicit Params(std::string_view line) {
-    std::size_t at = 0;
-    while ((at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos) {
-      std::size_t end = line.find_first_of(" \t\r", at);
-      if (end == std::string_view::npos) end = line.size();
-      std::string_view word = line.substr(at, end - at);
-      std::size_t sign = word.find('=');
-      if (sign == std::string_view::npos || sign == 0)
-        throw CaseError("the word '" + std::string(word) + "' of the case is not of the form name=value");
-      given_[std::string(word.substr(0, sign))] = std::string(word.substr(sign + 1));
-      at = end;
-    }
-  }
+  explicit Params(std::string_view line);
 
-  std::string word(const std::string& name, const std::string& otherwise) {
-    auto found = given_.find(name);
-    return read_[name] = found == given_.end() ? otherwise : found->second;
-  }
-
+  std::string word(const std::string& name, const std::string& otherwise);
   // One of `allowed`; anything else is refused with the list.
-  std::string choice(const std::string& name, const std::string& otherwise, const std::vector<std::string>& allowed) {
-    std::string value = word(name, otherwise), list;
-    for (const auto& a : allowed) {
-      if (a == value) return value;
-      list += (list.empty() ? "" : ", ") + a;
-    }
-    throw CaseError("parameter " + name + "='" + value + "' must be one of: " + list);
-  }
-
-  std::size_t count(const std::string& name, std::size_t otherwise) {
-    return number_of(name, otherwise, "a whole number");
-  }
-  double number(const std::string& name, double otherwise) { return number_of(name, otherwise, "a number"); }
+  std::string choice(const std::string& name, const std::string& otherwise, const std::vector<std::string>& allowed);
+  std::size_t count(const std::string& name, std::size_t otherwise);
+  double number(const std::string& name, double otherwise);
 
   // Names that were given but that nothing read: a misspelt parameter must not be ignored.
-  std::vector<std::string> unread() const {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : given_)
-      if (!read_.count(name)) names.push_back(name);
-    return names;
-  }
+  std::vector<std::string> unread() const;
   const std::map<std::string, std::string>& read() const { return read_; }
 
  private:
   template <class T>
-  T number_of(const std::string& name, T otherwise, const char* expected) {
-    auto found = given_.find(name);
-    if (found == given_.end()) {
-      char text[40];
-      read_[name] = std::string(text, std::to_chars(text, text + sizeof text, otherwise).ptr);
-      return otherwise;
-    }
-    const std::string& text = read_[name] = found->second;
-    T value{};
-    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed != std::errc{} || end != text.data() + text.size())
-      throw CaseError("parameter " + name + "='" + text + "' must be " + expected);
-    return value;
-  }
+  T number_of(const std::string& name, T otherwise, const char* expected);
 
   std::map<std::string, std::string> given_, read_;
 };
+
+// The numbers of a list such as "0,2,5"; -1 stands for what is none.
+std::vector<int> numbers(const std::string& list);
 
 }  // namespace steelyard

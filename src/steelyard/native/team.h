@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
-#include <cstring>
-#include <exception>
-#include <functional>
+#include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,7 +27,7 @@ void spin_until(Ready ready) {
     if (i < 4000)
       relax();
     else
-      std::this_thread::yield();
+      sched_yield();
   }
 }
 
@@ -69,23 +65,8 @@ struct Worker {
 class Team {
  public:
   // `cpus[i]` is where thread i is pinned; empty: the operating system places the threads.
-  Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)), barrier_(size), failures_(size) {
-    if (size == 0) throw CaseError("parameter threads='0' must be at least 1");
-    if (!cpus_.empty() && cpus_.size() != size)
-      throw CaseError("parameter cpus names " + std::to_string(cpus_.size()) + " processors for " +
-                      std::to_string(size) + " threads");
-    CPU_ZERO(&before_);
-    sched_getaffinity(0, sizeof before_, &before_);
-    pin(0);
-    for (std::size_t i = 1; i < size; ++i) threads_.emplace_back([this, i] { serve(i); });
-    try {
-      each([](Worker) {});  // every thread is up and pinned, or has failed, before anything is timed
-    } catch (...) {
-      dismiss();
-      throw;
-    }
-  }
-  ~Team() { dismiss(); }
+  Team(std::size_t size, std::vector<int> cpus);
+  ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
@@ -94,71 +75,24 @@ class Team {
   SpinBarrier& barrier() { return barrier_; }
 
   // Runs `job(worker)` on every thread and returns when all have ended; the first failure is thrown here.
-  void each(const std::function<void(Worker)>& job) {
-    job_ = &job;
-    release();
-    perform(0);
-    spin_until([&] { return ended_.load(std::memory_order_acquire) == size_ - 1; });
-    for (auto& f : failures_)
-      if (f) std::rethrow_exception(std::exchange(f, nullptr));
+  template <class Call>
+  void each(const Call& job) {
+    perform({&job, [](const void* object, Worker w) { (*static_cast<const Call*>(object))(w); }});
   }
 
  private:
-  void dismiss() {
-    job_ = nullptr;
-    release();
-    for (auto& t : threads_) t.join();
-    sched_setaffinity(0, sizeof before_, &before_);
-  }
-  void release() {
-    ended_.store(0, std::memory_order_relaxed);
-    generation_.fetch_add(1, std::memory_order_release);
-    generation_.notify_all();
-  }
-  void perform(std::size_t index) {
-    try {
-      (*job_)(Worker{index, size_});
-    } catch (...) {
-      failures_[index] = std::current_exception();
-    }
-  }
-  void serve(std::size_t index) {
-    std::exception_ptr trouble;
-    try {
-      pin(index);
-    } catch (...) {
-      trouble = std::current_exception();
-    }
-    for (std::size_t seen = 0;;) {
-      generation_.wait(seen, std::memory_order_acquire);
-      seen = generation_.load(std::memory_order_acquire);
-      if (!job_) return;
-      if (trouble)
-        failures_[index] = std::exchange(trouble, nullptr);
-      else
-        perform(index);
-      ended_.fetch_add(1, std::memory_order_release);
-    }
-  }
-  void pin(std::size_t index) {
-    if (cpus_.empty()) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(cpus_[index]), &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0)
-      throw CaseError("cannot pin thread " + std::to_string(index) + " to processor " + std::to_string(cpus_[index]) +
-                      ": " + std::strerror(errno));
-  }
+  // A reference to something that can be called with a worker.
+  struct Job {
+    const void* object;
+    void (*call)(const void* object, Worker w);
+  };
+  void perform(Job job);
 
   const std::size_t size_;
   const std::vector<int> cpus_;
   SpinBarrier barrier_;
-  cpu_set_t before_;
-  const std::function<void(Worker)>* job_ = nullptr;
-  std::vector<std::exception_ptr> failures_;
-  alignas(64) std::atomic<std::size_t> generation_{0};
-  alignas(64) std::atomic<std::size_t> ended_{0};
-  std::vector<std::thread> threads_;
+  struct Crew;  // the threads
+  std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace steelyard

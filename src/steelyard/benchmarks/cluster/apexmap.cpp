@@ -1,5 +1,7 @@
 // APEX-MAP over an array that is spread over all ranks: blocks of others are fetched one-sided, or asked for and
 // answered.
+#include <optional>
+
 #include "spread.h"
 
 using namespace steelyard;

@@ -34,7 +34,7 @@ struct Transfer {
   // No pause instruction: it would be timed with the line. Two threads on one processor have to give way, however.
   void await(std::size_t value) const {
     for (int i = 0; line.load(std::memory_order_acquire) != value; ++i)
-      if (i > 10'000) std::this_thread::yield();
+      if (i > 10'000) sched_yield();
   }
 };
 

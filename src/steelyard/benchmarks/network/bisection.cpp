@@ -1,4 +1,5 @@
 // Pairs of ranks that all exchange at once, across the middle of the network or in a random matching.
+#include <charconv>
 #include <random>
 
 #include "messages.h"

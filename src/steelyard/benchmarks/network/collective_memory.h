@@ -1,5 +1,10 @@
 // What a collective operation works on, and whether it did its work: contents that tell the sender and the place.
 #pragma once
+#include <unistd.h>
+
+#include <map>
+#include <optional>
+
 #include "collective.h"
 
 namespace steelyard {

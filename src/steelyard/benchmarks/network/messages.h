@@ -1,5 +1,9 @@
 // Message buffers: the same place again and again, or a walk through memory that no cache holds any more.
 #pragma once
+#include <unistd.h>
+
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -10,7 +14,7 @@ namespace steelyard {
 // Bytes of all last-level caches of this machine together, each instance once.
 inline std::size_t last_level_caches() {
   std::map<int, std::map<std::string, std::size_t>> instances;  // level → who shares it → bytes
-  for (unsigned cpu = 0; cpu < std::thread::hardware_concurrency(); ++cpu)
+  for (unsigned cpu = 0; cpu < static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN)); ++cpu)
     for (int index = 0; index < 8; ++index) {
       std::string folder =
           "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index) + "/";

@@ -1,4 +1,6 @@
 // Every channel of a logical topology at once, the star, the ring or each with each: throughput of the whole network.
+#include <optional>
+
 #include "messages.h"
 
 using namespace steelyard;

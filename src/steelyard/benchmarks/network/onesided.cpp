@@ -1,4 +1,6 @@
 // One-sided communication: rank 0 puts, gets, accumulates and swaps in a window of the last rank, which takes no part.
+#include <optional>
+
 #include "windows.h"
 
 using namespace steelyard;

@@ -1,4 +1,6 @@
 // The basic operations of MPI on a few integers, each followed by a barrier: what they cost, and what the barrier does.
+#include <unistd.h>
+
 #include "collective_memory.h"
 
 using namespace steelyard;

@@ -3,6 +3,8 @@
 #pragma once
 #include <sys/statvfs.h>
 
+#include <exception>
+
 #include "messages.h"
 
 namespace steelyard {

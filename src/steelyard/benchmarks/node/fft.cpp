@@ -1,4 +1,6 @@
 // The Fourier transform of a long complex vector: by threads, by a device, by both; and by the site's FFTW.
+#include <unistd.h>
+
 #include "choices.h"
 #include "modes.h"
 #include "site_library.h"

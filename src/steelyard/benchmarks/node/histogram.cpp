@@ -1,4 +1,5 @@
 // A histogram of random keys, by threads, by a device, or by both: each counts for itself first.
+#include <array>
 #include <cstring>
 #include <numeric>
 

@@ -1,6 +1,7 @@
 // A vector of complex numbers, its Fourier transform, and how that is verified.
 #pragma once
 #include <complex>
+#include <cstdio>
 
 #include "kernel.h"
 #include "scattered.h"

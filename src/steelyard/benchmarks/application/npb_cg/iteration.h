@@ -1,5 +1,7 @@
 // CG's outer iteration, written once for threads and ranks: 25 steps of conjugate gradients and the estimate they give.
 #pragma once
+#include <array>
+
 #include "classes.h"
 #include "vectors.h"
 

@@ -1,5 +1,9 @@
 // NPB CG on many ranks, whatever carries their data: a `Link` says how two ranks swap parts of their arenas.
 #pragma once
+#include <sched.h>
+
+#include <array>
+#include <bit>
 #include <memory>
 #include <optional>
 
@@ -39,7 +43,7 @@ class Patience {
   template <class Ready>
   void until(Ready ready) const {
     if (!crowded_) return spin_until(ready);
-    while (!ready()) std::this_thread::yield();
+    while (!ready()) sched_yield();
   }
 
  private:

@@ -1,6 +1,8 @@
 // NPB CG on threads that share the matrix and the vectors: each has its own rows.
 #include "../npb/threads.h"
 
+#include <array>
+
 #include "iteration.h"
 #include "matrix.h"
 

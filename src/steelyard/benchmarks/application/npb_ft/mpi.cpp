@@ -1,4 +1,6 @@
 // FT by MPI ranks: planes of z and planes of y in turn, and between them everything goes from each rank to each.
+#include <complex>
+
 #include "cube.h"
 #include "rank_kernel.h"
 

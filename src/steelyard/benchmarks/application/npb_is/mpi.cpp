@@ -1,4 +1,6 @@
 // IS by MPI ranks: each holds a share of the keys and ranks a share of the values; the keys go to whoever ranks them.
+#include <array>
+
 #include "crossing.h"
 #include "exchange.h"
 #include "rank_kernel.h"

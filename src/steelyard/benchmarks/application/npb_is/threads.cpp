@@ -1,4 +1,6 @@
 // IS by threads that share memory: each counts its share of the keys, then makes the ranks of its share of the values.
+#include <array>
+
 #include "counting.h"
 #include "kernel.h"
 

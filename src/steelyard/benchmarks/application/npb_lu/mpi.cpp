@@ -1,5 +1,6 @@
 // NPB LU on MPI ranks: each has a block of the grid; a small message a plane, sweep and neighbour, and the borders
 // once.
+#include <array>
 #include <memory>
 
 #include "rank_kernel.h"

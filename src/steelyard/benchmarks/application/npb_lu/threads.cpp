@@ -1,6 +1,7 @@
 // NPB LU on threads: each has a block of the grid, and tells its neighbours by flags in memory how far it is.
 #include "../npb/threads.h"
 
+#include <array>
 #include <atomic>
 #include <memory>
 

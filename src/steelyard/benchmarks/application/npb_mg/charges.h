@@ -1,6 +1,7 @@
 // MG's right-hand side: +1 where the ten greatest of n³ random numbers fall, −1 where the ten smallest do.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "../npb/generator.h"

@@ -1,5 +1,6 @@
 // What MG's ranks tell each other: the points about a share, and the shares of the coarsest grid that is shared out.
 #pragma once
+#include <array>
 #include <vector>
 
 #include "mg.h"

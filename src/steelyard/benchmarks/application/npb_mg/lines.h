@@ -1,5 +1,6 @@
 // MG's three operators on one line of points along x: 27-point stencil, restriction and prolongation.
 #pragma once
+#include <array>
 #include <type_traits>
 #include <utility>
 

@@ -1,5 +1,6 @@
 // MG: all grids that a process has, and the steps of a V-cycle on them, each shared out to the process's threads.
 #pragma once
+#include <array>
 #include <cmath>
 #include <deque>
 

@@ -1,6 +1,8 @@
 // MG's operators one after another on a box of lines while its planes are in the cache: each operator follows the one
 // before it by a plane, and what it needs beyond the box is computed again, so that boxes do not wait for each other.
 #pragma once
+#include <array>
+
 #include "lines.h"
 
 namespace steelyard::npb {

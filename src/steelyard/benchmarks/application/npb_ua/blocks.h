@@ -1,5 +1,7 @@
 // What the operators must know of as many elements as there are lanes: their size and place, and what follows from it.
 #pragma once
+#include <array>
+
 #include "diagonal.h"
 
 namespace steelyard::npb::ua {

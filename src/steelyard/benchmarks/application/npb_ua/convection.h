@@ -1,5 +1,6 @@
 // The explicit half of a step: fourth-order Runge-Kutta for convection and source within each element by itself.
 #pragma once
+#include <array>
 #include <numbers>
 
 #include "blocks.h"

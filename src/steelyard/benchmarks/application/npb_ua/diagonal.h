@@ -1,5 +1,7 @@
 // The exact diagonal of the assembled operator, for the preconditioner: tables of what each kind of split adds to it.
 #pragma once
+#include <array>
+
 #include "mortars.h"
 
 namespace steelyard::npb::ua {

@@ -1,5 +1,7 @@
 // The reference element of polynomial order 4: its nodes, derivative, stiffness, interpolation and mortar projection.
 #pragma once
+#include <array>
+
 #include "entities.h"
 
 namespace steelyard::npb::ua {

@@ -1,6 +1,7 @@
 // The mesh: the smallest octree of the unit cube that is fine around the source and balanced over faces and edges.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 

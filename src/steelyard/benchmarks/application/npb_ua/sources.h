@@ -1,5 +1,7 @@
 // Lists made once a mesh, so that every sum over shared points is gathered by its owner, without atomic updates.
 #pragma once
+#include <array>
+
 #include "topology.h"
 
 namespace steelyard::npb::ua {

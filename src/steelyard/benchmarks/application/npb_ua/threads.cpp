@@ -1,4 +1,6 @@
 // UA, heat carried and spread on a mesh that follows its source, by the threads of one team.
+#include <array>
+
 #include "solver.h"
 
 namespace steelyard::npb::ua {

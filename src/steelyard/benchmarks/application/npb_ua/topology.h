@@ -1,5 +1,6 @@
 // Which unknowns the elements share: mortars on the finer side of every interface, numbered by those who own them.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <vector>
 

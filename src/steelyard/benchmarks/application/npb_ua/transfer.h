@@ -1,5 +1,7 @@
 // A solution from one mesh to another: interpolated into new children, sampled from former ones.
 #pragma once
+#include <array>
+
 #include "element.h"
 #include "octree.h"
 

@@ -1,0 +1,240 @@
+"""Compiles what the cache lacks, by Ninja: each object and program is kept as soon as it is done."""
+
+import contextlib
+import fcntl
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.build.program import NATIVE, STANDARD, Object, Program, cache, harness_objects
+from steelyard.build.toolchain import Toolchain
+from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.machine.tools import mpi_flags
+from steelyard.model import Tool
+
+# Ninja's words before each line of progress; anything else that it prints belongs to a failure.
+_STATUS = "steelyard:%f:"
+_LINK_EFFORT = 4_000.0  # as Object.effort
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a build is: programs done, of those that were missing."""
+
+    done: int
+    total: int
+    seconds_left: float | None  # None before anything is known
+    waiting: bool = False  # for another build of the same cache
+
+
+Show = Callable[[Progress], None]
+
+
+def make(
+    programs: Sequence[Program],
+    show: Show = lambda progress: None,
+    harnesses: Iterable[tuple[Toolchain, Tool | None]] = (),
+) -> None:
+    """Builds those programs, and harnesses alone, that the cache lacks. An interrupted build goes on where it stopped.
+
+    ProgramFailed shows the compiler's words whole; MachineFailed says that the disk or the memory is full.
+    """
+    with _explained():
+        wanted = [obj for pair in harnesses for obj in harness_objects(*pair)]
+        if _missing(programs, wanted):
+            with _alone(show):
+                edges = _edges(programs, wanted)
+                if edges:
+                    _carry_out(edges, show)
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """One step of the build: `rule` makes `outputs` of `inputs`; what is a program is counted."""
+
+    rule: str
+    outputs: tuple[Path, ...]
+    inputs: tuple[Path, ...]
+    variables: dict[str, str]
+    effort: float
+
+
+def _missing(programs: Sequence[Program], objects: Sequence[Object]) -> bool:
+    return not all(path.exists() for path in (*(p.path for p in programs), *(o.path for o in objects)))
+
+
+def _edges(programs: Sequence[Program], objects: Sequence[Object]) -> list[_Edge]:
+    """The steps that are left: the harness, without which nothing can be linked, then what takes longest, so that none of
+    these runs alone at the end.
+    """
+    left = {program.path: program for program in programs if not program.path.exists()}
+    needed = {obj.path: obj for obj in (*objects, *(obj for program in left.values() for obj in program.objects[1:]))}
+    compiling = [_compile(obj) for path, obj in needed.items() if not path.exists()]
+    return compiling + sorted(map(_program, left.values()), key=lambda edge: -edge.effort)
+
+
+def _compile(obj: Object) -> _Edge:
+    return _Edge("object", (obj.path,), (obj.source,), _compiling(obj), obj.effort)
+
+
+def _program(program: Program) -> _Edge:
+    """Compiled and linked in one step, so that it is complete as soon as may be; linked only, where its object is kept."""
+    own, *harness = program.objects
+    flags = mpi_flags(program.mpi)[1] if program.mpi else ()
+    variables = {
+        **_compiling(own),
+        "link": program.toolchain.flags,
+        "objects": _shell(str(obj.path) for obj in harness),
+        "program": _shell([str(program.path)]),
+        "libraries": _shell((*flags, *program.libraries)),
+    }
+    rest = tuple(obj.path for obj in harness)
+    if own.path.exists():
+        return _Edge("program", (program.path,), (own.path, *rest), variables, _LINK_EFFORT)
+    return _Edge("both", (program.path, own.path), (own.source, *rest), variables, own.effort + _LINK_EFFORT)
+
+
+def _compiling(obj: Object) -> dict[str, str]:
+    flags = mpi_flags(obj.mpi)[0] if obj.mpi else ()
+    return {
+        "cxx": _shell([obj.toolchain.compiler]),
+        "flags": f"{obj.toolchain.flags} {STANDARD} {_shell((*flags, f'-I{NATIVE}'))}",
+        "source": _shell([str(obj.source)]),
+        "object": _shell([str(obj.path)]),
+    }
+
+
+def _shell(words: Iterable[str]) -> str:
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def _carry_out(edges: list[_Edge], show: Show) -> None:
+    with tempfile.TemporaryDirectory(dir=cache() / "build", prefix="making-") as folder:
+        _write(edges, Path(folder) / "build.ninja")
+        try:
+            _run([_ninja(), "-C", folder, "-j", str(len(os.sched_getaffinity(0)))], edges, show)
+        finally:
+            for path in (path for edge in edges for path in edge.outputs):  # nothing half-made stays behind
+                Path(f"{path}.part").unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    path.parent.rmdir()
+
+
+def _write(edges: list[_Edge], path: Path) -> None:
+    from ninja.ninja_syntax import Writer, escape_path
+
+    with path.open("w", encoding="utf-8") as file:
+        writer = Writer(file)  # type: ignore[arg-type]  # its stub asks for a name, its code for a file
+        # A result gets its name when it is complete: what was killed half-way is never taken for one.
+        compile_ = "$cxx $flags -c $source -o $object.part && mv $object.part $object"
+        link = "$cxx $link $object $objects -o $program.part $libraries && mv $program.part $program"
+        for rule, command in (("object", compile_), ("program", link), ("both", f"{compile_} && {link}")):
+            writer.rule(rule, command)
+        for edge in edges:
+            variables = {name: value.replace("$", "$$") for name, value in edge.variables.items()}
+            outputs, inputs = ([escape_path(str(p)) for p in paths] for paths in (edge.outputs, edge.inputs))
+            writer.build(outputs, edge.rule, inputs, variables=variables)
+
+
+def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
+    """Ninja, watched. Ctrl-C lets it clean up before it is passed on."""
+    pace = _Pace(edges, show)
+    environment = {**os.environ, "NINJA_STATUS": _STATUS, "LC_ALL": "C"}
+    output: list[str] = []
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as ninja:
+        assert ninja.stdout
+        try:
+            for line in ninja.stdout:
+                step = re.match(r"steelyard:(\d+):", line)
+                if step:
+                    pace.finished(int(step.group(1)))
+                else:
+                    output.append(line)
+        except KeyboardInterrupt:
+            ninja.send_signal(signal.SIGINT)
+            ninja.wait()
+            raise
+    if ninja.returncode != 0:
+        _explain("".join(output), ninja.returncode)
+
+
+class _Pace:
+    """Estimates the time left from the efforts of the steps that are done."""
+
+    def __init__(self, edges: list[_Edge], show: Show) -> None:
+        self._efforts = [edge.effort for edge in edges]
+        programs = [edge.outputs[0] for edge in edges if edge.rule != "object"]
+        self._outputs = programs or [edge.outputs[0] for edge in edges]
+        self._show, self._began = show, time.monotonic()
+        show(Progress(0, len(self._outputs), None))
+
+    def finished(self, steps: int) -> None:
+        done, whole = sum(self._efforts[:steps]), sum(self._efforts)
+        # One step alone says little about the others.
+        left = (time.monotonic() - self._began) * (whole - done) / done if steps > 1 or done == whole else None
+        self._show(Progress(sum(path.exists() for path in self._outputs), len(self._outputs), left))
+
+
+def _explain(output: str, code: int) -> None:
+    """Raises what the build's output says."""
+    failure = re.search(r"^FAILED: .*?\n(?P<command>.*?)\n(?P<said>.*)", output, re.MULTILINE | re.DOTALL)
+    command, said = failure.group("command", "said") if failure else ("ninja", output)
+    said = re.sub(r"^ninja: build stopped: .*\n?", "", said, flags=re.MULTILINE)
+    if "No space left on device" in output or "Disk quota exceeded" in output:
+        raise MachineFailed(
+            f"The disk of the cache {cache()} is full: a program could not be written. Make space there, "
+            "or set STEELYARD_CACHE to a folder with space; what is compiled already is kept."
+        )
+    if re.search(r"fatal error: Killed|out of memory|virtual memory exhausted|Cannot allocate memory", output):
+        raise MachineFailed(
+            "The compiler ran out of memory. Give the build more memory, or fewer processors at a time "
+            "(taskset -c 0 steelyard build); what is compiled already is kept."
+        )
+    raise ProgramFailed("Compiling", command.replace(".part && mv", " # then: mv").partition(" #")[0], code, said)
+
+
+@contextmanager
+def _alone(show: Show) -> Iterator[None]:
+    """One build at a time in a cache: what another is making need not be made twice. A killed one leaves no lock behind."""
+    (cache() / "build").mkdir(parents=True, exist_ok=True)
+    with (cache() / "build" / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            show(Progress(0, 0, None, waiting=True))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:  # file systems that know no locks: then both build
+            pass
+        yield
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise MachineFailed(
+            f"The programs cannot be written to the cache {cache()}: {error.strerror or error}. "
+            "Set STEELYARD_CACHE to a folder that can be written and has space."
+        ) from error
+
+
+def _ninja() -> str:
+    """The one from PyPI that came with this package, otherwise the site's."""
+    import ninja
+
+    found = shutil.which("ninja", path=ninja.BIN_DIR) or shutil.which("ninja")
+    if not found:
+        raise MachineFailed("The program 'ninja' is missing, although it comes with Steelyard: pip install ninja")
+    return found

@@ -1,0 +1,153 @@
+"""What a program is made of, and where the cache keeps it: under a hash of everything that it is made of."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from steelyard.build.toolchain import Toolchain, mpi_name
+from steelyard.model import Benchmark, Tool
+
+NATIVE = Path(__file__).parents[1] / "native"
+STANDARD = "-std=c++20"
+LIBRARIES = ("-pthread", "-ldl")  # threads; OpenCL and the site's BLAS are looked for when a case asks for them
+
+
+def cache() -> Path:
+    """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder."""
+    own = os.environ.get("STEELYARD_CACHE")
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
+
+
+def program_name(benchmark: str, model: str = "") -> str:
+    """Of the benchmark's program: that of a programming model, where it has several."""
+    return f"{benchmark}.{model}" if model else benchmark
+
+
+@dataclass(frozen=True)
+class Object:
+    """One source compiled; `mpi` None: without an MPI's headers."""
+
+    name: str
+    source: Path
+    toolchain: Toolchain
+    mpi: Tool | None = None
+
+    @cached_property
+    def key(self) -> str:
+        """Of the compiler, its flags, the MPI, the source and every header of ours that it includes."""
+        digest = hashlib.sha256(_surroundings(self.toolchain, self.mpi).encode())
+        for path in sorted(included(self.source)):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        return digest.hexdigest()[:20]
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept."""
+        return cache() / "build" / self.key / f"{self.name}.o"
+
+    @property
+    def effort(self) -> float:
+        """How long it takes to compile, against others: the standard headers, and our own text."""
+        # Bytes; with GCC 12 the standard headers and the harness's own take as long as some 20 kB of kernels.
+        own = (path for path in included(self.source) if path.parent != NATIVE or self.source.parent == NATIVE)
+        return 20_000.0 + sum(path.stat().st_size for path in own)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One executable: a benchmark's own object, and the harness."""
+
+    name: str
+    source: Path
+    toolchain: Toolchain
+    mpi: Tool | None = None
+
+    @cached_property
+    def objects(self) -> tuple[Object, ...]:
+        """Its own, then the harness's."""
+        own = Object(self.name, self.source, self.toolchain, self.mpi)
+        return (own, *harness_objects(self.toolchain, self.mpi))
+
+    @cached_property
+    def key(self) -> str:
+        """Of its objects and of what it is linked with."""
+        parts = "".join(obj.key for obj in self.objects) + " ".join(self.libraries)
+        return hashlib.sha256(parts.encode()).hexdigest()[:20]
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept."""
+        return cache() / "build" / self.key / self.name
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """What it is linked with besides MPI. OpenSHMEM comes with the MPI, as a library of its own beside it."""
+        return (*LIBRARIES, "-loshmem") if self.name.endswith(".shmem") else LIBRARIES
+
+
+def programs(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | None = None) -> list[Program]:
+    """The serial programs of the benchmarks, or those of many ranks where an MPI is given and they may use it."""
+    label = mpi_name(mpi) if mpi else ""
+    return [
+        Program(program_name(b.name, source.model), Path(source.path).resolve(), toolchain, mpi)
+        for b in benchmarks
+        for source in b.sources
+        if source.parallel == bool(mpi) and (source.mpis is None or label in source.mpis)
+    ]
+
+
+def harness_objects(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:
+    """The harness: what of it knows no MPI is the same for all of them."""
+    return _harness(toolchain, None) if mpi is None else (*_harness(toolchain, None), *_harness(toolchain, mpi))
+
+
+@lru_cache
+def _harness(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:
+    name = "rank_harness" if mpi else "harness"
+    return (Object(name, NATIVE / f"{name}.cpp", toolchain, mpi),)
+
+
+def included(source: Path) -> set[Path]:
+    """The source and all headers of ours that it includes, directly or through others."""
+    found: set[Path] = set()
+    left = [source]
+    while left:
+        path = left.pop()
+        if path not in found:
+            found.add(path)
+            left += _includes(path, path.stat().st_mtime_ns)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _includes(path: Path, _changed: int) -> tuple[Path, ...]:
+    """The headers of ours that one file names. Read once as long as it does not change."""
+    found = []
+    for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text("utf-8", "replace"), re.MULTILINE):
+        found += [c.resolve() for c in (path.parent / name, NATIVE / name) if c.is_file()][:1]
+    return tuple(found)
+
+
+def _surroundings(toolchain: Toolchain, mpi: Tool | None) -> str:
+    """What besides the text decides about the code. One MPI is one, by whatever path its wrapper was named."""
+    parts = [toolchain.compiler, toolchain.version, toolchain.flags, STANDARD]
+    if mpi:
+        parts += [str(Path(mpi.path).parent.resolve() / Path(mpi.path).name), mpi.version]
+    if "native" in toolchain.flags:  # in a home that nodes of different kinds share, each kind needs its own
+        parts.append(_processor())
+    return "\n".join(parts)
+
+
+@lru_cache
+def _processor() -> str:
+    """What the compiler looks at: the name and the abilities of the first processor; "" where the system does not say."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    wanted = ("model name", "flags", "Features", "CPU part", "CPU implementer")
+    return "\n".join(next((line for line in lines if line.startswith(name)), "") for name in wanted)

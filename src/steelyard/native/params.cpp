@@ -1,0 +1,78 @@
+// Reads the words of a case.
+#include "params.h"
+
+#include <charconv>
+#include <system_error>
+
+namespace steelyard {
+
+Params::Params(std::string_view line) {
+  std::size_t at = 0;
+  while ((at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos) {
+    std::size_t end = line.find_first_of(" \t\r", at);
+    if (end == std::string_view::npos) end = line.size();
+    std::string_view word = line.substr(at, end - at);
+    std::size_t sign = word.find('=');
+    if (sign == std::string_view::npos || sign == 0)
+      throw CaseError("the word '" + std::string(word) + "' of the case is not of the form name=value");
+    given_[std::string(word.substr(0, sign))] = std::string(word.substr(sign + 1));
+    at = end;
+  }
+}
+
+std::string Params::word(const std::string& name, const std::string& otherwise) {
+  auto found = given_.find(name);
+  return read_[name] = found == given_.end() ? otherwise : found->second;
+}
+
+std::string Params::choice(const std::string& name, const std::string& otherwise,
+                           const std::vector<std::string>& allowed) {
+  std::string value = word(name, otherwise), list;
+  for (const auto& a : allowed) {
+    if (a == value) return value;
+    list += (list.empty() ? "" : ", ") + a;
+  }
+  throw CaseError("parameter " + name + "='" + value + "' must be one of: " + list);
+}
+
+std::size_t Params::count(const std::string& name, std::size_t otherwise) {
+  return number_of(name, otherwise, "a whole number");
+}
+double Params::number(const std::string& name, double otherwise) { return number_of(name, otherwise, "a number"); }
+
+std::vector<std::string> Params::unread() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : given_)
+    if (!read_.count(name)) names.push_back(name);
+  return names;
+}
+
+template <class T>
+T Params::number_of(const std::string& name, T otherwise, const char* expected) {
+  auto found = given_.find(name);
+  if (found == given_.end()) {
+    char text[40];
+    read_[name] = std::string(text, std::to_chars(text, text + sizeof text, otherwise).ptr);
+    return otherwise;
+  }
+  const std::string& text = read_[name] = found->second;
+  T value{};
+  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size())
+    throw CaseError("parameter " + name + "='" + text + "' must be " + expected);
+  return value;
+}
+
+std::vector<int> numbers(const std::string& list) {
+  std::vector<int> out;
+  for (std::size_t at = 0; at < list.size();) {
+    std::size_t end = std::min(list.find(',', at), list.size());
+    int value = -1;
+    std::from_chars(list.data() + at, list.data() + end, value);
+    out.push_back(value);
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,97 @@
+// Writes the members of a record.
+#include "record.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "clock.h"
+
+namespace steelyard {
+namespace {
+
+std::string samples_json(const Measurement& m) {
+  std::vector<double> at, seconds, waited, clock, issued;
+  std::vector<long> switches, faults;
+  for (const Sample& s : m.samples) {
+    at.push_back(s.at), seconds.push_back(s.seconds), waited.push_back(s.waited), clock.push_back(s.core_clock),
+        issued.push_back(s.issued);
+    switches.push_back(s.switches), faults.push_back(s.faults);
+  }
+  return json::Object()
+      .add("at", json::list(at))
+      .add("seconds", json::list(seconds))
+      .add("waited", json::list(waited))
+      .add("switches", json::list(switches))
+      .add("faults", json::list(faults))
+      .add("core_clock", json::list(clock))
+      .add("issued", json::list(issued))
+      .str();
+}
+
+// What was counted, for one operation.
+std::string counted(const Measurement& m) {
+  double sampled = 0;
+  for (const Sample& s : m.samples) sampled += s.seconds;
+  auto operations = static_cast<double>(m.operations * m.samples.size());
+  return counters_json(m.counters, operations, m.elapsed > 0 ? std::min(1.0, sampled / m.elapsed) : unknown);
+}
+
+}  // namespace
+
+void Phases::next(const char* name) {
+  double now = seconds_of(CLOCK_MONOTONIC_RAW);
+  out_.add(name, json::number(now - last_));
+  last_ = now;
+}
+
+json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, const Phases& phases,
+                          const std::string& details) {
+  const Clock& clock = Clock::get();
+  json::Object out;
+  out.add("clock", json::Object()
+                       .add("source", json::text(clock.source()))
+                       .add("frequency", json::number(clock.frequency()))
+                       .add("resolution", json::number(clock.resolution()))
+                       .add("overhead", json::number(clock.overhead()))
+                       .str())
+      .add("core_clock",
+           json::Object().add("before", json::list(m.clock_before)).add("after", json::list(m.clock_after)).str())
+      .add("samples", samples_json(m))
+      .add("processor_seconds", json::Object()
+                                    .add("elapsed", json::number(m.elapsed))
+                                    .add("steal", json::number(m.steal))
+                                    .add("other", json::number(m.other))
+                                    .add("interrupts", json::number(m.interrupt_time))
+                                    .str())
+      .add("machine_other", json::number(m.machine_other))
+      .add("interrupts", json::number(m.interrupts))
+      .add("throttled", json::number(m.throttled))
+      .add("oversubscribed", json::boolean(m.oversubscribed))
+      .add("cpus", json::list(cpus))
+      .add("counters", counted(m))
+      .add("pages", Mappings::get().report())
+      .add("phases", phases.str());
+  if (!details.empty()) out.add("details", details);
+  return out;
+}
+
+json::Object record(const AnyKernel& kernel, const Measurement& m, const Check& check,
+                    const json::Object& surroundings) {
+  std::vector<double> seconds;
+  for (const Sample& s : m.samples) seconds.push_back(s.seconds / static_cast<double>(m.operations));
+  json::Object work;
+  for (const auto& [what, amount] : kernel.work()) work.add(what, json::number(amount));
+  return json::Object()
+      .add("samples", json::list(seconds))
+      .add("operations", json::number(m.operations))
+      .add("work", work.str())
+      .add("check",
+           json::Object().add("passed", json::boolean(check.passed)).add("detail", json::text(check.detail)).str())
+      .add("surroundings", surroundings.str());
+}
+
+std::string answer_line(const std::string& name, const std::string& kernel, const json::Object& body) {
+  return json::Object().add("case", json::text(name)).add("kernel", json::text(kernel)).add(body).str();
+}
+
+}  // namespace steelyard

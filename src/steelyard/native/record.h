@@ -1,0 +1,55 @@
+// The record of a case as JSON: what both harnesses, of threads and of ranks, write alike.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "disturbance.h"
+#include "sampling.h"
+
+namespace steelyard {
+
+// How long each part of a case took, in seconds: what a run costs besides its samples must be known.
+class Phases {
+ public:
+  void next(const char* name);
+  std::string str() const { return out_.str(); }
+
+ private:
+  json::Object out_;
+  double last_ = seconds_of(CLOCK_MONOTONIC_RAW);
+};
+
+// Everything that was observed around and inside the samples.
+json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, const Phases& phases,
+                          const std::string& details);
+
+json::Object record(const AnyKernel& kernel, const Measurement& m, const Check& check,
+                    const json::Object& surroundings);
+
+// The line that answers a case.
+std::string answer_line(const std::string& name, const std::string& kernel, const json::Object& body);
+
+// What `measure` returns, or the reason why the case cannot be run as asked.
+template <class Call>
+json::Object record_or_reason(Call measure) {
+  try {
+    return measure();
+  } catch (const std::bad_alloc&) {
+    return json::Object().add("error", json::text("not enough memory for this case"));
+  } catch (const std::exception& e) {
+    return json::Object().add("error", json::text(e.what()));
+  }
+}
+
+// The kernel of that name; CaseError names those that there are.
+template <class Named>
+const Named& find_kernel(const std::vector<Named>& kernels, const std::string& name) {
+  std::string known;
+  for (const auto& k : kernels) {
+    if (k.name == name) return k;
+    known += (known.empty() ? "" : ", ") + k.name;
+  }
+  throw CaseError("kernel '" + name + "' is not in this program, which has: " + known);
+}
+
+}  // namespace steelyard

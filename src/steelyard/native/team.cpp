@@ -1,0 +1,98 @@
+// The threads of a team: started, pinned, released together, and dismissed.
+#include "team.h"
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+namespace steelyard {
+
+struct Team::Crew {
+  Crew(std::size_t size, const std::vector<int>& cpus) : size_(size), cpus_(cpus), failures_(size) {
+    CPU_ZERO(&before_);
+    sched_getaffinity(0, sizeof before_, &before_);
+    pin(0);
+    for (std::size_t i = 1; i < size; ++i) threads_.emplace_back([this, i] { serve(i); });
+  }
+  ~Crew() {
+    ends_ = true;
+    release();
+    for (auto& t : threads_) t.join();
+    sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+  void perform(Job job) {
+    job_ = job;
+    release();
+    perform(0);
+    spin_until([&] { return ended_.load(std::memory_order_acquire) == size_ - 1; });
+    for (auto& f : failures_)
+      if (f) std::rethrow_exception(std::exchange(f, nullptr));
+  }
+
+ private:
+  void release() {
+    ended_.store(0, std::memory_order_relaxed);
+    generation_.fetch_add(1, std::memory_order_release);
+    generation_.notify_all();
+  }
+  void perform(std::size_t index) {
+    try {
+      job_.call(job_.object, Worker{index, size_});
+    } catch (...) {
+      failures_[index] = std::current_exception();
+    }
+  }
+  void serve(std::size_t index) {
+    std::exception_ptr trouble;
+    try {
+      pin(index);
+    } catch (...) {
+      trouble = std::current_exception();
+    }
+    for (std::size_t seen = 0;;) {
+      generation_.wait(seen, std::memory_order_acquire);
+      seen = generation_.load(std::memory_order_acquire);
+      if (ends_) return;
+      if (trouble)
+        failures_[index] = std::exchange(trouble, nullptr);
+      else
+        perform(index);
+      ended_.fetch_add(1, std::memory_order_release);
+    }
+  }
+  void pin(std::size_t index) {
+    if (cpus_.empty()) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(cpus_[index]), &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0)
+      throw CaseError("cannot pin thread " + std::to_string(index) + " to processor " + std::to_string(cpus_[index]) +
+                      ": " + std::strerror(errno));
+  }
+
+  const std::size_t size_;
+  const std::vector<int>& cpus_;
+  cpu_set_t before_;
+  Job job_{};
+  bool ends_ = false;
+  std::vector<std::exception_ptr> failures_;
+  alignas(64) std::atomic<std::size_t> generation_{0};
+  alignas(64) std::atomic<std::size_t> ended_{0};
+  std::vector<std::thread> threads_;
+};
+
+Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)), barrier_(size) {
+  if (size == 0) throw CaseError("parameter threads='0' must be at least 1");
+  if (!cpus_.empty() && cpus_.size() != size)
+    throw CaseError("parameter cpus names " + std::to_string(cpus_.size()) + " processors for " + std::to_string(size) +
+                    " threads");
+  crew_ = std::make_unique<Crew>(size, cpus_);
+  each([](Worker) {});  // every thread is up and pinned, or has failed, before anything is timed
+}
+Team::~Team() = default;
+
+void Team::perform(Job job) { crew_->perform(job); }
+
+}  // namespace steelyard
