@@ -21,7 +21,7 @@ from steelyard.benchmarks.cluster import flops as cluster
 from steelyard.benchmarks.cluster.rates import of_ranks
 from steelyard.benchmarks.core import flops as modules
 from steelyard.benchmarks.core import peak
-from steelyard.model import Benchmark, Evaluation, Finding, Limit, Machine, Result, Scalar, Value
+from steelyard.model import Benchmark, Evaluation, Finding, Host, Limit, Machine, Result, Scalar, Value
 from steelyard.plan import EFFORTS, make
 from steelyard.statistics import flops_mix
 
@@ -481,9 +481,49 @@ def test_the_cluster_is_drawn_beside_the_ideal_line_with_its_efficiency() -> Non
         one = working([1] * ranks, [f"n{i}" for i in range(ranks)])
         return replace(one, metrics={"flops": Value(speed, "flop/s", None, None, "higher")})
 
-    growth, efficiency, nodes = cluster.figures((of(1, 1e9), of(2, 2e9), of(4, 3e9)), machine())
+    growth, efficiency, nodes, table = cluster.figures((of(1, 1e9), of(2, 2e9), of(4, 3e9)), machine())
     assert [s.name for s in growth.series] == ["measured", "ideal"]
     assert growth.series[1].y == (1e9, 4e9)
     assert efficiency.series[0].y == pytest.approx((1, 1, 0.75))
     assert nodes.series[0].x == ("n0", "n1", "n2", "n3")
+    assert [row[0] for row in table.cells] == ["1", "2", "4"]
     assert all(not figure.series for figure in cluster.figures((), machine()))
+
+
+def test_flops_are_measured_on_one_node_and_so_on_to_all_each_with_all_its_processors() -> None:
+    def nodes(count: int, preset: str) -> list[int]:
+        here = machine(hosts=tuple(Host(f"n{i}", 4) for i in range(count)))
+        made = make(
+            {"cluster.flops": catalogue.find()["cluster.flops"]}, here, EFFORTS[preset], {}, ["gcc"], mpis=["any"]
+        )
+        found = [c.parameters for launch in made.launches if launch.repetition == 1 for c in launch.cases]
+        return sorted(int(p["ranks"]) // 4 for p in found if p.get("ranks_per_node") == 4)
+
+    assert nodes(8, "standard") == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert nodes(8, "quick") == [1, 8]
+    assert nodes(40, "full") == [1, 2, 4, 8, 16, 32, 40]
+    assert nodes(1, "full") == []
+
+
+def test_the_table_over_nodes_has_the_time_the_clusters_speed_and_each_nodes() -> None:
+    def on(nodes: int) -> Result:
+        one = working([1] * (2 * nodes), [f"n{i // 2}" for i in range(2 * nodes)])
+        told = {
+            "flops": Value(nodes * 1e9, "flop/s", None, None, "higher"),
+            "time": Value(8 / nodes, "s", 1, 9, "lower"),
+        }
+        parameters = {**one.parameters, "ranks_per_node": 2}
+        return replace(one, metrics=told, parameters=parameters)
+
+    *_, table = cluster.figures((on(1), on(2), on(4)), machine())
+    assert table.headings == ("nodes", "calculation time", "cluster speed", "speed of each node")
+    assert [row[:3] for row in table.cells] == [
+        ("1", "8.00 s", "1.00 Gflop/s"), ("2", "4.00 s", "2.00 Gflop/s"), ("4", "2.00 s", "4.00 Gflop/s"),
+    ]  # fmt: skip
+    assert table.cells[2][3].count("flop/s") == 4
+    assert table.cells[2][3].startswith("n0 11.8 Gflop/s, n1 ")
+    by_name = {figure.name: figure for figure in cluster.figures((on(1), on(2), on(4)), machine())}
+    growth = by_name["cluster-flops-speed-nodes"]
+    assert growth.series[0].x == (1.0, 2.0, 4.0)
+    published = [s for s in growth.series if s.published]
+    assert [(s.name, s.x[-1], s.y[-1]) for s in published] == [("Celeron educational cluster", 8, 1086e6)]

@@ -232,14 +232,24 @@ def test_what_an_operation_adds_is_the_time_without_the_barriers() -> None:
 
 def test_the_bars_tell_fast_operations_from_slow_ones() -> None:
     found = (operation("barrier", 2e-6), operation("bcast", 5e-6, integers=10), operation("wtime", 2e-8))
+    found += (operation("latency", 1e-6), operation("send_recv", 3e-6, integers=10))
     both, difference = operations.figures(found, machine())
-    assert both.series[0].x == ("wtime (fast)", "barrier (fast)", "bcast (slow)")
+    assert both.series[0].x == (
+        "wtime (fast)", "barrier (fast)", "latency (fast)", "send_recv (slow)", "bcast (slow)",
+    )  # fmt: skip
     assert [(s.name, s.y) for s in both.series] == [
-        ("no data", (2e-8, 2e-6, None)),
-        ("10 integers", (None, None, 5e-6)),
+        ("no data", (2e-8, 2e-6, 1e-6, None, None)),
+        ("10 integers", (None, None, None, 3e-6, 5e-6)),
     ]
     assert [(m.at, m.label) for m in both.marks] == [(2e-6, "synchronisation alone")]
-    assert difference.series[0].y == (pytest.approx(3e-6),)
+    assert difference.series[0].y == (pytest.approx(1e-6), pytest.approx(3e-6))
+
+
+def test_the_classes_of_operations_are_those_of_mpitest() -> None:
+    assert operations.FAST == ("wtime", "barrier", "latency")
+    assert {"reduce", "send_recv", "bcast"} < set(operations.SLOW)
+    record = operation("latency", 2e-6).records[0]
+    assert operations.time(2e-6, replace(record, work={"operations": 2.0})) == 1e-6  # S = T / 2N
 
 
 # --------------------------------------------------------------------------- collectives

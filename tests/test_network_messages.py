@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from builders import evaluation, message
 from mpis import mpi
 from steelyard import build
 from steelyard.benchmarks.network import rate, sendrecv, transfer
+from steelyard.findings import partners_spread
 from steelyard.launch.program import Program
 from steelyard.launch.start import Site, start
 from steelyard.model import (
@@ -210,6 +212,50 @@ def test_who_asks_for_more_ranks_gets_all_their_partners_and_rounds(
     asked = {int(c.parameters["round"]) for c in cases if c.kernel == "pairs"}
     assert partners == set(range(1, ranks))
     assert asked == set(range(len(rounds(ranks))))
+
+
+def test_all_partners_get_the_sizes_that_are_asked_for_and_a_longer_run_all_sizes_by_itself(
+    benchmarks: Mapping[str, Benchmark], two_sockets: Machine
+) -> None:
+    def swept(preset: str, hosts: int, **settings: Scalar) -> set[Scalar]:
+        cluster = replace(two_sockets, hosts=tuple(Host(f"n{i}", 4) for i in range(hosts)))
+        cases = planned("network.transfer", benchmarks, cluster, preset, **settings)
+        odd = (c for c in cases if c.kernel == "transfer" and c.parameters["message_bytes"] not in (0, transfer.LARGE))
+        return {c.parameters["partner"] for c in odd}
+
+    assert swept("quick", 8) == {1, 7}
+    assert swept("quick", 8, message_bytes=1024) == set(range(1, 8))
+    assert swept("standard", 8) == set(range(1, 8))
+    assert swept("standard", 16) == {1, 15}
+    assert swept("full", 16) == set(range(1, 16))
+
+
+def transfers(latencies: Sequence[float], rates: Sequence[float]) -> tuple[Result, ...]:
+    """Rank 0 with each other: an empty message, and bandwidths each way at three sizes."""
+    name: dict[str, Any] = {"benchmark": "network.transfer", "kernel": "transfer", "ranks": len(rates) + 1}
+    found = [message(t, 0, partner=i, direction="one-way", **name) for i, t in enumerate(latencies, 1)]
+    for i, rate in enumerate(rates, 1):
+        for size in (1 << 15, 1 << 17, transfer.LARGE):
+            found += [message(size / rate, size, partner=i, direction=way, **name) for way in ("one-way", "two-way")]
+    return tuple(found)
+
+
+def test_the_spread_over_the_partners_is_printed_for_latency_and_bandwidth(two_sockets: Machine) -> None:
+    results = transfers([1.0e-6, 1.04e-6, 1.0e-6], [1e9, 1e9, 0.8e9])
+    latency, large, one_way, two_way, *_ = transfer.figures(results, two_sockets)
+    assert "(greatest − least) / median: 4.0 % (one-way" in latency.caption
+    assert "20 % (one-way" in large.caption
+    assert "20 % (two-way" in large.caption
+    assert (one_way.name, two_way.name) == ("transfer-size-one-way", "transfer-size-two-way")
+    assert [s.name for s in one_way.series] == ["rank 1", "rank 2", "rank 3"]
+    assert [s.name for s in two_way.series if s.published] == ["Celeron educational cluster"]
+    (told,) = partners_spread.find(evaluation(results))
+    assert told.level == "notice"
+    assert "The 3 partners of rank 0 differ: the one-way bandwidth with 1 MiB spreads by 20 %" in told.seen
+    assert any("latency" in line and "4.0 %" in line for line in told.evidence)
+    (good,) = partners_spread.find(evaluation(transfers([1e-6, 1.06e-6], [1e9, 1e9])))
+    assert good.level == "good"
+    assert partners_spread.find(evaluation(transfers([1e-6], [1e9]))) == []
 
 
 def test_turns_are_taken_where_somebody_asks_for_them(

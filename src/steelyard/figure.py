@@ -56,11 +56,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Figure:
-    """Plain data of a figure: "lines" (series), "heat" or "surface" (z over x and y), "bars" (series over names)."""
+    """Plain data of a figure: "lines" (series), "heat" or "surface" (z over x and y), "bars" (series over names), "table"."""
 
     name: str  # a file's name: "triad-threads"
     title: str
-    kind: Literal["lines", "heat", "surface", "bars"]
+    kind: Literal["lines", "heat", "surface", "bars", "table"]
     x: Axis
     y: Axis
     series: tuple[Series, ...] = ()
@@ -72,3 +72,5 @@ class Figure:
     points: tuple[Point, ...] = ()
     bands: tuple[Band, ...] = ()
     caption: str = ""
+    headings: tuple[str, ...] = ()  # of a table
+    cells: tuple[tuple[str, ...], ...] = ()  # of a table: its rows, with their units

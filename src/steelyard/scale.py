@@ -232,6 +232,9 @@ def _points(
     slots = min(host.slots for host in hosts)
     loads = sorted({int(v) for b in usual for v in b.values.get("ranks_per_node", ())}) or list(doubled(slots))
     if asked.over == "ranks_per_node":
+        loads = (
+            loads if len(loads) > 1 else list(doubled(slots))
+        )  # one load is no sweep: it was declared for another purpose
         return [(c, {"ranks": c * len(hosts), "ranks_per_node": c}) for c in asked.counts or sorted({1, *loads})]
     given = [int(v) for v in settings.get("ranks_per_node", loads[-1:])]
     counts = asked.counts or doubled(len(hosts))

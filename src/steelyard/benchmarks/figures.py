@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from steelyard.compare import published as others
 from steelyard.figure import Mark, Series
 from steelyard.model import Machine, Result, Scalar
-from steelyard.units import binary_size
+from steelyard.units import binary_size, quantity
 from steelyard.words import said
 
 DEFAULTS: dict[str, Scalar] = {"page_size": "default", "memory_policy": "local", "stores": "ordinary"}
@@ -65,6 +65,14 @@ def cache_marks(machine: Machine) -> tuple[Mark, ...]:
     return tuple(
         Mark("x", cache.size, f"L{level} {binary_size(cache.size)}") for level, cache in sorted(levels.items())
     )
+
+
+def cell(result: Result | None, metric: str) -> str:
+    """The metric as a cell of a table, with its unit; "–" where it was not measured."""
+    value = result.metrics.get(metric) if result else None
+    if result is None or value is None:
+        return "–"
+    return f"{quantity(value.value, value.unit)}{' DISTURBED' if result.verdict.level == 'DISTURBED' else ''}"
 
 
 def published(benchmark: str, metric: str, x: str, **wanted: Scalar) -> tuple[Series, ...]:

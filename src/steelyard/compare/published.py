@@ -39,6 +39,13 @@ _SI: Mapping[str, tuple[float, str]] = {
 }
 
 
+# Parameters that were measured, or say what could be reached at most: no condition of the figure.
+BESIDE = ("theoretical", "calculation_time_s")
+
+# The sources' words for what has a name of its own here.
+_OURS = {("direction", "bidirectional"): "two-way", ("direction", "unidirectional"): "one-way"}
+
+
 @dataclass(frozen=True)
 class Published:
     """One printed number: `value` in the SI `unit`; `benchmark` is the bare name, as "stream"."""
@@ -51,6 +58,7 @@ class Published:
     unit: str
     parameters: Mapping[str, Scalar]
     note: str
+    scale: float = 1.0  # the printed unit in the SI unit
 
 
 def read(path: Path = DATA) -> tuple[Published, ...]:
@@ -81,10 +89,16 @@ def select(benchmark: str, metric: str | None = None, **where: Scalar) -> tuple[
     )
 
 
+def theoretical(entry: Published) -> float | None:
+    """The limit that was printed beside the number, in its SI unit; None where there was none."""
+    given = entry.parameters.get("theoretical")
+    return float(given) * entry.scale if isinstance(given, int | float) else None
+
+
 def series(entries: Iterable[Published], x: str) -> tuple[Series, ...]:
     """The entries as lines against the parameter `x`: one a system, or more where other parameters vary."""
     chosen = [entry for entry in entries if x in entry.parameters]
-    others = {name for entry in chosen for name in entry.parameters} - {x, "theoretical"}  # a limit
+    others = {name for entry in chosen for name in entry.parameters} - {x, *BESIDE}
     varying = sorted(name for name in others if len({entry.parameters.get(name) for entry in chosen}) > 1)
     lines: dict[str, list[tuple[Scalar, float]]] = {}
     for entry in chosen:
@@ -110,10 +124,10 @@ def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
     try:
         factor, unit = _SI[row["unit"]]
         pairs = (pair.split("=", 1) for pair in row["parameters"].split(";") if pair)
-        parameters = {name: scalar(text) for name, text in pairs}
+        parameters = {name: scalar(_OURS.get((name, text), text)) for name, text in pairs}
         value = float(row["value"]) * factor
         names = (row["source"], row["system"], row["benchmark"], row["metric"])
-        return Published(*names, value, unit, parameters, row["note"] or "")
+        return Published(*names, value, unit, parameters, row["note"] or "", factor)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise MachineFailed(
             f"'{path}', line {line}, is not a published number: {error!r}. Expected are the columns source, "

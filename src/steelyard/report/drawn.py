@@ -44,6 +44,7 @@ class Drawn:
     published: tuple[System, ...] = ()
     single: str = ""
     error: str = ""
+    table: bool = False  # nothing is drawn: the numbers are the figure
 
 
 def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Drawn, ...]:
@@ -79,6 +80,8 @@ def _disturbed(results: tuple[Result, ...]) -> dict[float, tuple[str, ...]]:
 
 
 def _drawn(anchor: str, figure: Figure, disturbed: Mapping[float, tuple[str, ...]], left_out: int) -> Drawn:
+    if figure.kind == "table":
+        return _table(anchor, figure)
     headings, rows = _grid(figure, disturbed) if figure.z else _columns(figure, disturbed)
     single = _single(figure, disturbed)
     plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure, disturbed)
@@ -99,6 +102,11 @@ def _drawn(anchor: str, figure: Figure, disturbed: Mapping[float, tuple[str, ...
         systems(figure.series),
         single,
     )
+
+
+def _table(anchor: str, figure: Figure) -> Drawn:
+    parts = (anchor, figure.title, figure.caption, Markup("null"), 0, False, False, figure.headings, figure.cells, ())
+    return Drawn(*parts, single="" if figure.cells else "No value was measured for this table.", table=True)
 
 
 def _note(figure: Figure, disturbed: Mapping[float, tuple[str, ...]]) -> str:

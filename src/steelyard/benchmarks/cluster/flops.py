@@ -4,6 +4,8 @@ A known number of operations is split evenly over all ranks, one a processor, wh
 the integral of a fraction by the trapezoidal rule, 14 operations an interval (module 1 of core.flops). No message is sent
 meanwhile. The calculation time is the slowest rank's, the cluster's speed is all operations over that time.
 
+Over several hosts it is measured on one node, on two, and so on to all of them, each with all its processors.
+
 Reading: Nothing is shared but the moment of the start, so that the speed must grow with the ranks: what it stays behind the
 ideal line is lost to the slowest rank, to cores that share pipes, clock or power, or to other programs. Equal nodes have equal
 speed; one that is slower holds up every program that waits for all.
@@ -16,13 +18,20 @@ Source: The MPI program Flops of the cluster evaluations in which each node's sp
 total work was constant, about 1800 million operations. Operations after A. Aburto's flops.c, version 2.0, module 1.
 """
 
+from collections.abc import Sequence
+from statistics import median
+
 from steelyard.benchmarks.cluster.rates import of_ranks
-from steelyard.benchmarks.figures import against, select
+from steelyard.benchmarks.figures import against, cell, published, select
 from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.statistics import messages
+from steelyard.statistics.results import believed
+from steelyard.units import quantity
 
 parallel = True
+MOST_NODES = 16  # up to so many are counted one by one
 INTERVALS = 1 << 25  # 14 operations each: 470 million in all, some 50 ms of one core
 
 
@@ -32,12 +41,26 @@ def counts(machine: Machine, effort: Effort) -> tuple[int, ...]:
     return every if effort.name != "quick" else tuple(sorted({1, every[-1]}))
 
 
+def node_counts(nodes: int, effort: Effort) -> tuple[int, ...]:
+    """1 … all nodes; of many 1, 2, 4 … and all, and in a quick run one and all."""
+    if effort.name == "quick":
+        return tuple(sorted({1, nodes}))
+    if nodes <= MOST_NODES:
+        return tuple(range(1, nodes + 1))
+    return tuple(sorted({*(1 << k for k in range(nodes.bit_length()) if 1 << k <= nodes), nodes}))
+
+
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """The same work on one rank and on more."""
+    """The same work on one rank and on more; of several hosts on one node and on more."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.8 if quick else 2.0, 6 if quick else 10, 100)
     values: dict[str, tuple[Scalar, ...]] = {"kernel": ("flops",), "placement": ("compact",), "intervals": (INTERVALS,)}
-    return (Axes({**values, "ranks": counts(machine, effort)}, sampling, 0.05, weak="intervals"),)
+    blocks = [Axes({**values, "ranks": counts(machine, effort)}, sampling, 0.05, weak="intervals")]
+    if len(machine.hosts) > 1:
+        each = min(host.slots for host in machine.hosts)
+        ranks = tuple(each * nodes for nodes in node_counts(len(machine.hosts), effort))
+        blocks.append(Axes({**values, "ranks": ranks, "ranks_per_node": (each,)}, sampling, 0.05, weak="intervals"))
+    return tuple(blocks)
 
 
 def of_nodes(record: Record) -> dict[str, float]:
@@ -47,6 +70,24 @@ def of_nodes(record: Record) -> dict[str, float]:
     for host, rate in zip(hosts, rates, strict=len(hosts) == len(rates)):
         found[host] = found.get(host, 0.0) + rate
     return found
+
+
+def speeds(result: Result) -> dict[str, float]:
+    """The speed of each node, or of each rank where there is one node: of each the median over the records that are believed."""
+    rows = [
+        nodes if len(nodes) > 1 else _of_each_rank(r) for r in believed(result.records)[0] if (nodes := of_nodes(r))
+    ]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: median(row[name] for row in rows if name in row) for name in names}
+
+
+def _of_each_rank(record: Record) -> dict[str, float]:
+    return {f"rank {rank}": rate for rank, rate in enumerate(of_ranks(record, "flops"))}
+
+
+def nodes_of(result: Result) -> int:
+    """On how many nodes it ran, as the records tell; 1 where they do not."""
+    return max((len(set(messages.hosts(record))) for record in result.records), default=1) or 1
 
 
 def time(seconds: float, record: Record) -> float:
@@ -83,46 +124,90 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The speed against ranks beside the ideal, the efficiency, and each node's speed."""
-    names = ("mpi", "toolchain")
-    lines = against("ranks", "flops", results, names=names, label="measured")
-    ideal = tuple(_ideal(line) for line in lines[:1] if line.y[0])
-    growth = Figure(
-        name="cluster-flops-ranks",
-        title="Speed of all ranks together",
-        kind="lines",
-        x=Axis("ranks"),
-        y=Axis("speed", "flop/s"),
-        series=(*lines, *ideal),
-        caption="Until the slowest rank is done; the same work for all numbers of ranks.",
-    )
-    efficiency = Figure(
-        name="cluster-flops-efficiency",
-        title="Efficiency against ranks",
-        kind="lines",
-        x=Axis("ranks"),
-        y=Axis("efficiency", "%"),
-        series=tuple(_efficiency(line) for line in lines if line.y[0]),
-        caption="The speed over that of the fewest ranks times their number.",
-    )
-    most = max((int(r.parameters["ranks"]) for r in results), default=0)
-    nodes = Figure(
+    """The speed against ranks and against nodes beside the ideal, the efficiency, each node's speed, and all as a table."""
+    by_ranks = tuple(r for r in results if "ranks_per_node" not in r.parameters)
+    by_nodes = tuple(r for r in results if "ranks_per_node" in r.parameters and nodes_of(r) * _load(r) == _ranks(r))
+    loaded = tuple(r for r in by_nodes if _load(r) == max(map(_load, by_nodes)))
+    most = max(map(_ranks, results), default=0)
+    bars = Figure(
         name="cluster-flops-nodes",
         title=f"Speed of each node, or of each rank where there is one node ({most} ranks)",
         kind="bars",
         x=Axis("node or rank"),
         y=Axis("speed", "flop/s"),
-        series=tuple(_each(r, names[0]) for r in select(results, ranks=most) if r.metrics),
-        caption="By each rank's own times, the ranks of a node added: the first record of each result.",
+        series=tuple(_each(r) for r in select(results, ranks=most) if r.metrics and speeds(r)),
+        caption="By each rank's own times, the ranks of a node added; the median over the launches.",
     )
-    return growth, efficiency, nodes
+    over_nodes = _growth(loaded, "nodes") if len({nodes_of(r) for r in loaded}) > 1 else ()
+    return *_growth(by_ranks, "ranks"), *over_nodes, bars, _table(loaded or by_ranks, "nodes" if loaded else "ranks")
+
+
+def _ranks(result: Result) -> int:
+    return int(result.parameters["ranks"])
+
+
+def _load(result: Result) -> int:
+    return int(result.parameters["ranks_per_node"])
+
+
+def _growth(results: Sequence[Result], over: str) -> tuple[Figure, Figure]:
+    """Speed and efficiency over ranks, or over nodes that are loaded alike."""
+    scale = 1 / _load(results[0]) if over == "nodes" else 1
+    lines = against("ranks", "flops", results, names=("mpi", "toolchain"), scale=scale, label="measured")
+    others = published("cluster.flops", "cluster_speed", "nodes") if over == "nodes" else ()
+    load = f" Each node has {_load(results[0])} ranks." if over == "nodes" else ""
+    growth = Figure(
+        name=f"cluster-flops-{'ranks' if over == 'ranks' else 'speed-nodes'}",
+        title="Speed of all ranks together" if over == "ranks" else "Speed of the cluster against its nodes",
+        kind="lines",
+        x=Axis(over),
+        y=Axis("speed", "flop/s"),
+        series=(*lines, *(_ideal(line) for line in lines[:1] if line.y[0]), *others),
+        caption=f"Until the slowest rank is done; the same work for all numbers of {over}.{load}",
+    )
+    efficiency = Figure(
+        name=f"cluster-flops-efficiency{'' if over == 'ranks' else '-nodes'}",
+        title=f"Efficiency against {over}",
+        kind="lines",
+        x=Axis(over),
+        y=Axis("efficiency", "%"),
+        series=tuple(_efficiency(line) for line in lines if line.y[0]),
+        caption=f"The speed over that of the fewest {over} times their number.",
+    )
+    return growth, efficiency
+
+
+def _table(results: Sequence[Result], over: str) -> Figure:
+    """As the evaluation of the Celeron cluster prints it: time, the cluster's speed, and that of each node."""
+    settings = [n for n in ("mpi", "toolchain") if len({r.parameters.get(n) for r in results}) > 1]
+    rows = [
+        (
+            str(nodes_of(r) if over == "nodes" else _ranks(r)),
+            *(str(r.parameters.get(n, "")) for n in settings),
+            cell(r, "time"),
+            cell(r, "flops"),
+            ", ".join(f"{name} {quantity(rate, 'flop/s')}" for name, rate in speeds(r).items()) or "–",
+        )
+        for r in sorted(results, key=_ranks)
+        if r.metrics
+    ]
+    return Figure(
+        name="cluster-flops-table",
+        title=f"Time, speed of the cluster and of each {'node' if over == 'nodes' else 'rank'}",
+        kind="table",
+        x=Axis(over),
+        y=Axis("speed", "flop/s"),
+        headings=(over, *settings, "calculation time", "cluster speed", f"speed of each {over.removesuffix('s')}"),
+        cells=tuple(rows),
+        caption="The time is that of the slowest rank, the speed of each by its own time: medians.",
+    )
 
 
 def _ideal(line: Series) -> Series:
     first = line.y[0]
     assert first is not None
     ends = (line.x[0], line.x[-1])
-    return Series("ideal", ends, tuple(first * float(ranks) / float(line.x[0]) for ranks in ends))
+    return Series("ideal", ends, tuple(first * float(count) / float(line.x[0]) for count in ends))
 
 
 def _efficiency(line: Series) -> Series:
@@ -131,16 +216,11 @@ def _efficiency(line: Series) -> Series:
 
     def over(values: tuple[float | None, ...]) -> tuple[float | None, ...]:
         pairs = zip(values, line.x, strict=True)
-        return tuple(None if v is None else v / first * float(line.x[0]) / float(ranks) for v, ranks in pairs)
+        return tuple(None if v is None else v / first * float(line.x[0]) / float(count) for v, count in pairs)
 
     return Series(line.name, line.x, over(line.y), over(line.low), over(line.high))
 
 
-def _each(result: Result, name: str) -> Series:
-    record = next(r for r in result.records if r.samples)
-    nodes = of_nodes(record)
-    label = str(result.parameters.get(name, "measured"))
-    if len(nodes) > 1:
-        return Series(label, tuple(nodes), tuple(nodes.values()))
-    rates = of_ranks(record, "flops")
-    return Series(label, tuple(str(rank) for rank in range(len(rates))), rates)
+def _each(result: Result) -> Series:
+    found = speeds(result)
+    return Series(str(result.parameters.get("mpi", "measured")), tuple(found), tuple(found.values()))

@@ -40,6 +40,24 @@ struct IsendIrecv {
     MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
   }
 };
+// An empty message there and back: S = T / 2N.
+struct Latency {
+  static constexpr Shape shape{"latency", false, false, Blocks::one, Blocks::one, Volume::none};
+  static Arrival arrival(const Frame&) { return {0, 0, 0, 0}; }
+  static void call(auto, const Frame& f) { there_and_back(f); }
+  // What arrived: the sender and the length.
+  static MPI_Status there_and_back(const Frame& f) {
+    MPI_Status status;
+    const int other = neighbour(f);
+    auto send = [&] { MPI_Send(f.out, 0, f.type, other, 0, f.comm); };
+    auto receive = [&] { MPI_Recv(f.in, 0, f.type, other, 0, f.comm, &status); };
+    if (f.rank % 2)
+      receive(), send();
+    else
+      send(), receive();
+    return status;
+  }
+};
 struct Wtime {
   static constexpr Shape shape{"wtime", false, false, Blocks::one, Blocks::one, Volume::none};
   static Arrival arrival(const Frame&) { return {0, 0, 0, 0}; }
@@ -47,10 +65,11 @@ struct Wtime {
 };
 
 inline const std::vector<Operation>& all() {
-  static const std::vector<Operation> known{operation<Wtime>(),    operation<Barrier>(),    operation<SendRecv>(),
-                                            operation<Sendrecv>(), operation<IsendIrecv>(), operation<Bcast>(),
-                                            operation<Reduce>(),   operation<Allreduce>(),  operation<Gather>(),
-                                            operation<Scatter>(),  operation<Allgather>(),  operation<Alltoall>()};
+  static const std::vector<Operation> known{operation<Wtime>(),    operation<Barrier>(),  operation<Latency>(),
+                                            operation<SendRecv>(), operation<Sendrecv>(), operation<IsendIrecv>(),
+                                            operation<Bcast>(),    operation<Reduce>(),   operation<Allreduce>(),
+                                            operation<Gather>(),   operation<Scatter>(),  operation<Allgather>(),
+                                            operation<Alltoall>()};
   return known;
 }
 
@@ -69,9 +88,10 @@ struct Basic {
     (alone ? operation.now : operation.synchronised)(memory.frame, operations);
     done += operations;
   }
-  Work work() const { return {{"operations", 1}}; }
+  Work work() const { return {{"operations", is("latency") ? 2 : 1}}; }
   Check check() {
-    if (std::string("wtime") == operation.shape.name) return advances();
+    if (is("wtime")) return advances();
+    if (is("latency")) return answered();
     auto once = [&] { operation.now(memory.frame, 1); };
     memory.forget();
     Check found{true, ""};
@@ -83,6 +103,14 @@ struct Basic {
   }
 
  private:
+  bool is(const char* name) const { return std::string(name) == operation.shape.name; }
+  Check answered() const {
+    MPI_Status status = Latency::there_and_back(memory.frame);
+    int length = 0, other = neighbour(memory.frame);
+    MPI_Get_count(&status, memory.frame.type, &length);
+    bool right = done > 0 && length == 0 && status.MPI_SOURCE == other;
+    return {right, done ? "an empty message came from rank " + std::to_string(other) : "no operation was made"};
+  }
   Check advances() const {
     double before = MPI_Wtime();
     usleep(1000);

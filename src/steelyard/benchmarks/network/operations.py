@@ -1,21 +1,24 @@
 """Cost of the basic operations of MPI (Mpitest)
 
-Reading the clock, the barrier, messages between neighbours, and the collective operations on 1, 10 and 100 integers of 32 bits.
-Each operation is timed in a loop with a barrier behind it; the barrier alone stands beside, so that both parts can be told.
+Reading the clock, the barrier, the latency of an empty message, messages between neighbours, and the collective operations on 1,
+10 and 100 integers of 32 bits. Each operation on integers is timed in a loop with a barrier behind it; the barrier alone stands
+beside, so that both parts can be told.
 
 Reading: The time is that of the operation together with the synchronisation after it, as Mpitest displays it; the difference to
-the barrier alone is what the operation adds. "Fast" are reading the clock, the barrier and messages between neighbours (their
-cost is latency); "slow" are those that compute or move data among all ranks. From 1 to 100 integers little should change: what
-is paid is the start, not the bytes.
+the barrier alone is what the operation adds. The classes are Mpitest's: "fast" are synchronisation (the barrier), latency (half
+of the round trip of an empty message between neighbours) and reading the clock; "slow" are computing (reduce, allreduce),
+transfers (messages between neighbours, gather, scatter, allgather, alltoall) and broadcasts. From 1 to 100 integers little should
+change: what is paid is the start, not the bytes.
 
 Caution: The difference is an estimate. A barrier after an operation finds ranks that are apart, or just met, and may take more
-or less than one after another barrier; where it is not above zero it cannot be told. Reading the clock needs no other rank: it
-is timed alone. Of a message between neighbours both ends wait for the same barrier, so that sending and receiving are not told
-apart.
+or less than one after another barrier; where it is not above zero it cannot be told. The clock and the latency are timed without
+a barrier: the one needs no other rank, the other is its own. Of a message between neighbours with integers both ends wait for the
+same barrier, so that sending and receiving are not told apart.
 
 Source: Test mpitest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
-of eight nodes used it. The list of operations is our own; its fixed repetitions (100 of the slow, 100 000 of the fast ones) are
-replaced by as many as the asked interval needs.
+of eight nodes used it: its classes of operations, and S = T / 2N for the latency. The list of the operations of each class is our
+own; its fixed repetitions (100 of the slow, 100 000 of the fast ones) are replaced by as many as the asked interval needs: the
+record tells them, samples times operations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,9 +29,11 @@ from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
 
 parallel = True
-FAST = ("wtime", "barrier", "send_recv", "sendrecv", "isend_irecv")
-SLOW = ("bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
-ALONE = ("wtime", "barrier")  # with no barrier behind them, and no integers
+FAST = ("wtime", "barrier", "latency")
+COMPUTING, BROADCASTS = ("reduce", "allreduce"), ("bcast",)
+TRANSFERS = ("send_recv", "sendrecv", "isend_irecv", "gather", "scatter", "allgather", "alltoall")
+SLOW = (*COMPUTING, *TRANSFERS, *BROADCASTS)
+ALONE = FAST  # with no barrier behind them, and no integers
 INTEGERS = (1, 10, 100)
 SETTING = ("transport", "placement", "mpi", "toolchain")
 
@@ -47,8 +52,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def time(seconds: float, record: Record) -> float:
-    """Of the operation and the barrier behind it; of wtime and barrier alone."""
-    return seconds
+    """Of the operation and the barrier behind it; of wtime and barrier alone; of one way of an empty message."""
+    return seconds / record.work["operations"]
 
 
 metrics = (Metric("time", "s", "lower", "operation and synchronisation", time),)
@@ -102,7 +107,8 @@ def _bars(results: Sequence[Result], ranks: int, ending: str, number: str) -> li
             y=log,
             series=_series(both),
             marks=(Mark("y", barrier, "synchronisation alone"),) if barrier else (),
-            caption="Each operation with the barrier behind it; the clock and the barrier alone.",
+            caption="Each operation with the barrier behind it; the clock, the barrier and the latency alone. Fast and slow are "
+            "Mpitest's classes.",
         ),
         Figure(
             name=f"operations-difference{number}",

@@ -14,7 +14,8 @@ together=no they take turns (the preset full has both). A pair's time is that of
 
 Source: Test "transfer" of the MPI tests of Moscow State University's computing centre: T seconds for N messages of L
 bytes each way give the bandwidth R = 2·N·L / T, both ways (the sum of both directions) as well as one way, and of
-empty messages the latency S = T / 2N. The rounds: the circle method of tournaments (T. P. Kirkman 1847).
+empty messages the latency S = T / 2N. The spread over the partners is the
+difference of the greatest and the least over the median. The rounds: the circle method of tournaments (T. P. Kirkman 1847).
 """
 
 from collections.abc import Sequence
@@ -25,13 +26,17 @@ from steelyard.benchmarks.figures import against, cache_marks, published, select
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.statistics import messages
 from steelyard.statistics.pairs import hosts, pair_seconds, variants
-from steelyard.units import binary_size
+from steelyard.statistics.partners import LARGE, spreads
+from steelyard.units import binary_size, quantity
 
 parallel = True
-LARGE = 1 << 20  # bytes: far beyond every network's half-bandwidth length, and quick to measure
 MATRIX_SIZES = (8, LARGE)
 MOST_PARTNERS = {"quick": 15, "standard": 63, "full": 1023}  # of rank 0; of more some are taken, evenly spread
+# So many partners are measured with all sizes by themselves; of more the first and the last, all others with an empty and a
+# large message. Sizes that are asked for (--set message_bytes=…) go to all partners.
+MOST_SWEPT = {"quick": 2, "standard": 7, "full": 1023}
 MOST_ROUNDS = 63  # offered at least, where somebody asks for more ranks than there are processors
 MOST_BY_TURNS = 64  # ranks: turns take half as many times longer
 FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
@@ -45,7 +50,7 @@ def partners(ranks: int, most: int) -> tuple[int, ...]:
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Rank 0 with each other: all sizes for the first and the last, few for the others. All pairs, with two sizes."""
+    """Rank 0 with each other: all sizes for the first and the last, for the others two where they are many. All pairs."""
     quick, width = effort.name == "quick", effort.sampling.width
     ranks = len(machine.hosts) if len(machine.hosts) > 1 else rank_counts(machine)[-1]
     common: dict[str, tuple[Scalar, ...]] = {"ranks": (ranks,), "placement": ("compact",), "transport": ("default",)}
@@ -53,9 +58,12 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         common["ranks_per_node"] = (1,)
 
     def has_partner(point: Parameters) -> bool:
-        size, partner, last = point["message_bytes"], int(point["partner"]), int(point["ranks"]) - 1
-        asked = partner <= last and (partner in (1, last) or size in (0, LARGE))
-        return asked and (size != 0 or point["direction"] == "one-way")
+        possible = int(point["partner"]) < int(point["ranks"])
+        return possible and (point["message_bytes"] != 0 or point["direction"] == "one-way")
+
+    def swept(point: Parameters) -> bool:
+        last = int(point["ranks"]) - 1
+        return has_partner(point) and (int(point["partner"]) in (1, last) or last <= MOST_SWEPT[effort.name])
 
     def is_round(point: Parameters) -> bool:
         taken = int(point["ranks"])
@@ -87,8 +95,10 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     shared = Sampling(width, 0.02 * turns, 6 * turns, 200 * turns)
     # Where "yes" stands here nothing is left, but who asks for turns puts "no" in its place.
     turned = {**every, "together": ("no",) if effort.name == "full" and ranks <= MOST_BY_TURNS else ("yes",)}
+    sampling = Sampling(width, 0.08 if quick else 0.3, effort.sampling.least, 2000)
     return (
-        Axes(single, Sampling(width, 0.08 if quick else 0.3, effort.sampling.least, 2000), 0.02, has_partner),
+        Axes(single, sampling, 0.02, swept),
+        Axes({**single, "message_bytes": (0, LARGE)}, sampling, 0.02, has_partner),
         Axes(every, Sampling(width, 0.05 if quick else 0.15, effort.sampling.least, 2000), 0.01, at_once),
         Axes(turned, shared, 0.01, by_turns),
     )
@@ -129,27 +139,50 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
     """Latency and both bandwidths of each partner of rank 0, the bandwidth against the size, and the matrices."""
     single = select(results, kernel="transfer")
-    partner, size, rate = Axis("rank"), Axis("message", "B", log=True), Axis("bandwidth", "B/s")
+    partner, rate = Axis("rank"), Axis("bandwidth", "B/s")
     empty, large = (select(single, message_bytes=s) for s in (0, LARGE))
     names = ("direction", *FACTORS)
-    sizes = [
-        replace(line, name=f"rank {rank}, {line.name}")
-        for rank in sorted({int(r.parameters["partner"]) for r in single if r.parameters["message_bytes"] not in (0, LARGE)})
-        for line in against("message_bytes", "bandwidth", select(single, partner=rank), names=names)
-    ]  # fmt: skip
-    others = published("network.transfer", "bandwidth", "message_bytes")
     return (
         Figure("transfer-latency", "Latency between rank 0 and each other rank", "lines", partner, Axis("latency", "s"),
                _points(against("partner", "latency", empty, names=FACTORS)),
-               caption="Half of the round trip of an empty message."),
+               caption=f"Half of the round trip of an empty message.{_spread(empty)}"),
         Figure("transfer-partners", "Bandwidth between rank 0 and each other rank (1 MiB)", "lines", partner, rate,
                _points(against("partner", "bandwidth", large, names=names)),
-               caption="Two-way is the sum of both directions."),
-        Figure("transfer-size", "Bandwidth between two ranks against the size of the message", "lines", size,
-               replace(rate, log=True), (*sizes, *others), marks=cache_marks(machine),
-               caption="Rank 0 with the first and with the last other rank. Two-way is the sum of both directions."),
+               caption=f"Two-way is the sum of both directions.{_spread(large)}"),
+        *_of_size(single, machine),
         *_matrices(results),
     )  # fmt: skip
+
+
+def _spread(results: Sequence[Result]) -> str:
+    """In words, with a space before them; '' for one partner."""
+    told = [
+        f"{quantity(one.share, '%', 2)} ({one.results[0].parameters['direction']}, {messages.called(one.results[0])})"
+        for one in spreads(results)
+    ]
+    return f" Spread over the partners, (greatest − least) / median: {'; '.join(told)}." if told else ""
+
+
+def _of_size(single: Sequence[Result], machine: Machine) -> list[Figure]:
+    """One figure of two partners; of more one for each direction, and a line for each partner."""
+    ranks = sorted({int(r.parameters["partner"]) for r in single if r.parameters["message_bytes"] not in (0, LARGE)})
+    names = ("direction", *FACTORS)
+    others = published("network.transfer", "bandwidth", "message_bytes")
+    title, found = "Bandwidth between two ranks against the size of the message", []
+    for way in ("one-way", "two-way") if len(ranks) > 2 else ("",):
+        mine = select(single, direction=way) if way else single
+        lines = [
+            replace(line, name=f"rank {rank}, {line.name}" if line.name != "bandwidth" else f"rank {rank}")
+            for rank in ranks
+            for line in against("message_bytes", "bandwidth", select(mine, partner=rank), names=names)
+        ]
+        found.append(
+            Figure(f"transfer-size{'-' if way else ''}{way}", f"{title}{', ' if way else ''}{way}", "lines",
+                   Axis("message", "B", log=True), Axis("bandwidth", "B/s", log=True),
+                   (*lines, *(others if way != "one-way" else ())), marks=cache_marks(machine),
+                   caption=f"Rank 0 with {'each' if way else 'the first and with the last'} other rank. Two-way is the sum of "
+                   "both directions."))  # fmt: skip
+    return found
 
 
 def _two_way(parameters: Parameters) -> bool:
