@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from builders import bandwidth, machine, result
+from builders import bandwidth, evaluation, machine, result
 from mpis import mpi
 from steelyard import build
 from steelyard.benchmarks.network import bisection, collectives, nettest, operations
+from steelyard.findings import steadiest
 from steelyard.launch.program import Program
 from steelyard.launch.start import Site, start
 from steelyard.model import Benchmark, Case, Host, Launch, Limit, Machine, Result, Scalar, Value
 from steelyard.plan import EFFORTS, make
+from steelyard.statistics.steadiness import steadiness
 
 FAST_ETHERNET = Limit(12.5e6, "B/s", "given by fast.toml")
 RANKS = 5  # odd, and more than the halves of a pair: somebody has no partner
@@ -96,7 +98,7 @@ def test_the_figure_of_four_ranks_marks_both_bounds_and_says_where_they_come_fro
     found = (topology("star", 2, 3e9), topology("star", 4, 4e9), topology("ring", 4, 5e9), topology("chaos", 4, 6e9))
     figures = {f.name: f for f in nettest.figures(found, machine())}
     assert [(m.at, m.label) for m in figures["nettest-4"].marks] == [(6e9, "star: 2 B"), (12e9, "ring and chaos: 4 B")]
-    assert len(figures["nettest-4"].series) == 3
+    assert len([s for s in figures["nettest-4"].series if not s.published]) == 3
     assert "3.00 GB/s: the best one-way throughput of two ranks in this run" in figures["nettest-4"].caption
     assert [m.at for m in figures["nettest-2"].marks] == [6e9]
     assert "nettest-ranks" in figures
@@ -106,6 +108,42 @@ def test_without_two_ranks_no_bound_is_invented() -> None:
     (figure,) = nettest.figures((topology("star", 4, 4e9),), machine())
     assert figure.marks == ()
     assert "No bound" in figure.caption
+
+
+def eight_nodes(wobble: Mapping[str, float]) -> tuple[Result, ...]:
+    """Throughputs that climb to 64 KiB, and from there on alternate by ± the topology's wobble."""
+    sizes = [1 << k for k in range(10, 22)]
+    return tuple(
+        topology(name, 8, 1e7 * min(1.0, size / 65536) * (1 + share * (-1) ** i), 8, way, size)
+        for name, share in wobble.items()
+        for way in ("one-way", "two-way")
+        for i, size in enumerate(sizes)
+    )
+
+
+def test_the_steadiest_topology_is_the_one_that_varies_least_with_the_size() -> None:
+    results = eight_nodes({"star": 0.1, "ring": 0.02, "chaos": 0.3})
+    (found,) = steadiness(results)
+    assert [s.topology for s in found] == ["ring", "star", "chaos"]
+    assert found[0].variation == pytest.approx(0.02, rel=0.1)
+    assert (found[0].first, found[0].last) == (65536, 1 << 21)
+    (told,) = steadiest.find(evaluation(results))
+    assert told.seen.startswith(
+        "The ring is the steadiest topology (8 ranks): from 64 KiB to 2 MiB its throughput varies by 2.0 %"
+    )
+    figure = nettest.figures(results, machine())[0]
+    assert "the steadiest topology first: ring 2.0 %, star 10 %, chaos 30 %" in figure.caption
+    level = [s for s in figure.series if s.published]
+    assert [(s.name.split(" (")[0], s.y) for s in level] == [("Celeron educational cluster", (30.97e6, 30.97e6))]
+    assert "chaos, two-way, 8 nodes" in level[0].name
+
+
+def test_two_topologies_that_vary_alike_are_told_so_and_few_ranks_or_sizes_nothing() -> None:
+    (told,) = steadiest.find(evaluation(eight_nodes({"star": 0.1, "ring": 0.1})))
+    assert "about as steady" in told.seen
+    assert steadiness(topology(name, 3, 1e6, size=size) for name in ("star", "ring") for size in (8, 16, 32)) == []
+    assert steadiness(topology(name, 8, 1e6, size=size) for name in ("star", "ring") for size in (8, 16)) == []
+    assert steadiness([]) == []
 
 
 def test_of_several_hosts_each_has_one_rank_and_then_all_their_slots(benchmarks: Mapping[str, Benchmark]) -> None:

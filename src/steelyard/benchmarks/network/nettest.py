@@ -7,7 +7,8 @@ has received. Two-way: both directions at once. The sum of all bytes over the ti
 Reading: The star shows the first rank's own link, the ring all links side by side, chaos the switch under its worst load. With
 full-duplex links of B bytes per second the star cannot pass 2 B however many ranks it has; ring and chaos cannot pass P · B for
 P ranks on P nodes. A ring near its bound and chaos far below it is a switch that blocks. With two ranks all three are the same
-pair: their lines must lie on each other, and what they differ by is scatter.
+pair: their lines must lie on each other, and what they differ by is scatter. The steadiest topology is the one whose throughput
+varies least (standard deviation over mean) over the sizes from which all of them have half of their best.
 
 Caution: Without a network bandwidth from a system file B is the best one-way throughput of two ranks in this run, and the
 bounds are what equal, independent links would give, no ceilings: within one machine the ranks share its memory and copy with
@@ -20,11 +21,13 @@ follow from counting what each port must send and receive.
 
 from collections.abc import Sequence
 
-from steelyard.benchmarks.figures import against, select
+from steelyard.benchmarks.figures import against, published, select
 from steelyard.benchmarks.network.room import bytes_per_rank, hosts_of
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.figure import Axis, Figure, Mark
+from steelyard.compare import published as others
+from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.statistics.steadiness import steadiness
 from steelyard.units import binary_size, quantity
 
 parallel = True
@@ -139,10 +142,35 @@ def _of_size(results: tuple[Result, ...], machine: Machine, ranks: int) -> Figur
         kind="lines",
         x=Axis("message", "B", log=True),
         y=Axis("throughput of all channels", "B/s", log=True),
-        series=against("message_bytes", "throughput", shown, names=NAMES),
+        series=(*against("message_bytes", "throughput", shown, names=NAMES), *_published(shown)),
         marks=_bounds(ranks, link[0]) if link else (),
-        caption="Both directions of all channels are counted." + origin,
+        caption="Both directions of all channels are counted." + origin + _steadiest(shown),
     )
+
+
+def _published(shown: Sequence[Result]) -> tuple[Series, ...]:
+    """Others' best over all sizes, as level lines over the sizes that are drawn: at which size it was is not printed."""
+    sizes = [float(r.parameters["message_bytes"]) for r in shown if "throughput" in r.metrics]
+    return tuple(
+        Series(
+            f"{entry.system} (best of all sizes, {_conditions(entry)})",
+            (min(sizes), max(sizes)),
+            (entry.value, entry.value),
+            published=True,
+        )
+        for entry in others.select("network.nettest", "bandwidth")
+        if sizes
+    )
+
+
+def _conditions(entry: others.Published) -> str:
+    return ", ".join(f"{v} nodes" if k == "nodes" else str(v) for k, v in entry.parameters.items())
+
+
+def _steadiest(shown: Sequence[Result]) -> str:
+    """In words, with a space before them; '' where it cannot be told."""
+    told = [f"{s.topology} {quantity(s.variation, '%', 2)}" for rows in steadiness(shown)[:1] for s in rows]
+    return f" Variation over the sizes, the steadiest topology first: {', '.join(told)}." if told else ""
 
 
 def _bounds(ranks: int, link: float) -> tuple[Mark, ...]:
@@ -165,7 +193,10 @@ def _of_ranks(results: tuple[Result, ...]) -> Figure:
         kind="lines",
         x=Axis("ranks"),
         y=Axis("throughput of all channels", "B/s"),
-        series=against("ranks", "throughput", select(measured, message_bytes=common), names=NAMES),
+        series=(
+            *against("ranks", "throughput", select(measured, message_bytes=common), names=NAMES),
+            *published("network.nettest", "bandwidth", "nodes"),
+        ),
         caption="The star stays where the first rank's link is full; ring and chaos grow as long as the network does.",
     )
 
