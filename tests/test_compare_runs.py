@@ -4,17 +4,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from builders import chase, evaluation, gather, machine, result, samples, triad
-from steelyard import cli
+from builders import chase, evaluation, gather, machine, message, result, samples, triad
+from steelyard import catalogue, cli
 from steelyard.compare import beside, tables
 from steelyard.compare.runs import Row, RunComparison, compare, show, slower
 from steelyard.errors import UsageError
-from steelyard.model import Evaluation, Limit, Result, Setting
+from steelyard.model import Evaluation, Limit, Machine, Result, Setting, Value
 from steelyard.plain import to_plain
+from steelyard.plan import EFFORTS, make
 from steelyard.records import RunFolder
 
 
@@ -186,6 +188,122 @@ def test_published_numbers_stand_beside_those_of_the_run() -> None:
     full = beside.compare(evaluation([triad(29e9, threads=4)], here), "PowerEdge R730xd 2x E5-2697 v3").lines[0]
     assert full.ratio == pytest.approx(0.25)
     tables.beside(found, as_json=False)
+
+
+def test_the_limits_of_the_five_placements_and_the_wrong_58_percent_are_shown() -> None:
+    found = beside.compare(run([]), "PowerEdge R730xd 2x E5-2697 v3")
+    limits = [line.conditions.partition("limit ")[2] for line in found.lines]
+    assert [text.partition(",")[0] for text in limits] == [
+        "136 GB/s",
+        "68.0 GB/s",
+        "34.0 GB/s",
+        "17.0 GB/s",
+        "17.0 GB/s",
+    ]
+    assert "76 % of it reached" in limits[-1]
+    assert any("58 % slower than local; this table gives 54 %" in note for note in found.notes)
+
+
+HOSTS = [f"n{i}" for i in range(8)]
+FLOPS = {"benchmark": "cluster.flops", "kernel": "flops"}
+
+
+def cluster() -> list[Result]:
+    """What eight hosts have measured of each benchmark that the clusters printed."""
+
+    def flops(hosts: list[str], speed: float, each: int = 1) -> Result:
+        one = message(1e-3, 0, ranks=len(hosts) * each, hosts=[h for h in hosts for _ in range(each)], **FLOPS)
+        return replace(one, metrics={"flops": Value(speed, "flop/s", None, None, "higher")})
+
+    def on(benchmark: str, kernel: str, seconds: float, size: int, **more: Any) -> Result:
+        return message(seconds, size, benchmark=f"network.{benchmark}", kernel=kernel, **more)
+
+    found = [flops(HOSTS[:n], 1e9 * n) for n in range(1, 9)]
+    found += [flops(["one"], 5e8 * n, n) for n in (1, 2)]
+    pair = {"hosts": ("a", "b"), "placement": "other node"}
+    found += [on("pingpong", "pingpong", 5e-6, 0, **pair), on("pingpong", "pingpong", 1e-3, 100_000, **pair)]
+    found.append(on("pingpong", "pingpong", 1e-7, 0, placement="same cache"))
+    for partner, latency in enumerate((10e-6, 10.5e-6), 1):
+        more = {"hosts": HOSTS[:3], "ranks": 3, "partner": partner}
+        found.append(on("transfer", "transfer", latency, 0, direction="one-way", **more))
+        found.append(on("transfer", "transfer", 32768 / 8.2e6, 32768, direction="two-way", **more))
+    best = on("nettest", "nettest", 1e-3, 1024, hosts=HOSTS, ranks=8, topology="chaos", direction="two-way")
+    return [*found, replace(best, metrics={"throughput": Value(61.94e6, "B/s", None, None, "higher")})]
+
+
+def test_all_twenty_figures_of_clusters_stand_beside_those_of_a_run_on_as_many_hosts() -> None:
+    seen = run(cluster())
+    lines = [line for system in beside.systems() for line in beside.compare(seen, system).lines]
+    mine = [x for x in lines if x.benchmark in ("flops", "pingpong", "transfer", "nettest")]
+    assert [sum(x.benchmark == name for x in mine) for name in ("flops", "pingpong", "transfer", "nettest")] == [
+        10,
+        7,
+        2,
+        1,
+    ]
+    assert [x for x in mine if x.ours is None or x.remark] == []
+
+    def ratios(name: str) -> list[float]:
+        return [x.ours.value for x in mine if f"{x.benchmark} {x.metric}" == name and x.ours]
+
+    assert ratios("flops cluster_speed") == [1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9, 8e9, 1e9, 1e9]
+    assert ratios("pingpong latency") == [5e-6] * 4
+    assert ratios("pingpong bandwidth") == [1e8] * 3
+    assert ratios("transfer latency_spread") == [pytest.approx(0.5 / 10.25)]
+    assert ratios("transfer bandwidth") == [pytest.approx(8.2e6)]
+    assert next(x.ratio for x in mine if x.benchmark == "nettest") == pytest.approx(2.0)
+
+
+def test_what_one_machine_or_fewer_ranks_measured_is_said_to_be_another_thing() -> None:
+    alone = [message(1e-6, n) for n in (0, 1024)]
+    four = message(1e-3, 64, benchmark="network.nettest", kernel="nettest", hosts=("a",) * 4, ranks=4, topology="chaos",
+                   direction="two-way")  # fmt: skip
+    four = replace(four, metrics={"throughput": Value(1e9, "B/s", None, None, "higher")})
+    server = beside.compare(run(alone), "x86-64 server with 1 GbE")
+    assert [(x.ours is not None, x.remark) for x in server.lines] == [(True, "within one machine")] * 2
+    assert "pingpong: ours is measured within one machine." in server.notes
+    found = beside.compare(run([four]), "Celeron educational cluster")
+    assert [x.remark for x in found.lines if x.ours] == ["with 4 ranks, within one machine"]
+
+
+def test_placements_of_another_number_of_memory_nodes_are_paired_by_their_names() -> None:
+    off, on_ = two_nodes(), four_nodes()
+    a, b = (evaluation(placed(where, speed), where) for where, speed in ((off, 1e9), (on_, 2e9)))
+    found = compare(a, b)
+    triad_ = {row.parameters["placement"]: row for row in found.rows if row.kernel == "triad"}
+    assert set(triad_) == {"full system", "local socket", "remote socket"}
+    assert all(row.ratio == pytest.approx(2, rel=0.01) for row in triad_.values())
+    only = {x.parameters.get("placement") for x in found.only_b if x.kernel == "triad"}
+    assert {"local memory node", "remote node, same socket"} <= only
+    chase_ = {row.parameters["placement"] for row in found.rows if row.kernel == "chase"}
+    assert chase_ == {"from the first node to its own memory", "from the first node to another socket"}
+    # Of the same machine every case has its like.
+    again = compare(b, evaluation(placed(on_, 2e9), on_))
+    assert again.only_a == again.only_b == ()
+    assert len(again.rows) == len(b.results)
+
+
+def two_nodes() -> Machine:
+    return machine(nodes=2, cores=8)
+
+
+def four_nodes() -> Machine:
+    """The same two sockets with two memory nodes each."""
+    split = machine(nodes=4, cores=8)
+    return replace(split, cores=tuple(replace(c, socket=c.node // 2) for c in split.cores))
+
+
+def placed(where: Machine, rate: float) -> list[Result]:
+    """All that memory.placement plans there, each Triad of that bandwidth."""
+    name = "memory.placement"
+    made = make({name: catalogue.find()[name]}, where, EFFORTS["quick"], {}, ["gcc-12.2.0"])
+    cases_ = [c for launch in made.launches if launch.repetition == 1 for c in launch.cases]
+    told = {"bandwidth": Value(rate, "B/s", rate, rate, "higher")}
+    work = {"triad": {"bytes": rate * 1e-3}, "chase": {"accesses": 1e3}, "loaded": {"accesses": 1e3}}
+    return [
+        result(name, c.kernel, c.parameters, 1e-3, work[c.kernel], metrics=told if c.kernel == "triad" else {})
+        for c in cases_
+    ]
 
 
 def test_a_system_is_found_by_its_name_or_by_a_part_that_only_one_has() -> None:

@@ -234,9 +234,9 @@ def transfers(latencies: Sequence[float], rates: Sequence[float]) -> tuple[Resul
     """Rank 0 with each other: an empty message, and bandwidths each way at three sizes."""
     name: dict[str, Any] = {"benchmark": "network.transfer", "kernel": "transfer", "ranks": len(rates) + 1}
     found = [message(t, 0, partner=i, direction="one-way", **name) for i, t in enumerate(latencies, 1)]
-    for i, rate in enumerate(rates, 1):
+    for i, most in enumerate(rates, 1):
         for size in (1 << 15, 1 << 17, transfer.LARGE):
-            found += [message(size / rate, size, partner=i, direction=way, **name) for way in ("one-way", "two-way")]
+            found += [message(size / most, size, partner=i, direction=way, **name) for way in ("one-way", "two-way")]
     return tuple(found)
 
 

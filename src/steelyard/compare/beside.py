@@ -4,11 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.benchmarks.memory.nodes import placements
-from steelyard.compare import published
+from steelyard.compare import clusters, published
 from steelyard.compare.published import SOURCES, Published
 from steelyard.model import Evaluation, Result, Value
 from steelyard.statistics import cases
 from steelyard.statistics.tolerance import points
+from steelyard.units import percent, quantity
+
+# Notes of the data that a reader must have beside the number.
+REMARKS = ("the text says 58 % slower than local; this table gives 54 %",)
 
 # Published peaks, and the limit of a machine that is their like.
 PEAKS = {"memory_bandwidth": "memory_bandwidth", "flops": "flops", "flops_dp": "flops"}
@@ -26,6 +30,7 @@ class Line:
     ours: Value | None
     ratio: float | None
     disturbed: bool
+    remark: str = ""  # in what ours is another thing than theirs
 
 
 @dataclass(frozen=True)
@@ -60,29 +65,43 @@ def compare(evaluation: Evaluation, system: str) -> Beside:
         "Printed numbers have no samples: how sure a difference is cannot be said. Theirs were measured "
         "with other programs and compilers."
     )
+    notes += [f"{_called(entry)}: {entry.note}." for entry in entries if entry.note in REMARKS]
     lines = tuple(_line(evaluation, entry) for entry in entries)
-    return Beside(evaluation.run.id, system, lines, tuple(notes))
+    remarks = dict.fromkeys(f"{line.benchmark}: ours is measured {line.remark}." for line in lines if line.remark)
+    return Beside(evaluation.run.id, system, lines, (*notes, *remarks))
 
 
 def _line(evaluation: Evaluation, entry: Published) -> Line:
-    ours, disturbed = _ours(evaluation, entry)
+    ours, disturbed, remark = _ours(evaluation, entry)
     if ours is not None and ours.unit != entry.unit:
         ours = None
-    told = [f"{k} {str(v).replace('_', ' ')}" for k, v in entry.parameters.items() if k != "theoretical"]
+    told = [f"{k} {str(v).replace('_', ' ')}" for k, v in entry.parameters.items() if k not in published.BESIDE]
+    if limit := published.theoretical(entry):
+        told.append(f"limit {quantity(limit, entry.unit)}, {percent(entry.value / limit)} of it reached")
     ratio = ours.value / entry.value if ours and entry.value else None
-    conditions = ", ".join(told)
-    return Line(entry.benchmark, entry.metric, conditions, entry.value, entry.unit, ours, ratio, disturbed)
+    conditions, remark = ", ".join(told), remark if ours else ""
+    return Line(entry.benchmark, entry.metric, conditions, entry.value, entry.unit, ours, ratio, disturbed, remark)
 
 
-def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, bool]:
+def _called(entry: Published) -> str:
+    where = entry.parameters.get("placement", "")
+    return f"{entry.benchmark} {entry.metric}".replace("_", " ") + (f", {where}".replace("_", " ") if where else "")
+
+
+def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, bool, str]:
     if entry.benchmark == "peak":
         limit = evaluation.run.machine.limits.get(PEAKS.get(entry.metric, ""))
-        return (Value(limit.value, limit.unit, None, None, "higher"), False) if limit else (None, False)
+        return (Value(limit.value, limit.unit, None, None, "higher") if limit else None), False, ""
     if (entry.benchmark, entry.metric) == ("stream", "triad_bandwidth"):
-        return _best(_triad(evaluation, str(entry.parameters.get("placement", ""))), "bandwidth")
+        return *_best(_triad(evaluation, str(entry.parameters.get("placement", ""))), "bandwidth"), ""
     if (entry.benchmark, entry.metric) == ("apexmap", "cycles_per_access"):
-        return _best(_corner(evaluation, entry), "cost")
-    return None, False
+        return *_best(_corner(evaluation, entry), "cost"), ""
+    found = clusters.ours(evaluation, entry)
+    if found is None:
+        return None, False, ""
+    if found.value is not None:
+        return found.value, any(r.verdict.level == "DISTURBED" for r in found.results), found.remark
+    return *_best(found.results, found.metric), found.remark
 
 
 def _triad(evaluation: Evaluation, placement: str) -> list[Result]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from steelyard.compare.placed import spelt
 from steelyard.model import Result, Scalar
 
 # Sizes follow the machine's caches and memory: each run's own largest one is the same question to both.
@@ -35,7 +36,7 @@ class Matched:
 def match(a: Sequence[Result], b: Sequence[Result]) -> Matched:
     """Pair the results of two runs.
 
-    They must agree in benchmark, kernel and all parameters, but for the factors of a benchmark: parameters
+    They must agree in benchmark, kernel and all parameters, but for those that a name stands for (see `placed`), and the factors of a benchmark: parameters
     that have one value in all of a's cases and one other in all of b's, as the toolchain has. Of what is left
     the largest sizes are paired.
     """
@@ -67,7 +68,8 @@ def _of(results: Iterable[Result], benchmark: str) -> list[Result]:
 
 def _factors(a: Sequence[Result], b: Sequence[Result]) -> tuple[str, ...]:
     """Parameters with one value in all of `a` and one other in all of `b`."""
-    names = dict.fromkeys(name for r in (*a, *b) for name in r.parameters if name not in SIZES)
+    but = {*SIZES, *("placement" for r in (*a, *b) if spelt(r))}  # what has a name is paired by it alone
+    names = dict.fromkeys(name for r in (*a, *b) for name in r.parameters if name not in but)
     found = []
     for name in names:
         mine, others = ({r.parameters.get(name) for r in side} for side in (a, b))
@@ -77,7 +79,8 @@ def _factors(a: Sequence[Result], b: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _key(result: Result, but: Sequence[str]) -> tuple[object, ...]:
-    rest = sorted((k, str(v)) for k, v in result.parameters.items() if k not in but)
+    apart = (*but, *spelt(result))
+    rest = sorted((k, str(v)) for k, v in result.parameters.items() if k not in apart)
     return (result.benchmark, result.kernel, *rest)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.pace import tempered, unrest
+from steelyard.compare.placed import named
 from steelyard.compare.surroundings import Difference, differences
 from steelyard.model import Better, Evaluation, Result, Scalar, Value
 from steelyard.statistics import compare as statistics
@@ -102,7 +103,7 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
 
     A case that is INVALID in one of them is not compared. The calls are corrected for their number (Holm).
     """
-    matched = match(a.results, b.results)
+    matched = match(named(a), named(b))
     same_machine = not any(d.group in ("machine", "setting") for d in differences(a.run, b.run))
     restless = unrest((*a.results, *b.results)) if same_machine else None
     judged = _judge(matched.pairs, restless)

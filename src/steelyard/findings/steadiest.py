@@ -33,8 +33,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "good",
             seen,
             tuple(_line(s) for rows in found for s in rows),
-            "Where each rank has one partner on either side, few messages meet at a port; where many meet, it depends on their size "
-            "how they get past each other.",
+            "Where each rank has one partner on either side, few messages meet at a port; where many meet, it depends on their "
+            "size how they get past each other.",
             "",
             BENCHMARK,
         )
