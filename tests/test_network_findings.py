@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from builders import evaluation, machine, message, result
+from steelyard import catalogue, plan
+from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value, Verdict
 from steelyard.statistics import looks, messages, nodes
 from steelyard.statistics.matrix import rounds
@@ -169,9 +171,42 @@ def waiting(one: Result, share: float) -> Result:
     return replace(one, records=records)
 
 
+def partners(*latencies: float) -> list[Result]:
+    """Empty messages from rank 0 to each other."""
+    name: dict[str, Any] = {"benchmark": "network.transfer", "kernel": "transfer", "direction": "one-way"}
+    return [message(t, 0, partner=i, ranks=4, **name) for i, t in enumerate(latencies, 1)]
+
+
+def topologies(wobble: Mapping[str, float], ranks: int = 8) -> list[Result]:
+    """Throughputs of topologies that alternate by their wobble from size to size."""
+    name: dict[str, Any] = {"benchmark": "network.nettest", "kernel": "nettest", "ranks": ranks, "direction": "two-way"}
+    found = []
+    for topology, share in wobble.items():
+        for i, size in enumerate((KIB, 4 * KIB, 16 * KIB, 64 * KIB)):
+            rate = Value(1e9 * (1 + share * (-1) ** i), "B/s", None, None, "higher")
+            found.append(replace(message(1e-5, size, topology=topology, **name), metrics={"throughput": rate}))
+    return found
+
+
+def pairs_at_once(efficiency: float, benchmark: str = "network.bisection", **changed: Any) -> list[Result]:
+    """1, 2 and 4 pairs whose rate grows with `efficiency`: 1 is n times that of one; at three sizes."""
+    kernel = {"network.bisection": "round_trip", "network.rate": "one_way"}[benchmark]
+    found = []
+    for size in (8, 16 * KIB, MIB):
+        for pairs in (1, 2, 4):
+            gain = 1 + (pairs - 1) * efficiency
+            name: dict[str, Any] = {"benchmark": benchmark, "kernel": kernel, "ranks": 8, "pairs": pairs, **changed}
+            one = message(1e-5 / gain, size, hosts=("a",) * 4 + ("b",) * 4, **name)
+            found.append(one)
+    return found
+
+
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
     "message_cache": lambda: evaluation(cached(3.0)),
     "protocol_switch": lambda: evaluation(switching(8 * KIB, 4e-6)),
+    "partners_spread": lambda: evaluation(partners(1e-6, 1.4e-6)),
+    "steadiest": lambda: evaluation(topologies({"star": 0.3, "ring": 0.02})),
+    "network_tolerance": lambda: evaluation(pairs_at_once(0.2)),
     "slow_node": lambda: evaluation(all_pairs({2: 3.0})),
     "star_master": lambda: evaluation(nettest(1.9e9, 7e9, 6e9)),
     "two_way": lambda: evaluation(both_ways(1.1)),
@@ -188,6 +223,9 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
     # A pair over TCP: both kinds of buffers are as fast.
     "message_cache": lambda: evaluation(cached(1.0)),
     "protocol_switch": lambda: evaluation(switching(8 * KIB, 0.0)),
+    "partners_spread": lambda: evaluation(partners(1e-6)),
+    "steadiest": lambda: evaluation(topologies({"star": 0.3, "ring": 0.02}, ranks=2)),
+    "network_tolerance": lambda: evaluation(pairs_at_once(0.2)[:1]),
     "slow_node": lambda: evaluation([message(1e-6), *all_pairs({1: 3.0}, hosts=("a", "b"))]),
     "star_master": lambda: evaluation(nettest(1.9e9, 2.0e9, 2.1e9)),
     "two_way": lambda: evaluation([r for r in both_ways(1.1) if r.parameters["direction"] == "one-way"]),
@@ -202,6 +240,9 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
 
 # Where the news is good, the finding says so, and asks for nothing.
 GOOD: dict[str, Callable[[], Evaluation]] = {
+    "partners_spread": lambda: evaluation(partners(1e-6, 1.05e-6)),
+    "steadiest": lambda: evaluation(topologies({"star": 0.3, "ring": 0.02})),
+    "network_tolerance": lambda: evaluation(pairs_at_once(1.0)),
     "slow_node": lambda: evaluation(all_pairs()),
     "two_way": lambda: evaluation(both_ways(1.9)),
     "noise": lambda: evaluation([quanta(2e-6)]),
@@ -264,6 +305,56 @@ def test_the_kind_of_buffers_that_shows_a_switch_more_clearly_is_told() -> None:
     told = only("protocol_switch", evaluation([*switching(8 * KIB, 2e-6, buffers="fresh"), *switching(8 * KIB, 6e-6)]))
     assert "reused buffers" in told.seen
     assert not any("fresh" in line for line in told.evidence)
+
+
+def test_a_switch_is_judged_by_sendrecv_and_transfer_too() -> None:
+    send = switching(8 * KIB, 4e-6, benchmark="network.sendrecv", kernel="sendrecv", buffers="fresh")
+    moved = switching(8 * KIB, 4e-6, benchmark="network.transfer", kernel="transfer", direction="one-way", partner=1)
+    told = only("protocol_switch", evaluation(send))
+    assert told.benchmark == "network.sendrecv"
+    assert "(Sendrecv, same cache, openmpi-4.1.4, fresh buffers)" in told.seen
+    told = only("protocol_switch", evaluation([*moved, *send, *switching(8 * KIB, 3e-6)]))
+    assert told.benchmark == "network.pingpong"
+    assert any(line.startswith("transfer, same cache, openmpi-4.1.4, one-way, with rank 1") for line in told.evidence)
+    told = only("protocol_switch", evaluation([*send, *switching(8 * KIB, 0.0)]))
+    assert {"Sendrecv: a switch shows in 1 of 1.", "ping-pong: a switch shows in none of 1."} <= set(told.evidence)
+
+
+def test_the_network_is_judged_by_what_more_pairs_bring_with_small_and_large_messages() -> None:
+    good = only("network_tolerance", evaluation(pairs_at_once(1.0)))
+    assert good.seen.startswith(
+        "The network is tolerant with 8 B: 4 pairs get 4.00 times the rate of one, 100 % of the ideal; "
+    )
+    assert "(bisection bandwidth)" in good.seen
+    assert len(good.evidence) == 6
+    poor = only("network_tolerance", evaluation(pairs_at_once(0.02, "network.rate")))
+    assert poor.level == "notice"
+    assert "little tolerant with 8 B" in poor.seen
+    assert "(message rate)" in poor.seen
+    assert "1.3 times" not in poor.seen
+    crowded_ = pairs_at_once(1.0, crowded=True)
+    assert found("network_tolerance", evaluation(crowded_)) == []
+
+
+def test_the_tolerance_of_the_network_is_drawn_beside_the_ideal() -> None:
+    (figure,) = tolerance_figure(pairs_at_once(0.5), "network.bisection")
+    assert [line.name for line in figure.series] == ["8 B", "16 KiB", "1 MiB", "ideal"]
+    assert figure.series[0].x == (1.0, 2.0, 4.0)
+    assert figure.series[0].y == (1.0, pytest.approx(1.5, rel=0.01), pytest.approx(2.5, rel=0.01))
+    assert figure.series[-1].y == (1.0, 4.0)
+    assert tolerance_figure(pairs_at_once(0.5)[:1], "network.bisection") == ()
+
+
+def test_without_shared_memory_every_placement_within_a_machine_is_measured() -> None:
+    here = machine(nodes=2, cores=8)
+    for name in ("network.pingpong", "network.sendrecv"):
+        made = plan.make({name: catalogue.find()[name]}, here, plan.EFFORTS["quick"], {}, ["gcc"], mpis=["any"])
+        cases_ = [c for launch in made.launches for c in launch.cases if c.parameters["ranks"] == 2]
+        placed = {
+            way: {c.parameters["placement"] for c in cases_ if c.parameters["transport"] == way}
+            for way in ("default", "no shared memory")
+        }
+        assert placed["default"] == placed["no shared memory"] == {"same cache", "other socket"}
 
 
 def test_a_slow_node_is_named_with_its_host_its_rank_the_size_and_the_factor() -> None:

@@ -36,9 +36,9 @@ class Matched:
 def match(a: Sequence[Result], b: Sequence[Result]) -> Matched:
     """Pair the results of two runs.
 
-    They must agree in benchmark, kernel and all parameters, but for those that a name stands for (see `placed`), and the factors of a benchmark: parameters
-    that have one value in all of a's cases and one other in all of b's, as the toolchain has. Of what is left
-    the largest sizes are paired.
+    They must agree in benchmark, kernel and all parameters, but for those that a name stands for (see `placed`), and for the
+    factors of a benchmark: parameters that have one value in all of a's cases and one other in all of b's, as the toolchain has.
+    Of what is left the largest sizes are paired.
     """
     factors = {name: _factors(_of(a, name), _of(b, name)) for name in {r.benchmark for r in a}}
     others = {_key(r, factors.get(r.benchmark, ())): r for r in reversed(b)}

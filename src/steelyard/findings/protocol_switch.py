@@ -8,7 +8,9 @@ from steelyard.statistics.artefact import place
 from steelyard.statistics.hockney import Region, Switch, regions, switches
 from steelyard.units import binary_size, quantity, significant
 
-BENCHMARK, KERNEL = "network.pingpong", "pingpong"
+# The ping-pong first: where it shows a switch, it is told by that.
+CURVES = {"network.pingpong": "pingpong", "network.sendrecv": "sendrecv", "network.transfer": "transfer"}
+WORDS = {"network.pingpong": "ping-pong", "network.sendrecv": "Sendrecv", "network.transfer": "transfer"}
 NAMED = 8  # curves that are listed
 
 CAUSE = (
@@ -31,18 +33,27 @@ class Seen(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Of each placement, transport and MPI the kind of buffers that shows it more clearly."""
+    """One finding on ping-pong, Sendrecv and transfer: of each placement, transport and MPI the buffers that show it best."""
     clearest: dict[tuple[str, ...], Seen] = {}
-    for curve in messages.curves(evaluation.results, BENCHMARK, KERNEL):
-        seen = _switches(evaluation, curve)
-        key = messages.alike(curve[0], messages.SIZE, "buffers")
-        if seen and (key not in clearest or seen.switches[0].factor > clearest[key].switches[0].factor):
-            clearest[key] = seen
-    return [_finding(sorted(clearest.values(), key=lambda s: -s.switches[0].factor))] if clearest else []
+    judged: dict[str, set[tuple[str, ...]]] = {}
+    for benchmark, kernel in CURVES.items():
+        for curve in messages.curves(evaluation.results, benchmark, kernel):
+            lines = regions(messages.times(curve))
+            seen = _switches(evaluation, curve, lines)
+            key = messages.alike(curve[0], messages.SIZE, "buffers")
+            if lines:
+                judged.setdefault(benchmark, set()).add(key)
+            if seen and (key not in clearest or seen.switches[0].factor > clearest[key].switches[0].factor):
+                clearest[key] = seen
+    ordered = sorted(clearest.values(), key=lambda s: (list(CURVES).index(_benchmark(s)), -s.switches[0].factor))
+    return [_finding(ordered, judged)] if ordered else []
 
 
-def _switches(evaluation: Evaluation, curve: list[Result]) -> Seen | None:
-    lines = regions(messages.times(curve))
+def _benchmark(seen: Seen) -> str:
+    return seen.curve[0].benchmark
+
+
+def _switches(evaluation: Evaluation, curve: list[Result], lines: tuple[Region, ...]) -> Seen | None:
     caches = messages.caches(evaluation.run.machine, curve[0])
     reused = cases.value(curve[0], "buffers") == "reused"
     # Buffers that outgrow a cache take longer at once, too, without any change of protocol: fresh ones never lay in one.
@@ -50,19 +61,37 @@ def _switches(evaluation: Evaluation, curve: list[Result]) -> Seen | None:
     return Seen(curve, sorted(found, key=lambda s: -s.factor), lines) if found else None
 
 
-def _finding(seen: list[Seen]) -> Finding:
+def _finding(seen: list[Seen], judged: dict[str, set[tuple[str, ...]]]) -> Finding:
     most = seen[0].switches[0]
     told = (
         f"From {binary_size(int(most.size))} on a message takes {significant(most.factor, 2)} times as long as smaller ones "
         f"foretell ({_called(seen[0])}): above {binary_size(int(most.after))} the MPI changes its protocol."
         f"{cases.caution(*seen[0].curve)}"
     )
-    lines = tuple(line for s in seen[:NAMED] for line in (_jumps(s), _lines(s)))
-    return Finding("protocol_switch", "notice", told, lines, CAUSE, REMEDY, BENCHMARK)
+    # Of each benchmark some: the many partners of a transfer shall not fill the list.
+    named = [s for name in CURVES for s in [s for s in seen if _benchmark(s) == name][: NAMED // len(CURVES) + 1]]
+    lines = tuple(line for s in named for line in (_jumps(s), _lines(s)))
+    return Finding(
+        "protocol_switch", "notice", told, (*lines, *_without(seen, judged)), CAUSE, REMEDY, _benchmark(seen[0])
+    )
+
+
+def _without(seen: list[Seen], judged: dict[str, set[tuple[str, ...]]]) -> list[str]:
+    """How many curves of each benchmark show one; where all of a single benchmark do, the lines say it."""
+    if len(judged) < 2:
+        return []
+    counts = {name: sum(_benchmark(s) == name for s in seen) for name in judged}
+    return [
+        f"{WORDS[name]}: a switch shows in {count or 'none'} of {len(judged[name])}." for name, count in counts.items()
+    ]
 
 
 def _called(seen: Seen) -> str:
-    return f"{messages.called(seen.curve[0])}, {cases.value(seen.curve[0], 'buffers')} buffers"
+    first = seen.curve[0]
+    more = [str(first.parameters["direction"])] if "direction" in first.parameters else []
+    more += [f"with rank {first.parameters['partner']}"] if "partner" in first.parameters else []
+    words = [] if _benchmark(seen) == "network.pingpong" else [WORDS[_benchmark(seen)]]
+    return ", ".join([*words, messages.called(first), *more, f"{cases.value(first, 'buffers')} buffers"])
 
 
 def _jumps(seen: Seen) -> str:
@@ -74,7 +103,8 @@ def _jumps(seen: Seen) -> str:
 
 
 def _lines(seen: Seen) -> str:
-    return f"The time of one way of n bytes, {_called(seen)}: {'; '.join(map(_line, seen.regions))}."
+    what = "one way" if _benchmark(seen) == "network.pingpong" else "a message"
+    return f"The time of {what} of n bytes, {_called(seen)}: {'; '.join(map(_line, seen.regions))}."
 
 
 def _line(region: Region) -> str:

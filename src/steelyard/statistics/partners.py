@@ -1,10 +1,12 @@
 """How much the partners of rank 0 differ: the spread of latency and bandwidth over them."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from steelyard.model import Result
+from steelyard.statistics import cases
 
 LEAST = 2  # partners, of which there is a spread
 LARGE = 1 << 20  # bytes of the messages whose bandwidth is compared
@@ -28,9 +30,10 @@ class Spread:
 def spread(results: Sequence[Result], metric: str) -> Spread | None:
     """Over results of network.transfer that differ in the partner alone; None for fewer than two partners."""
     usable = [r for r in results if metric in r.metrics and r.verdict.level != "INVALID"]
-    usable.sort(key=lambda r: float(r.parameters.get("partner", 0)))
+    usable = [r for r in usable if 0 < r.metrics[metric].value < math.inf and cases.number(r, "partner") is not None]
+    usable.sort(key=lambda r: cases.number(r, "partner") or 0.0)
     values = [r.metrics[metric].value for r in usable]
-    if len(values) < LEAST or not median(values) > 0:
+    if len(values) < LEAST:
         return None
     return Spread(metric, (max(values) - min(values)) / median(values), tuple(usable))
 

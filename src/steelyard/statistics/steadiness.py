@@ -1,10 +1,12 @@
 """Which topology is the steadiest: whose throughput varies least with the size of the message, once it is high."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from steelyard.model import Result
+from steelyard.statistics import cases, messages
 
 LEAST_RANKS = 4  # of two and three ranks, ring and chaos have the same channels
 LEAST_SIZES = 3  # of fewer a variation says nothing
@@ -31,16 +33,17 @@ def steadiness(results: Iterable[Result]) -> list[list[Steadiness]]:
     """Of each setting (ranks, transport, MPI …) the topologies, the steadiest first; settings that show none are left out."""
     settings: dict[tuple[tuple[str, str], ...], dict[tuple[str, str], dict[int, Result]]] = {}
     for r in results:
-        if (
-            r.benchmark == "network.nettest"
-            and "throughput" in r.metrics
-            and int(r.parameters.get("ranks", 0)) >= LEAST_RANKS
-        ):
+        if r.benchmark == "network.nettest" and _usable(r):
             own = ("topology", "direction", "message_bytes")
             key = tuple(sorted((k, str(v)) for k, v in r.parameters.items() if k not in own))
             line = (str(r.parameters.get("topology")), str(r.parameters.get("direction")))
-            settings.setdefault(key, {}).setdefault(line, {})[int(r.parameters["message_bytes"])] = r
+            settings.setdefault(key, {}).setdefault(line, {})[messages.size(r)] = r
     return [found for lines in settings.values() if (found := _of(lines))]
+
+
+def _usable(result: Result) -> bool:
+    value = result.metrics.get("throughput")
+    return value is not None and 0 < value.value < math.inf and (cases.number(result, "ranks") or 0) >= LEAST_RANKS
 
 
 def _of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:

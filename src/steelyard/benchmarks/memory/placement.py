@@ -264,9 +264,9 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
         x=Axis("placement"),
         y=Axis("bandwidth", "B/s"),
         series=(*bars, *_published()),
-        caption="The limit of a remote node is its share of the memory's bandwidth; the link may allow less. Published with their "
-        "limits: a Xeon E5 v3 server, whose text says that the other socket's memory is 58 % slower than a node's own, while its "
-        "table gives 28 and 13 GB/s: 54 %.",
+        caption="The limit of a remote node is its share of the memory's bandwidth; the link may allow less. Published "
+        "with their limits: a Xeon E5 v3 server, whose text says that the other socket's memory is 58 % slower than a node's "
+        "own, while its table gives 28 and 13 GB/s: 54 %.",
     )
 
 

@@ -5,8 +5,9 @@ kinds of exchange: a blocking round trip, a round trip whose answer leaves by a 
 head). With more than two nodes there are random pairings besides: their mean is the effective bisection bandwidth.
 
 Reading: One pair has the network for itself. Where twice the pairs bring twice the rate nothing is full; where the rate stays
-the link, the adapter or the memory is. Many pairs fill a full-duplex link both ways though each round trip uses one way at a
-time. The random pairings show what traffic without a plan gets: far below the halves, some paths of the network are shared.
+the link, the adapter or the memory is: the network tolerates latency as far as the rate grows with the pairs. Many pairs fill a
+full-duplex link both ways though each round trip uses one way at a time. The random pairings show what traffic without a plan
+gets: far below the halves, some paths of the network are shared.
 
 Caution: The rate is by the slowest pair's time. mpptest prints that of rank 0 alone, which a slow pair elsewhere does not
 change: it stands beside as a metric. The ranks must lie in blocks (the first half on one node) for the pairs to cross the
@@ -22,6 +23,7 @@ from statistics import fmean, median
 from typing import Any
 
 from steelyard.benchmarks.figures import against, select
+from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.benchmarks.network.room import hosts_of
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.figure import Axis, Figure, Series
@@ -138,7 +140,12 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     halves = select(results, matching="halves")
     found = [_of_size(select(halves, kernel=kernel), kernel, words) for kernel, words in KERNELS.items()]
     effective = _effective(results)
-    return *found, _of_pairs(halves), *((effective,) if effective else ())
+    return (
+        *found,
+        _of_pairs(halves),
+        *tolerance_figure(results, "network.bisection"),
+        *((effective,) if effective else ()),
+    )
 
 
 def _of_size(results: Sequence[Result], kernel: str, words: str) -> Figure:

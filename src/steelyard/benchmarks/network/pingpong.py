@@ -36,7 +36,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     within = tuple(p for p in pairs(machine) if p != "other node")
     blocks = [Axes({**values, "transport": ("default",)}, sampling, 0.02)]
     if within:
-        alone: dict[str, tuple[Scalar, ...]] = {**values, "placement": within[:1], "transport": ("no shared memory",)}
+        alone: dict[str, tuple[Scalar, ...]] = {**values, "placement": within, "transport": ("no shared memory",)}
         blocks.append(Axes(alone, sampling, 0.02))
     return tuple(blocks)
 

@@ -20,6 +20,7 @@ Biband. OSU's window of 64 is taken (IMB: 256 since 2021.2).
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select
+from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling
@@ -100,4 +101,5 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         Figure("rate-size-messages", "Message rate against the size", "lines", size, rate,
                against("message_bytes", "message_rate", sized, names=FACTORS),
                caption="A message of 0 bytes has no place on this axis; the table has its rate."),
+        *tolerance_figure(results, "network.rate"),
     )  # fmt: skip

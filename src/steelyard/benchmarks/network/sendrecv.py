@@ -51,7 +51,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     }
     blocks = [Axes(values, sampling, 0.03, fits)]
     within = tuple(p for p in pairs(machine) if p != "other node")
-    apart: dict[str, tuple[Scalar, ...]] = {"placement": within[:1], "transport": ("no shared memory",)}
+    apart: dict[str, tuple[Scalar, ...]] = {"placement": within, "transport": ("no shared memory",)}
     if quick:
         apart["kernel"] = ("sendrecv",)
     if within:

@@ -1,0 +1,44 @@
+"""The figure of the network's tolerance: the rate of n pairs over that of one."""
+
+from collections.abc import Sequence
+
+from steelyard.figure import Axis, Figure, Series
+from steelyard.model import Result
+from steelyard.statistics.network_tolerance import PairTolerance, tolerances
+from steelyard.units import binary_size
+
+SHOWN = 3  # sizes: the smallest, a middle and the largest
+APART = ("ranks", "transport", "mpi", "toolchain", "window", "places")
+
+
+def tolerance_figure(results: Sequence[Result], benchmark: str) -> tuple[Figure, ...]:
+    """Lines of three sizes beside the ideal one; none where there was one pair alone."""
+    curves = [rows for rows in tolerances(results, benchmark) if rows[0].size > 0]
+    sizes = sorted({rows[0].size for rows in curves})
+    chosen = {sizes[i] for i in (0, len(sizes) // 2, len(sizes) - 1)} if sizes else set()
+    shown = [rows for rows in curves if rows[0].size in chosen]
+    if not shown:
+        return ()
+    varying = [n for n in APART if len({rows[0].one.parameters.get(n) for rows in shown}) > 1]
+    most = max(t.pairs for rows in shown for t in rows)
+    figure = Figure(
+        name=f"{benchmark.rpartition('.')[2]}-tolerance",
+        title="Tolerance of the network: the rate of n pairs over that of one",
+        kind="lines",
+        x=Axis("pairs", log=True),
+        y=Axis("rate over that of one pair", log=True),
+        series=(*(_line(rows, varying) for rows in shown), Series("ideal", (1.0, float(most)), (1.0, float(most)))),
+        caption="As high as the ideal line: the pairs hide each other's latency. Level: something is full already with one.",
+    )
+    return (figure,)
+
+
+def _line(rows: Sequence[PairTolerance], varying: Sequence[str]) -> Series:
+    words = [binary_size(rows[0].size), *(str(rows[0].one.parameters.get(name)) for name in varying)]
+    return Series(
+        ", ".join(words),
+        (1.0, *(float(t.pairs) for t in rows)),
+        (1.0, *(t.ratio for t in rows)),
+        (1.0, *(t.low for t in rows)),
+        (1.0, *(t.high for t in rows)),
+    )
