@@ -175,6 +175,18 @@ def test_a_program_of_many_processes_says_so_in_the_block(judged: Callable[..., 
     assert " MPI             =            openmpi-4.1.4\n" in text
 
 
+def test_wherever_mops_of_lu_can_be_compared_it_is_said_that_they_follow_the_nominal_count(
+    judged: Callable[..., Evaluation],
+) -> None:
+    made = judged(npb(2.0, "lu", workers=2, work={"flops": 0.357 * OPERATIONS}))
+    for figure in drawn(made, "lu"):
+        assert "Mop/s follow NPB's nominal count, of which this program carries out 35 to 36 %" in figure.caption
+    assert "LU carries out 36 % of the operations that NPB counts" in section(made)
+    assert " Ops carried out =        36 % of the count\n" in output.blocks(made)
+    other = judged(npb(2.0, "cg", workers=2, work={"flops": 0.97 * OPERATIONS}))
+    assert "nominal count" not in section(other) + output.blocks(other) + "".join(f.caption for f in drawn(other))
+
+
 def test_neither_an_unverified_run_nor_class_s_has_a_speed_in_the_block(judged: Callable[..., Evaluation]) -> None:
     small, wrong = (
         output.blocks(judged(npb(0.01, letter="S"))),

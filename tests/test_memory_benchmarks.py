@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from steelyard import catalogue
-from steelyard.benchmarks.memory import apexmap, cores, latency, placement
+from steelyard.benchmarks.memory import apexmap, cores, latency, placement, stream
 from steelyard.benchmarks.memory.nodes import placements
 from steelyard.model import (
     Cache,
@@ -20,6 +20,7 @@ from steelyard.model import (
     Verdict,
 )
 from steelyard.plan import EFFORTS, make
+from steelyard.statistics.summary import best_by_copy
 
 NAMES = ("memory.apexmap", "memory.latency", "memory.placement", "memory.cores")
 
@@ -202,6 +203,66 @@ def record(kernel: str, work: dict[str, float], threads: int, clock: float | Non
         Verdict("CLEAN"),
         clocks,
     )
+
+
+def corner(toolchain: str, point: str, policy: str, cycles: float) -> Result:
+    length, alpha = apexmap.CORNERS[point]
+    told = {"cycles": Value(cycles, "cycle", None, None, "lower")}
+    parameters = {
+        "L": length, "alpha": alpha, "threads": 1, "accumulators": 1, "elements": 1 << 20, "memory_policy": policy,
+        "toolchain": toolchain,
+    }  # fmt: skip
+    return Result("memory.apexmap", "gather", parameters, (), told, Verdict("CLEAN"))
+
+
+def test_the_corners_stand_in_a_table_by_compiler_and_memory_beside_the_published_one(two_sockets: Machine) -> None:
+    results = tuple(
+        corner(compiler, point, policy, cycles)
+        for compiler, factor in (("gcc-12", 1.0), ("clang-15", 1.1))
+        for point, policy, cycles in (
+            ("G", "local", 300 * factor),
+            ("G", "interleave", 400 * factor),
+            ("L", "local", 3.6),
+        )
+    )
+    table = apexmap.figures(results, two_sockets)[-1]
+    assert (table.kind, table.headings[2:4]) == ("table", ("G, nearest memory", "G, all memory nodes"))
+    assert table.cells[:2] == (
+        ("by hand", "clang-15", "330 cycle", "440 cycle", "3.60 cycle", "–"),
+        ("by hand", "gcc-12", "300 cycle", "400 cycle", "3.60 cycle", "–"),
+    )
+    published = {row[:2]: row[2:] for row in table.cells[2:]}
+    assert published["4x AMD 8350 Barcelona (published)", "icc"] == (
+        "325 cycle",
+        "419 cycle",
+        "1.17 cycle",
+        "1.17 cycle",
+    )
+    assert len(published) == 6
+    assert "their places are inferred by us" in table.caption
+
+
+@pytest.mark.parametrize("preset", sorted(EFFORTS))
+def test_both_memories_of_the_corners_are_planned_with_one_thread(two_sockets: Machine, preset: str) -> None:
+    made = make({"memory.apexmap": catalogue.find()["memory.apexmap"]}, two_sockets, EFFORTS[preset], {}, ["gcc"])
+    alone = [c.parameters for launch in made.launches for c in launch.cases if c.parameters["threads"] == 1]
+    for length, alpha in apexmap.CORNERS.values():
+        there = [p for p in alone if (p["L"], p["alpha"], p["accumulators"]) == (length, alpha, 1)]
+        assert {p.get("memory_policy", "local") for p in there} == {"local", "interleave"}
+
+
+def test_triad_of_the_run_with_the_best_copy_is_not_the_best_triad() -> None:
+    copy, triad = [2.0] * 24 + [1.0], [1.5] * 24 + [1.8]
+    assert best_by_copy(copy, triad) == 1.8
+    assert best_by_copy(copy[1:], triad[1:]) is None
+    assert best_by_copy([0.5, *copy], [0.1, *triad]) == 1.8  # the last 25
+    told = {"details": {"copy": copy, "triad": triad}}
+    record = Record(
+        "memory.stream", "rotation", {"elements": 75}, 1, 0, 1, (6.0,) * 25, 1, {}, Check(True), Verdict("CLEAN"), told
+    )
+    assert stream.by_copy(6.0, record) == pytest.approx(24 * 75 / 1.8)
+    assert stream.by_copy(6.0, replace(record, kernel="triad")) is None
+    assert stream.by_copy(6.0, replace(record, surroundings={})) is None
 
 
 def test_cycles_count_one_thread_and_cost_divides_by_the_threads() -> None:

@@ -14,6 +14,8 @@ from steelyard.statistics.results import believed
 PREFIX = "application.npb_"
 # Of a run. What lasts less is in part the start and the end of the team, and one interruption is a tenth of it.
 LEAST_SECONDS = 0.05
+FLOATING = ("cg", "ft", "lu", "mg", "ua")  # whose operations are floating-point ones
+FEW = 0.5  # of the operations that NPB counts: fewer are worth a remark wherever Mop/s are compared
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,13 @@ def failed(result: Result) -> str:
 def large_enough(result: Result) -> bool:
     """Whether its class is one that is ever used for a speed."""
     return result.parameters.get("class") not in TOO_SMALL
+
+
+def carried_out(result: Result) -> float | None:
+    """The share of the operations that NPB counts which is carried out, where it is less than half: a better algorithm."""
+    work = next((r.work for r in result.records if r.work.get("operations") and r.work.get("flops")), None)
+    share = work["flops"] / work["operations"] if work else 1.0
+    return share if share < FEW and result.kernel in FLOATING else None
 
 
 def seconds(result: Result) -> float | None:

@@ -76,6 +76,7 @@ class Page:
 
     alarm: tuple[Verified, ...]
     speeds: tuple[Speed, ...]
+    nominal: str  # of the programs that carry out far less than NPB counts
     short: str
     verified: tuple[Verified, ...]
     folded: tuple[Folded, ...]
@@ -98,6 +99,7 @@ def data(evaluation: Evaluation) -> Page | None:
     return Page(
         tuple(v for v in checked if not v.passed),
         tuple(_speed(r, c) for r, c in zip(results, cells, strict=True)),
+        _nominal(results),
         _short(results),
         tuple(v for v in checked if v.quantity),
         _folded(results, cells),
@@ -126,6 +128,19 @@ def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> Cell:
 
 
 # --------------------------------------------------------------------------- speeds
+
+
+def _nominal(results: tuple[Result, ...]) -> str:
+    shares = {r.benchmark.removeprefix(applications.PREFIX).upper(): applications.carried_out(r) for r in results}
+    told = [
+        f"{name} carries out {units.percent(share)} of the operations that NPB counts"
+        for name, share in shares.items()
+        if share
+    ]
+    if not told:
+        return ""
+    told_all = ", ".join(told)
+    return f"{told_all}, by a better algorithm: its Mop/s follow the nominal count, and do not measure the arithmetic done."
 
 
 def _speed(result: Result, run: Cell) -> Speed:

@@ -29,6 +29,7 @@ class Code:
     quick: str  # the class of a quick run …
     usual: str  # … of a standard one; a full one goes to the next
     unit: str = "op/s"  # of its speed: what NPB calls Mop/s counts other things in each of them
+    counted: str = ""  # a sentence where far fewer operations are carried out than NPB counts
     usable: Callable[[int], bool] = lambda ranks: ranks & (ranks - 1) == 0  # whether its decomposition can
 
 
@@ -182,7 +183,7 @@ def _each(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Fig
         y=Axis(f"speed of each {one}", code.unit),
         series=_lines(results, "rate_each"),
         caption="Level where all work as if they were alone. A line that falls: they share something, as memory or a "
-        f"network.{told}",
+        f"network.{told}{_counted_by(code)}",
     )
 
 
@@ -196,8 +197,12 @@ def _all(code: Code, title: str, results: tuple[Result, ...]) -> Figure:
         y=Axis("speed", code.unit, log=True),
         series=_lines(results, "rate"),
         caption="Both axes count factors: where a line is as steep as at its start, nothing is lost. By NPB's own count of "
-        "operations, to be compared with other systems' Mop/s, not with flop/s.",
+        f"operations, to be compared with other systems' Mop/s, not with flop/s.{_counted_by(code)}",
     )
+
+
+def _counted_by(code: Code) -> str:
+    return f" {code.counted}" if code.counted else ""
 
 
 def _counted(results: tuple[Result, ...]) -> str:

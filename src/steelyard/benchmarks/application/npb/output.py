@@ -7,6 +7,7 @@ from steelyard import __version__
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Result
 from steelyard.statistics import applications
+from steelyard.units import percent
 from steelyard.words import said
 
 MEGA = 1e6  # the block states millions
@@ -134,6 +135,8 @@ def block(result: Result) -> str:
 def _told_besides(result: Result) -> list[tuple[str, str]]:
     """What tells results of one run apart, as far as it applies; after NPB's own lines, where NPB tells how it was built."""
     told = [("Model", said("model", applications.model(result)) or "")]
+    if share := applications.carried_out(result):  # the Mop/s above follow NPB's count
+        told.append(("Ops carried out", f"{percent(share)} of the count"))
     names = (("Compiler", "toolchain"), ("MPI", "mpi"), ("Each node", "ranks_per_node"))
     return told + [(line, str(result.parameters[name])) for line, name in names if name in result.parameters]
 

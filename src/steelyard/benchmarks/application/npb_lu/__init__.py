@@ -9,10 +9,11 @@ Reading: Between arithmetic and memory: each point costs several hundred operati
 are read anew in each of two passes. On many ranks very many small messages count, one a plane, sweep and neighbour: latency
 rather than bandwidth, and the wavefront's start and end, in which some wait, grow with the ranks.
 
-Caution: Operations are NPB's count, more than twice the floating-point operations that are carried out here: the blocks of 5 x 5
-are never formed, and the residual is computed within the sweep that follows it. Points of one wavefront are worked on as
-vectors; the order that NPB prescribes is kept. Blocks of the grid need two points in x and y. Class S lasts milliseconds and is
-for verification only.
+Caution: Operations are NPB's count. Carried out are 714 floating-point operations a point and step, 35 to 36 % of that count, by
+a better algorithm: the blocks of 5 x 5 are never formed, and the residual is computed within the sweep that follows it. Mop/s
+follow the nominal count: a system that runs NPB's own program does nearly three times the arithmetic for the same Mop/s. Points
+of one wavefront are worked on as vectors; the order that NPB prescribes is kept. Blocks of the grid need two points in x and y.
+Class S lasts milliseconds and is for verification only.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 3 (LU), NAS-95-020; classes and operation counts as in NPB 3.4.1.
 Written anew.
@@ -35,6 +36,8 @@ CODE = npb.Code(
     memory={"S": 2e6, "W": 1e7, "A": 5e7, "B": 1.8e8, "C": 6.2e8, "D": 9e9},
     quick="W",
     usual="A",
+    counted="LU: Mop/s follow NPB's nominal count, of which this program carries out 35 to 36 % (714 flops a point and step) by "
+    "a better algorithm: beside NPB's own program on another system it looks nearly three times as fast for that reason alone.",
     usable=_usable,
 )
 axes = npb.axes_of(CODE)
