@@ -11,6 +11,7 @@ from rich.console import Console
 
 from builders import chase, evaluation, gather, machine, message, result, samples, triad
 from steelyard import catalogue, cli
+from steelyard.benchmarks.memory import placement
 from steelyard.compare import beside, tables
 from steelyard.compare.runs import Row, RunComparison, compare, show, slower
 from steelyard.errors import UsageError
@@ -202,6 +203,11 @@ def test_the_limits_of_the_five_placements_and_the_wrong_58_percent_are_shown() 
     ]
     assert "76 % of it reached" in limits[-1]
     assert any("58 % slower than local; this table gives 54 %" in note for note in found.notes)
+    five = next(f for f in placement.figures((), machine()) if f.name == "placement-five")
+    drawn = {s.name: s for s in five.series if s.published}
+    assert list(drawn) == ["PowerEdge R730xd 2x E5-2697 v3", "PowerEdge R730xd 2x E5-2697 v3 (limit)"]
+    assert drawn["PowerEdge R730xd 2x E5-2697 v3 (limit)"].y == (136e9, 68e9, 34e9, 17e9, 17e9)
+    assert "54 %" in five.caption
 
 
 HOSTS = [f"n{i}" for i in range(8)]

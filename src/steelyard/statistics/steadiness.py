@@ -10,7 +10,7 @@ from steelyard.statistics import cases, messages
 
 LEAST_RANKS = 4  # of two and three ranks, ring and chaos have the same channels
 LEAST_SIZES = 3  # of fewer a variation says nothing
-HALF = 0.5  # of its best throughput: before, a topology still climbs, and varies for that reason
+CLIMBED = 0.8  # of its best throughput: before, a topology still climbs, and varies for that reason
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Steadiness:
     """`variation` is the coefficient of variation of a topology's throughput over the sizes `first` … `last` (bytes).
 
     It is the mean over the directions; `ways` holds that of each. The sizes are the same for all topologies of a setting: from
-    the first on at which each of them, in each direction, has reached half of its own best.
+    the first on at which each of them, in each direction, has reached four fifths of its own best.
     """
 
     topology: str
@@ -51,7 +51,7 @@ def _of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
     values = {name: {size: line[size].metrics["throughput"].value for size in common} for name, line in lines.items()}
     if not common or len({topology for topology, _ in lines}) < 2:
         return []
-    climbed = max(next(s for s in common if line[s] >= HALF * max(line.values())) for line in values.values())
+    climbed = max(next(s for s in common if line[s] >= CLIMBED * max(line.values())) for line in values.values())
     sizes = [size for size in common if size >= climbed]
     if len(sizes) < LEAST_SIZES:
         return []

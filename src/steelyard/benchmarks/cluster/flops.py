@@ -31,6 +31,7 @@ from steelyard.statistics.results import believed
 from steelyard.units import quantity
 
 parallel = True
+MOST_COLUMNS = 16  # of a table: of more nodes the slowest and the fastest are shown
 MOST_NODES = 16  # up to so many are counted one by one
 INTERVALS = 1 << 25  # 14 operations each: 470 million in all, some 50 ms of one core
 
@@ -72,11 +73,10 @@ def of_nodes(record: Record) -> dict[str, float]:
     return found
 
 
-def speeds(result: Result) -> dict[str, float]:
-    """The speed of each node, or of each rank where there is one node: of each the median over the records that are believed."""
-    rows = [
-        nodes if len(nodes) > 1 else _of_each_rank(r) for r in believed(result.records)[0] if (nodes := of_nodes(r))
-    ]
+def speeds(result: Result, ranks: bool = True) -> dict[str, float]:
+    """The speed of each node, or where there is one node and `ranks` of each rank: medians over the records that are believed."""
+    nodes = [(found, record) for record in believed(result.records)[0] if (found := of_nodes(record))]
+    rows = [found if len(found) > 1 or not ranks else _of_each_rank(record) for found, record in nodes]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: median(row[name] for row in rows if name in row) for name in names}
 
@@ -180,27 +180,36 @@ def _growth(results: Sequence[Result], over: str) -> tuple[Figure, Figure]:
 def _table(results: Sequence[Result], over: str) -> Figure:
     """As the evaluation of the Celeron cluster prints it: time, the cluster's speed, and that of each node."""
     settings = [n for n in ("mpi", "toolchain") if len({r.parameters.get(n) for r in results}) > 1]
+    shown = sorted((r for r in results if r.metrics), key=_ranks)
+    found = [speeds(r, ranks=over == "ranks") for r in shown]
+    names = list(dict.fromkeys(name for row in found for name in row))
+    each = names if len(names) <= MOST_COLUMNS else ["slowest", "fastest"]
     rows = [
         (
             str(nodes_of(r) if over == "nodes" else _ranks(r)),
             *(str(r.parameters.get(n, "")) for n in settings),
             cell(r, "time"),
             cell(r, "flops"),
-            ", ".join(f"{name} {quantity(rate, 'flop/s')}" for name, rate in speeds(r).items()) or "–",
+            *_cells(row, each),
         )
-        for r in sorted(results, key=_ranks)
-        if r.metrics
+        for r, row in zip(shown, found, strict=True)
     ]
     return Figure(
         name="cluster-flops-table",
-        title=f"Time, speed of the cluster and of each {'node' if over == 'nodes' else 'rank'}",
+        title=f"Time, speed of the cluster and of each {over.removesuffix('s')}",
         kind="table",
         x=Axis(over),
         y=Axis("speed", "flop/s"),
-        headings=(over, *settings, "calculation time", "cluster speed", f"speed of each {over.removesuffix('s')}"),
+        headings=(over, *settings, "calculation time", "cluster speed", *each),
         cells=tuple(rows),
         caption="The time is that of the slowest rank, the speed of each by its own time: medians.",
     )
+
+
+def _cells(found: dict[str, float], names: Sequence[str]) -> list[str]:
+    ends = {"slowest": min(found.values(), default=None), "fastest": max(found.values(), default=None)}
+    values = (found.get(name, ends.get(name)) for name in names)
+    return ["" if value is None else quantity(value, "flop/s") for value in values]
 
 
 def _ideal(line: Series) -> Series:

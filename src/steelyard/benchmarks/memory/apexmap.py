@@ -15,13 +15,11 @@ cores really ran.
 
 Caution: With one accumulator, as the original has, each addition waits for the one before it; point L then
 measures the adder and the compiler, not the memory. With several accumulators it measures the cache that
-holds a block of 512 KB. At G the addresses do not depend on each other, so that several reads overlap: it
-is not the latency (memory.latency is), and it depends much on the size of pages, since nearly every read
-also needs an address translation that is not at hand.
-
-The evaluation that named the points G and L does not print where they lie: that G is L = 1 with alpha = 1,
-and L is L = 65536 with alpha = 0.001, the ends of the standard grid, is inferred by us. Its cycles are of
-these points only if that is right.
+holds a block of 512 KB. At G the addresses do not depend on each other, so that several reads overlap: it is
+not the latency (memory.latency is), and it depends much on the size of pages, since nearly every read also
+needs an address translation that is not at hand. The evaluation that named the points G and L does not print
+where they lie: that G is L = 1 with alpha = 1, and L is L = 65536 with alpha = 0.001, the ends of the
+standard grid, is inferred by us. Its cycles are of these points only if that is right.
 
 Source: E. Strohmaier and H. Shan, Architecture Independent Performance Characterization and Benchmarking
 for Scientific Applications, MASCOTS 2004; grid, counting and block starts as their sequential version 3.0

@@ -273,8 +273,9 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
 def _published() -> list[Series]:
     """Others' five placements, and the limit that they state for each."""
     entries = [e for e in select_published("stream", "triad_bandwidth") if "placement" in e.parameters]
-    limits = [replace(e, system=f"{e.system}, limit", value=t) for e in entries if (t := theoretical(e))]
-    lines = [line for mine in (entries, limits) for line in published_series(mine, x="placement")]
+    limits = [replace(e, value=t) for e in entries if (t := theoretical(e))]
+    lines = list(published_series(entries, x="placement"))
+    lines += [replace(s, name=f"{s.name} (limit)") for s in published_series(limits, x="placement")]
     return [replace(s, x=tuple(TITLES.get(str(x), x) for x in s.x)) for s in lines]
 
 

@@ -6,7 +6,6 @@ of threads, and over working sets from the first cache to the memory. Based on a
 Reading: Bytes are counted as STREAM counts them: what the loop reads and writes by its own words. With ordinary stores the
 memory also reads every line before it is written (write-allocate), so that it really moves a third to a half more; "traffic" is
 that figure. With streaming stores both are the same. Where threads are added and the bandwidth does not grow, the memory is full.
-
 Beside the medians stand the best of 10 and of 25 passes, and, in runs longer than quick ones, the Triad of that of 25 rotations
 through all four loops in which Copy was fastest (metric triad_by_copy), as an evaluation of AMD nodes took it.
 

@@ -8,7 +8,7 @@ Reading: The star shows the first rank's own link, the ring all links side by si
 full-duplex links of B bytes per second the star cannot pass 2 B however many ranks it has; ring and chaos cannot pass P · B for
 P ranks on P nodes. A ring near its bound and chaos far below it is a switch that blocks. With two ranks all three are the same
 pair: their lines must lie on each other, and what they differ by is scatter. The steadiest topology is the one whose throughput
-varies least (standard deviation over mean) over the sizes from which all of them have half of their best.
+varies least (standard deviation over mean) over the sizes from which all of them have 80 % of their best.
 
 Caution: Without a network bandwidth from a system file B is the best one-way throughput of two ranks in this run, and the
 bounds are what equal, independent links would give, no ceilings: within one machine the ranks share its memory and copy with

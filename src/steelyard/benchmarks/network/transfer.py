@@ -180,8 +180,8 @@ def _of_size(single: Sequence[Result], machine: Machine) -> list[Figure]:
             Figure(f"transfer-size{'-' if way else ''}{way}", f"{title}{', ' if way else ''}{way}", "lines",
                    Axis("message", "B", log=True), Axis("bandwidth", "B/s", log=True),
                    (*lines, *(others if way != "one-way" else ())), marks=cache_marks(machine),
-                   caption=f"Rank 0 with {'each' if way else 'the first and with the last'} other rank. Two-way is the sum of "
-                   "both directions."))  # fmt: skip
+                   caption=f"Rank 0 with {'each' if way else 'the first and with the last'} other rank."
+                   f"{'' if way == 'one-way' else ' Two-way is the sum of both directions.'}"))  # fmt: skip
     return found
 
 
