@@ -13,7 +13,7 @@ from rich.console import Console
 import report_fixture
 from steelyard import report
 from steelyard.compare import published
-from steelyard.errors import MachineFailed
+from steelyard.errors import MachineFailed, UsageError
 from steelyard.figure import Axis, Band, Figure, Series
 from steelyard.model import Evaluation, Result, Setting, Verdict
 from steelyard.report import compared, figures, headline, reasons, terminal, values
@@ -64,7 +64,7 @@ def page(html: str) -> Page:
 
 
 def test_there_is_one_file_of_less_than_five_megabytes(evaluation: Evaluation, tmp_path: Path) -> None:
-    path = report.write(evaluation, tmp_path / "new" / "report.html")
+    path = report.write(evaluation, tmp_path / "report.html")
     assert [found.name for found in path.parent.iterdir()] == ["report.html"]
     assert 1e5 < path.stat().st_size < 5e6
 
@@ -309,8 +309,13 @@ def test_the_terminal_obeys_neither_escape_sequences_nor_markup(evaluation: Eval
 def test_a_report_that_cannot_be_written_names_the_place(evaluation: Evaluation, tmp_path: Path) -> None:
     occupied = tmp_path / "file"
     occupied.write_text("")
-    with pytest.raises(MachineFailed, match="could not be written"):
+    with pytest.raises(UsageError, match="cannot be written to .*file' is a file"):
         report.write(evaluation, occupied / "report.html")
+    with pytest.raises(UsageError, match="missing' is not there"):
+        report.write(evaluation, tmp_path / "missing" / "report.html")
+    with pytest.raises(MachineFailed, match="could not be written to '/dev/full': No space left"):
+        report.write(evaluation, Path("/dev/full"))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_figures_have_units_limits_and_marked_corners(evaluation: Evaluation) -> None:

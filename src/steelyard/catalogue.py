@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from steelyard.errors import UsageError, nearest
+from steelyard.files import is_folder
 from steelyard.model import Benchmark, Source
 
 OWN = Path(__file__).with_name("benchmarks")
@@ -65,7 +66,7 @@ def _own(path: Path) -> Benchmark:
 
 
 def _foreign(root: Path) -> dict[str, Benchmark]:
-    if not root.is_dir():
+    if not is_folder(root):
         raise UsageError(f"'{root}' given by --path is not a folder.")
     declarations = (
         _declarations(root)

@@ -1,15 +1,14 @@
 """The command line. Each command is a few lines: it reads its words, calls one part of the house, and prints."""
 
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from steelyard import __version__, reading, submit
-from steelyard.errors import SteelyardError
+from steelyard import __version__, reading, streams, submit
+from steelyard.errors import MachineFailed, SteelyardError
 from steelyard.options import (
     Budget,
     Compilers,
@@ -44,19 +43,34 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """The entry point: mistakes are explained without a traceback, and Ctrl-C keeps what was measured."""
+    """Mistakes are explained without a traceback, and Ctrl-C keeps what was measured."""
+    streams.prepare()
+    code = explained(app)
+    sys.exit(explained(sys.stdout.flush) or code)  # what is still to be written may fail, too
+
+
+def explained(work: Callable[[], object]) -> int:
+    """Does the work; returns the exit code, and says why it is not 0."""
     try:
-        app()
+        work()
+    except SystemExit as ended:
+        if ended.code == 130:
+            print("steelyard: interrupted", file=sys.stderr)
+        return ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
     except SteelyardError as error:
-        print(f"steelyard: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        print(f"steelyard: {error.shown()}", file=sys.stderr)
+        return error.exit_code
     except KeyboardInterrupt:
         print("steelyard: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output has gone (as `| head` does): nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return 130
+    except MemoryError:
+        print("steelyard: There is not enough memory for this. Ask for less, or free some.", file=sys.stderr)
+        return MachineFailed.exit_code
+    except OSError as error:
+        where = f": '{error.filename}'" if error.filename else ""
+        print(f"steelyard: The system refused: {error.strerror or error}{where}.", file=sys.stderr)
+        return MachineFailed.exit_code
+    return 0
 
 
 def _version(wanted: bool) -> None:

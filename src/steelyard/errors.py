@@ -1,7 +1,10 @@
 """The mistakes that users and machines make, each with the exit code that it ends with."""
 
 import difflib
+import re
 from collections.abc import Iterable
+
+LONGEST_WORD = 300  # letters: of what a user gave, more is a mistake, and fills his terminal
 
 
 class SteelyardError(Exception):
@@ -9,11 +12,19 @@ class SteelyardError(Exception):
 
     exit_code = 4
 
+    def shown(self) -> str:
+        """The sentence for the terminal."""
+        return str(self)
+
 
 class UsageError(SteelyardError):
     """The user asked for something that cannot be: exit code 2."""
 
     exit_code = 2
+
+    def shown(self) -> str:
+        """The sentence for the terminal; of a word of thousands of letters only its ends are repeated."""
+        return re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}…{word[0][-20:]}", str(self))
 
 
 class WrongResult(SteelyardError):

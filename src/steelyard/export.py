@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from steelyard import files
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Result
 from steelyard.plain import to_plain
 
 FORMATS = ("json", "csv", "parquet")
+WHAT = "The export"
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -88,13 +90,16 @@ def write(evaluation: Evaluation, form: str, path: Path | None) -> str:
     if form == "parquet":
         if path is None:
             raise UsageError("Parquet is no text: name a file with --output FILE.parquet")
-        _parquet(metric_rows(evaluation), path)
-        _parquet(sample_rows(evaluation), path.with_name(path.stem + "-samples" + path.suffix))
+        beside = path.with_name(path.stem + "-samples" + path.suffix)
+        for target in (path, beside):
+            files.expect_output(target, WHAT)
+        files.make(path, WHAT, lambda target: _parquet(metric_rows(evaluation), target))
+        files.make(beside, WHAT, lambda target: _parquet(sample_rows(evaluation), target))
         return ""
     text = json.dumps(as_json(evaluation), indent=1) + "\n" if form == "json" else _csv(metric_rows(evaluation))
     if path is None:
         return text
-    path.write_text(text, encoding="utf-8")
+    files.write(path, WHAT, text)
     return ""
 
 
@@ -122,7 +127,15 @@ def _parquet(rows: list[dict[str, Any]], path: Path) -> None:
 
     with duckdb.connect() as base:
         _fill(base, "rows_out", _SAMPLES if rows and "sample" in rows[0] else _METRICS, rows)
-        base.execute(f"COPY rows_out TO '{str(path).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)")
+        try:
+            base.execute(f"COPY rows_out TO {_quoted(path)} (FORMAT parquet)")
+        except duckdb.Error as error:
+            raise OSError(str(error)) from error
+
+
+def _quoted(path: Path | str) -> str:
+    """As a text in SQL."""
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _fill(base: Any, table: str, columns: str, rows: list[dict[str, Any]]) -> None:
@@ -136,8 +149,10 @@ def _fill(base: Any, table: str, columns: str, rows: list[dict[str, Any]]) -> No
     handle, name = tempfile.mkstemp(suffix=".csv")
     os.close(handle)
     try:
-        Path(name).write_text(_csv(rows), encoding="utf-8")
-        base.execute(f"INSERT INTO {table} SELECT * FROM read_csv('{name}', header=true, all_varchar=true, nullstr='')")
+        Path(name).write_text(_csv(rows), encoding="utf-8", errors="replace")
+        base.execute(
+            f"INSERT INTO {table} SELECT * FROM read_csv({_quoted(name)}, header=true, all_varchar=true, nullstr='')"
+        )
     finally:
         Path(name).unlink()
 
@@ -146,6 +161,12 @@ def query(evaluations: Iterable[Evaluation], sql: str) -> tuple[list[str], list[
     """Column names and rows of a question over the tables `metrics` and `samples`. UsageError with DuckDB's own words."""
     import duckdb
 
+    tables = f"Tables are metrics ({_METRICS}) and samples ({_SAMPLES})."
+    try:
+        if not duckdb.extract_statements(sql):
+            raise UsageError(f'The question is empty: expected SQL, as in "select * from metrics limit 5".\n{tables}')
+    except duckdb.Error as error:
+        raise UsageError(f"The question cannot be answered: {error}\n{tables}") from error
     found = list(evaluations)
     with duckdb.connect() as base:
         _fill(base, "metrics", _METRICS, [row for e in found for row in metric_rows(e)])
@@ -154,7 +175,9 @@ def query(evaluations: Iterable[Evaluation], sql: str) -> tuple[list[str], list[
         try:
             answer = base.execute(sql)
             return [d[0] for d in answer.description or []], answer.fetchall()
-        except duckdb.Error as error:
-            raise UsageError(
-                f"The question cannot be answered: {error}\nTables are metrics ({_METRICS}) and samples ({_SAMPLES})."
-            ) from error
+        except (
+            duckdb.Error,
+            ValueError,
+            OverflowError,
+        ) as error:  # the last two: an answer that Python has no form for
+            raise UsageError(f"The question cannot be answered: {error}\n{tables}") from error

@@ -1,9 +1,36 @@
 """The options that several commands share: each once, with its help."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from steelyard import files
+from steelyard.errors import UsageError
+from steelyard.numbers import option
+
+
+def _report(path: Path | None) -> Path | None:
+    """Refuses a report that cannot be written before the run is measured."""
+    if path:
+        files.expect_output(path, "The report")
+    return path
+
+
+def _toolchains(words: list[str] | None) -> list[str] | None:
+    """Refuses flags that no shell can read, before anything is compiled with them."""
+    for word in words or []:
+        try:
+            shlex.split(word)
+        except ValueError:
+            raise UsageError(
+                f"'{word}' (given by --toolchain) has a quote that is not closed: expected a compiler and flags, as 'gcc -O2'."
+            ) from None
+        if not word.strip():
+            raise UsageError("The compiler given by --toolchain has no name: expected gcc, clang or another one.")
+    return words
+
 
 Runs = Annotated[Path, typer.Option("--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.")]
 RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id or folder; the newest when left out.")]
@@ -23,7 +50,10 @@ Budget = Annotated[
 Compilers = Annotated[
     list[str] | None,
     typer.Option(
-        "--toolchain", metavar="COMPILER", help="gcc, clang, g++-12, or with flags: 'gcc -O2' (repeat to compare)."
+        "--toolchain",
+        metavar="COMPILER",
+        callback=_toolchains,
+        help="gcc, clang, g++-12, or with flags: 'gcc -O2' (repeat to compare).",
     ),
 ]
 System = Annotated[
@@ -55,7 +85,11 @@ NpbOutput = Annotated[
 ]
 Report = Annotated[
     Path | None,
-    typer.Option("--report", metavar="FILE", help="Where the report goes; into the run's folder when left out."),
+    typer.Option(
+        "--report", metavar="FILE", callback=_report, help="Where the report goes; into the run's folder when left out."
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of the order of launches and cases.")]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="NUMBER", parser=option("--seed"), help="Of the order of launches and cases.")
+]

@@ -6,9 +6,13 @@ from typing import Annotated
 
 import typer
 
+from steelyard import files
 from steelyard.compare import ROUNDS
 from steelyard.errors import UsageError
+from steelyard.numbers import option
 from steelyard.options import Json, NpbOutput, Paths, Quiet, RunName, Runs, Seed
+
+MOST_ROUNDS = 10_000  # of a comparison in turn: months, and still planned in seconds
 
 
 def listing(runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False) -> None:
@@ -65,6 +69,8 @@ def report(
     from steelyard import records, session
     from steelyard.compare import modes
 
+    if output:
+        files.expect_output(output, "The report")
     base = modes.base(runs, against) if against else None
     print(session.write_report(records.find(runs, name), paths or [], output, base))
 
@@ -87,6 +93,8 @@ def export(
 
     if form not in export.FORMATS:
         raise UsageError(f"There is no format '{form}' (given by --format). {nearest(form, export.FORMATS)}")
+    if output:
+        files.expect_output(output, export.WHAT)
     sys.stdout.write(export.write(evaluation.evaluate(records.find(runs, name), paths or []), form, output))
 
 
@@ -116,7 +124,13 @@ def compare(
         ),
     ] = False,
     rounds: Annotated[
-        int, typer.Option("--rounds", metavar="NUMBER", help="With --in-turn: how often each case is measured.")
+        int,
+        typer.Option(
+            "--rounds",
+            metavar="NUMBER",
+            parser=option("--rounds", 1, MOST_ROUNDS),
+            help="With --in-turn: how often each case is measured.",
+        ),
     ] = ROUNDS,
     seed: Seed = 1,
     runs: Runs = Path("runs"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError, nearest
+from steelyard.files import is_folder
 from steelyard.model import Machine, Plan, Record, Run
 from steelyard.plain import from_plain, to_plain
 
@@ -29,13 +30,9 @@ class RunFolder:
     def create(cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any]) -> "RunFolder":
         """A new folder under `runs`, named after the time; run.json is written whole or not at all."""
         path = runs
+        made: list[Path] = []  # folders, of which none stays where the run cannot begin
         try:
-            for attempt in range(100):
-                stem = datetime.now().strftime("%Y%m%d-%H%M%S")
-                path = runs / (stem if attempt == 0 else f"{stem}-{attempt + 1}")
-                with contextlib.suppress(FileExistsError):
-                    path.mkdir(parents=True)
-                    break
+            made, path = _new_folder(runs)
             content = {
                 "format": FORMAT,
                 "id": path.name,
@@ -47,7 +44,10 @@ class RunFolder:
                 json.dumps({**content, "machine": to_plain(machine), "plan": to_plain(plan)}, indent=1),
             )
             return cls(path)
-        except OSError as error:
+        except BaseException as error:
+            _remove(made)
+            if not isinstance(error, OSError):
+                raise
             raise MachineFailed(
                 f"The run folder {path} cannot be written: {error}. Choose another with --runs FOLDER."
             ) from error
@@ -83,7 +83,13 @@ class RunFolder:
     def _open(path: Path) -> int:
         import fcntl
 
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise MachineFailed(
+                f"The run {path.parent} cannot be written: {error.strerror}. Copy it to where writing is allowed, or start a "
+                "new run with --runs FOLDER."
+            ) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -97,14 +103,46 @@ class RunFolder:
         return file
 
 
+def _new_folder(runs: Path) -> tuple[list[Path], Path]:
+    """A folder named after the time; and all that were made for it, the innermost first."""
+    missing = [folder for folder in (runs, *runs.parents) if not folder.exists()]
+    runs.mkdir(parents=True, exist_ok=True)
+    for attempt in range(1, 1000):
+        stem = datetime.now().strftime("%Y%m%d-%H%M%S")
+        path = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        except OSError:
+            _remove(missing)
+            raise
+        return [path, *missing], path
+    raise MachineFailed(f"'{runs}' holds a thousand runs of this second: choose another folder with --runs.")
+
+
+def _remove(folders: list[Path]) -> None:
+    """The first with all that it holds, the others where nothing else is in them."""
+    for folder in folders[:1]:
+        for file in folder.glob("*"):
+            file.unlink(missing_ok=True)
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
 def write_whole(path: Path, text: str) -> None:
     """Writes a file so that a reader sees the old one or the new one, never half of it."""
     making = path.with_name(path.name + ".making")
-    with making.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(making, path)
+    try:
+        with making.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(making, path)
+    except OSError:
+        making.unlink(missing_ok=True)
+        raise
 
 
 def _cut_torn_line(file: int) -> None:
@@ -133,7 +171,7 @@ def read(path: Path) -> Run:
         raise UsageError(
             f"'{path}' is not a run folder: it has no {Path(str(error.filename)).name}.{_runs_near(path)}"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise MachineFailed(f"The run folder {path} cannot be read: {error}.") from error
     records, notes = _read_records(lines)
     try:
@@ -180,8 +218,10 @@ def find(runs: Path, name: str | None) -> Path:
         if not known:
             raise UsageError(f"There is no run in '{runs}' yet. Make one with: steelyard run")
         return known[-1]
+    if not name:
+        raise UsageError("The name of the run is empty: expected its id or its folder.")
     for path in (Path(name), runs / name):
-        if path.is_dir():
+        if is_folder(path):
             return path
     raise UsageError(
         f"There is no run '{name}', neither as a folder nor in '{runs}'. {nearest(name, (p.name for p in all_runs(runs)))}"
@@ -192,7 +232,7 @@ def all_runs(runs: Path) -> list[Path]:
     """The run folders under `runs`, oldest first."""
     return (
         sorted((p.parent for p in runs.glob("*/run.json")), key=lambda p: (p / "run.json").stat().st_mtime)
-        if runs.is_dir()
+        if is_folder(runs)
         else []
     )
 

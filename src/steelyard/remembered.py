@@ -12,7 +12,7 @@ def kept(path: Path) -> dict[str, Any]:
     """What run.json holds; {} where it cannot be read (`records.read` says what is wrong)."""
     try:
         found = json.loads((path / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -79,8 +79,13 @@ def parse_duration(text: str) -> float:
 
 
 def parse_size(text: str) -> int:
-    """'48k' or '48 KiB' → 49152 bytes. Raises ValueError for anything else than a positive number with a binary prefix."""
-    return int(_parse(text, _SIZES, "a size such as '4k', '2m' or '1g'"))
+    """'48k' or '48 KiB' → 49152 bytes. Raises ValueError for anything else than a positive, whole number with a binary prefix."""
+    expected = "a size such as '4k', '2m' or '1g'"
+    value = _parse(text, _SIZES, expected)
+    # 1.1m is rounded, but half of a byte or of an element is a mistake.
+    if value < 1 or (text.strip()[-1].isdigit() and value != int(value)):
+        raise ValueError(f"'{text}' is not {expected}: it must be whole")
+    return int(value)
 
 
 def _parse(text: str, factors: dict[str, int], expected: str) -> float:
@@ -92,5 +97,5 @@ def _parse(text: str, factors: dict[str, int], expected: str) -> float:
     except (ValueError, KeyError):
         raise ValueError(f"'{text}' is not {expected}") from None
     if not value > 0 or not math.isfinite(value):
-        raise ValueError(f"'{text}' is not {expected}: it must be positive")
+        raise ValueError(f"'{text}' is not {expected}: it must be positive and finite")
     return value

@@ -7,6 +7,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 
 from steelyard.errors import UsageError, nearest
+from steelyard.files import is_file
 from steelyard.model import Limit
 
 _CHANNEL_BYTES = 8  # JEDEC: 64 bits of data a transfer
@@ -41,7 +42,7 @@ def shipped_systems() -> dict[str, Path]:
 def find_system(name: str) -> Path:
     """The path that `name` is, or the shipped file of that name. Raises UsageError when there is neither."""
     path, shipped = Path(name), shipped_systems()
-    if path.suffix == ".toml" or path.is_file():
+    if path.suffix == ".toml" or is_file(path):
         return path
     if name in shipped:
         return shipped[name]

@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from steelyard import files
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
 from steelyard.report import values
@@ -31,14 +32,10 @@ _HERE = Path(__file__).parent
 
 
 def write(evaluation: Evaluation, path: Path, base: Evaluation | None = None) -> Path:
-    """Write the report of `evaluation` to `path` and return it; `base` as in `render`. MachineFailed where that fails."""
+    """Write the report of `evaluation` to `path` and return it; `base` as in `render`. Errors as `files.write`."""
+    files.expect_output(path, "The report")
     page = render(evaluation, base)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise MachineFailed(f"The report could not be written to '{path}': {error}.") from error
-    return path
+    return files.write(path, "The report", page)
 
 
 def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:

@@ -1,0 +1,33 @@
+"""The entry point. Ctrl-C ends it at once and without a traceback, also while the rest is still being imported."""
+
+import os
+import signal
+
+
+def _gone(*_: object) -> None:
+    os.write(2, b"steelyard: interrupted\n")
+    os._exit(130)  # nothing has begun yet that would have to be tidied up
+
+
+# Not where it is ignored, as for what a script starts in the background.
+_wanted = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if _wanted:
+    signal.signal(signal.SIGINT, _gone)
+
+
+def main() -> None:
+    """Runs the command line."""
+    try:
+        from steelyard import cli
+
+        if _wanted:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        cli.main()
+    except KeyboardInterrupt:
+        _gone()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is the interpreter's own end
+
+
+if __name__ == "__main__":
+    main()
