@@ -366,7 +366,8 @@ def test_wrong_words_are_refused_before_anything_is_submitted(words: list[str], 
 
 def test_wrong_words_for_the_run_are_answered_as_its_own_are(elsewhere: Path) -> None:
     assert "No such option: --onyl" in submitted("--dry-run", "--", "--onyl", "memory")
-    assert "Invalid value for '--nodes'" in submitted("--nodes", "0", "--dry-run")
+    with pytest.raises(UsageError, match=r"'0' \(given by --nodes\) cannot be: expected a whole number from 1"):
+        submitted("--nodes", "0", "--dry-run")
 
 
 def test_a_machine_without_slurm_is_an_explained_failure(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:

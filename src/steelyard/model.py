@@ -299,6 +299,9 @@ class Axes:
     expected: Callable[[Parameters], tuple[Sampling, float]] | None = None
     # What a parameter may be set to, where nothing else makes sense; it need not be among `values`.
     choices: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    # The least and the greatest that a number may be set to, where that is not what its values suggest: one whose values are
+    # all above 0 must be so, too.
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     # The size that the work is in proportion to: it grows with the threads or ranks in weak scaling. "": each has a size of
     # its own, and nothing need grow; None: there is no such size.
     weak: str | None = None

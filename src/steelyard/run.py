@@ -13,8 +13,9 @@ from steelyard.launch.start import Site, start
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Case, Check, Launch, Machine, Parameters, Plan, Record, Scalar, Verdict
 from steelyard.plain import scalar
-from steelyard.plan import EFFORTS, STARTED, cpus_of
+from steelyard.plan import EFFORTS, cpus_of
 from steelyard.records import RunFolder
+from steelyard.refusal import STARTED
 from steelyard.statistics.verdict import judge, name_disturbance
 
 # Words that the harness reads for itself; everything else that a kernel read is one of its parameters.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from steelyard import catalogue, evaluation, remembered, session
+from steelyard import catalogue, evaluation, numbers, remembered, session
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Axes, Benchmark, Effort, Machine, Scalar
 from steelyard.plan import EFFORTS
@@ -53,16 +53,10 @@ def wanted(name: str, over: str | None, counts: str | None, weak: bool, paths: I
 
 
 def _counts(words: str) -> tuple[int, ...]:
-    found = []
-    for word in words.split(","):
-        if not word.strip().isdigit() or int(word) < 1:
-            raise UsageError(
-                f"'{word}' in --counts {words} is no count: expected whole numbers from 1, as in --counts 1,2,4"
-            )
-        found.append(int(word))
-    if len(set(found)) < 2:
+    found = {numbers.whole(word, f"in --counts {words}") for word in words.split(",")}
+    if len(found) < 2:
         raise UsageError(f"--counts {words}: scaling compares at least two different counts, as in --counts 1,2,4")
-    return tuple(sorted(set(found)))
+    return tuple(sorted(found))
 
 
 def shape(asked: Wanted, paths: Sequence[Path] = ()) -> Shape:

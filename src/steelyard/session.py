@@ -9,18 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steelyard import __version__, build, catalogue, evaluation, records, remembered, site
+from steelyard import __version__, build, catalogue, evaluation, numbers, records, refusal, remembered, site
 from steelyard import plan as planning
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.start import Site
 from steelyard.model import Benchmark, Effort, Evaluation, Machine, Plan, Run, Scalar
-from steelyard.plain import scalar, to_plain
+from steelyard.plain import to_plain
 from steelyard.progress import BuildDisplay, Display
 from steelyard.run import Evaluator, built_with
-from steelyard.units import parse_duration, parse_size
 
 PHRASES = ("placement", "transport")  # parameters whose values may have spaces: the launcher's, not the program's
-SIZES = ("elements", "bytes", "message_bytes")  # parameters for which 4k and 2m are understood
 
 
 Settings = Mapping[str, Sequence[Scalar]]
@@ -68,26 +66,32 @@ def plan(asked: Asked) -> Planned:
     chosen: Mapping[str, Benchmark] = site.possible(
         catalogue.choose(catalogue.find(asked.paths), asked.only), found, asked.only
     )
-    if asked.preset not in planning.EFFORTS:
-        raise UsageError(
-            f"There is no preset '{asked.preset}' (given by --preset). {nearest(asked.preset, planning.EFFORTS)}"
-        )
+    preset = effort(asked.preset)
     toolchains = _toolchains(asked.toolchains, here)
-    budget = _duration(asked.budget) if asked.budget else None
+    budget = numbers.length_of_time(asked.budget, "--budget") if asked.budget else None
     wanted: Settings = settings(asked.settings)
     if asked.shape:
-        chosen, wanted = asked.shape(chosen, here, planning.EFFORTS[asked.preset], wanted)
+        chosen, wanted = asked.shape(chosen, here, preset, wanted)
     made = planning.make(
         chosen,
         here,
-        planning.EFFORTS[asked.preset],
+        preset,
         wanted,
         list(toolchains),
         budget,
         asked.seed,
         list(found.mpis),
     )
+    for warning in refusal.warnings(made, here):
+        print(f"steelyard: {warning}", file=sys.stderr)
     return made, here, toolchains, found, planning.needed(chosen, made)
+
+
+def effort(preset: str) -> Effort:
+    """That of a preset. UsageError for a name that is none."""
+    if preset not in planning.EFFORTS:
+        raise UsageError(f"There is no preset '{preset}' (given by --preset). {nearest(preset, planning.EFFORTS)}")
+    return planning.EFFORTS[preset]
 
 
 def settings(words: Sequence[str]) -> dict[str, list[Scalar]]:
@@ -101,28 +105,8 @@ def settings(words: Sequence[str]) -> dict[str, list[Scalar]]:
         values = [v for v in (text.split(";") if one else text.split(",")) if v]
         if not values or (name not in PHRASES and any(re.search(r"\s", v) for v in values)):
             raise UsageError(f"'{word}' (given by --set) has an empty value or one with a space in it")
-        found.setdefault(name, []).extend(_scalar(name, v) for v in values)
+        found.setdefault(name, []).extend(numbers.setting(name, v) for v in values)
     return found
-
-
-def _scalar(name: str, text: str) -> Scalar:
-    if name == "message_bytes" and text == "0":
-        return 0
-    if name in SIZES:
-        try:
-            return parse_size(text)
-        except ValueError as error:
-            raise UsageError(f"--set {name}={text}: {error}") from None
-    if name in ("pinning", "page_size", "kernel", "plant", "placement", "mpi"):
-        return text
-    return scalar(text)
-
-
-def _duration(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"--budget: {error}") from None
 
 
 def _toolchains(names: Sequence[str], here: Machine) -> dict[str, build.Toolchain]:
@@ -169,7 +153,7 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
         "site": to_plain(found),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "command": ["steelyard", *sys.argv[1:]],
-        "budget": _duration(asked.budget) if asked.budget else None,
+        "budget": numbers.length_of_time(asked.budget, "--budget") if asked.budget else None,
         "paths": [str(p.resolve()) for p in asked.paths],
     }
     folder = records.RunFolder.create(runs, here, made, about)
@@ -185,9 +169,13 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
             f"The run {path} was measured in turn with another: what is missing, measured alone, would be out of turn. "
             "Compare the two as far as they are, or measure both again with: steelyard compare --in-turn"
         )
-    programs, _, found = again(path, run, paths, machine(None), quiet)
     done = finished_cases(run)
-    folder = records.RunFolder(path)
+    folder = records.RunFolder(path)  # first: where nothing can be written, nothing need be built
+    try:
+        programs, _, found = again(path, run, paths, machine(None), quiet)
+    except BaseException:
+        folder.close()
+        raise
     if not quiet:
         print(
             f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.",

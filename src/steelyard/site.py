@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from steelyard import build
+from steelyard import build, numbers
 from steelyard.errors import UsageError, nearest
 from steelyard.launch import slurm
 from steelyard.launch.start import LAUNCHERS, Launcher, Site
 from steelyard.machine.tools import has_shmem
 from steelyard.model import Benchmark, Host, Machine, Source, Tool
+from steelyard.numbers import MOST_SLOTS
 from steelyard.plain import from_plain
 
 
@@ -28,12 +29,12 @@ def hosts(words: str | None) -> tuple[Host, ...]:
         return allocated.hosts if allocated and len(allocated.nodes) > 1 else ()
     found = []
     for word in words.split(","):
-        match = re.fullmatch(r"([A-Za-z0-9_.-]+)(?::(\d+))?", word.strip())
-        slots = int(match.group(2) or 1) if match else 0
-        if not match or slots < 1:
+        match = re.fullmatch(r"([A-Za-z0-9_.-]+)(?::0*([1-9][0-9]*))?", word.strip())
+        if not match:
             raise UsageError(
                 f"'{word}' in --hosts {words} is no host: expected NAME or NAME:SLOTS, as in node1:4,node2:4."
             )
+        slots = numbers.whole(match.group(2) or "1", f"(the slots of '{match.group(1)}' in --hosts)", 1, MOST_SLOTS)
         found.append(Host(match.group(1), slots))
     twice = {h.name for h in found if sum(other.name == h.name for other in found) > 1}
     if twice:
@@ -87,7 +88,7 @@ def remembered(path: Path) -> Site:
     """The site of a run, as its folder keeps it; that of older runs has no MPI."""
     try:
         kept = json.loads((path / "run.json").read_text(encoding="utf-8")).get("site")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return Site()
     if not isinstance(kept, dict):
         return Site()

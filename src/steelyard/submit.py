@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
+from steelyard import numbers
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
 from steelyard.launch import batch
-from steelyard.units import parse_duration
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,7 @@ def slurm_time(text: str) -> str:
         raise UsageError(
             f"'{text}' (given by --time) has no unit: expected a length of time such as '{text}m' or '1h'."
         )
-    try:
-        seconds = math.ceil(parse_duration(text))
-    except ValueError as error:
-        raise UsageError(f"--time: {error}") from None
+    seconds = math.ceil(numbers.length_of_time(text, "--time"))
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
@@ -178,10 +175,22 @@ def command(
         typer.Argument(metavar="-- WORDS", help="What **steelyard run** is asked, after two dashes."),
     ] = None,
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help="How many whole nodes; one when left out.")
+        int | None,
+        typer.Option(
+            "--nodes",
+            metavar="NUMBER",
+            parser=numbers.option("--nodes", 1),
+            help="How many whole nodes; one when left out.",
+        ),
     ] = None,
     ranks_per_node: Annotated[
-        int | None, typer.Option("--ranks-per-node", min=1, help="Ranks on each node; as many as processors.")
+        int | None,
+        typer.Option(
+            "--ranks-per-node",
+            metavar="NUMBER",
+            parser=numbers.option("--ranks-per-node", 1),
+            help="Ranks on each node; as many as processors.",
+        ),
     ] = None,
     time: Annotated[
         str | None, typer.Option("--time", metavar="TIME", help="The job's time limit, as 90m, 2h or Slurm's 1:30:00.")
@@ -254,7 +263,7 @@ def _program() -> tuple[str, ...]:
 
 def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:
     """The command that the job runs. Its words are checked here, not when the job starts hours later. UsageError."""
-    from steelyard import catalogue, cli, records, session
+    from steelyard import catalogue, cli, records, refusal, session
 
     if any(word.partition("=")[0] == "--runs" for word in words):
         raise UsageError(
@@ -264,8 +273,10 @@ def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str,
     line = [*([str(records.find(folder, resume).absolute())] if resume is not None else []), *words]
     parsed = typer.main.get_command(cli.app).commands[name].make_context(f"steelyard {name}", list(line)).params  # type: ignore[attr-defined]
     if name == "run":
-        session.settings(parsed["settings"] or [])
-        catalogue.choose(catalogue.find(parsed["paths"] or []), parsed["only"] or [])
+        settings, effort = session.settings(parsed["settings"] or []), session.effort(parsed["preset"])
+        chosen = catalogue.choose(catalogue.find(parsed["paths"] or []), parsed["only"] or [])
+        if settings:  # by what this machine's benchmarks know; its size is not asked for, since the job runs elsewhere
+            refusal.refuse(chosen, session.machine(None), effort, settings, anywhere=True)
     return (name, *line, *(["--runs", str(folder)] if name == "run" else []))
 
 

@@ -9,6 +9,8 @@ from steelyard.model import Core, Machine
 # From near to far. A pair has the first relation that holds for it.
 PAIRS = ("same core", "same cache", "same memory node", "same socket", "other socket", "other node")
 WORDS = ("compact", "scatter", "none")
+MOST_TURNS = 64  # ranks a processor, beyond which nothing is measured but their start …
+MOST_ALWAYS = 1024  # … though so many may be asked of any machine: what large ones do is tried on small ones
 
 
 def pair_placements(machine: Machine) -> tuple[str, ...]:
@@ -67,13 +69,19 @@ def place_ranks(machine: Machine, ranks: int, ranks_per_node: int | None, placem
 
 
 def ranks_here(machine: Machine, ranks: int, ranks_per_node: int | None) -> int:
-    """How many of `ranks` the first host gets."""
+    """How many of `ranks` the first host gets. UsageError where they are more than there is room for."""
     slots = sum(host.slots for host in machine.hosts)
     if machine.hosts and ranks > slots:
         named = ", ".join(f"{h.name}:{h.slots}" for h in machine.hosts)
         raise UsageError(
             f"ranks={ranks} are more than the {slots} slots of the hosts {named}. "
             "Give them more (--hosts a:4,b:4), or ask for fewer ranks."
+        )
+    most = max(MOST_ALWAYS, MOST_TURNS * len(machine.cpus))
+    if not machine.hosts and ranks > most:
+        raise UsageError(
+            f"ranks={ranks} are too many for the {len(machine.cpus)} processors of this machine: expected at most {most}, or "
+            "further hosts (--hosts a:64,b:64)."
         )
     if not machine.hosts:
         return ranks

@@ -50,7 +50,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             "alpha": QUICK_ALPHAS if quick else ALPHAS,
         }
 
-    grid = Axes(values((most,)), sampling, 0.05)
+    grid = Axes(values((most,)), sampling, 0.05, bounds={"alpha": (0, 1)})
     return (grid,) if quick or not fewer else (grid, Axes(values(tuple(fewer)), sampling, 0.05, _is_corner))
 
 

@@ -53,7 +53,7 @@ def _block(
     }
     if ranks_per_node:
         values["ranks_per_node"] = (ranks_per_node,)
-    return Axes(values, sampling, 1.0, weak="")
+    return Axes(values, sampling, 1.0, choices={"stores": ("ordinary", "streaming")}, weak="")
 
 
 def bandwidth(seconds: float, record: Record) -> float:

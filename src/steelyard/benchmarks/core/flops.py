@@ -37,7 +37,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     sampling = Sampling(effort.sampling.width, 0.12 if quick else 0.5, 10, 400)
     modules = tuple(f"module{number}" for number in MODULES)
     values: dict[str, tuple[Scalar, ...]] = {"kernel": modules, "threads": threads, "pinning": ("compact",)}
-    return (Axes({**values, "intervals": (INTERVALS,)}, sampling, 0.01),)
+    return (Axes({**values, "intervals": (INTERVALS,)}, sampling, 0.01, bounds={"intervals": (100, 1 << 30)}),)
 
 
 def flops(seconds: float, record: Record) -> float:

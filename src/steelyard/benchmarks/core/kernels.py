@@ -93,7 +93,14 @@ def _block(
         "kernel": kernels, "elements": elements, "vectors": vectors, **({"stride": stride} if stride else {}),
         "threads": (1,), "pinning": ("compact",),
     }  # fmt: skip
-    return Axes(values, sampling, 0.5 if sampling is LONG else 0.004, keep)
+    return Axes(
+        values,
+        sampling,
+        0.5 if sampling is LONG else 0.004,
+        keep,
+        choices={"vectors": BOTH},
+        bounds={"threads": (1, 1)},
+    )
 
 
 def flops(seconds: float, record: Record) -> float | None:

@@ -26,12 +26,17 @@ from steelyard.benchmarks.axes import thread_counts
 from steelyard.benchmarks.cycles import core_clock
 from steelyard.benchmarks.figures import against, select
 from steelyard.figure import Axis, Figure, Mark, Series
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.statistics.results import believed
 from steelyard.units import quantity
 
 WIDTHS = ("scalar", "128", "256", "512", "widest")
 BITS = {"double": 64, "single": 32}
+CHOICES: dict[str, tuple[Scalar, ...]] = {
+    "vector_width": WIDTHS,
+    "precision": tuple(BITS),
+    "operation": ("fma", "add_mul"),
+}
 
 
 def widths(machine: Machine) -> tuple[str, ...]:
@@ -52,8 +57,13 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     sampling = Sampling(effort.sampling.width, 0.1 if quick else 0.5, 10, 400)
 
     def block(vectors: tuple[str, ...], operations: tuple[str, ...], threads: tuple[int, ...]) -> Axes:
-        values = {"kernel": ("peak",), "vector_width": vectors, "precision": ("double", "single")}
-        return Axes({**values, "operation": operations, "threads": threads, "pinning": ("compact",)}, sampling, 0.01)
+        values: dict[str, tuple[Scalar, ...]] = {
+            "kernel": ("peak",),
+            "vector_width": vectors,
+            "precision": ("double", "single"),
+        }
+        values |= {"operation": operations, "threads": threads, "pinning": ("compact",)}
+        return Axes(values, sampling, 0.01, choices=CHOICES)
 
     return (
         block(found, ("fma",), ends),

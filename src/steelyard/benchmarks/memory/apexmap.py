@@ -73,7 +73,14 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             "pinning": ("compact",),
         }
         every |= {"elements": (elements(machine),), "L": LENGTHS, "alpha": ALPHAS, "accumulators": (1,)}
-        return Axes(every | values, sampling, 0.05, _is_corner if keep_corners else None)
+        return Axes(
+            every | values,
+            sampling,
+            0.05,
+            _is_corner if keep_corners else None,
+            choices={"accumulators": (1, 8, SEVERAL)},
+            bounds={"alpha": (0, 1)},
+        )
 
     grid = block(False, L=QUICK_LENGTHS, alpha=QUICK_ALPHAS) if quick else block(False)
     of_all = (elements(machine, threads[-1]),)

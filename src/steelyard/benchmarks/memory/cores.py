@@ -24,7 +24,7 @@ from itertools import combinations
 
 from steelyard.benchmarks.cycles import cycles_of
 from steelyard.figure import Axis, Figure
-from steelyard.model import Axes, Core, Effort, Limit, Machine, Metric, Record, Result, Sampling
+from steelyard.model import Axes, Core, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 
 MOST_PAIRS = {"quick": 120, "standard": 2016, "full": 8128}  # all pairs of 16, 64 and 128 processors
 Pair = tuple[int, int]
@@ -66,7 +66,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.012 if quick else 0.05, 6, 200)
     pinnings = tuple(f"{a},{b}" for a, b in chosen)
-    return (Axes({"kernel": ("transfer",), "threads": (2,), "pinning": pinnings}, sampling, 0.002),)
+    values: dict[str, tuple[Scalar, ...]] = {"kernel": ("transfer",), "threads": (2,), "pinning": pinnings}
+    return (Axes(values, sampling, 0.002, bounds={"threads": (2, 2)}),)
 
 
 def transfer_latency(seconds: float, record: Record) -> float:

@@ -91,7 +91,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             "threads": (1,),
             "pinning": ("compact",),
         }
-        return Axes(every | {"bytes": (largest,), "chains": (1,)} | values, sampling, setup)
+        return Axes(every | {"bytes": (largest,), "chains": (1,)} | values, sampling, setup, choices={"chains": CHAINS})
 
     blocks = [
         block(sum(ladder) / BUILD_RATE / len(ladder), bytes=ladder),

@@ -27,6 +27,7 @@ from steelyard.statistics.summary import best_by_copy, classic_stream
 
 VECTORS = 3
 RUNS = 25  # of NICEVT's evaluation of AMD nodes
+STORES = ("ordinary", "streaming")
 CACHE_RULE = 4  # STREAM's rule: each vector is at least four times all last-level caches together
 LARGEST_SHARE = 0.6  # of the available memory: the rest of the machine must go on living
 
@@ -54,11 +55,12 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
                 "kernel": ("triad",),
                 "threads": threads,
                 "pinning": ("compact",),
-                "stores": ("ordinary", "streaming"),
+                "stores": STORES,
                 "elements": n,
             },
             long,
             0.5,
+            choices={"stores": STORES},
         ),
         Axes(
             {

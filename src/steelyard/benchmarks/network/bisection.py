@@ -25,7 +25,7 @@ from typing import Any
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.benchmarks.network.room import hosts_of
-from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.units import binary_size, quantity
@@ -55,7 +55,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": ("reused",),
         "message_bytes": sizes[::2] if effort.name == "quick" else sizes,
     }
-    blocks = [Axes(values, sampling, 0.02, keep=possible)]
+    blocks = [Axes(values, sampling, 0.02, keep=possible, choices={"buffers": BUFFERS})]
     if len(machine.hosts) > 2:
         chance: dict[str, tuple[Scalar, ...]] = {
             **values,

@@ -32,6 +32,7 @@ from steelyard.benchmarks.network.room import bytes_per_rank
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.numbers import GREATEST
 
 parallel = True
 ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")
@@ -81,7 +82,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         }
         values |= {"root": ("rotating",)} if rooted else {}
         values |= {} if waits else {"tests": (TESTS,)}
-        return Axes(values, sampling, 0.01 if waits else 0.03, keep=fits)
+        choices: dict[str, tuple[Scalar, ...]] = {"root": ("rotating", "fixed")} if rooted else {}
+        return Axes(values, sampling, 0.01 if waits else 0.03, fits, choices=choices, bounds={"tests": (0, GREATEST)})
 
     return (
         Axes({"kernel": ("barrier",), "ranks": ranks}, sampling, 0.01),

@@ -59,7 +59,10 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "message_bytes": (1, 1024),
         "delay": (ANSWERED,),
     }
-    blocks = [Axes(common | trains, sampling, 0.02, _telling), Axes(common | receive, sampling, 0.02)]
+    blocks = [
+        Axes(common | trains, sampling, 0.02, _telling, bounds={"delay": (0, 1)}),
+        Axes(common | receive, sampling, 0.02),
+    ]
     within = tuple(p for p in pairs(machine) if p != "other node")[:1]
     if within and not quick:
         alone = common | {"placement": within, "transport": ("no shared memory",)}

@@ -27,6 +27,7 @@ from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.compare import published as others
 from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.numbers import GREATEST
 from steelyard.statistics.steadiness import steadiness
 from steelyard.units import binary_size, quantity
 
@@ -43,11 +44,15 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """
     sampling = Sampling(effort.sampling.width, 0.03 if effort.name == "quick" else 0.3, effort.sampling.least, 2000)
     nodes, all_ranks = len(machine.hosts), rank_counts(machine)
+    choices: dict[str, tuple[Scalar, ...]] = {
+        "topology": ("star", "ring", "chaos"),
+        "direction": ("one-way", "two-way"),
+    }
+    bounds = {"outstanding": (4, GREATEST)}  # two channels' requests at least
     values: dict[str, tuple[Scalar, ...]] = {
         "kernel": ("nettest",),
         "ranks": all_ranks,
-        "topology": ("star", "ring", "chaos"),
-        "direction": ("one-way", "two-way"),
+        **choices,
         "message_bytes": message_sizes(effort, least=8, largest=LARGEST)[:: 2 if effort.name == "quick" else 1],
         "outstanding": (OUTSTANDING,),
     }
@@ -64,10 +69,13 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         return int(point["ranks"]) > nodes and fits(point)
 
     if nodes < 2:
-        return (Axes(values, sampling, 0.02, keep=fits),)
+        return (Axes(values, sampling, 0.02, fits, choices=choices, bounds=bounds),)
     spread = {**values, "ranks": tuple(sorted({*all_ranks, nodes})), "ranks_per_node": (1,)}
     full = {**values, "ranks": all_ranks[-1:]}
-    return Axes(spread, sampling, 0.02, keep=one_each), Axes(full, sampling, 0.02, keep=crowded)
+    return (
+        Axes(spread, sampling, 0.02, one_each, choices=choices, bounds=bounds),
+        Axes(full, sampling, 0.02, crowded, choices=choices, bounds=bounds),
+    )
 
 
 def throughput(seconds: float, record: Record) -> float | None:

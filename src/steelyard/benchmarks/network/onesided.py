@@ -23,7 +23,7 @@ with MPI_Win_allocate and flush.
 from statistics import median
 
 from steelyard.benchmarks.figures import against, cache_marks, select
-from steelyard.benchmarks.network.sizes import message_sizes, pairs
+from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs
 from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 
@@ -54,7 +54,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             "window": (1,),
             "message_bytes": sizes,
         }
-        return Axes(every | values, sampling, setup, _fits)
+        choices = {"synchronisation": ("flush", "fence", "lock"), "buffers": BUFFERS}
+        return Axes(every | values, sampling, setup, _fits, choices=choices)
 
     blocks = [
         block({"window": (1, WINDOW)}),

@@ -27,6 +27,7 @@ from steelyard.benchmarks.figures import select
 from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
+from steelyard.numbers import GREATEST
 
 parallel = True
 FAST = ("wtime", "barrier", "latency")
@@ -47,7 +48,9 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     moved = tuple(kernel for kernel in (*FAST, *SLOW) if kernel not in ALONE)
     return (
         Axes({"kernel": ALONE, "ranks": ranks}, sampling, 0.02),
-        Axes({"kernel": moved, "ranks": ranks, "integers": INTEGERS}, sampling, 0.02),
+        Axes(
+            {"kernel": moved, "ranks": ranks, "integers": INTEGERS}, sampling, 0.02, bounds={"integers": (0, GREATEST)}
+        ),
     )
 
 

@@ -16,7 +16,7 @@ defines it; the effect of reused buffers: measurements of MPICH-MX on a Hitachi 
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.protocol import hockney
-from steelyard.benchmarks.network.sizes import message_sizes, pairs, reuse_bands
+from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs, reuse_bands
 from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 
@@ -30,11 +30,11 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "kernel": ("pingpong",),
         "ranks": (2,),
         "placement": pairs(machine),
-        "buffers": ("reused", "fresh"),
+        "buffers": BUFFERS,
         "message_bytes": message_sizes(effort),
     }
     within = tuple(p for p in pairs(machine) if p != "other node")
-    blocks = [Axes({**values, "transport": ("default",)}, sampling, 0.02)]
+    blocks = [Axes({**values, "transport": ("default",)}, sampling, 0.02, choices={"buffers": BUFFERS})]
     if within:
         alone: dict[str, tuple[Scalar, ...]] = {**values, "placement": within, "transport": ("no shared memory",)}
         blocks.append(Axes(alone, sampling, 0.02))

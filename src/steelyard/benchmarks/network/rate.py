@@ -21,7 +21,7 @@ Biband. OSU's window of 64 is taken (IMB: 256 since 2021.2).
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
-from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
 from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling
 
@@ -59,7 +59,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": ("reused",),
         "message_bytes": sizes,
     }
-    return (Axes(values, sampling, 0.05, taken),)
+    return (Axes(values, sampling, 0.05, taken, choices={"places": ("own", "one"), "buffers": BUFFERS}),)
 
 
 def message_rate(seconds: float, record: Record) -> float:

@@ -19,7 +19,7 @@ of reused buffers on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select
-from steelyard.benchmarks.network.sizes import LARGEST, message_sizes, pairs, rank_counts, reuse_bands
+from steelyard.benchmarks.network.sizes import BUFFERS, LARGEST, message_sizes, pairs, rank_counts, reuse_bands
 from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 
@@ -46,10 +46,10 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "ranks": (2,),
         "placement": pairs(machine),
         "transport": ("default",),
-        "buffers": ("reused", "fresh"),
+        "buffers": BUFFERS,
         "message_bytes": message_sizes(effort, largest=LARGEST),
     }
-    blocks = [Axes(values, sampling, 0.03, fits)]
+    blocks = [Axes(values, sampling, 0.03, fits, choices={"buffers": BUFFERS})]
     within = tuple(p for p in pairs(machine) if p != "other node")
     apart: dict[str, tuple[Scalar, ...]] = {"placement": within, "transport": ("no shared memory",)}
     if quick:

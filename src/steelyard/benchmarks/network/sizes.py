@@ -10,6 +10,7 @@ from steelyard.statistics.reuse import artefacts
 HOLDS = {"core": "a core's own cache feigns it", "last": "the last-level cache feigns it", "memory": "reuse feigns it"}
 
 LARGEST = 64 << 20
+BUFFERS = ("reused", "fresh")
 
 
 def message_sizes(effort: Effort, least: int = 0, largest: int = LARGEST) -> tuple[int, ...]:

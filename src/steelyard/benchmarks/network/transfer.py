@@ -23,7 +23,7 @@ from dataclasses import replace
 from statistics import median
 
 from steelyard.benchmarks.figures import against, cache_marks, published, select
-from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.statistics import messages
@@ -39,6 +39,11 @@ MOST_PARTNERS = {"quick": 15, "standard": 63, "full": 1023}  # of rank 0; of mor
 MOST_SWEPT = {"quick": 2, "standard": 7, "full": 1023}
 MOST_ROUNDS = 63  # offered at least, where somebody asks for more ranks than there are processors
 MOST_BY_TURNS = 64  # ranks: turns take half as many times longer
+CHOICES: dict[str, tuple[Scalar, ...]] = {
+    "direction": ("one-way", "two-way"),
+    "together": ("yes", "no"),
+    "buffers": BUFFERS,
+}
 FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
 
 
@@ -97,7 +102,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     turned = {**every, "together": ("no",) if effort.name == "full" and ranks <= MOST_BY_TURNS else ("yes",)}
     sampling = Sampling(width, 0.08 if quick else 0.3, effort.sampling.least, 2000)
     return (
-        Axes(single, sampling, 0.02, swept),
+        Axes(single, sampling, 0.02, swept, choices=CHOICES),
         Axes({**single, "message_bytes": (0, LARGE)}, sampling, 0.02, has_partner),
         Axes(every, Sampling(width, 0.05 if quick else 0.15, effort.sampling.least, 2000), 0.01, at_once),
         Axes(turned, shared, 0.01, by_turns),

@@ -6,6 +6,8 @@ from steelyard.benchmarks.axes import thread_counts
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 
+MODES: dict[str, tuple[Scalar, ...]] = {"mode": ("threads", "opencl", "mixed")}
+
 
 def axes_of(
     kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float, weak: bool = False
@@ -25,7 +27,9 @@ def axes_of(
         seconds = setup * (quick / usual if fast else 1)
         common: dict[str, tuple[Scalar, ...]] = {"kernel": kernels, "pinning": ("compact",), **sizes}
         grows = size if weak else None
-        blocks = [Axes({**common, "mode": ("threads",), "threads": counts}, sampling, seconds, weak=grows)]
+        blocks = [
+            Axes({**common, "mode": ("threads",), "threads": counts}, sampling, seconds, choices=MODES, weak=grows)
+        ]
         if machine.devices:
             numbers = tuple(d.number for d in machine.devices)
             blocks.append(

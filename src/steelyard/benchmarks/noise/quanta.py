@@ -40,7 +40,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     every = (len(machine.cpus),)
     values: dict[str, tuple[Scalar, ...]] = {"kernel": ("fixed_work", "fixed_time"), "threads": every}
     values |= {"pinning": ("compact",), "quantum": (1e-4,), "quanta": (QUANTA,)}
-    return (Axes(values, sampling, 0.1),)
+    return (Axes(values, sampling, 0.1, bounds={"quantum": (1e-5, 1e-2)}),)
 
 
 def lost(seconds: float, record: Record) -> float | None:

@@ -1,0 +1,156 @@
+"""What cannot be planned: settings that no chosen benchmark knows, or whose value none of them could carry out. Pure.
+
+`plan`, `run`, `scale` and `submit` refuse the same. What only a program can find out (a library that is missing, memory that
+another has taken) is no matter of the plan: it becomes a record with its reason.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from steelyard.errors import UsageError, nearest
+from steelyard.machine.rank_placement import ranks_here
+from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Scalar
+from steelyard.numbers import GREATEST
+from steelyard.units import binary_size, duration
+
+# Parameters of every kernel: they may be set even where a benchmark's axes do not name them.
+GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
+# Of a parallel program: cases that differ in one of these need a start of their own.
+STARTED = ("mpi", "ranks", "ranks_per_node", "mapping", "placement", "transport")
+PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel
+CHOSEN = ("kernel", "model")  # of the values that a benchmark has, a setting chooses some
+
+# What the harness understands, for all kernels alike (native/buffers.h, rank_sampling.h, sampling.h; launch/job.py).
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "page_size": ("default", "4k", "transparent", "huge"),
+    "mapping": ("block", "cyclic"),
+    "transport": ("default", "no shared memory", "tcp"),
+    "start": ("barrier", "clock"),
+}
+PLANTS = ("none", "skip", "delay", "turns", "work", "clock", "faults", "slow", "wrong")
+LEAST_BYTES = {
+    "bytes": 1,
+    "message_bytes": 1,
+    "elements": 4,
+}  # of memory for each: elements have 4 or 8, and stand in more
+CROWDED = 4  # ranks a processor from which on a user is warned
+
+
+def refuse(
+    benchmarks: Mapping[str, Benchmark],
+    machine: Machine,
+    effort: Effort,
+    settings: Mapping[str, Sequence[Scalar]],
+    mpis: Sequence[str] = (),
+    anywhere: bool = False,
+) -> None:
+    """UsageError for the first setting that cannot be.
+
+    `anywhere`: the run goes to another machine (a job): what depends on this one's processors and memory is not asked.
+    """
+    if not settings:
+        return
+    blocks = {name: b.axes(machine, effort) for name, b in benchmarks.items()}
+    every = [block for of_one in blocks.values() for block in of_one]
+    known = {name for block in every for name in block.values} | set(GENERAL) | set(PARALLEL)
+    for name, wanted in settings.items():
+        if name not in known:
+            raise UsageError(f"No chosen benchmark has a parameter '{name}' (given by --set). {nearest(name, known)}")
+        having = [of_one for of_one in blocks.values() if any(name in b.values or name in b.choices for b in of_one)]
+        for value in wanted:
+            _choose(name, value, having, mpis)
+            _general(name, value, machine, anywhere)
+            reasons = [_reason(name, value, of_one) for of_one in having]
+            if reasons and all(reasons):
+                raise UsageError(f"{name}={value} (given by --set) cannot be: expected {reasons[0]}.")
+
+
+def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], mpis: Sequence[str]) -> None:
+    """UsageError where the value is none of those that there are: of the benchmarks that state them, or of the harness."""
+    possible = {*map(str, mpis)} if name == "mpi" else {*WORDS.get(name, ())}
+    for blocks in having:
+        stated = [b.values.get(name, ()) if name in CHOSEN else b.choices.get(name, ()) for b in blocks]
+        own = {str(v) for values in stated for v in values}
+        if not own and name not in WORDS and name != "mpi":
+            return  # a benchmark that takes any
+        possible |= own
+    if possible and str(value) not in possible:
+        raise UsageError(
+            f"No chosen benchmark has a {name} '{value}' (given by --set {name}=). {nearest(str(value), possible)}"
+        )
+
+
+def _general(name: str, value: Scalar, machine: Machine, anywhere: bool) -> None:
+    """UsageError for what no kernel could do, whichever it is."""
+    if name == "plant" and str(value).partition(":")[0] not in PLANTS:
+        raise UsageError(
+            f"There is no plant '{value}' (given by --set). {nearest(str(value).partition(':')[0], PLANTS)}"
+        )
+    if name == "memory_policy":
+        _memory_policy(str(value), machine, anywhere)
+    if anywhere or not isinstance(value, int):
+        return
+    if name in LEAST_BYTES and 0 < machine.memory < value * LEAST_BYTES[name]:
+        raise UsageError(
+            f"{name}={value} (given by --set) is more than the {binary_size(machine.memory)} of memory that this machine has."
+        )
+    if name == "ranks":
+        ranks_here(machine, value, None)
+
+
+def _memory_policy(value: str, machine: Machine, anywhere: bool) -> None:
+    word, colon, node = value.partition(":")
+    numbers = [str(n.number) for n in machine.nodes]
+    if (word in ("local", "interleave") and not colon) or (word == "bind" and (node in numbers or anywhere)):
+        return
+    raise UsageError(
+        f"memory_policy='{value}' (given by --set) cannot be: expected local, interleave, or bind:NODE with one of the memory "
+        f"nodes {', '.join(numbers) or '(none known)'}."
+    )
+
+
+def _reason(name: str, value: Scalar, blocks: Sequence[Axes]) -> str:
+    """What a benchmark expects of a parameter where the value is not that; '' where it may be.
+
+    A parameter that a benchmark's axes give whole numbers is a count, and so on; its bounds win over what follows from these.
+    """
+    given = [v for block in blocks for v in block.values.get(name, ())]
+    if not given or any(isinstance(v, (str, bool)) for v in given) or any(name in b.choices for b in blocks):
+        return ""
+    real = any(isinstance(v, float) for v in given)
+    kind = "a number" if real else "a whole number"
+    if isinstance(value, (str, bool)) or (isinstance(value, float) and not real):
+        return kind
+    numbers = [v for v in given if isinstance(v, (int, float))]
+    stated = next((b.bounds[name] for b in blocks if name in b.bounds), None)
+    if stated:
+        low, high = stated
+        positive = real and low == 0 and min(numbers) > 0  # from 0 on, but not 0 itself
+        if low <= value <= high and not (positive and value == 0):
+            return ""
+        least = "above 0" if positive else f"from {low:g}"
+        return f"{kind} {least} to {high:g}" if high < GREATEST else f"{kind} {least}"
+    if min(numbers) > 0:
+        return "" if value > 0 else f"{kind} above 0"
+    return "" if value >= min(numbers) else f"{kind} from {min(numbers):g}"
+
+
+def turns(machine: Machine, parameters: Parameters) -> float:
+    """How many ranks share a processor of the first host: 1 where each has its own, or the case has none."""
+    if "ranks" not in parameters or not machine.cpus:
+        return 1.0
+    per_node = int(parameters.get("ranks_per_node", 0)) or None
+    return max(1.0, ranks_here(machine, int(parameters["ranks"]), per_node) / len(machine.cpus))
+
+
+def warnings(made: Plan, machine: Machine) -> list[str]:
+    """What a user should know before the plan is carried out, a sentence or two each."""
+    cases = [c for launch in made.launches for c in launch.cases if "ranks" in c.parameters]
+    worst = max(cases, key=lambda c: turns(machine, c.parameters), default=None)
+    if worst is None or turns(machine, worst.parameters) < CROWDED:
+        return []
+    ranks = int(worst.parameters["ranks"])
+    where = f"{len(machine.cpus)} processors" + (" of each host" if machine.hosts else "")
+    return [
+        f"{ranks} ranks on {where} take turns: what is measured is mostly the scheduler, and the run takes about "
+        f"{duration(made.seconds)}."
+    ]
