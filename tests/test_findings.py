@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 import builders
+import report_fixture
 import test_application_results as applications
 import test_core_flops as flops
 import test_core_kernels as kernels
@@ -16,7 +17,7 @@ import test_network_findings as network
 import test_node as node
 import test_roofline as roofline
 import test_scaling as scaling
-from builders import chase, evaluation, gather, machine, result, triad
+from builders import bandwidth, chase, evaluation, gather, machine, result, triad
 from steelyard import findings
 from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
 
@@ -89,6 +90,14 @@ def rising(setting: Setting) -> Evaluation:
     return evaluation([chase(90e-9, 64 * MIB), chase(120e-9, 512 * MIB)], machine(settings=(setting,)))
 
 
+def limited(rate: float) -> Evaluation:
+    """A benchmark whose bandwidth is bounded by 5 GB/s, and a case of it at `rate`."""
+    bound = report_fixture.benchmark("example.fill", "Fill", (), None)
+    bound = replace(bound, limit=lambda metric, result, machine: Limit(5e9, "B/s", "2 channels"))
+    told = result("example.fill", "fill", {"threads": 1}, 1e-3, {"bytes": 1e6}, metrics={"bandwidth": bandwidth(rate)})
+    return replace(evaluation([told]), benchmarks={"example.fill": bound})
+
+
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
     **roofline.SPEAKS,
     **scaling.SPEAKS,
@@ -97,6 +106,8 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
     **kernels.SPEAKS,
     **flops.SPEAKS,
     **node.SPEAKS,
+    "above_ideal": lambda: evaluation([triad(5e9), triad(25e9, threads=4)]),
+    "above_limit": lambda: limited(6e9),
     "cache_rule": lambda: evaluation([triad(1e10, elements=1_000_000)]),
     "plateau": lambda: evaluation([triad(13e9, elements=8_000_000), triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10), triad(1e10, threads=2), disturbed(1e10, threads=4)]),
@@ -128,6 +139,9 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
     **kernels.SILENT,
     **flops.SILENT,
     **node.SILENT,
+    # Vectors of 160 KB that 4 threads share fit their second caches; those of 384 MB only half as fast lie in memory.
+    "above_ideal": lambda: evaluation([triad(5e9, elements=20_000), triad(25e9, elements=20_000, threads=4)]),
+    "above_limit": lambda: limited(5.1e9),
     "cache_rule": lambda: evaluation([triad(1e10)]),
     "plateau": lambda: evaluation([triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10, error="killed", level="INVALID")]),
@@ -325,6 +339,83 @@ def test_a_speed_up_with_a_wide_interval_is_not_judged() -> None:
 
 def _positive(record: Record) -> Record:
     return replace(record, samples=tuple(max(s, 1e-9) for s in record.samples))
+
+
+# --------------------------------------------------------------------------- what cannot be
+
+
+def test_a_speed_up_above_the_count_doubts_the_figures_and_says_by_how_much() -> None:
+    (told,) = found("above_ideal", SPEAKS["above_ideal"]())
+    assert (
+        "memory.stream triad is 5.00 times as fast with 4 threads as with 1: more than 4.00 times cannot be"
+        in told.seen
+    )
+    assert (told.level, told.reach, round(told.effect or 0, 2)) == ("notice", "figures", 1.25)
+    assert found("above_ideal", evaluation([triad(5e9), triad(20.2e9, threads=4)])) == []
+
+
+def test_a_speed_up_that_a_nearer_cache_may_explain_is_not_doubted() -> None:
+    shared = [
+        triad(5e9, elements=600_000),
+        triad(25e9, elements=600_000, threads=4),
+    ]  # 14 MB: L2 of four, beyond L3 of one
+    assert found("above_ideal", evaluation(shared)) == []
+
+
+def test_what_computes_without_data_has_no_cache_to_explain_it() -> None:
+    def peak(threads: int, seconds: float) -> Result:
+        return result("core.peak", "peak", {"threads": threads}, seconds, {"flops": 1e9})
+
+    (told,) = found("above_ideal", evaluation([peak(1, 0.1), peak(2, 0.04)]))
+    assert "2.50 times as fast with 2 threads" in told.seen
+
+
+def test_a_figure_beyond_its_limit_is_doubted_with_the_limits_source() -> None:
+    (told,) = found("above_limit", limited(6e9))
+    assert "6.00 GB/s, 120 % of its limit of 5.00 GB/s: more than the limit cannot be" in told.seen
+    assert told.evidence[-1] == "The limit: 2 channels."
+    assert (told.level, told.reach, told.benchmark) == ("notice", "figures", "example.fill")
+
+
+# --------------------------------------------------------------------------- their order
+
+
+def named(rule: str, level: str = "notice", effect: float | None = None, reach: str = "machine") -> Finding:
+    return Finding(rule, level, f"{rule}.", (), "", "", effect=effect, reach=reach)  # type: ignore[arg-type]
+
+
+def test_wrong_results_come_first_then_serious_ones_then_what_would_change_most() -> None:
+    ordered = (
+        named("wrong_result", "serious"),
+        named("failed", "serious", 9.0),
+        named("shared_core", effect=1.7, reach="figures"),  # 0.41 of all figures
+        named("message_cache", effect=3.6),  # 0.72 of what runs on the machine
+        named("compiler_bound", effect=14.0, reach="program"),  # 0.93 of a kind of program
+        named("huge_pages", effect=1.2),
+        named("cache_levels"),
+        named("one_sided", reach="program"),
+        named("disturbed", "good", reach="figures"),
+        named("tolerance", "good"),
+    )
+    assert findings.ranked(reversed(ordered)) == ordered
+
+
+def test_a_ratio_below_one_weighs_as_much_as_its_inverse_and_none_weighs_nothing() -> None:
+    assert findings.weight(named("a", effect=0.5)) == findings.weight(named("a", effect=2.0)) == 1.0
+    assert findings.weight(named("a")) == findings.weight(named("a", effect=1.0)) == 0.0
+
+
+def test_of_each_kind_one_finding_stands_for_all() -> None:
+    low, high = named("tolerance", effect=1.5), named("tolerance", effect=3.0)
+    kinds = findings.kinds([low, named("clock", effect=1.1, reach="figures"), high, named("tolerance", "good")])
+    assert (kinds[0].finding, kinds[0].others) == (high, 2)
+    assert [kind.finding.rule for kind in kinds] == ["tolerance", "clock"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_a_rule_would_change_is_a_ratio_of_one_or_more(rule: str) -> None:
+    for finding in found(rule, SPEAKS[rule]()):
+        assert finding.effect is None or (math.isfinite(finding.effect) and finding.effect >= 1), finding.effect
 
 
 # --------------------------------------------------------------------------- odd data

@@ -447,6 +447,15 @@ def test_two_ways_within_a_machine_and_between_two_have_different_causes() -> No
     assert "copies" in shared.cause, "hosts that share a machine have no link between them"
 
 
+def test_more_than_twice_in_both_directions_is_a_doubt_and_no_good_news() -> None:
+    told = only("two_way", evaluation(both_ways(3.6)))
+    assert (told.level, told.reach, told.benchmark) == ("notice", "figures", "network.transfer")
+    assert "3.60 times the bandwidth of one" in told.seen
+    assert "more than twice cannot be, so that one of the two is wrong" in told.seen
+    assert told.effect == pytest.approx(1.8, rel=0.01)
+    assert only("two_way", evaluation(both_ways(2.05))).level == "good", "within what launches differ by"
+
+
 def test_windows_of_messages_are_compared_in_both_directions_too() -> None:
     name: dict[str, Any] = {"benchmark": "network.rate", "pairs": 2, "window": 64, "ranks": 4}
     results = [message(1e-4, MIB, kernel="one_way", **name), message(0.9e-4, MIB, kernel="both_ways", **name)]

@@ -10,6 +10,7 @@ Scalar = str | int | float | bool
 Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
 Level = Literal["CLEAN", "DISTURBED", "INVALID"]
+Reach = Literal["figures", "machine", "program"]
 
 # --------------------------------------------------------------------------- the machine
 
@@ -339,7 +340,12 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement with its evidence. `serious` findings make the exit code 1."""
+    """A statement with its evidence. `serious` findings make the exit code 1.
+
+    `effect`: how many times what it is about would change (what is over what could be, or what a figure says over what holds),
+    1 or more; None where no number is known. `reach`: what that concerns, the "figures" of this run (of `benchmark`, or all of
+    them), which it doubts; the "machine", whatever runs on it; or a "program" of one kind.
+    """
 
     rule: str
     level: Literal["serious", "notice", "good"]
@@ -348,6 +354,8 @@ class Finding:
     cause: str
     remedy: str
     benchmark: str = ""
+    effect: float | None = None
+    reach: Reach = "machine"
 
 
 @dataclass(frozen=True)

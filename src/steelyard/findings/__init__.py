@@ -1,17 +1,52 @@
-"""Findings: one rule a file, `find(evaluation) -> list[Finding]`. The folder is the registry."""
+"""Findings: one rule a file, `find(evaluation) -> list[Finding]`. The folder is the registry; here is their order."""
 
 import importlib
 import pkgutil
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from steelyard.model import Evaluation, Finding
 
 ORDER = {"serious": 0, "notice": 1, "good": 2}
+WRONG = "wrong_result"  # this rule's come before all others: nothing else about those figures matters
+# A doubt of the run's figures concerns whoever reads any of them, the machine all programs on it, a loop its own program.
+WEIGHTS = {"figures": 4, "machine": 2, "program": 1}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The weightiest finding of a rule, and how many others of the same rule there are."""
+
+    finding: Finding
+    others: int
 
 
 def judge(evaluation: Evaluation) -> Evaluation:
-    """The evaluation with the findings of all rules, the serious ones first."""
+    """The evaluation with the findings of all rules, in the order of their weight."""
     found: list[Finding] = []
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         found += importlib.import_module(f"{__name__}.{module}").find(evaluation)
-    return replace(evaluation, findings=tuple(sorted(found, key=lambda f: ORDER[f.level])))
+    return replace(evaluation, findings=ranked(found))
+
+
+def weight(finding: Finding) -> float:
+    """What a finding would change, 0 to 4: the share of a time or a figure that is at stake, by whom that concerns."""
+    effect = finding.effect
+    if effect is None or not effect > 0:
+        return 0.0
+    return WEIGHTS[finding.reach] * (1 - min(effect, 1 / effect))
+
+
+def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Wrong results, then serious ones, notices, good ones; within each by weight, and by reach where that is equal."""
+    return tuple(
+        sorted(findings, key=lambda f: (f.rule != WRONG, ORDER[f.level], -weight(f), -WEIGHTS[f.reach])),
+    )
+
+
+def kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
+    """The findings in their order, those of one rule as one kind, at the place of its weightiest."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in ranked(findings):
+        groups.setdefault(finding.rule, []).append(finding)
+    return tuple(Kind(members[0], len(members) - 1) for members in groups.values())

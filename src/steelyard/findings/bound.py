@@ -55,6 +55,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "messages take the fast way (steelyard run --only network)."
             if costly
             else "",
+            effect=costly[0].seen.ratio if costly else None,
+            reach="program",
         )
     ]
 

@@ -99,6 +99,8 @@ def _finding(mpi: str, seen: list[Seen]) -> Finding:
         "A rank that waits for a message looks for it again and again, and keeps the processor from the rank that should send "
         "it, until the scheduler takes it away: each message costs a turn of about a millisecond.",
         f"Start at most one rank a processor. Where there must be more: {advice}; see whether it helps here.",
+        effect=most.factor,
+        reach="program",
     )
 
 

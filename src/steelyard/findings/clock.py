@@ -37,10 +37,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
     seen = f"{ends}, {quantity(spread, '%', 2)} of its median"
     if spread <= UNSTEADY:
         told = f"The true core clock was steady: {seen}."
-        return [Finding("clock", "good", told, evidence, "The clock is held.", "")]
+        return [Finding("clock", "good", told, evidence, "The clock is held.", "", reach="figures")]
     fell = end < begin * (1 - UNSTEADY / 2)
     told = f"The true core clock was not steady: {seen}."
-    return [Finding("clock", "notice", told, evidence, _cause(fell), _remedy(evaluation.run.machine))]
+    cause, remedy = _cause(fell), _remedy(evaluation.run.machine)
+    return [Finding("clock", "notice", told, evidence, cause, remedy, effect=highest / lowest, reach="figures")]
 
 
 def _cause(fell: bool) -> str:

@@ -30,6 +30,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "between them are copied by its kernel, and no cable, card or switch is measured; their ranks share processors, "
             "caches and memory, and each case spreads those that take part over the processors.",
             "Take it as a test of the set-up. To measure a network name hosts on different machines: steelyard run --hosts a,b",
+            reach="figures",
         )
     ]
 

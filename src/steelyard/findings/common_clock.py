@@ -77,8 +77,9 @@ def _finding(seen: list[Seen], what: str, good: str) -> list[Finding]:
     told = f"{what} {quantity(usual, 's')} (in {percent(MOST)} of {len(seen)} records)."
     evidence = (*_spread(seen), *_by_transport(seen), *_share(shortest, usual))
     if usual < EXACT or (shortest is not None and usual < MATTERS * shortest):
-        return [Finding("common_clock", "good", told, evidence, good, "")]
-    return [Finding("common_clock", "notice", told, evidence, CAUSE, REMEDY)]
+        return [Finding("common_clock", "good", told, evidence, good, "", reach="program")]
+    effect = 1 + usual / shortest if shortest else None
+    return [Finding("common_clock", "notice", told, evidence, CAUSE, REMEDY, effect=effect, reach="program")]
 
 
 def _spread(seen: list[Seen]) -> Iterable[str]:

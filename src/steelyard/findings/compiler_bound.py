@@ -43,6 +43,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "reorder: -fassociative-math -fno-signed-zeros -fno-trapping-math (or -ffast-math), or #pragma "
             "omp simd reduction(+:sum).",
             BENCHMARK,
+            effect=factor.value,
+            reach="program",
         )
     ]
 

@@ -50,6 +50,8 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
         "flags: steelyard run --toolchain gcc --toolchain 'gcc -O2 -march=native'"
         if different
         else "",
+        effect=max(_furthest([c]) for c in compared) if different else None,
+        reach="program",
     )
 
 

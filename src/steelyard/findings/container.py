@@ -35,6 +35,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "A container or a batch system shares the machine out: the figures are those of the share.",
             "Start the container without --cpus, --cpuset-cpus and --memory, or ask the batch system for "
             "whole nodes (sbatch --exclusive --mem=0); steelyard doctor names the files.",
+            effect=max(1.0, len(machine.cpus) / machine.cpu_quota) if machine.cpu_quota else None,
+            reach="figures",
         )
     ]
 

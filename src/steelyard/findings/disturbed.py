@@ -45,6 +45,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "Something else used the processors, caches or memory while samples were taken; each such "
             "figure is marked wherever it is shown.",
             f"{'; '.join(advice) or 'Quieten the machine'}; then run again: steelyard run",
+            # So much larger the part that can be relied on would be.
+            effect=len(measured) / max(1, len(measured) - len(disturbed)),
+            reach="figures",
         )
     ]
 
@@ -58,13 +61,14 @@ def _quiet(evaluation: Evaluation, count: int) -> Finding:
     return Finding(
         "disturbed",
         "good",
-        f"None of the {count} results was disturbed.",
+        f"None of the {count} results was disturbed." if count > 1 else "The only result was not disturbed.",
         (
             *evidence,
             "Watched were competing load, steal, throttling, page faults, interrupts and the true clock.",
         ),
         "The machine was quiet.",
         "",
+        reach="figures",
     )
 
 

@@ -24,7 +24,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if limit is not None and limit.value > 0:
         return [_known(best, limit, len(evaluation.run.machine.cpus))]
     known = evaluation.run.machine.limits.get("memory_bandwidth")
-    return [] if known else [_unknown(evaluation, best)]
+    fastest = max(triad, key=lambda r: (r.verdict.level == "CLEAN", r.metrics["bandwidth"].value))
+    return [] if known else [_unknown(evaluation, fastest)]
 
 
 def _moved(result: Result) -> Value:
@@ -63,6 +64,8 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
             cause,
             remedy,
             BENCHMARK,
+            effect=share,
+            reach="figures",
         )
     if share >= NEAR:
         level = "notice" if disturbed else "good"
@@ -70,7 +73,9 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
         remedy = "Measure again on a quiet machine: steelyard run" if disturbed else ""
         return Finding("efficiency", level, seen, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
     cause, remedy = _why_low(int(cases.number(best, "threads") or 1), processors)
-    return Finding("efficiency", "notice", seen, evidence, cause, remedy, BENCHMARK)
+    return Finding(
+        "efficiency", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None
+    )
 
 
 def _why_low(threads: int, processors: int) -> tuple[str, str]:

@@ -41,4 +41,5 @@ def _finding(evaluation: Evaluation, name: str, failed: list[Result]) -> Finding
         "The reason is the program's own; the record holds it whole.",
         f"Mend what it names, then go on where the run stopped or begin anew: steelyard run --only {name}",
         name,
+        effect=len(evaluation.results) / max(1, len(evaluation.results) - len(failed)),
     )

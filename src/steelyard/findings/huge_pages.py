@@ -78,6 +78,7 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
             "tables, too.",
             _remedy(known.value, known.source),
             small.benchmark,
+            effect=factor.value,
         )
     if factor.high < COSTS and factor.low > 1 / COSTS and not disturbed:
         return Finding(
@@ -141,6 +142,7 @@ def _ladder(evaluation: Evaluation) -> list[Finding]:
                 "With pages of 4 KiB the page tables of so much memory do not fit the TLB, nor then the caches.",
                 _remedy(known.value, known.source),
                 "memory.latency",
+                effect=rise.value,
             )
         ]
     return []

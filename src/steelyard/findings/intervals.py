@@ -1,5 +1,7 @@
 """Rule: whether the intervals are as narrow as was asked for."""
 
+from statistics import median
+
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics import cases
 from steelyard.units import percent, quantity
@@ -34,16 +36,21 @@ def find(evaluation: Evaluation) -> list[Finding]:
                 _widest(known),
                 "The samples agree, and so do the launches.",
                 "",
+                reach="figures",
             )
         ]
     return [
         Finding(
             "intervals",
             "notice",
-            f"Only {seen}, as the plan asked.",
+            f"Only {seen}, as the plan asked."
+            if reached
+            else f"None of {len(known)} results has a 95 % interval within {wanted}, as the plan asked.",
             (*_widest(known), f"There were up to {_launches(evaluation)} launches of a case."),
             "The launches differ among themselves, the machine was disturbed, or the time for a case was too short.",
             "Take more launches and more time: steelyard run --preset full (or without --budget).",
+            effect=1 + median(half for _, half, _ in known),
+            reach="figures",
         )
     ]
 

@@ -68,6 +68,8 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
         else "Measure both side by side, with equal pages: steelyard run --only memory.apexmap "
         "--only memory.latency --set page_size=4k",
         "memory.apexmap",
+        effect=None if consistent else max(1 / overlap.value, overlap.value / FURTHEST),
+        reach="machine" if consistent else "figures",
     )
 
 

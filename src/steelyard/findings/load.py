@@ -58,6 +58,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             _cause(less),
             "Load so many cores of each node, and spread the program over more nodes or leave the others to programs of another "
             "kind; two such programs side by side share the same limit.",
+            effect=less[0].cores / less[0].stop.count,
+            reach="program",
         )
     ]
 

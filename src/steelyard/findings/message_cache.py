@@ -40,7 +40,7 @@ def _finding(benchmark: str, seen: list[Seen]) -> Finding:
         f"{cases.caution(*_at(seen[0]))}"
     )
     lines = tuple(line for s in seen[:NAMED] for line in _lines(s))
-    return Finding("message_cache", "notice", told, lines, CAUSE, REMEDY, benchmark)
+    return Finding("message_cache", "notice", told, lines, CAUSE, REMEDY, benchmark, effect=most.factor)
 
 
 def _at(seen: Seen) -> list[Result]:

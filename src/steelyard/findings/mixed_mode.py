@@ -85,6 +85,8 @@ def _finding(machine: Machine, seen: list[Seen]) -> Finding:
         tuple(_line(s) for s in ordered[:NAMED]),
         _cause(device, bool(pays), bool(loses)),
         _remedy(device, pays) if loses else "",
+        effect=max(s.seen.ratio for s in loses) if loses else None,
+        reach="program",
     )
 
 

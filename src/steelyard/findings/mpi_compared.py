@@ -62,6 +62,8 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
         "Use the MPI that is faster where the program spends its time, and name the MPI with every figure."
         if different
         else "",
+        effect=geometric_mean(map(_apart, pairs)) if different else None,
+        reach="program",
     )
 
 

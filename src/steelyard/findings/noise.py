@@ -60,7 +60,8 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, seen: Detou
     )
     if seen.lost <= LOST and slower <= SLOWER:
         return Finding("noise", "good", told, evidence, "The system is quiet enough for so many ranks.", "", BENCHMARK)
-    return Finding("noise", "notice", told, evidence, _cause(machine, result, rhythms), REMEDY, BENCHMARK)
+    cause, effect = _cause(machine, result, rhythms), 1 + max(slower, seen.lost)
+    return Finding("noise", "notice", told, evidence, cause, REMEDY, BENCHMARK, effect=effect)
 
 
 def _detours(seen: Detours) -> str:

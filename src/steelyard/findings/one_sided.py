@@ -44,6 +44,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "Use the faster one for such exchanges; its gain or loss belongs to this MPI and this transport."
             if different
             else ("" if known else "Take more launches: steelyard run --preset standard, or full."),
+            effect=max(max(p.seen.ratio, 1 / p.seen.ratio) for p in pairs) if different else None,
+            reach="program",
         )
     ]
 

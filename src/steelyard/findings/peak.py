@@ -41,12 +41,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     shares = [j.share for j in judged]
     seen = "; ".join(map(_told, judged[: 1 if judged[0].result is judged[-1].result else 2]))
     evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_licence(judged[0], machine))
-    seen = f"The widest vectors reach {seen}.{cases.caution(*(j.result for j in judged))}"
+    told, caution = seen, cases.caution(*(j.result for j in judged))
+    seen = f"The widest vectors reach {told}.{caution}"
     if max(shares) > ABOVE:
+        doubt = max(shares)
         cause = "The processor has more pipes than the table of processors says, or the clock rose after it was read."
         remedy = "Give the peak yourself (flops = … in a system file, --system FILE.toml), and report the processor."
-        seen = f"{seen} More than the limit cannot be."
-        return [Finding("peak", "notice", seen, evidence, cause, remedy, BENCHMARK)]
+        seen = f"The widest vectors reach {percent(doubt)} of their limit, and more than the limit cannot be: {told}.{caution}"
+        return [Finding("peak", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
     if min(shares) >= NEAR:
         cause = "The pipes are busy in every cycle: the peak is as the processor's description says."
         return [Finding("peak", "good", seen, evidence, cause, "", BENCHMARK)]
@@ -55,7 +57,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
         j for j in _judged(fused, machine) if j.result.parameters["threads"] == low.result.parameters["threads"]
     ]
     cause, remedy = _why(low, narrower, evaluation.run.records)
-    return [Finding("peak", "notice", seen, (*evidence, *map(_line, narrower)), cause, remedy, BENCHMARK)]
+    evidence = (*evidence, *map(_line, narrower))
+    effect = 1 / low.share if low.share > 0 else None
+    return [Finding("peak", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=effect)]
 
 
 def _widest(results: list[Result]) -> list[Result]:

@@ -51,6 +51,8 @@ def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
                 f"Measure larger ones: steelyard run --only {BENCHMARK} --set kernel=triad --set "
                 f"elements={int(_size(largest)) * 2},{int(_size(largest)) * 4}",
                 BENCHMARK,
+                effect=slope.value,
+                reach="figures",
             )
         ]
     if slope.low > 1 / FALLING and slope.high < FALLING and not disturbed:
@@ -66,6 +68,7 @@ def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
                 "The vectors exceed all caches.",
                 "",
                 BENCHMARK,
+                reach="figures",
             )
         ]
     return []

@@ -71,8 +71,9 @@ def _finding(seen: list[Seen], judged: dict[str, set[tuple[str, ...]]]) -> Findi
     # Of each benchmark some: the many partners of a transfer shall not fill the list.
     named = [s for name in CURVES for s in [s for s in seen if _benchmark(s) == name][: NAMED // len(CURVES) + 1]]
     lines = tuple(line for s in named for line in (_jumps(s), _lines(s)))
+    evidence, where = (*lines, *_without(seen, judged)), _benchmark(seen[0])
     return Finding(
-        "protocol_switch", "notice", told, (*lines, *_without(seen, judged)), CAUSE, REMEDY, _benchmark(seen[0])
+        "protocol_switch", "notice", told, evidence, CAUSE, REMEDY, where, effect=most.factor, reach="program"
     )
 
 

@@ -32,6 +32,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "how the MPI waits, not of the network or the memory; each such result is marked.",
             "Ask for at most one rank a processor (--set ranks=…), or for more hosts (--hosts); use these results only to see "
             "that programs work.",
+            effect=len(measured) / max(1, len(measured) - len(crowded)),
+            reach="figures",
         )
     ]
 

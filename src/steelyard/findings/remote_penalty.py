@@ -114,6 +114,7 @@ def _finding(what: str, remote: list[_Remote], machine: Machine) -> Finding:
         if dear
         else ("Measure again on a quiet machine: steelyard run" if disturbed else ""),
         BENCHMARK,
+        effect=furthest.penalty.value if dear else None,
     )
 
 

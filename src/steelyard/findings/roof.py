@@ -1,6 +1,7 @@
 """Rule: kernels that stay far below their roof, the bandwidth or the arithmetic that this machine was seen to have"""
 
 from collections.abc import Sequence
+from statistics import median
 
 from steelyard.model import Evaluation, Finding
 from steelyard.statistics import cases
@@ -9,6 +10,9 @@ from steelyard.statistics.roofs import MEMORY, SCALAR, working_set
 from steelyard.units import percent, quantity
 
 BELOW = 0.6  # of the roof: loops that only stream reach 0.8 and more of a roof that a Triad measured
+# Times a roof, beyond which it cannot be one: loops that only read pass the Triad's bandwidth by a third, a peak nothing passes.
+OVER_MEMORY, OVER_PEAK = 1.5, 1.1
+LEAST = 0.001  # of a roof: what is below it is rather no roof of that kernel
 MOST = 8  # lines of evidence: the lowest are named, the others counted
 SHORT = 8 << 10  # bytes: passes over less take some tens of nanoseconds, and their calls and loop ends show
 NEAR_SCALAR = 1.15  # times the scalar peak at most: vectors would be beyond
@@ -36,6 +40,38 @@ def find(evaluation: Evaluation) -> list[Finding]:
     low = sorted((item for item in judged if item[1] < BELOW), key=lambda item: item[1])
     if not judged:
         return []
+    above = sorted((item for item in judged if _beyond(item[0])), key=lambda item: -item[1])
+    return [*([_impossible([place for place, _, _ in above])] if above else []), *_below(judged, low)]
+
+
+def _beyond(place: Place) -> bool:
+    """Whether it is surely faster than what bounds it. A cache's roof is the Triad's own, and no bound for other loops."""
+    if place.roof is None or not place.bound or place.speed.low is None:
+        return False
+    most = OVER_PEAK if place.roof.kind == "peak" else OVER_MEMORY if place.roof.name == MEMORY else None
+    return most is not None and place.speed.low > most * place.bound
+
+
+def _impossible(above: Sequence[Place]) -> Finding:
+    most = above[0]
+    return Finding(
+        "roof",
+        "notice",
+        f"{_line(most)}: more than the roof cannot be, so that the roof or the kernel was measured wrongly. It is so for "
+        f"{len(above)} kernel{'' if len(above) == 1 else 's'}.{cases.caution(most.result)}",
+        tuple(f"{_line(place)}." for place in above[:MOST]),
+        "The roof was measured while the core was shared or its clock was low, or the kernel's data came from a cache.",
+        "Do not use these shares; measure both again: steelyard run --preset standard --only memory.stream --only core.peak "
+        f"--only {most.result.benchmark}",
+        most.result.benchmark,
+        effect=most.share,
+        reach="figures",
+    )
+
+
+def _below(
+    judged: Sequence[tuple[Place, float, Roofline]], low: Sequence[tuple[Place, float, Roofline]]
+) -> list[Finding]:
     large = [p for p, _, _ in judged if p.level == MEMORY]
     if not low:
         return [_good(len(judged), large)] if large else []
@@ -56,6 +92,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             tuple(found),
             f"Likely: {'; '.join(f'{cause} ({count})' for cause, count in counted.items())}.",
             f"{'; '.join(_REMEDIES[cause] for cause in counted)}.",
+            effect=1 / max(median(share for _, share, _ in low), LEAST),
+            reach="program",
         )
     ]
 

@@ -54,6 +54,8 @@ def _finding(name: str, mine: list[tuple[Sweep, Point]]) -> Finding:
         f"Load fewer for each run, and run several side by side; a larger problem; see where it goes: steelyard scale {name}. "
         f"The page on scaling tells up to which count one more is worth it.",
         name,
+        effect=1 / point.efficiency.value if point.efficiency.value > 0 else None,
+        reach="program",
     )
 
 

@@ -25,14 +25,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
     )
     if len(shared) <= OFTEN * len(rates):
         told = f"The measured cores were not shared: they issued {median(rates):.2g} additions per cycle throughout."
-        return [Finding("shared_core", "good", told, evidence, "No other hardware thread worked on them.", "")]
+        return [
+            Finding(
+                "shared_core", "good", told, evidence, "No other hardware thread worked on them.", "", reach="figures"
+            )
+        ]
     told = f"The measured cores were shared with other work in {len(shared)} of {len(rates)} records."
     cause = (
         "Another hardware thread of the same core was busy: a process on the sibling, or in a virtual machine another guest. "
         "It halves what the core issues and takes room in its caches, and neither load nor steal time shows it."
     )
     remedy = "Leave the siblings idle (steelyard doctor names them); in a cloud take a dedicated host or whole cores."
-    return [Finding("shared_core", "notice", told, evidence, cause, remedy)]
+    effect = most / median(rates)
+    return [Finding("shared_core", "notice", told, evidence, cause, remedy, effect=effect, reach="figures")]
 
 
 def _rate(record: Record) -> float | None:

@@ -83,7 +83,7 @@ def _finding(mine: list[Slow], told: list[Told]) -> Finding:
     clear = [f"It does not stand out in: {'; '.join(others[:NAMED])}."] if others else []
     level: Literal["serious", "notice"] = "serious" if most.look.apart else "notice"
     evidence = (*map(_shown, mine[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in mine) else []))
-    return Finding("slow_node", level, seen, evidence, CAUSES[most.kind], REMEDIES[most.kind])
+    return Finding("slow_node", level, seen, evidence, CAUSES[most.kind], REMEDIES[most.kind], effect=most.factor)
 
 
 def _shown(slow: Slow) -> str:

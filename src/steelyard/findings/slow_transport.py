@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from steelyard.model import Evaluation, Finding, Machine, Result
+from steelyard.model import Evaluation, Finding, Limit, Machine, Result
 from steelyard.statistics import cases, messages
 from steelyard.statistics.cost import Ratio, cost, ratio
 from steelyard.units import binary_size, percent, quantity, significant
@@ -11,6 +11,7 @@ BENCHMARK = "network.pingpong"
 SMALL = 1 << 10  # bytes: up to here a message costs what its way costs, not what its bytes do
 # A copy through shared memory takes less than a microsecond, a way through the kernel's network several.
 SHARED, SAME, KERNEL = 2.0, 1.2, 2e-6
+ABOVE = 1.05  # times the link's rate: more cannot be
 LINK_SHARE = 0.5  # of the link's rate; TCP on a fast fabric and one slot too narrow stay below it
 ADVICE = {
     "openmpi": "Open MPI: the component vader or sm must be there (ompi_info | grep btl) and not be left out by OMPI_MCA_btl",
@@ -80,6 +81,8 @@ def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]
         return []
     best = max(across, key=lambda r: r.metrics["bandwidth"].value)
     rate = best.metrics["bandwidth"].value
+    if rate > ABOVE * link.value:
+        return [_beyond(best, rate, link)]
     if not 0 < rate < LINK_SHARE * link.value:
         return []
     told = (
@@ -93,7 +96,23 @@ def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]
     remedy = (
         "See which the MPI takes (Open MPI: OMPI_MCA_pml_base_verbose=10; UCX: UCX_LOG_LEVEL=info; libfabric: fi_info)."
     )
-    return [Finding("slow_transport", "notice", told, evidence, cause, remedy, BENCHMARK)]
+    return [Finding("slow_transport", "notice", told, evidence, cause, remedy, BENCHMARK, effect=link.value / rate)]
+
+
+def _beyond(best: Result, rate: float, link: Limit) -> Finding:
+    return Finding(
+        "slow_transport",
+        "notice",
+        f"Between two hosts a message of {binary_size(messages.size(best))} moves {quantity(rate, 'B/s')}, "
+        f"{percent(rate / link.value)} of the link's {quantity(link.value, 'B/s')}: more than the link cannot be."
+        f"{cases.caution(best)}",
+        (f"The link's rate: {link.source}.",),
+        "The rate in the system file is not that of this link, there are several links, or the hosts share a machine.",
+        "Mend network_bandwidth in the system file, or see over which network the MPI goes.",
+        BENCHMARK,
+        effect=rate / link.value,
+        reach="figures",
+    )
 
 
 def _line(seen: Seen) -> str:

@@ -49,6 +49,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "Do not let all data pass one rank: use collectives (their trees and rings spread the load) or several masters, or "
             "put the master where its link is faster.",
             BENCHMARK,
+            effect=_throughput(most.other) / _throughput(most.star),
+            reach="program",
         )
     ]
 

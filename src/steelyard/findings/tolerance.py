@@ -51,7 +51,9 @@ def _finding(point: str, mine: list[Tolerance]) -> Finding:
         cause = "Each thread has what it needs, and they wait side by side."
         level: Literal["notice", "good"] = "notice" if most.disturbed else "good"
         return Finding("tolerance", level, seen, lines, cause, AGAIN if most.disturbed else "", most.benchmark)
-    return Finding("tolerance", "notice", seen, lines, CAUSES[point], _remedy(point, most), most.benchmark)
+    return Finding(
+        "tolerance", "notice", seen, lines, CAUSES[point], _remedy(point, most), most.benchmark, 1 / most.efficiency
+    )
 
 
 def _judged(most: Tolerance) -> str:

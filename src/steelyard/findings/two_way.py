@@ -10,6 +10,8 @@ from steelyard.units import quantity
 
 # A full-duplex link gives twice; with less than one and a half the directions stand in each other's way.
 FULL = 1.5
+# More than twice cannot be: one of the two figures is wrong. A margin for what the launches differ by.
+IMPOSSIBLE = 2.0 * 1.05
 LEAST_BYTES = 64 << 10  # shorter messages are bound by what a message costs, not by the link
 KNOWN = 2.0  # greatest over least gain of an interval: a wider one holds both judgements
 NAMED = 8  # pairs of results that are listed
@@ -57,6 +59,31 @@ def _compared(results: list[Result]) -> list[Seen]:
 
 
 def _judged(benchmark: str, seen: list[Seen]) -> list[Finding]:
+    impossible = sorted((s for s in seen if s.gain.low > IMPOSSIBLE), key=lambda s: -s.gain.value)
+    possible = [s for s in seen if s not in impossible]
+    doubt = [_impossible(benchmark, impossible, len(seen))] if impossible else []
+    return doubt + (_possible(benchmark, possible) if possible else [])
+
+
+def _impossible(benchmark: str, impossible: list[Seen], count: int) -> Finding:
+    most = impossible[0]
+    return Finding(
+        "two_way",
+        "notice",
+        f"Both directions at once reach {most.gain.value:.2f} times the bandwidth of one ({_called(most)}): more than twice "
+        f"cannot be, so that one of the two is wrong. It is so in {_in(len(impossible), count)}."
+        f"{cases.caution(most.one, most.both)}",
+        tuple(map(_line, impossible[:NAMED])),
+        "Two directions carry at most twice what one does. The figure of one direction is too low (another program on its cores, "
+        "a sender that waits for the receiver's answer), or that of both counts bytes that were still on their way.",
+        f"Use neither figure; measure both again on a quiet machine: steelyard run --preset standard --only {benchmark}",
+        benchmark,
+        effect=most.gain.value / 2,
+        reach="figures",
+    )
+
+
+def _possible(benchmark: str, seen: list[Seen]) -> list[Finding]:
     poor = sorted((s for s in seen if s.gain.high < FULL), key=lambda s: s.gain.value)
     evidence = tuple(_line(s) for s in (poor or sorted(seen, key=lambda s: s.gain.value))[:NAMED])
     middle = median(s.gain.value for s in seen)
@@ -68,9 +95,10 @@ def _judged(benchmark: str, seen: list[Seen]) -> list[Finding]:
             f"{cases.caution(worst.one, worst.both)}"
         )
         apart = messages.over_a_network(worst.one)
-        return [Finding("two_way", "notice", told, evidence, CAUSES[apart], REMEDIES[apart], benchmark)]
+        effect = 2 / worst.gain.value
+        return [Finding("two_way", "notice", told, evidence, CAUSES[apart], REMEDIES[apart], benchmark, effect)]
     if not poor and sum(s.gain.low > FULL for s in seen) * 2 > len(seen):
-        told = f"Both directions at once reach {middle:.2f} times the bandwidth of one (the median of {len(seen)} comparisons)."
+        told = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_of(len(seen))}."
         cause = (
             "The links carry both directions side by side."
             if messages.over_a_network(seen[0].one)
@@ -78,6 +106,14 @@ def _judged(benchmark: str, seen: list[Seen]) -> list[Finding]:
         )
         return [Finding("two_way", "good", told, evidence, cause, "", benchmark)]
     return []
+
+
+def _in(impossible: int, count: int) -> str:
+    return f"{impossible} of {count} comparisons" if count > 1 else "the only comparison"
+
+
+def _of(count: int) -> str:
+    return f"(the median of {count} comparisons)" if count > 1 else "(in the only comparison)"
 
 
 def _called(seen: Seen) -> str:

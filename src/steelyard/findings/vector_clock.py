@@ -62,7 +62,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     remedy = (
         f"Compare whole programs with narrower vectors where they use wide ones in few places.{_worth(fused, worst)}"
     )
-    return [Finding("vector_clock", "notice", told, evidence, cause, remedy, BENCHMARK)]
+    effect = 1 / (1 - worst.drop)
+    return [Finding("vector_clock", "notice", told, evidence, cause, remedy, BENCHMARK, effect=effect, reach="program")]
 
 
 def _clocks(threads: int, results: list[Result]) -> Clocks | None:

@@ -93,7 +93,16 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
         " ".join(_causes(none, narrow, worse)),
         " ".join(_remedies(none, narrow, worse)),
         BENCHMARK,
+        effect=_effect(narrow, worse, width),
+        reach="program",
     )
+
+
+def _effect(narrow: list[Gain], worse: list[Gain], width: int | None) -> float | None:
+    """What scalar loops would gain where they are faster, and full width where half was taken; None where neither is known."""
+    found = [1 / g.value for _, g in worse if g.value > 0]
+    found += [width / g.value for _, g in narrow if width and g.value > 0]
+    return max(found, default=None)
 
 
 def _causes(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[str]:
@@ -159,7 +168,8 @@ def _compared(a: str, b: str, compiled: dict[str, dict[str, Result]]) -> Finding
     remedy = (
         "Compile such loops with the compiler that is faster in them, and name compiler and flags with every figure."
     )
-    return Finding("vectors", "notice", seen, lines, cause, remedy, BENCHMARK)
+    effect = max(max(r.value, 1 / r.value) for _, _, r in different)
+    return Finding("vectors", "notice", seen, lines, cause, remedy, BENCHMARK, effect=effect, reach="program")
 
 
 def _verb(gains: list[Gain], one: str, several: str) -> str:

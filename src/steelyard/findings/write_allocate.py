@@ -42,11 +42,11 @@ def _judge(seen: str, lines: tuple[str, ...], factor: Ratio, disturbed: bool) ->
             "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc); compare systems by the same kind of "
             "stores: steelyard run --only memory.stream --set stores=ordinary,streaming"
         )
-        return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK)]
+        return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK, factor.value, "program")]
     if factor.value < 1 / SEEN and factor.high < 1:
         cause = "Streaming stores wait for their few write-combining buffers: dearer here than reading."
         remedy = "Use ordinary stores here: steelyard run --only memory.stream --set stores=ordinary"
-        return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK)]
+        return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK, 1 / factor.value, "program")]
     if factor.high < SEEN and factor.low > 1 / SEEN and not disturbed:
         cause = (
             "Either the processor recognises whole lines being written and does not read them first, or "
