@@ -102,7 +102,13 @@ def test_a_question_cannot_read_other_files(finished: Path) -> None:
 
 
 def test_show_list_and_report_find_the_run(finished: Path, tmp_path: Path) -> None:
-    assert "memory.stream" in steelyard("show", cwd=finished).stdout
+    shown = steelyard("show", cwd=finished)
+    assert "Triad bandwidth" in shown.stdout
+    assert f"The report: {all_runs(finished / 'runs')[0].relative_to(finished)}/report.html" in shown.stdout
+    assert len(shown.stdout.splitlines()) <= 50
+    assert max(map(len, shown.stdout.splitlines())) <= 80, "a pipe has 80 columns, whatever COLUMNS says"
+    assert "\x1b" not in shown.stdout
+    assert "memory.stream" in steelyard("show", "--all", cwd=finished).stdout
     assert "finished" in steelyard("list", cwd=finished).stdout
     done = steelyard("report", "--output", str(tmp_path / "r.html"), cwd=finished)
     assert done.stdout.strip() == str(tmp_path / "r.html")
@@ -131,6 +137,7 @@ def test_output_can_be_cut_off_by_its_reader(finished: Path) -> None:
         (["run", "--system", "/nowhere.toml"], 2, "nowhere"),
         (["run", "--path", "/nowhere"], 2, "not a folder"),
         (["show", "20200101-000000"], 2, "no run"),
+        (["show", "--all", "--json"], 2, "--all and --json are forms of the same output"),
         (["export", "--format", "xml"], 2, "no format 'xml'"),
         (["export", "--format", "parquet"], 2, "--output"),
         (["nonsense"], 2, "nonsense"),

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import builders
 import report_fixture
 from steelyard import report
 from steelyard.compare import published
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.figure import Axis, Band, Figure, Series
-from steelyard.model import Evaluation, Result, Setting, Verdict
-from steelyard.report import compared, figures, headline, reasons, terminal, values
+from steelyard.model import Evaluation, Finding, Result, Scalar, Setting, Verdict
+from steelyard.report import compared, figures, headline, reasons, sentences, terminal, values
 from steelyard.report.axes import log_ticks, scale, tick
 from steelyard.report.names import grouped
 from steelyard.report.pages import settings, times
@@ -266,11 +267,11 @@ def test_a_benchmark_whose_figures_fail_does_not_take_the_report_with_it(evaluat
 
 
 def test_the_verdict_is_five_sentences_made_from_the_results(evaluation: Evaluation) -> None:
-    machine, memory, locality, trust, advice = headline.sentences(evaluation)
+    machine, memory, locality, trust, advice = sentences.sentences(evaluation)
     assert "4 cores in 2 sockets and 2 NUMA nodes, with 32 GiB" in machine
     assert "51.9 GB/s (4 threads), 76 % of the limit of 68.3 GB/s" in memory
     assert "306 cycles at the worst locality (G) and 1.20 cycles at the best (L)" in locality
-    assert "4 threads a Triad operation costs 0.28" in locality
+    assert locality.endswith("Triad is tolerant: with 4 threads an operation costs 0.28 of what it costs with one.")
     assert "Of 140 results 137 are CLEAN" in trust
     assert "2 DISTURBED and 1 INVALID" in trust
     assert "Scale with 4 threads computed a wrong result" in advice
@@ -282,11 +283,11 @@ def test_a_headline_that_was_disturbed_says_so(evaluation: Evaluation) -> None:
         for r in evaluation.results
     )
     disturbed = replace(evaluation, results=marked)
-    assert "51.9 GB/s DISTURBED" in headline.sentences(disturbed)[1]
-    assert "The memory itself is the limit" not in headline.sentences(disturbed)[-1]
+    assert "51.9 GB/s DISTURBED" in sentences.sentences(disturbed)[1]
+    assert "The memory itself is the limit" not in sentences.sentences(disturbed)[-1]
 
 
-def test_the_terminal_shows_the_same_in_short(evaluation: Evaluation) -> None:
+def test_all_of_it_in_the_terminal_is_the_same_in_short(evaluation: Evaluation) -> None:
     out = StringIO()
     terminal.show(evaluation, Console(file=out, width=120, no_color=True))
     text = out.getvalue()
@@ -464,9 +465,67 @@ def test_the_headlines_are_what_a_newcomers_program_meets(evaluation: Evaluation
         triad("compact", "ordinary", 40e9), triad("compact", "streaming", 50e9), triad("none", "streaming", 60e9),
         chase("transparent", 9e-8), chase("default", 1.4e-7),
     )  # fmt: skip
-    first, second = headline.headlines(replace(evaluation, results=results))
-    assert (first.shown.value, first.conditions) == ("50.0 GB/s", "pinned compact, streaming stores")
+    first, second = headline.headlines(replace(evaluation, results=results))[:2]
+    assert (first.shown.value, first.conditions) == ("50.0 GB/s", "pinned compact, streaming stores, 4 threads")
     assert (second.shown.value, second.conditions) == ("140 ns", "pages as the system is set")
+
+
+def test_the_best_locality_is_the_best_over_accumulators(evaluation: Evaluation) -> None:
+    def corner(accumulators: int, cycles: float, **changed: Scalar) -> Result:
+        parameters = {"threads": 1, "L": 65536, "alpha": 0.001, "accumulators": accumulators, **changed}
+        verdict = report_fixture.DISTURBED if accumulators == 32 else report_fixture.CLEAN
+        return report_fixture.result(
+            "memory.apexmap", "gather", parameters, {"cycles": (cycles, "cycle", "lower")}, verdict
+        )
+
+    only = {"memory.apexmap": evaluation.benchmarks["memory.apexmap"]}
+    bound = replace(
+        evaluation, benchmarks=only, findings=(), results=(corner(1, 3.9), corner(8, 0.5), corner(32, 0.23))
+    )
+    (found,) = headline.headlines(bound)
+    assert (found.title, found.shown.marked, found.conditions) == (
+        "Best locality (L)",
+        "0.230 cycles DISTURBED",
+        "32 accumulators",
+    )
+    # What is no corner does not bear its name.
+    inside = replace(bound, results=tuple(corner(n, 2.0, L=64, alpha=0.5) for n in (1, 32)))
+    assert [one.title for one in headline.headlines(inside)] == ["Locality"]
+
+
+def test_a_figure_that_a_finding_doubts_says_so_where_it_stands(evaluation: Evaluation) -> None:
+    doubt = Finding("efficiency", "notice", "More than the limit.", (), "", "", "memory.stream", 1.2, "figures")
+    triad, latency, *_ = headline.headlines(replace(evaluation, findings=(doubt,)))
+    assert (triad.doubted, latency.doubted) == (True, False)
+    html = report.render(replace(evaluation, findings=(doubt,)))
+    assert html.count("▲ IN DOUBT") == 1
+
+
+def test_vectors_that_fit_a_cache_are_no_memory(evaluation: Evaluation) -> None:
+    small = report_fixture.result(
+        "memory.stream", "triad", {"threads": 1, "elements": 20_000}, {"bandwidth": (9e10, "B/s", "higher")}
+    )
+    (found,) = headline.headlines(replace(evaluation, results=(small,), benchmarks={}))
+    assert found.conditions == "1 thread, 469 KiB, within L2"
+
+
+def test_messages_are_told_with_fresh_buffers_and_without_crowded_ranks(evaluation: Evaluation) -> None:
+    def sent(size: int, buffers: str, seconds: float) -> Result:
+        found = builders.message(seconds, size, buffers=buffers)
+        return replace(found, parameters={**found.parameters, "buffers": buffers})
+
+    results = [
+        sent(8, "reused", 2e-7),
+        sent(8, "fresh", 3e-7),
+        sent(1 << 20, "reused", 1e-4),
+        sent(1 << 20, "fresh", 4e-4),
+    ]
+    crowded = builders.message(1e-3, 8, buffers="fresh", crowded=True)
+    found = headline.headlines(replace(evaluation, results=(*results, crowded), benchmarks={}))
+    assert [(h.title, h.shown.value) for h in found] == [
+        ("Short message, one way", "300 ns"),
+        ("Long messages, one way", "2.62 GB/s"),
+    ]
 
 
 def test_a_disturbed_tile_names_the_kind_and_no_more(evaluation: Evaluation) -> None:

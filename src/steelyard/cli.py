@@ -10,6 +10,7 @@ import typer
 from steelyard import __version__, reading, streams, submit
 from steelyard.errors import MachineFailed, SteelyardError
 from steelyard.options import (
+    All,
     Budget,
     Compilers,
     Hosts,
@@ -104,19 +105,20 @@ def run(
     runs: Runs = Path("runs"),
     paths: Paths = None,
     report: Report = None,
+    all_: All = False,
     json_: Json = False,
     npb_output: NpbOutput = False,
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate this machine; ends with findings and an HTML report.
+    """Evaluate this machine; ends with one screen and an HTML report: verdict, main figures, the findings that matter most.
 
-    Examples: **steelyard run** · **steelyard run --preset standard** ·
+    Examples: **steelyard run** · **steelyard run --preset standard --all** (everything on the terminal) ·
     **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang** ·
     **steelyard run --only network --hosts node1:1,node2:1**
     """
     from steelyard import session
 
-    reading.one_form(json_, npb_output)
+    form = reading.one_form(all_, json_, npb_output)
     asked = session.Asked(
         preset,
         only or [],
@@ -131,7 +133,7 @@ def run(
         launcher,
         launcher_words or [],
     )
-    session.conclude(session.start(asked, runs, quiet), paths or [], report, json_, npb_output)
+    session.conclude(session.start(asked, runs, quiet), paths or [], report, form)
 
 
 @app.command()
@@ -165,6 +167,7 @@ def scale(
     runs: Runs = Path("runs"),
     paths: Paths = None,
     report: Report = None,
+    all_: All = False,
     json_: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -178,6 +181,7 @@ def scale(
     """
     from steelyard import scale, session
 
+    form = reading.one_form(all_, json_, False)
     asked = session.Asked(
         preset,
         [benchmark],
@@ -193,12 +197,17 @@ def scale(
         launcher_words or [],
         scale.shape(scale.wanted(benchmark, over, counts, weak, paths or []), paths or []),
     )
-    scale.conclude(session.start(asked, runs, quiet), paths or [], report, json_)
+    scale.conclude(session.start(asked, runs, quiet), paths or [], report, form)
 
 
 @app.command()
 def resume(
-    name: RunName = None, runs: Runs = Path("runs"), paths: Paths = None, json_: Json = False, quiet: Quiet = False
+    name: RunName = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    all_: All = False,
+    json_: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Go on with a run that was interrupted or killed; nothing that was finished is measured again.
 
@@ -206,7 +215,8 @@ def resume(
     """
     from steelyard import records, session
 
-    session.conclude(session.go_on(records.find(runs, name), paths or [], quiet), paths or [], None, json_)
+    form = reading.one_form(all_, json_, False)
+    session.conclude(session.go_on(records.find(runs, name), paths or [], quiet), paths or [], None, form)
 
 
 @app.command()

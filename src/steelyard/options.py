@@ -79,6 +79,9 @@ LauncherWords = Annotated[
     typer.Option("--launcher-option", metavar="WORD", help="A further word for the launcher (may be repeated)."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for other programs.")]
+All = Annotated[
+    bool, typer.Option("--all", help="Everything instead of one screen: every finding with its evidence, all tables.")
+]
 NpbOutput = Annotated[
     bool,
     typer.Option("--npb-output", help="Of NAS Parallel Benchmarks the result block that NPB prints, and nothing else."),

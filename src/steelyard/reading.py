@@ -9,8 +9,9 @@ import typer
 from steelyard import files
 from steelyard.compare import ROUNDS
 from steelyard.errors import UsageError
+from steelyard.forms import Form
 from steelyard.numbers import option
-from steelyard.options import Json, NpbOutput, Paths, Quiet, RunName, Runs, Seed
+from steelyard.options import All, Json, NpbOutput, Paths, Quiet, RunName, Runs, Seed
 
 MOST_ROUNDS = 10_000  # of a comparison in turn: months, and still planned in seconds
 
@@ -29,23 +30,29 @@ def show(
     name: RunName = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    all_: All = False,
     json_: Json = False,
     npb_output: NpbOutput = False,
 ) -> None:
-    """Show a run's findings and figures in the terminal.
+    """Show a run on one screen: verdict, main figures, the findings that matter most; with --all everything.
 
-    Examples: **steelyard show** (the newest run) · **steelyard show --npb-output** (for scripts that read NPB's output)
+    Examples: **steelyard show** (the newest run) · **steelyard show --all | less -R** ·
+    **steelyard show --npb-output** (for scripts that read NPB's output)
     """
     from steelyard import records, session
 
-    one_form(json_, npb_output)
-    session.present(records.find(runs, name), paths or [], json_, npb_output)
+    form = one_form(all_, json_, npb_output)
+    session.present(records.find(runs, name), paths or [], form)
 
 
-def one_form(as_json: bool, npb_output: bool) -> None:
-    """UsageError where both forms of output are asked for."""
-    if as_json and npb_output:
-        raise UsageError("--json and --npb-output are two forms of the same output: choose one.")
+def one_form(everything: bool, as_json: bool, npb_output: bool) -> Form:
+    """Which form of output is asked for. UsageError where several are."""
+    asked = {"--all": everything, "--json": as_json, "--npb-output": npb_output}
+    named = [option for option, given in asked.items() if given]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} are forms of the same output: choose one.")
+    forms: dict[str, Form] = {"--all": "all", "--json": "json", "--npb-output": "npb"}
+    return forms[named[0]] if named else "screen"
 
 
 def report(
@@ -135,6 +142,7 @@ def compare(
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    all_: All = False,
     json_: Json = False,
     quiet: Quiet = False,
     fail_on_slower: Annotated[
@@ -144,18 +152,21 @@ def compare(
         ),
     ] = False,
 ) -> None:
-    """Compare two runs: what differs between the machines, and which figures really differ.
+    """Compare two runs on one screen: what differs around them, and which figures really differ; with --all every case.
 
     Examples: **steelyard compare 20261120-101500 20261120-113000** ·
+    **steelyard compare 20261120-101500 20261120-113000 --all** (every case) ·
     **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
     **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet)
     """
-    from steelyard import evaluation, records
+    from steelyard import evaluation, records, remembered
     from steelyard.compare import beside, tables
     from steelyard.compare import in_turn as turns
     from steelyard.compare import runs as comparing
     from steelyard.errors import nearest
+    from steelyard.report import side_by_side
 
+    form = one_form(all_, json_, False)
     earlier = records.find(runs, first)
     try:
         path = records.find(runs, second)
@@ -168,14 +179,16 @@ def compare(
             raise UsageError(
                 f"{option} needs two runs: of a published system there are only printed numbers."
             ) from None
-        tables.beside(beside.compare(evaluation.evaluate(earlier, paths or []), system), json_)
+        told = beside.compare(evaluation.evaluate(earlier, paths or []), system)
+        side_by_side.show_published(told) if form == "screen" else tables.beside(told, json_)
         return
     if in_turn:
         earlier, path = turns.measure(earlier, path, runs, paths or [], rounds, seed, quiet)
-    if turns.partners(earlier, path):
-        compared = turns.compare(earlier, path, paths or [])
+    a, b = (evaluation.evaluate(p, remembered.folders(p, paths or [])) for p in (earlier, path))
+    compared = turns.judged(a, b, earlier) if turns.partners(earlier, path) else comparing.compare(a, b)
+    if form == "screen":
+        side_by_side.show(a, b, compared)
     else:
-        compared = comparing.compare(*(evaluation.evaluate(p, paths or []) for p in (earlier, path)))
-    comparing.show(compared, json_)
+        comparing.show(compared, json_)
     if fail_on_slower and comparing.slower(compared):
         raise typer.Exit(1)

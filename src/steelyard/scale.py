@@ -10,6 +10,7 @@ from typing import get_args
 
 from steelyard import catalogue, evaluation, numbers, remembered, session
 from steelyard.errors import UsageError, nearest
+from steelyard.forms import Form
 from steelyard.model import Axes, Benchmark, Effort, Machine, Scalar
 from steelyard.plan import EFFORTS
 from steelyard.session import Settings, Shape
@@ -244,24 +245,28 @@ def _listed(values: Iterable[Scalar]) -> str:
     return ",".join(map(str, values))
 
 
-def conclude(path: Path, paths: Sequence[Path], report: Path | None, as_json: bool) -> None:
+def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form) -> None:
     """Shows a run's scaling, writes its report, names it last, and ends with the exit code that the run deserves."""
     from rich.console import Console
 
     from steelyard import report as reports
-    from steelyard.report import scaled
+    from steelyard.report import lines, scaled, screen
 
     judged = evaluation.evaluate(path, remembered.folders(path, paths))
     where = reports.write(judged, report or path / "report.html")
     found = sweeps(judged)
-    if as_json:
+    if form == "json":
         print(json.dumps({"run": judged.run.id, "report": str(where), "sweeps": scaled.as_json(found)}, indent=1))
-    else:
+    elif form == "all":
         scaled.show(found, Console())
+    else:
+        console = lines.console()
+        screen.printed(screen.screen(judged, console.width, where, scaled.brief(found, console.width)), console)
     if not found:
         print("steelyard: nothing can be compared: fewer than two counts gave results.", file=sys.stderr)
     for reason in dict.fromkeys(r.error for result in judged.results for r in result.records if r.error):
         print(f"steelyard: {reason}", file=sys.stderr)
-    print(f"\nThe report: {where}", file=sys.stderr if as_json else sys.stdout)
+    if form != "screen":
+        print(f"\nThe report: {where}", file=sys.stderr if form == "json" else sys.stdout)
     if code := session.exit_code(judged):
         sys.exit(code)

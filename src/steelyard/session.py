@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steelyard import __version__, build, catalogue, evaluation, numbers, records, refusal, remembered, site
+from steelyard import __version__, build, catalogue, evaluation, forms, numbers, records, refusal, remembered, site
 from steelyard import plan as planning
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.start import Site
@@ -237,12 +237,13 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> 
     return folder.path
 
 
-def conclude(path: Path, paths: Sequence[Path], report: Path | None, as_json: bool, npb_output: bool = False) -> None:
+def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: forms.Form = "screen") -> None:
     """Shows a run's findings, writes its report, names it last, and ends with the exit code that the run deserves."""
     judged = _read(path, paths)
     where = _write(judged, report)  # first: whoever reads the rest may stop reading (| head)
-    _print(judged, as_json, npb_output)
-    print(f"\nThe report: {where}", file=sys.stderr if as_json or npb_output else sys.stdout)
+    forms.show(judged, form, where)
+    if form != "screen":
+        print(f"\nThe report: {where}", file=sys.stdout if form == "all" else sys.stderr)
     if code := exit_code(judged):
         sys.exit(code)
 
@@ -257,9 +258,10 @@ def exit_code(judged: Evaluation) -> int:
     return 1 if any(f.level == "serious" for f in judged.findings) else 0
 
 
-def present(path: Path, paths: Sequence[Path], as_json: bool, npb_output: bool = False) -> None:
+def present(path: Path, paths: Sequence[Path], form: forms.Form = "screen") -> None:
     """A run's findings and figures on the terminal, or NPB's own blocks."""
-    _print(_read(path, paths), as_json, npb_output)
+    written = path / "report.html"
+    forms.show(_read(path, paths), form, written if written.is_file() else None)
 
 
 def write_report(path: Path, paths: Sequence[Path], output: Path | None, against: Path | None = None) -> Path:
@@ -269,26 +271,6 @@ def write_report(path: Path, paths: Sequence[Path], output: Path | None, against
 
 def _read(path: Path, paths: Sequence[Path]) -> Evaluation:
     return evaluation.evaluate(path, remembered.folders(path, paths))
-
-
-def _print(judged: Evaluation, as_json: bool, npb_output: bool = False) -> None:
-    if npb_output:
-        from steelyard.benchmarks.application.npb.output import blocks
-
-        print(blocks(judged), end="")
-        return
-    if as_json:
-        import json
-
-        from steelyard.export import as_json as plain
-
-        print(json.dumps(plain(judged), indent=1))
-        return
-    from rich.console import Console
-
-    from steelyard.report.terminal import show
-
-    show(judged, Console())
 
 
 def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:

@@ -17,7 +17,7 @@ from steelyard.compare.schedule import Schedule, schedule
 from steelyard.compare.surroundings import differences
 from steelyard.errors import UsageError
 from steelyard.launch.start import Site
-from steelyard.model import Machine, Plan, Run
+from steelyard.model import Evaluation, Machine, Plan, Run
 from steelyard.plain import to_plain
 from steelyard.plan import cpus_of
 from steelyard.progress import Display
@@ -161,4 +161,9 @@ def partners(first: Path, second: Path) -> bool:
 def compare(first: Path, second: Path, paths: Sequence[Path]) -> RunComparison:
     """Compares two runs that were measured in turn (`partners`), in pairs, as far as both got."""
     a, b = (evaluation.evaluate(path, remembered.folders(path, paths)) for path in (first, second))
+    return judged(a, b, first)
+
+
+def judged(a: Evaluation, b: Evaluation, first: Path) -> RunComparison:
+    """The same from runs that were read back; `first` is a's folder, which remembers what was left behind."""
     return pairs.compare(a, b, (remembered.in_turn(first) or {}).get("notes", ()))

@@ -1,13 +1,16 @@
 """What differs between two runs besides their figures: machine, settings, toolchains, versions, plan."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from steelyard.model import Machine, Run
+from steelyard.model import Evaluation, Machine, Run
 from steelyard.units import binary_size, quantity
 
 # They are never the same twice, and the verdict of each record judges them better.
 FLEETING = ("load_average",)
+# Of versions and plans what a figure follows from: not the order of the launches, nor the Python that started them.
+TELLING = ("steelyard", "kernel", "preset", "launches of a case")
+NETWORKED = ("network.", "cluster.", "application.")  # groups whose benchmarks send messages
 ABSENT = "unknown"
 
 
@@ -31,6 +34,29 @@ def differences(a: Run, b: Run) -> list[Difference]:
         ("plan", _plan(a), _plan(b)),
     ]
     return [d for group, mine, others in sides for d in _between(group, mine, others)]
+
+
+def that_matter(a: Evaluation, b: Evaluation) -> list[Difference]:
+    """Of all differences those that can change what both runs measured: their machines, and of tools what both used."""
+    common = {r.benchmark for r in a.results} & {r.benchmark for r in b.results}
+    networked = any(name.startswith(NETWORKED) for name in common)
+    found = []
+    for d in differences(a.run, b.run):
+        if d.group in ("toolchain", "version", "plan") and d.name not in TELLING:
+            continue
+        if d.group == "machine" and "network" in d.name and not networked:
+            continue
+        found.append(d)
+    sides = [_used(e, common) for e in (a, b)]
+    return [d for d in found if d.group != "toolchain"] + _between("toolchain", *sides)
+
+
+def _used(evaluation: Evaluation, common: Collection[str]) -> dict[str, str]:
+    """The compilers and MPIs with which the benchmarks that both runs have were measured."""
+    mine = [r.parameters for r in evaluation.results if r.benchmark in common]
+    named = {"compiler": "toolchain", "MPI": "mpi"}
+    used = {word: sorted({str(p[name]) for p in mine if name in p}) for word, name in named.items()}
+    return {word: ", ".join(names) for word, names in used.items() if names}
 
 
 def _between(group: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:

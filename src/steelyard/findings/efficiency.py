@@ -91,13 +91,17 @@ def _why_low(threads: int, processors: int) -> tuple[str, str]:
     )
 
 
+def _how(best: Result) -> str:
+    return cases.describe(best, but=("elements",)).partition(" (")[2].removesuffix(")")
+
+
 def _unknown(evaluation: Evaluation, best: Result) -> Finding:
     bandwidth = best.metrics["bandwidth"]
     why = [note for note in evaluation.run.machine.notes if "memory" in note.lower()][:2]
     return Finding(
         "efficiency",
         "notice",
-        f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)}; what part of the limit that is cannot "
+        f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)} ({_how(best)}); what part of the limit that is cannot "
         "be said, since the limit of the memory is unknown.",
         tuple(why) or ("No memory module is described.",),
         "The firmware's tables (SMBIOS) can be read by root only, or a hypervisor hides them.",

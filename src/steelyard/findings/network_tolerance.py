@@ -54,6 +54,7 @@ def _finding(benchmark: str, curves: list[list[PairTolerance]]) -> Finding:
         if good
         else f"See from how many pairs on the rate no longer grows: steelyard run --preset standard --only {benchmark}",
         benchmark,
+        effect=None if good else max(1.0, 1 / min(one.efficiency for one in ends)),
     )
 
 

@@ -37,6 +37,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "" if alike else "See which partner it is, and whether it stands out for other ranks, too: the matrix of all pairs "
             "in network.transfer.",
             BENCHMARK,
+            effect=None if alike else 1 + most.share,
         )
     ]  # fmt: skip
 

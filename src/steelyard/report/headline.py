@@ -1,23 +1,26 @@
-"""The few figures that stand for a run, and the verdict in five sentences made from them."""
+"""The few figures that stand for a run: those that its findings would defend."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from steelyard import units
-from steelyard.model import Evaluation, Finding, Result, Scalar, Value
+from steelyard.model import Evaluation, Machine, Metric, Result, Scalar, Value
 from steelyard.report import values
 from steelyard.report.reasons import kinds
+from steelyard.statistics import applications, messages
+from steelyard.statistics.roofs import MEMORY, level_of, working_set
+from steelyard.statistics.tolerance import LONG_BLOCKS, NEAR_START
+from steelyard.units import binary_size
 
-# Above this share of its limit a memory is as good as full: STREAM reaches 80 to 90 % of the modules' rate on
-# well-tuned machines, since refresh and bus turnarounds take the rest.
-NEAR_THE_LIMIT = 0.75
-# A node is called tolerant when n threads bring the cost of an operation to less than 1.5/n of one thread's.
-TOLERANT = 1.5
+MOST = 9  # figures: what one screen holds beside the verdict and the findings
+FEW = 3  # main figures, below which other benchmarks' stand in although not all of them find room
 
 
 @dataclass(frozen=True)
 class Headline:
-    """One of the main figures: what it is, under which conditions, and its value as it may be shown."""
+    """One of the main figures: what it is, under which conditions, and its value as it may be shown.
+
+    `doubted`: a finding says of its benchmark's figures that they may not hold.
+    """
 
     name: str
     title: str
@@ -25,6 +28,7 @@ class Headline:
     shown: values.Shown
     value: Value | None
     result: Result
+    doubted: bool = False
 
     @property
     def why(self) -> str:
@@ -35,7 +39,11 @@ class Headline:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Where a headline comes from: parameters at their least or most, and a metric recognised by its unit."""
+    """Where a headline comes from: parameters at their least or most, and a metric recognised by its unit.
+
+    Of the values of `best` that which is fastest, disturbed or not, since another is slower by its nature. `fits`: what a result
+    must be to bear the title at all.
+    """
 
     name: str
     title: str
@@ -45,68 +53,72 @@ class _Choice:
     least: tuple[str, ...]
     most: tuple[str, ...]
     usual: tuple[tuple[str, Scalar], ...] = ()  # values that are taken where they were measured
+    best: str = ""
+    fits: Callable[[Result], bool] = lambda result: True
+
+
+def _at(result: Result, name: str) -> float:
+    number = values.number(result.parameters.get(name))
+    return float("nan") if number is None else number
 
 
 _SIZES = ("elements", "bytes", "working_set", "working_set_bytes", "size")
 # A newcomer's own program meets these; the others are on the benchmark's page.
 _USUAL: tuple[tuple[str, Scalar], ...] = (("page_size", "default"), ("memory_policy", "local"))
 _PINNED: tuple[tuple[str, Scalar], ...] = (*_USUAL, ("pinning", "compact"))
+_SENT: tuple[tuple[str, Scalar], ...] = (("transport", "default"),)
 _CHOICES = (
     _Choice("triad", "Triad bandwidth", "memory.stream", "triad", "B/s", (), ("threads", *_SIZES), _PINNED),
-    _Choice("latency", "Latency at memory", "memory.latency", None, "s", ("threads", "chains"), _SIZES, _USUAL),
+    _Choice("latency", "Latency of memory", "memory.latency", None, "s", ("threads", "chains"), _SIZES, _USUAL),
     _Choice(
         "G", "Worst locality (G)", "memory.apexmap", None, "cycle",
         ("threads", "accumulators", "L"), ("alpha", *_SIZES), _USUAL,
+        fits=lambda result: _at(result, "L") == _at(result, "alpha") == 1,
     ),
+    # With one accumulator an access at the best corner waits for the addition before it, not for the memory.
     _Choice(
         "L", "Best locality (L)", "memory.apexmap", None, "cycle",
-        ("threads", "accumulators", "alpha"), ("L", *_SIZES), _USUAL,
+        ("threads", "alpha"), ("L", *_SIZES), _USUAL, "accumulators",
+        lambda result: _at(result, "L") >= LONG_BLOCKS and _at(result, "alpha") <= NEAR_START,
     ),
     _Choice(
         "peak", "Peak of arithmetic", "core.peak", None, "flop/s",
         (), ("threads",), (("precision", "double"), ("operation", "fma")),
     ),
+    # Reused buffers lie in a cache, which matters as soon as there is a byte to send.
     _Choice(
-        "message", "Shortest message, one way", "network.pingpong", None, "s",
-        ("ranks", "message_bytes"), (), (("buffers", "reused"), ("transport", "default")),
+        "message", "Short message, one way", "network.pingpong", None, "s",
+        ("ranks", "message_bytes"), (), (*_SENT, ("buffers", "fresh")),
+    ),
+    _Choice(
+        "messages", "Long messages, one way", "network.pingpong", None, "B/s",
+        ("ranks",), (), (*_SENT, ("buffers", "fresh")),
+        fits=lambda result: messages.size(result) >= LONG_MESSAGE,
     ),
 )  # fmt: skip
+LONG_MESSAGE = 256 << 10  # bytes: beyond what start-up costs
+_WORDS = {
+    "buffers": "{} buffers",
+    "message_bytes": "{}",
+    "class": "class {}",
+    "vector_width": "vectors of {} bits",
+    "toolchain": "{}",
+    "mpi": "{}",
+}
+_FIXED = {"L", "alpha", *_SIZES}
 
 
-def headlines(evaluation: Evaluation) -> tuple[Headline, ...]:
-    """The main figures that this run has, in the order in which they are told."""
-    found = (_headline(evaluation, choice) for choice in _CHOICES)
-    return tuple(headline for headline in found if headline is not None)
+def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
+    """The main figures that this run has, in the order in which they are told.
 
-
-def sentences(evaluation: Evaluation) -> tuple[str, ...]:
-    """The verdict in at most five sentences, each only where there is data for it."""
-    main = {headline.name: headline for headline in headlines(evaluation)}
-    told = (
-        _machine(evaluation),
-        _memory(main),
-        _locality(main, evaluation),
-        _trust(evaluation),
-        _advice(main, evaluation.findings),
-    )
-    return tuple(sentence for sentence in told if sentence)
-
-
-def tolerance(evaluation: Evaluation, result: Result, metric: str) -> tuple[int, float] | None:
-    """Threads, and the cost of an operation with them over its cost with one thread; None without both.
-
-    The cost of an operation is the inverse of the rate of all threads together: the ratio is rate(1)/rate(n).
+    Where few of them were measured, or all of the run fits, a figure of each other benchmark follows.
     """
-    threads = result.parameters.get("threads")
-    if not isinstance(threads, int) or threads < 2 or result.verdict.level != "CLEAN":
-        return None
-    for other in evaluation.results:
-        alone = dict(other.parameters) == {**result.parameters, "threads": 1}
-        if alone and (other.benchmark, other.kernel) == (result.benchmark, result.kernel):
-            one, many = other.metrics.get(metric), result.metrics.get(metric)
-            if one and many and many.value > 0 and other.verdict.level == "CLEAN":
-                return threads, one.value / many.value
-    return None
+    chosen = [h for choice in _CHOICES if (h := _headline(evaluation, choice)) is not None]
+    had = {headline.result.benchmark for headline in chosen}
+    others = [h for name in evaluation.benchmarks if name not in had and (h := _usual_one(evaluation, name))]
+    if len(chosen) + len(others) <= most or len(chosen) < FEW:
+        chosen += others[: most - len(chosen)]
+    return tuple(chosen[:most])
 
 
 # --------------------------------------------------------------------------- choosing
@@ -115,25 +127,83 @@ def tolerance(evaluation: Evaluation, result: Result, metric: str) -> tuple[int,
 def _headline(evaluation: Evaluation, choice: _Choice) -> Headline | None:
     mine = [r for r in evaluation.results if r.benchmark == choice.benchmark]
     kernel = [r for r in mine if choice.kernel is None or r.kernel == choice.kernel]
-    candidates = kernel
+    candidates = _spared([r for r in kernel if choice.fits(r)])
     for names, pick in ((choice.least, min), (choice.most, max)):
         for name in names:
             candidates = _extreme(candidates, name, pick)
     for name, value in choice.usual:
         candidates = [r for r in candidates if r.parameters.get(name) == value] or candidates
     benchmark = evaluation.benchmarks.get(choice.benchmark)
-    declared = [metric.name for metric in benchmark.metrics] if benchmark else []
-    metric = _metric(candidates, declared, choice.unit)
+    metric = _metric(candidates, benchmark.metrics if benchmark else (), choice.unit)
     if metric is None:
         return None
+    if choice.best:
+        fastest = min(candidates, key=lambda r: _rank(r, metric, whether_clean=False))
+        candidates = [r for r in candidates if r.parameters.get(choice.best) == fastest.parameters.get(choice.best)]
+    varying = [name for name in values.varying(tuple(kernel)) if name not in _FIXED]
+    told = [*varying, *(name for name in ("threads",) if name in choice.most and name not in varying)]
+    return _made(evaluation, choice.name, choice.title, candidates, metric, told)
+
+
+def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
+    """A figure of a benchmark that has no main one: its first kernel and metric, the most workers, the largest work."""
+    benchmark = evaluation.benchmarks[name]
+    mine = values.of_benchmark(evaluation, name)
+    of_kernel = _spared([r for r in mine if r.kernel == mine[0].kernel])
+    # A program's own count of operations invites comparison with other codes, which do others for the same result.
+    program = name.startswith("application.")
+    declared = [m for m in benchmark.metrics if m.better != "none" and (m.unit == "s" or not program)]
+    metric = next((m.name for m in declared if any(m.name in r.metrics for r in of_kernel)), None)
+    if metric is None:
+        return None
+    candidates = [r for r in of_kernel if not program or applications.timed(r)] or of_kernel
+    for name_ in ("threads", "ranks", "message_bytes", *_SIZES):
+        candidates = _extreme(candidates, name_, max)
+    for name_, value in (*_PINNED, *_SENT, ("buffers", "fresh")):
+        candidates = [r for r in candidates if r.parameters.get(name_) == value] or candidates
+    told = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
+    several = len({r.kernel for r in mine}) > 1
+    title = f"{benchmark.title}: {mine[0].kernel}" if several else benchmark.title
+    return _made(evaluation, name, title, candidates, metric, told)
+
+
+def _made(
+    evaluation: Evaluation, name: str, title: str, candidates: Sequence[Result], metric: str, told: Sequence[str]
+) -> Headline | None:
     result = min(candidates, key=lambda r: _rank(r, metric))
+    benchmark = evaluation.benchmarks.get(result.benchmark)
     shown = values.shown(result, metric, benchmark, evaluation.run.machine)
     if shown is None:
         return None
-    fixed = {"L", "alpha", *_SIZES}
-    told = [name for name in values.varying(tuple(kernel)) if name not in fixed and name in result.parameters]
-    conditions = ", ".join(values.phrase(name, result.parameters[name]) for name in told)
-    return Headline(choice.name, choice.title, conditions, shown, result.metrics.get(metric), result)
+    conditions = [_said(n, result.parameters[n]) for n in told if n in result.parameters]
+    conditions += _within(result, evaluation.run.machine) if name in ("triad", "latency") else []
+    doubted = any(
+        f.reach == "figures" and f.level != "good" and f.benchmark == result.benchmark for f in evaluation.findings
+    )
+    return Headline(
+        name, title, ", ".join(filter(None, conditions)), shown, result.metrics.get(metric), result, doubted
+    )
+
+
+def _said(name: str, value: Scalar) -> str:
+    """A condition in as few words as tell it; "" where it is what everybody expects."""
+    if name in _WORDS:
+        return _WORDS[name].format(values.parameter(name, value))
+    short = {("transport", "default"): "", ("precision", "double"): "double", ("operation", "fma"): "multiply-add"}
+    return short.get((name, str(value)), values.phrase(name, value))
+
+
+def _within(result: Result, machine: Machine) -> list[str]:
+    """That it is no figure of the memory, where the data fit a cache."""
+    bytes_ = values.number(result.parameters.get("bytes"))
+    size = working_set(result) or bytes_
+    level = level_of(size, int(values.number(result.parameters.get("threads")) or 1), machine) if size else MEMORY
+    return [f"{binary_size(int(size))}, within {level}"] if size and level not in (MEMORY, None) else []
+
+
+def _spared(results: list[Result]) -> list[Result]:
+    """Without those of more ranks than processors, which tell of the scheduler, where there are others."""
+    return [r for r in results if not messages.oversubscribed(r)] or results
 
 
 def _extreme(results: list[Result], name: str, pick: Callable[[Iterable[float]], float]) -> list[Result]:
@@ -144,119 +214,19 @@ def _extreme(results: list[Result], name: str, pick: Callable[[Iterable[float]],
     return [r for r in results if values.number(r.parameters.get(name)) == wanted]
 
 
-def _metric(results: list[Result], declared: list[str], unit: str) -> str | None:
-    names = [*declared, *(name for r in results for name in r.metrics)]
+def _metric(results: list[Result], declared: Iterable[Metric], unit: str) -> str | None:
+    names = [*(m.name for m in declared), *(name for r in results for name in r.metrics)]
     for name in names:
         if any(name in r.metrics and r.metrics[name].unit.split("/access")[0] == unit for r in results):
             return name
     return None
 
 
-def _rank(result: Result, metric: str) -> tuple[int, float]:
-    """Clean before disturbed before invalid; then the better value."""
+def _rank(result: Result, metric: str, whether_clean: bool = True) -> tuple[int, bool, float]:
+    """Clean before disturbed before invalid; then what has an interval; then the better value."""
     trust = ("CLEAN", "DISTURBED", "INVALID").index(values.level(result))
     value = result.metrics.get(metric)
     if value is None:
-        return 3, 0.0
-    return trust, value.value if value.better == "lower" else -value.value
-
-
-# --------------------------------------------------------------------------- the sentences
-
-
-def _machine(evaluation: Evaluation) -> str:
-    machine = evaluation.run.machine
-    sockets = len({core.socket for core in machine.cores})
-    cores = _count(len(machine.cores), "core") if machine.cores else _count(len(machine.cpus), "processor")
-    where = f"in {_count(sockets, 'socket')} and {_count(len(machine.nodes), 'NUMA node')}"
-    size = f"{cores} {where}" if machine.nodes and sockets else cores
-    quota = f", limited to {machine.cpu_quota:g} cores' worth of time" if machine.cpu_quota else ""
-    memory = f", with {units.binary_size(machine.memory)} of memory" if machine.memory else ""
-    processor = machine.processor or "an unnamed processor"
-    return f"{machine.host} is a machine with {processor}: {size}{quota}{memory}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _memory(main: dict[str, Headline]) -> str:
-    told = []
-    if triad := main.get("triad"):
-        text = f"Triad moves {triad.shown.marked}" if triad.shown.value else "The Triad bandwidth is INVALID"
-        text += f" ({triad.conditions})" if triad.conditions else ""
-        if triad.shown.share is not None:
-            text += f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{_source(triad)}"
-        told.append(text)
-    if latency := main.get("latency"):
-        told.append(
-            f"one access that misses every cache takes {latency.shown.marked}"
-            if latency.shown.value else "the latency of memory is INVALID"
-        )  # fmt: skip
-    sentence = ", and ".join(told)
-    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
-
-
-def _source(headline: Headline) -> str:
-    return f" ({headline.shown.limit_source})" if headline.shown.limit_source else ""
-
-
-def _locality(main: dict[str, Headline], evaluation: Evaluation) -> str:
-    corners = []
-    for name, place in (("G", "at the worst locality (G)"), ("L", "at the best (L)")):
-        if name in main:
-            corners.append(f"{main[name].shown.marked} {place}")
-    told = [f"an access costs {' and '.join(corners)}"] if corners else []
-    triad = main.get("triad")
-    metric = next((n for n, v in triad.result.metrics.items() if v is triad.value), None) if triad else None
-    found = tolerance(evaluation, triad.result, metric) if triad and metric else None
-    if found:
-        threads, ratio = found
-        if ratio * threads < TOLERANT:
-            judged = "tolerant: threads hide the latency"
-        else:
-            judged = "little tolerant: the threads wait for the same resource" if ratio > 0.8 else "partly tolerant"
-        told.append(
-            f"with {threads} threads a Triad operation costs {units.significant(ratio, 2)} of what it "
-            "costs with one "
-            f"({judged})"
-        )
-    sentence = "; ".join(told)
-    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
-
-
-def _trust(evaluation: Evaluation) -> str:
-    total = len(evaluation.results)
-    if not total:
-        return "No result was measured in this run, so nothing can be said about its speed."
-    counts = values.counts(evaluation.results)
-    unfinished = "" if evaluation.run.finished else " The run is not finished."
-    if counts["CLEAN"] == total:
-        return f"All {total} results are CLEAN: nothing was seen that disturbed them.{unfinished}"
-    bad = " and ".join(f"{counts[n]} {n}" for n in ("DISTURBED", "INVALID") if counts[n])
-    return (
-        f"Of {total} results {counts['CLEAN']} are CLEAN and can be relied on, {bad}: these are marked "
-        "wherever they are "
-        f"shown.{unfinished}"
-    )
-
-
-def _advice(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
-    triad = main.get("triad")
-    limits = ""
-    if triad and triad.shown.share is not None and triad.shown.level == "CLEAN":
-        near = triad.shown.share >= NEAR_THE_LIMIT
-        limits = "The memory itself is the limit" if near else "Something other than the memory's own rate is the limit"
-    first = next((f for level in ("serious", "notice") for f in findings if f.level == level), None)
-    if first is None:
-        return f"{limits}; no finding asks for action." if limits else ""
-    what = f"{_plain(first.seen)} – {_lower(_plain(first.remedy))}" if first.remedy else _plain(first.seen)
-    return f"{limits}; look first at this: {what}." if limits else f"Look first at this: {what}."
-
-
-def _plain(sentence: str) -> str:
-    return sentence.strip().rstrip(".")
-
-
-def _lower(sentence: str) -> str:
-    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
+        return 3, True, 0.0
+    worse = trust if whether_clean else trust // 2
+    return worse, value.low is None, value.value if value.better == "lower" else -value.value

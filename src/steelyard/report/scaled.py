@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.plain import to_plain
-from steelyard.report import values
+from steelyard.report import lines, values
 from steelyard.statistics import cases
 from steelyard.statistics.scaling import HALF, Point, Step
 from steelyard.statistics.scaling_models import Estimate, Fit
@@ -26,6 +26,7 @@ LAWS = {"Amdahl": "Amdahl's law", "Gustafson": "Gustafson's law", "USL": "the un
 PARAMETERS = {"s": "serial fraction s", "a": "contention a", "b": "coherency b"}
 HEADINGS = ("time", "speed-up", "95 % interval", "efficiency", "serial", "95 % interval", "each further adds")
 ABOVE = 1.05  # an efficiency beyond which a speed-up asks for a reason
+MOST_SWEEPS = 4  # on one screen
 WIDE, LESS = 116, (5, 6)  # columns of a terminal that shows all cells; a narrower one does without these
 
 
@@ -207,6 +208,23 @@ def show(sweeps: Sequence[Sweep], console: Console) -> None:
         console.print(Text(stop_here(sweep), style="bold"))
     for number, sentence in enumerate(refused(sweeps)):
         console.print(Text(sentence if number else f"\n{sentence}", style="dim"))
+
+
+def brief(sweeps: Sequence[Sweep], width: int) -> list[Text]:
+    """For one screen: of each sweep the efficiency at every count, and where to stop; the first few of them."""
+    found: list[Text] = []
+    for sweep in sweeps[:MOST_SWEEPS]:
+        points = (p for p in sweep.scaling.points if not p.crowded)
+        shares = ", ".join(f"{p.count}: {values.percent(p.efficiency.value)}" for p in points)
+        name = lines.cut(f"{sweep.benchmark} {named(sweep, sweeps)}", width, 1)
+        found += [Text(), *(Text(line, style="bold") for line in name)]
+        found += [
+            Text(f"  {line}") for line in lines.cut(f"Efficiency by {WORDS[sweep.over][1]}: {shares}", width - 2, 1)
+        ]
+        found += [Text(f"  {line}") for line in lines.brief(stop_here(sweep), width - 2, 2)]
+    if len(sweeps) > MOST_SWEEPS:
+        found.append(Text(f"{len(sweeps) - MOST_SWEEPS} more sweeps are in the report.", style="dim"))
+    return found
 
 
 def _table(sweep: Sweep, wide: bool) -> Table:

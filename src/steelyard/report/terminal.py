@@ -1,46 +1,34 @@
-"""The report in short for a terminal: the verdict, the findings, and one compact table a benchmark."""
-
-import unicodedata
+"""All of a run for a terminal: the verdict, every finding with its evidence, and one compact table a benchmark."""
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.findings import ranked
 from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
-from steelyard.report import headline, values
+from steelyard.report import sentences, values
+from steelyard.report.lines import safe as _safe
+from steelyard.report.screen import LAMPS as _LAMPS
 
-# Shapes and words beside the colours, so that nothing hangs on the colour alone.
-_LAMPS = {
-    "CLEAN": ("● CLEAN", "green"),
-    "DISTURBED": ("▲ DISTURBED", "yellow"),
-    "INVALID": ("✕ INVALID", "red"),
-}
 _LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}
 MOST_REASONS = 4  # under a table
 MOST_ROWS = 16  # a table; the report has the others
 
 
 def show(evaluation: Evaluation, console: Console) -> None:
-    """Print the evaluation in short. Nothing from a record is read as markup or as a control character."""
+    """Print all of the evaluation. Nothing from a record is read as markup or as a control character."""
     console.print()
-    for sentence in headline.sentences(evaluation):
+    for sentence in sentences.sentences(evaluation):
         console.print(_safe(sentence))
     if evaluation.findings:
         console.print(Text("\nFindings", style="bold"))
-        for level in _LEVELS:
-            for finding in (f for f in evaluation.findings if f.level == level):
-                _finding(finding, console)
+        for finding in ranked(evaluation.findings):
+            _finding(finding, console)
     for name in evaluation.benchmarks:
         results = values.of_benchmark(evaluation, name)
         if results:
             _benchmark(evaluation, name, results, console)
-
-
-def _safe(text: str, style: str = "") -> Text:
-    """A host name may hold escape sequences, which a terminal would obey."""
-    kept = (c if c == "\n" or unicodedata.category(c)[0] != "C" else "\ufffd" for c in text)
-    return Text("".join(kept), style=style)
 
 
 def _finding(finding: Finding, console: Console) -> None:

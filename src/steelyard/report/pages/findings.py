@@ -30,7 +30,7 @@ class Findings:
 
 
 def data(evaluation: Evaluation) -> Findings:
-    """The findings by level, in the order in which the rules gave them."""
+    """The findings by level, in their order."""
 
     def linked(finding: Finding) -> tuple[Finding, str, str]:
         benchmark = evaluation.benchmarks.get(finding.benchmark)

@@ -1,10 +1,12 @@
-"""The overview: the verdict in five sentences, the main figures, and where to look first."""
+"""The overview, in the order of the terminal's screen: the verdict, the main figures, the findings that matter most."""
 
 from dataclasses import dataclass
 
-from steelyard.model import Evaluation, Finding, Level
-from steelyard.report import headline, values
+from steelyard.findings import Kind, kinds
+from steelyard.model import Evaluation, Level
+from steelyard.report import headline, sentences, values
 from steelyard.report.names import grouped, slug
+from steelyard.report.screen import MOST_FINDINGS
 
 
 @dataclass(frozen=True)
@@ -21,23 +23,28 @@ class Entry:
 class Overview:
     """What the overview shows."""
 
-    sentences: tuple[str, ...]
+    verdict: tuple[str, ...]
     headlines: tuple[headline.Headline, ...]
+    figures: tuple[str, ...]  # what the figures say, in sentences
     counts: dict[Level, int]
-    first: tuple[Finding, ...]  # the findings that ask for action, the serious ones first
+    first: tuple[Kind, ...]  # the findings that matter most, one of each kind
     more: int  # further findings on their own page
     benchmarks: dict[str, tuple[Entry, ...]]  # under the headings of their groups
 
 
 def data(evaluation: Evaluation) -> Overview:
     """The overview's data; every part is empty where the run has nothing for it."""
-    asking = [f for wanted in ("serious", "notice") for f in evaluation.findings if f.level == wanted]
+    first = kinds(evaluation.findings)[:MOST_FINDINGS]
+    main = headline.headlines(evaluation)
+    named = {one.name: one for one in main}
+    figures = (sentences.memory(named), sentences.locality(named, evaluation.findings))
     return Overview(
-        headline.sentences(evaluation),
-        headline.headlines(evaluation),
+        (sentences.machine(evaluation), sentences.trust(evaluation)),
+        main,
+        tuple(filter(None, figures)),
         values.counts(evaluation.results),
-        tuple(asking[:3]),
-        len(evaluation.findings) - len(asking[:3]),
+        first,
+        len(evaluation.findings) - sum(1 + kind.others for kind in first),
         {
             group: tuple(_entry(evaluation, name) for name in names)
             for group, names in grouped(evaluation.benchmarks).items()

@@ -1,0 +1,179 @@
+"""A run on one screen of 80 columns and 50 lines: verdict, main figures, the findings that matter most, the report's place."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from steelyard import findings
+from steelyard.model import Evaluation, Finding, Level, Verdict
+from steelyard.report import sentences, values
+from steelyard.report.headline import Headline, headlines
+from steelyard.report.lines import brief, cut, first_clause, fold, one_line, pad
+from steelyard.statistics.verdict import name_disturbance
+
+# Shapes and words beside the colours, so that nothing hangs on the colour alone.
+LAMPS = {"CLEAN": ("● CLEAN", "green"), "DISTURBED": ("▲ DISTURBED", "yellow"), "INVALID": ("✕ INVALID", "red")}
+MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}
+MOST_LINES = 50
+MOST_FINDINGS = 5
+VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
+LONGEST = 30  # of the name of a disturbance: a sentence is none
+TOGETHER = 5  # reasons that are told beside the verdict
+
+
+def show(evaluation: Evaluation, console: Console, report: Path | None) -> None:
+    """Print the screen; `report` is where the run's report is, None where none was written."""
+    printed(screen(evaluation, console.width, report), console)
+
+
+def printed(screen_: Iterable[Text], console: Console) -> None:
+    """Print lines that are folded already."""
+    for line in screen_:
+        console.print(line, soft_wrap=True)
+
+
+def screen(
+    evaluation: Evaluation, width: int, report: Path | None, figures: Sequence[Text] | None = None
+) -> list[Text]:
+    """The lines. `figures` stand for the main figures where something else was asked of the run."""
+    shown = main_figures(headlines(evaluation), width) if figures is None else figures
+    top = [Text(), *_top(evaluation, width), *shown]
+    end = _end(evaluation, report)
+    room = MOST_LINES - _rows(end, width)
+    for advice in (True, False):
+        middle = matters(evaluation.findings, width, advice)
+        if len(top) + len(middle) <= room:
+            break
+    return [*top[: max(0, room - len(middle))], *middle, *end]
+
+
+def heading(words: str) -> list[Text]:
+    """A heading after an empty line."""
+    return [Text(), Text(words, style="bold")]
+
+
+# --------------------------------------------------------------------------- the verdict
+
+
+def _top(evaluation: Evaluation, width: int) -> list[Text]:
+    run = evaluation.run
+    machine = brief(sentences.machine(evaluation), width, 2)
+    toolchains = dict.fromkeys(launch.toolchain for launch in run.plan.launches)
+    mpis = dict.fromkeys(str(r.parameters["mpi"]) for r in evaluation.results if "mpi" in r.parameters)
+    started = run.started.replace("T", " ")[:16]
+    about = ", ".join([f"Run {run.id}", f"preset {run.plan.preset}", started, *toolchains, *mpis])
+    return [
+        *map(Text, machine),
+        *(Text(line, style="dim") for line in cut(about, width, 1)),
+        Text(),
+        *_verdict(evaluation, width),
+    ]
+
+
+def _verdict(evaluation: Evaluation, width: int) -> list[Text]:
+    total = len(evaluation.results)
+    if not total:
+        return [Text(line, style="bold") for line in fold(sentences.trust(evaluation), width)]
+    counts = values.counts(evaluation.results)
+    line = Text.assemble((f"{total} case{'' if total == 1 else 's'}: ", "bold"))
+    for level, (lamp, colour) in LAMPS.items():
+        mark, word = lamp.split()
+        line.append("  ").append(f"{mark} {counts[_level(level)]} {word}", colour if counts[_level(level)] else "dim")
+    disturbed = (r.verdict for r in evaluation.results if values.level(r) == "DISTURBED")
+    why = Counter(map(_disturbance, disturbed)).most_common(TOGETHER)
+    told = f"Disturbed by {', '.join(f'{kind} ({count})' for kind, count in why)}." if why else ""
+    told = " ".join(filter(None, (told, "" if evaluation.run.finished else "The run is not finished.")))
+    return [line, *(Text(text, style="dim") for text in brief(told, width, 2))] if told else [line]
+
+
+def _disturbance(verdict: Verdict) -> str:
+    named = name_disturbance(verdict)
+    return named if named and len(named) < LONGEST else "an unnamed cause"
+
+
+def _level(word: str) -> Level:
+    return "CLEAN" if word == "CLEAN" else "DISTURBED" if word == "DISTURBED" else "INVALID"
+
+
+# --------------------------------------------------------------------------- the figures
+
+
+def main_figures(chosen: Sequence[Headline], width: int) -> list[Text]:
+    """One or two lines for each: what and under which conditions, the value, its interval, its share of the limit."""
+    if not chosen:
+        return []
+    limited = any(h.shown.share is not None for h in chosen)
+    left = width - VALUE - INTERVAL - (LIMIT if limited else 0)
+    columns = [("value", VALUE), ("95 % interval", INTERVAL), *([("of limit", LIMIT)] if limited else [])]
+    names = "".join(pad(name, size, right=True) for name, size in columns)
+    lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (names, "dim"))]
+    return lines + [line for headline in chosen for line in _figure(headline, left, limited)]
+
+
+def _figure(headline: Headline, left: int, limited: bool) -> list[Text]:
+    shown = headline.shown
+    cells = [(shown.value or "–", VALUE), (shown.interval or "–", INTERVAL)]
+    cells += [(values.percent(shown.share) or "–", LIMIT)] if limited else []
+    marked = f"{LAMPS[shown.level][0]}{f' ({headline.why})' if headline.why else ''}" if shown.level != "CLEAN" else ""
+    marked = ", ".join(filter(None, (marked, "▲ IN DOUBT, see below" if headline.doubted else "")))
+    right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
+    lines = [Text.assemble(pad(cut(headline.title, left - 1, 1)[0], left), (right, "bold"))]
+    # The conditions go under the title, as wide as the screen: they may be many.
+    width = left + sum(size for _, size in cells)
+    told = Text()
+    if marked:
+        told.append(f"  {marked}", style="yellow" if shown.level != "INVALID" else "red")
+    room = width - told.cell_len - 2
+    if headline.conditions and room > len("threads"):
+        told.append(f"  {_listed(headline.conditions, room)}", style="dim")
+    return [*lines, told] if told else lines
+
+
+def _listed(conditions: str, room: int) -> str:
+    """As many of the conditions as there is room for, each whole."""
+    parts = conditions.split(", ")
+    for count in range(len(parts), 0, -1):
+        told = ", ".join(parts[:count]) + (", …" if count < len(parts) else "")
+        if len(fold(told, room)) == 1:
+            return told
+    return cut(conditions, room, 1)[0]
+
+
+# --------------------------------------------------------------------------- the findings
+
+
+def matters(found: Sequence[Finding], width: int, advice: bool) -> list[Text]:
+    """The findings that matter most, one of each kind; `advice`: with what to try, where that fits a line."""
+    chosen = findings.kinds(found)[:MOST_FINDINGS]
+    if not chosen:
+        return [*heading("Findings"), Text("No rule had anything to say about this run.")]
+    lines = heading("What matters most")
+    more = len(found) - sum(1 + kind.others for kind in chosen)
+    for number, kind in enumerate(chosen, 1):
+        mark, colour = MARKS[kind.finding.level]
+        others = f" [and {kind.others} more of this kind]" if kind.others else ""
+        first, *rest = brief(kind.finding.seen, width - 4, 2, others) or [""]
+        lines.append(Text.assemble(f"{number} ", (f"{mark} ", colour), first))
+        lines += [Text(f"    {line}") for line in rest]
+        if advice and (remedy := first_clause(kind.finding.remedy, width - 6)):
+            lines.append(Text(f"    → {remedy[:1].upper()}{remedy[1:]}", style="dim"))
+    return [*lines, Text(f"  and {more} more finding{'' if more == 1 else 's'}", style="dim")] if more else lines
+
+
+# --------------------------------------------------------------------------- the end
+
+
+def _end(evaluation: Evaluation, report: Path | None) -> list[Text]:
+    """Places stand whole on a line, however long: a place that is broken or shortened cannot be copied."""
+    whole = f"steelyard show --all {shlex.quote(one_line(evaluation.run.path))}"
+    lines = [Text(), Text.assemble(("All findings and tables: ", "dim"), whole)]
+    return [*lines, Text.assemble(("The report: ", "dim"), one_line(str(report)))] if report is not None else lines
+
+
+def _rows(lines: Iterable[Text], width: int) -> int:
+    """Rows of a terminal, which folds what is longer."""
+    return sum(max(1, -(-line.cell_len // width)) for line in lines)

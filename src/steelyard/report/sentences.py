@@ -1,0 +1,112 @@
+"""The verdict on a run in at most five sentences, made from its main figures and findings."""
+
+from steelyard import units
+from steelyard.model import Evaluation, Finding
+from steelyard.report import values
+from steelyard.report.headline import Headline, headlines
+
+# Above this share of its limit a memory is as good as full: STREAM reaches 80 to 90 % of the modules' rate on
+# well-tuned machines, since refresh and bus turnarounds take the rest.
+NEAR_THE_LIMIT = 0.75
+
+
+def sentences(evaluation: Evaluation) -> tuple[str, ...]:
+    """The verdict in at most five sentences, each only where there is data for it."""
+    main = {headline.name: headline for headline in headlines(evaluation)}
+    told = (
+        machine(evaluation),
+        memory(main),
+        locality(main, evaluation.findings),
+        trust(evaluation),
+        _advice(main, evaluation.findings),
+    )
+    return tuple(sentence for sentence in told if sentence)
+
+
+def machine(evaluation: Evaluation) -> str:
+    """The machine: its name, processor, cores and memory."""
+    here = evaluation.run.machine
+    sockets = len({core.socket for core in here.cores})
+    cores = _count(len(here.cores), "core") if here.cores else _count(len(here.cpus), "processor")
+    where = f"in {_count(sockets, 'socket')} and {_count(len(here.nodes), 'NUMA node')}"
+    size = f"{cores} {where}" if here.nodes and sockets else cores
+    quota = f", limited to {here.cpu_quota:g} cores' worth of time" if here.cpu_quota else ""
+    memory = f", with {units.binary_size(here.memory)} of memory" if here.memory else ""
+    processor = here.processor or "an unnamed processor"
+    return f"{here.host} is a machine with {processor}: {size}{quota}{memory}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def memory(main: dict[str, Headline]) -> str:
+    """Its bandwidth beside the limit, and its latency."""
+    told = []
+    if triad := main.get("triad"):
+        text = f"Triad moves {triad.shown.marked}" if triad.shown.value else "The Triad bandwidth is INVALID"
+        text += f" ({triad.conditions})" if triad.conditions else ""
+        if triad.shown.share is not None:
+            text += f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{_source(triad)}"
+        told.append(text)
+    if latency := main.get("latency"):
+        missing = "that misses every cache" if "within" not in latency.conditions else f"({latency.conditions})"
+        known = f"one access {missing} takes {latency.shown.marked}"
+        told.append(known if latency.shown.value else "the latency of memory is INVALID")
+    sentence = ", and ".join(told)
+    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+
+
+def _source(headline: Headline) -> str:
+    return f" ({headline.shown.limit_source})" if headline.shown.limit_source else ""
+
+
+def locality(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
+    """The two corners of APEX-MAP, and what the findings say on tolerance for Triad, where they can."""
+    corners = []
+    for name, place in (("G", "at the worst locality (G)"), ("L", "at the best (L)")):
+        if name in main:
+            told = f", {main[name].conditions}" if name == "L" and main[name].conditions else ""
+            corners.append(f"{main[name].shown.marked} {place.replace(')', told + ')')}")
+    sentence = f"An access costs {' and '.join(corners)}." if corners else ""
+    triad = main["triad"].result.benchmark if "triad" in main else ""
+    judged = next((f.seen for f in findings if f.rule == "tolerance" and f.benchmark == triad), "")
+    return " ".join(part for part in (sentence, judged) if part)
+
+
+def trust(evaluation: Evaluation) -> str:
+    """How many results may be relied on."""
+    total = len(evaluation.results)
+    if not total:
+        return "No result was measured in this run, so nothing can be said about its speed."
+    counts = values.counts(evaluation.results)
+    unfinished = "" if evaluation.run.finished else " The run is not finished."
+    if counts["CLEAN"] == total:
+        return f"All {total} results are CLEAN: nothing was seen that disturbed them.{unfinished}"
+    bad = " and ".join(f"{counts[n]} {n}" for n in ("DISTURBED", "INVALID") if counts[n])
+    return (
+        f"Of {total} results {counts['CLEAN']} are CLEAN and can be relied on, {bad}: these are marked "
+        "wherever they are "
+        f"shown.{unfinished}"
+    )
+
+
+def _advice(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
+    triad = main.get("triad")
+    limits = ""
+    if triad and triad.shown.share is not None and triad.shown.level == "CLEAN":
+        near = triad.shown.share >= NEAR_THE_LIMIT
+        limits = "The memory itself is the limit" if near else "Something other than the memory's own rate is the limit"
+    first = next((f for level in ("serious", "notice") for f in findings if f.level == level), None)
+    if first is None:
+        return f"{limits}; no finding asks for action." if limits else ""
+    what = f"{_plain(first.seen)} – {_lower(_plain(first.remedy))}" if first.remedy else _plain(first.seen)
+    return f"{limits}; look first at this: {what}." if limits else f"Look first at this: {what}."
+
+
+def _plain(sentence: str) -> str:
+    return sentence.strip().rstrip(".")
+
+
+def _lower(sentence: str) -> str:
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]

@@ -1,0 +1,254 @@
+"""Two runs, or a run and a published system, on one screen: what is different for sure, and how the main figures compare."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.text import Text
+
+from steelyard.compare.beside import Beside, Line
+from steelyard.compare.runs import RULE_4, Call, Row, RunComparison
+from steelyard.compare.surroundings import that_matter
+from steelyard.compare.tables import STYLE
+from steelyard.model import Evaluation, Result, Scalar, Value
+from steelyard.report.headline import Headline, headlines
+from steelyard.report.lines import brief, console, cut, pad
+from steelyard.report.screen import MOST_LINES, heading, printed
+from steelyard.report.values import quantity
+from steelyard.statistics import cases
+from steelyard.words import said
+
+CALLS: tuple[Call, ...] = ("SLOWER", "FASTER", "SAME", "UNCLEAR", "NOT COMPARABLE")
+MOST_DIFFERENCES, MOST_FIGURES, MOST_FINDINGS, MOST_REASONS, MOST_NOTES = 6, 8, 5, 3, 2
+SIDE, RATIO, CALL = 14, 20, 9  # columns
+
+
+def show(a: Evaluation, b: Evaluation, found: RunComparison) -> None:
+    """Print the screen of a comparison."""
+    on = console()
+    printed(screen(a, b, found, on.width), on)
+
+
+def screen(a: Evaluation, b: Evaluation, found: RunComparison, width: int) -> list[Text]:
+    """The lines, at most `MOST_LINES`: surroundings, verdict, main figures, what differs most, where the rest is."""
+    title = f"{found.b} (b) compared with {found.a} (a)"
+    top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), *_around(a, b, width)]
+    top += [*_verdict(found, width), *_figures(a, b, found, width)]
+    end = [Text(), Text("Every case and all differences: the same command with --all", style="dim")]
+    middle = _matters(found, width)
+    return [*top[: MOST_LINES - len(middle) - len(end)], *middle, *end]
+
+
+def _around(a: Evaluation, b: Evaluation, width: int) -> list[Text]:
+    different = that_matter(a, b)
+    if not different:
+        return [Text("Nothing differs around them that matters to what both measured.", style="dim")]
+    told = [Text("What differs around them:", style="dim")]
+    for d in different[:MOST_DIFFERENCES]:
+        words = f"{d.group} {d.name.replace('_', ' ')}: {d.a} (a), {d.b} (b)"
+        told += (Text(f"  {line}") for line in cut(words, width - 2, 1))
+    more = len(different) - MOST_DIFFERENCES
+    return [*told, Text(f"  and {more} more", style="dim")] if more > 0 else told
+
+
+# --------------------------------------------------------------------------- the verdict
+
+
+def _verdict(found: RunComparison, width: int) -> list[Text]:
+    count = len(found.rows)
+    counts = Counter(row.call for row in found.rows)
+    told = [Text(), Text.assemble((f"{count} case{'' if count == 1 else 's'} in both: b is", "bold"))]
+    for call in CALLS:
+        if counts[call] or call in CALLS[:4]:
+            told[-1].append(f"  {counts[call]} {call}", STYLE[call] if counts[call] else "dim")
+    if found.wholes:
+        whole = Counter(w.call for w in found.wholes)
+        words = ", ".join(f"{whole[call]} {call}" for call in CALLS if whole[call])
+        words = words if len(found.wholes) > 1 else found.wholes[0].call
+        several = f"{len(found.wholes)} benchmarks as a whole" if len(found.wholes) > 1 else "The benchmark as a whole"
+        told += map(Text, cut(f"{several}: {words}.", width, 1))
+    disturbed = sum(1 for row in found.rows if row.disturbed)
+    alone = [f"{len(lone)} only in {side}" for lone, side in ((found.only_a, "a"), (found.only_b, "b")) if lone]
+    rest = [f"{disturbed} of the cases were disturbed in one run or both"] if disturbed else []
+    rest += [f"further cases: {', '.join(alone)}"] if alone else []
+    if rest:
+        told += (Text(line, style="dim") for line in cut(f"{_capital('; '.join(rest))}.", width, 2))
+    notes = [note for note in found.notes if note != RULE_4 and "were disturbed in one run" not in note]
+    for note in notes[:MOST_NOTES]:
+        told += (Text(line, style="dim") for line in brief(note, width, 2))
+    return told
+
+
+# --------------------------------------------------------------------------- the main figures
+
+
+def _figures(a: Evaluation, b: Evaluation, found: RunComparison, width: int) -> list[Text]:
+    """The main figures of a as they are in both: the value in each, the times b over a with their interval, the call."""
+    chosen = [(h, row) for h in headlines(a) if (row := _row(h.result, found.rows)) is not None]
+    if not chosen:
+        return []
+    left = width - 2 * SIDE - RATIO - CALL
+    names = f"{pad('a', SIDE, True)}{pad('b', SIDE, True)}{pad('time, b / a', RATIO, True)}"
+    lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (names, "dim"))]
+    for headline, row in chosen[:MOST_FIGURES]:
+        mine, other = _both(headline, row, b)
+        text = Text(pad(cut(headline.title, left - 1, 1)[0], left))
+        text.append(f"{pad(_value(mine), SIDE, True)}{pad(_value(other), SIDE, True)}", "bold")
+        text.append(f"{pad(_span(row), RATIO, True)}  ").append(_short(row), STYLE[row.call])
+        lines.append(text)
+    return lines
+
+
+def _row(result: Result, rows: Iterable[Row]) -> Row | None:
+    """The row of that result of a."""
+    for row in rows:
+        if (row.benchmark, row.kernel) == (result.benchmark, result.kernel):
+            mine = {**row.parameters, **{name: x for name, x, _ in row.differing if x is not None}}
+            if _of(result, mine):
+                return row
+    return None
+
+
+def _of(result: Result, parameters: Mapping[str, Scalar]) -> bool:
+    """Whether these are its parameters; a comparison may have added the name of what others spell out."""
+    return all(parameters.get(name) == value for name, value in result.parameters.items())
+
+
+def _both(headline: Headline, row: Row, b: Evaluation) -> tuple[Value | None, Value | None]:
+    """The values of the headline's metric in both runs; of the row's, where b has no such metric."""
+    wanted = {**row.parameters, **{name: y for name, _, y in row.differing if y is not None}}
+    name = next((n for n, value in headline.result.metrics.items() if value is headline.value), "")
+    for result in b.results:
+        same = (result.benchmark, result.kernel) == (row.benchmark, row.kernel) and _of(result, wanted)
+        if same and name in result.metrics:
+            return headline.value, result.metrics[name]
+    return row.a, row.b
+
+
+def _value(value: Value | None) -> str:
+    return "–" if value is None else cut(quantity(value.value, value.unit), SIDE - 1, 1)[0]
+
+
+def _span(row: Row) -> str:
+    """The ratio of the times, whatever the metric: above 1 b is slower."""
+    if row.time_ratio is None or row.ratio is None or row.low is None or row.high is None:
+        return "–"
+    inverse = row.a is not None and row.a.better == "higher"
+    low, high = (1 / row.high, 1 / row.low) if inverse and row.low > 0 else (row.low, row.high)
+    return f"{row.time_ratio:.2f} ({low:.2f} – {high:.2f})"
+
+
+def _short(row: Row) -> str:
+    return "–" if row.call == "NOT COMPARABLE" else row.call.lower()
+
+
+# --------------------------------------------------------------------------- what differs most
+
+
+def _matters(found: RunComparison, width: int) -> list[Text]:
+    """The differences that are sure, by benchmark and direction, the greatest first; why others are not clear."""
+    sure = [row for row in found.rows if row.call in ("SLOWER", "FASTER") and row.time_ratio]
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(sure, key=lambda r: (bool(r.disturbed), -abs(math.log(r.time_ratio or 1)))):
+        groups.setdefault((row.benchmark, row.call), []).append(row)
+    if not found.rows:
+        return []
+    lines = heading("What differs most" if groups else "No single case is different for sure")
+    for number, members in enumerate(list(groups.values())[:MOST_FINDINGS], 1):
+        first, *rest = _difference(members, width - 2)
+        lines += [Text.assemble(f"{number} ", (first, STYLE[members[0].call])), *(Text(f"  {line}") for line in rest)]
+    if len(groups) > MOST_FINDINGS:
+        lines.append(Text(f"  and in {len(groups) - MOST_FINDINGS} more benchmarks", style="dim"))
+    return [*lines, *_unclear(found.rows, width)]
+
+
+def _difference(members: Sequence[Row], width: int) -> list[str]:
+    row = members[0]
+    times = row.time_ratio or 1.0
+    told = ", ".join(
+        _parameter(k, v) for k, v in row.parameters.items() if cases.USUAL.get(k) != v and k != "toolchain"
+    )
+    factor = f"{times:.2f} times the time" if times >= 1 else f"{1 / times:.2f} times as fast"
+    others = f" [and {len(members) - 1} more cases of it]" if len(members) > 1 else ""
+    mark = " DISTURBED" if row.disturbed else ""
+    sentence = f"{row.benchmark} {row.kernel}: b is {row.call}{mark}, {factor}"
+    return brief(f"{sentence} ({told})." if told else f"{sentence}.", width, 2, others)
+
+
+def _parameter(name: str, value: object) -> str:
+    if isinstance(value, str | int | float):
+        return said(name, value) or f"{name.replace('_', ' ')} {value}"
+    return name
+
+
+def _unclear(rows: Sequence[Row], width: int) -> list[Text]:
+    """The commonest reasons for cases that could not be told, each with how often it stands; numbers do not tell them apart."""
+    unclear = [row for row in rows if row.call == "UNCLEAR" and row.detail]
+    if not unclear:
+        return []
+    kinds: dict[str, list[str]] = {}
+    for row in unclear:
+        kinds.setdefault(re.sub(r"[\d.,+-]+", "#", _reason(row.detail)), []).append(row.detail)
+    common = sorted(kinds.values(), key=lambda details: -len(details))
+    lines = heading("Why cases are UNCLEAR")
+    for details in common[:MOST_REASONS]:
+        first, *rest = brief(_capital(_reason(details[0])), width - 6, 3) or [""]
+        lines += [Text(f"{len(details):>4}  {first}"), *(Text(f"      {line}") for line in rest)]
+    return lines
+
+
+def _reason(detail: str) -> str:
+    return detail.split(" It was disturbed", maxsplit=1)[0].removeprefix("Unclear: ")
+
+
+# --------------------------------------------------------------------------- a published system
+
+
+def show_published(found: Beside) -> None:
+    """Print a run beside a published system: the figures that the run has, too."""
+    on = console()
+    printed(published(found, on.width), on)
+
+
+def published(found: Beside, width: int) -> list[Text]:
+    """The lines, at most `MOST_LINES`; what the run did not measure is counted only."""
+    both = [line for line in found.lines if line.ours is not None]
+    top = [Text(), *(Text(line, style="bold") for line in cut(f"{found.run} beside {found.system}", width, 2))]
+    missing = len(found.lines) - len(both)
+    count = f"This run has {len(both)} of the {len(found.lines)} figures that are printed of it."
+    top += [Text(), Text(count)]
+    end = [line for note in found.notes for line in _dim(brief(note, width, 2))][:8]
+    end += [Text(), *_dim(["All of them: the same command with --all"])] if missing else []
+    room = MOST_LINES - len(top) - len(end) - 3
+    left = width - 2 * SIDE - RATIO
+    below = 2 * len(both) <= room  # conditions on a line of their own, where there is room for that
+    rows = [text for line in both for text in _published(line, left, width, below)]
+    names = f"{pad('published', SIDE, True)}{pad('this run', SIDE, True)}{pad('this / published', RATIO, True)}"
+    table = [Text(), Text.assemble((pad("Figure", left), "bold"), (names, "dim")), *rows[:room]] if rows else []
+    if len(rows) > room:
+        table.append(Text(f"and {len(rows) - room} more", style="dim"))
+    return [*top, *table, Text(), *end]
+
+
+def _published(line: Line, left: int, width: int, below: bool) -> list[Text]:
+    metric = line.metric.replace("_", " ")
+    name = f"{line.conditions}, {metric}" if line.conditions and not below else metric
+    text = Text(pad(cut(name, left - 1, 1)[0], left))
+    theirs = cut(quantity(line.published, line.unit), SIDE - 1, 1)[0]
+    text.append(f"{pad(theirs, SIDE, True)}{pad(_value(line.ours), SIDE, True)}", "bold")
+    ratio = "–" if line.ratio is None else f"{line.ratio:.3g}"
+    text.append(pad(f"{'▲ DISTURBED ' if line.disturbed else ''}{ratio}", RATIO, True))
+    return (
+        [text, *_dim(f"  {part}" for part in cut(line.conditions, width - 2, 1))]
+        if below and line.conditions
+        else [text]
+    )
+
+
+def _dim(lines: Iterable[str]) -> list[Text]:
+    return [Text(line, style="dim") for line in lines]
+
+
+def _capital(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
