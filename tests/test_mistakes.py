@@ -434,9 +434,10 @@ def forked(
                 os.chdir(place.path)
                 os.dup2(out.fileno() if stdout is None else stdout, 1)
                 os.dup2(err.fileno() if stderr is None else stderr, 2)
-                sys.argv, sys.stdout, sys.stderr = ["steelyard", *place.words(line)], sys.__stdout__, sys.__stderr__
-                for stream in (sys.stdout, sys.stderr):
-                    stream.reconfigure(encoding=encoding, errors="strict")
+                sys.argv = ["steelyard", *place.words(line)]
+                # Opened anew: what was a file may be a pipe now.
+                sys.stdout = sys.__stdout__ = open(1, "w", encoding=encoding, errors="strict", closefd=False)  # noqa: SIM115
+                sys.stderr = sys.__stderr__ = open(2, "w", encoding=encoding, errors="strict", closefd=False)  # noqa: SIM115
                 cli.main()
             except SystemExit as ended:
                 code = int(ended.code or 0)

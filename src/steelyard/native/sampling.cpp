@@ -136,6 +136,7 @@ class Sampler {
     std::uint64_t start, end;
     ThreadWatch::Reading before, after;
     double core_clock, issued;
+    double owed = 0;  // operations of plant=work that did not make a whole one yet
   };
 
   Sample sample(std::size_t operations, std::uint64_t begin) {
@@ -188,7 +189,7 @@ class Sampler {
     std::uint64_t start = Clock::get().ticks();
     kernel_.run(w, kernel_.whole() ? 1 : operations);
     if (kernel_.whole()) more(w, operations - 1);
-    if (plant_.kind == "work") more(w, extra(operations));
+    if (plant_.kind == "work") more(w, extra(w, operations));
     if (plant_.kind == "delay" || (plant_.kind == "turns" && taken_ % 2 == 1)) {
       auto length = static_cast<std::uint64_t>(static_cast<double>(Clock::get().ticks() - start) * (1 + plant_.amount));
       while (Clock::get().ticks() - start < length) relax();
@@ -196,8 +197,8 @@ class Sampler {
     if (plant_.kind == "faults") fault(static_cast<std::size_t>(plant_.amount));
   }
   // Whole operations only: the share that does not make one is carried over to the next sample.
-  std::size_t extra(std::size_t operations) {
-    thread_local double owed = 0;
+  std::size_t extra(Worker w, std::size_t operations) {
+    double& owed = views_[w.index].owed;
     owed += plant_.amount * static_cast<double>(operations);
     auto whole = static_cast<std::size_t>(owed);
     owed -= static_cast<double>(whole);

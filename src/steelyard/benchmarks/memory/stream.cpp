@@ -1,4 +1,7 @@
 // Long vectors through the memory: Copy, Scale, Add, Triad, and the rotation of all four that STREAM validates.
+#include <array>
+#include <cstdint>
+
 #include "vectors.h"
 
 using namespace steelyard;
@@ -7,45 +10,53 @@ using namespace steelyard;
 // take turns, so that no number of rotations overflows (STREAM's 3 does after 262), and yet every one shows in the
 // result.
 struct Rotation {
-  Vectors v;
-  std::vector<std::size_t> rotations;  // one count a worker
-  struct Pass {
-    double copy, triad;  // seconds
+  // Clock ticks of Copy and Triad in the last rotations: of 25, an evaluation takes the one in which Copy was fastest.
+  static constexpr std::size_t last = 25;
+  struct alignas(64) Worked {
+    std::size_t rotations = 0;
+    std::array<std::uint64_t, last> copy{}, triad{};
   };
-  std::vector<std::vector<Pass>> passes;  // of each worker, rotation by rotation
+  Vectors v;
+  std::vector<Worked> workers;
   static double scalar(std::size_t turn) { return turn % 2 == 0 ? 0.42 : std::sqrt(1 + 1 / (0.42 * 2.42)) - 1; }
 
-  Rotation(Params& p, Team& team) : v(p, team), rotations(team.size(), 0), passes(team.size()) {
+  Rotation(Params& p, Team& team) : v(p, team), workers(team.size()) {
     v.a.fill(team, 2, false);
     v.b.fill(team, 2, false);
     v.c.fill(team, 0, false);
   }
   void run(Worker w, std::size_t operations) {
     double *a = v.a.data(), *b = v.b.data(), *c = v.c.data();
+    Worked& mine = workers[w.index];
+    const Clock& clock = Clock::get();
     for (std::size_t i = 0; i < operations; ++i) {
-      double s = scalar(rotations[w.index]++), begin = seconds_of(CLOCK_MONOTONIC_RAW);
+      std::size_t turn = mine.rotations++;
+      double s = scalar(turn);
+      std::uint64_t begin = clock.ticks();
       v.apply<Copy>(w, c, a, a, s);
-      double copied = seconds_of(CLOCK_MONOTONIC_RAW) - begin;
+      mine.copy[turn % last] = clock.ticks() - begin;
       v.apply<Scale>(w, b, c, c, s);
       v.apply<Add>(w, c, a, b, s);
-      begin = seconds_of(CLOCK_MONOTONIC_RAW);
+      begin = clock.ticks();
       v.apply<Triad>(w, a, b, c, s);
       clobber();
-      passes[w.index].push_back({copied, seconds_of(CLOCK_MONOTONIC_RAW) - begin});
+      mine.triad[turn % last] = clock.ticks() - begin;
     }
   }
   Work work() const { return v.work(Copy::bytes + Scale::bytes + Add::bytes + Triad::bytes, 4, 4); }
-  // Of each rotation the slowest worker's Copy and Triad.
+  // Seconds of the slowest worker in each of the last rotations.
   std::string details() const {
-    std::vector<double> copy(rotations[0], 0), triad(rotations[0], 0);
-    for (const auto& of_one : passes)
-      for (std::size_t i = 0; i < of_one.size() && i < copy.size(); ++i)
-        copy[i] = std::max(copy[i], of_one[i].copy), triad[i] = std::max(triad[i], of_one[i].triad);
+    std::vector<double> copy(std::min(last, workers[0].rotations)), triad(copy.size());
+    for (const Worked& worked : workers)
+      for (std::size_t i = 0; i < copy.size(); ++i) {
+        copy[i] = std::max(copy[i], Clock::get().seconds(worked.copy[i]));
+        triad[i] = std::max(triad[i], Clock::get().seconds(worked.triad[i]));
+      }
     return json::Object().add("copy", json::list(copy)).add("triad", json::list(triad)).str();
   }
   Check check() {
     double a = 2, b = 2, c = 0;
-    for (std::size_t turn = 0; turn < rotations[0]; ++turn) {
+    for (std::size_t turn = 0; turn < workers[0].rotations; ++turn) {
       double s = scalar(turn);
       c = a, b = s * c, c = a + b, a = b + s * c;
     }
