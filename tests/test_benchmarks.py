@@ -180,7 +180,8 @@ def test_the_metrics_of_a_record_are_finite_numbers(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
     record = measured(programs, here, case)
-    values = [m.of(record.samples[0], record) for m in benchmark.metrics]
+    # Of all samples: on a busy machine one alone may be shorter than what is taken off it.
+    values = [m.of(sample, record) for sample in record.samples for m in benchmark.metrics]
     assert any(v is not None for v in values), "no metric applies to this kernel"
     assert all(v is None or (math.isfinite(v) and v > 0) for v in values)
 
