@@ -225,6 +225,7 @@ def _wait_for_records(runs: Path, count: int) -> None:
     raise AssertionError(f"no {count} records in {runs} after a minute")
 
 
+@pytest.mark.site
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")
 def test_a_full_disk_ends_the_run_with_whole_records_and_resume_goes_on(tmp_path: Path, programs: dict) -> None:
     disk = tmp_path / "disk"
