@@ -5,6 +5,7 @@ what every Python has. Ends with the first exit code that is not 0; 4 where no b
 """
 
 import contextlib
+import fcntl
 import os
 import re
 import shlex
@@ -61,8 +62,11 @@ def machine() -> Iterator[Path]:
     bare.cache().mkdir(parents=True, exist_ok=True)
     with step("the bare machine's archive"):
         packed = bare.archive()
+    remove_left_over()
     folder = Path(tempfile.mkdtemp(prefix="fresh-", dir=bare.cache()))
     try:
+        held = os.open(folder, os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX)
         root = folder / "root"
         with step("unpacking it, and a clean clone of HEAD"):
             bare.unpack(packed, root)
@@ -81,6 +85,19 @@ def clone(target: Path) -> None:
     if done.returncode != 0:
         raise bare.Missing(f"{ROOT} cannot be cloned: it must be a git repository with a commit.")
     subprocess.run(["chown", "-R", "1000:1000", target], check=True)
+
+
+def remove_left_over() -> None:
+    """What a killed one left behind: nobody holds its lock."""
+    for old in bare.cache().glob("fresh-*"):
+        held = os.open(old, os.O_RDONLY)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(old)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(held)
 
 
 def remove(folder: Path) -> None:
