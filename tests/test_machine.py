@@ -26,8 +26,8 @@ from steelyard.machine.memory_modules import channel_of, parse_modules
 from steelyard.machine.placement import place
 from steelyard.machine.processors import identify
 from steelyard.machine.system_file import find_system, load_system, shipped_systems
-from steelyard.machine.tools import find_tools, mpiexec_of, too_old
-from steelyard.model import Cache, Core, Limit, Machine, MemoryModule, NumaNode, Tool
+from steelyard.machine.tools import find_tools, mpiexec_of
+from steelyard.model import Cache, Core, Limit, Machine, MemoryModule, NumaNode
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CPU = "/sys/devices/system/cpu"
@@ -805,33 +805,6 @@ def test_each_compiler_is_listed_once_under_its_plainest_name(tmp_path: Path) ->
     ]
     assert compilers[0].path == str(one / "g++")
     assert mpis == ()
-
-
-@pytest.mark.parametrize(
-    ("version", "old"),
-    [
-        ("g++ (Ubuntu 9.4.0-1ubuntu1~20.04.1) 9.4.0", True),
-        ("g++ (GCC) 8.5.0 20210514 (Red Hat 8.5.0-4)", True),
-        ("g++-10 (Debian 10.2.1-6) 10.2.1 20210110", True),
-        ("c++ (Debian 10.2.1-6) 10.2.1 20210110", True),
-        ("g++-11 (Debian 11.3.0-12) 11.3.0", False),
-        ("x86_64-conda-linux-gnu-c++ (conda-forge gcc 12.3.0-3) 12.3.0", False),
-        ("Debian clang version 13.0.1-11+b2", True),
-        ("clang version 9.0.0 (https://github.com/llvm/llvm-project)", True),
-        ("Ubuntu clang version 14.0.0-1ubuntu1.1", False),
-        ("Intel(R) oneAPI DPC++/C++ Compiler 2023.1.0 (2023.1.0.20230320)", False),
-        ("nvc++ 23.7-0 64-bit target on x86-64 Linux", False),
-        ("a compiler of its own kind", False),
-    ],
-)
-def test_compilers_older_than_cpp20_are_named_with_what_is_needed(version: str, old: bool) -> None:
-    said = too_old(Tool("g++", "/opt/bin/g++", version))
-    assert bool(said) == old
-    if old:
-        assert "'/opt/bin/g++'" in said
-        assert f"'{version}'" in said
-        assert "g++ 11 or clang++ 14, or later" in said
-        assert "--toolchain" in said
 
 
 def test_compilers_behind_a_cache_are_told_apart(tmp_path: Path) -> None:

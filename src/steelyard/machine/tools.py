@@ -15,8 +15,6 @@ from steelyard.model import Tool
 # Without a version or with one ("g++-12"). `c++` stands for one of the others, and counts where it is alone.
 _COMPILERS = re.compile(r"(g\+\+|clang\+\+|icpx|nvc\+\+|armclang\+\+|c\+\+)(-[\d.]+)?")
 _COMPILER_ORDER = ("g++", "clang++", "icpx", "nvc++", "armclang++", "c++")
-# The first that know what the programs take from C++20 (concepts, std::span, designated initialisers).
-_OLDEST = {"g++": 11, "clang++": 14}
 _WRAPPERS = re.compile(r"(mpicxx|mpiicpx)(\.\w+)?")
 # One program under the names of many: the name that is called decides, so that its real path tells nothing.
 _MASKS = ("ccache", "sccache", "distcc", "icecc")
@@ -39,21 +37,6 @@ def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, .
         flavours = pool.map(ask_mpi, wrappers)
         found = tuple(Tool(os.path.basename(p), p, v) for p, v in zip(compilers, versions, strict=True) if v)
         return found, tuple(tool for tool in flavours if tool)
-
-
-def too_old(compiler: Tool) -> str:
-    """What to say where a compiler is too old for the programs; "" where it is not, or nothing is known of its kind."""
-    clang = re.search(r"clang version (\d+)[\d.]*", compiler.version)
-    # "g++ (Ubuntu 9.4.0-1ubuntu1) 9.4.0", "g++ (GCC) 8.5.0 20210514 (Red Hat 8.5.0-4)"
-    gcc = re.match(r"\S*[gc]\+\+\S* \(.*?\) (\d+)[\d.]*", compiler.version)
-    kind, found = ("clang++", clang) if clang else ("g++", gcc)
-    if not found or int(found.group(1)) >= _OLDEST[kind]:
-        return ""
-    return (
-        f"The compiler '{compiler.path}' is too old: '{compiler.version}'. The programs are C++20, which needs "
-        f"{' or '.join(f'{name} {number}' for name, number in _OLDEST.items())}, or later. "
-        "Install one, for example apt-get install g++-12, and name it: --toolchain g++-12"
-    )
 
 
 def mpiexec_of(mpi: Tool) -> str | None:
