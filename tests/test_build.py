@@ -275,6 +275,7 @@ def test_a_full_disk_and_a_full_memory_are_not_blamed_on_the_compiler(
     assert not list(build.cache().rglob("thing*"))
 
 
+@pytest.mark.site
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk of its own needs root to be mounted")
 def test_a_disk_that_fills_up_in_the_build_gets_a_sentence_and_keeps_nothing_half_made(
     tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch

@@ -165,6 +165,19 @@ def test_a_machine_without_a_compiler_is_an_explained_failure(tmp_path: Path) ->
     assert "apt-get install" in done.stderr
 
 
+def test_a_machine_with_an_old_compiler_is_an_explained_failure_that_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/g++").write_text("#!/bin/sh\necho 'g++ (Ubuntu 9.4.0-1ubuntu1~20.04.1) 9.4.0'\n")
+    (tmp_path / "bin/g++").chmod(0o755)
+    environment = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [*STEELYARD, *SMALL], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 4
+    assert "bin/g++ is gcc 9.4.0, and Steelyard needs gcc 11 or later" in done.stderr
+    assert os.listdir(tmp_path) == ["bin"]
+
+
 def test_impossible_sizes_become_explained_records_and_exit_code_4(tmp_path: Path, programs: dict) -> None:
     # Eight bytes for each in three vectors are too many, as the kernel finds; the plan only knows that each needs four.
     elements = describe().memory // 5
@@ -225,6 +238,7 @@ def _wait_for_records(runs: Path, count: int) -> None:
     raise AssertionError(f"no {count} records in {runs} after a minute")
 
 
+@pytest.mark.site
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")
 def test_a_full_disk_ends_the_run_with_whole_records_and_resume_goes_on(tmp_path: Path, programs: dict) -> None:
     disk = tmp_path / "disk"

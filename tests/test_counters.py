@@ -157,6 +157,7 @@ def device(folder: Path, kind: int, event: int) -> Path:
     return folder
 
 
+@pytest.mark.site
 def test_a_meter_is_read_in_joules_by_its_own_scale(meter: Path, tmp_path: Path) -> None:
     software, cpu_clock = 1, 0  # of linux/perf_event.h; the clock of a processor counts nanoseconds
     found = said(meter, str(device(tmp_path, software, cpu_clock)))
