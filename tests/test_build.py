@@ -302,6 +302,14 @@ def test_a_compiler_that_is_too_old_is_named_with_what_is_needed(version: str, f
             build.resolve("gcc", machine)
 
 
+def test_a_newer_compiler_of_the_family_is_taken_before_one_that_is_too_old(here: Machine) -> None:
+    old, new = Tool("g++", "/usr/bin/g++", "g++ 9.3.0"), Tool("g++-12", "/usr/bin/g++-12", "g++-12 12.2.0")
+    machine = replace(here, compilers=(old, new))
+    assert build.resolve(build.default(machine), machine).compiler == new.path
+    with pytest.raises(MachineFailed, match="apt-get install"):
+        build.resolve("g++", machine)
+
+
 def test_a_wrapper_is_the_same_mpi_by_whatever_path_it_is_named(tmp_path: Path, here: Machine) -> None:
     toolchain = quick(here)
     (tmp_path / "bin").mkdir()

@@ -272,3 +272,20 @@ def test_a_full_disk_ends_the_run_with_whole_records_and_resume_goes_on(tmp_path
         assert after.records[: len(before.records)] == before.records
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def test_runs_that_cannot_be_kept_are_refused_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    done = subprocess.run(
+        [*STEELYARD, "run", "--only", "memory.stream", "--runs", str(tmp_path / "file" / "runs")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "is a file" in done.stderr
+    assert "--runs" in done.stderr
+    assert not (tmp_path / "cache").exists()

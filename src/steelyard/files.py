@@ -53,6 +53,20 @@ def expect_output(path: Path, what: str) -> None:
         raise MachineFailed(f"{what} cannot be written to '{path}': writing is not allowed there. Name another file.")
 
 
+def expect_folder(path: Path, what: str) -> None:
+    """Refuses a folder that cannot be made or written in, as `expect_output`; what is missing of it will be made."""
+    whole = path.absolute()
+    there = next((p for p in (whole, *whole.parents) if is_folder(p) or is_file(p)), Path("/"))
+    if is_file(there):
+        raise MachineFailed(
+            f"{what} cannot be made in '{path}': '{there}' is a file. Choose another with --runs FOLDER."
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise MachineFailed(
+            f"{what} cannot be made in '{path}': '{there}' cannot be written in. Choose another with --runs FOLDER."
+        )
+
+
 def write(path: Path, what: str, text: str) -> Path:
     """Writes `text` to the file `path` and returns it, by the rule above; errors as `expect_output`'s."""
     content = text.encode("utf-8", "replace")

@@ -9,7 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steelyard import __version__, build, catalogue, evaluation, forms, numbers, records, refusal, remembered, site
+from steelyard import (
+    __version__,
+    build,
+    catalogue,
+    evaluation,
+    files,
+    forms,
+    numbers,
+    records,
+    refusal,
+    remembered,
+    site,
+)
 from steelyard import plan as planning
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.start import Site
@@ -146,6 +158,7 @@ def _build(
 def start(asked: Asked, runs: Path, quiet: bool) -> Path:
     """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
     made, here, toolchains, found, chosen = plan(asked)
+    files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     programs = _build(chosen, toolchains, found, quiet)
     about = {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},

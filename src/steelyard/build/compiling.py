@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ from steelyard.model import Tool
 
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
 _STATUS = "steelyard:%f:"
-_LINK_EFFORT = 4_000.0  # as Object.effort
+_LINK_EFFORT, _HEADER_EFFORT = 4_000.0, 50_000.0  # as Object.effort
+_MANY = 6  # programs of a toolchain and an MPI, from which on compiling their header once saves more than it takes
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,7 @@ def make(
         wanted = [obj for pair in harnesses for obj in harness_objects(*pair)]
         if _missing(programs, wanted):
             with _alone(show):
-                edges = _edges(programs, wanted)
-                if edges:
-                    _carry_out(edges, show)
+                _carry_out(programs, wanted, show)
 
 
 @dataclass(frozen=True)
@@ -72,26 +72,53 @@ def _missing(programs: Sequence[Program], objects: Sequence[Object]) -> bool:
     return not all(path.exists() for path in (*(p.path for p in programs), *(o.path for o in objects)))
 
 
-def _edges(programs: Sequence[Program], objects: Sequence[Object]) -> list[_Edge]:
+Common = dict[tuple[Toolchain, Tool | None], tuple[_Edge, str]]
+
+
+def _edges(programs: Sequence[Program], objects: Sequence[Object], folder: Path) -> list[_Edge]:
     """The steps that are left: the harness, without which nothing can be linked, then what takes longest, so that none of
     these runs alone at the end.
     """
     left = {program.path: program for program in programs if not program.path.exists()}
     needed = {obj.path: obj for obj in (*objects, *(obj for program in left.values() for obj in program.objects[1:]))}
     compiling = [_compile(obj) for path, obj in needed.items() if not path.exists()]
-    return compiling + sorted(map(_program, left.values()), key=lambda edge: -edge.effort)
+    common = _headers(left.values(), folder)
+    own = sorted((_program(program, common) for program in left.values()), key=lambda edge: -edge.effort)
+    return [*(edge for edge, _ in common.values()), *compiling, *own]
+
+
+def _headers(programs: Iterable[Program], folder: Path) -> Common:
+    """The kernels' header, compiled once for many programs, and the words that use it.
+
+    It lies in the build's own folder, since it has some 65 MB. Only of GCC and Clang is it known how that is done.
+    """
+    groups = Counter((p.toolchain, p.mpi) for p in programs if not p.objects[0].path.exists())
+    found: Common = {}
+    for number, ((toolchain, mpi), count) in enumerate(groups.items()):
+        family = toolchain.name.partition("-")[0]
+        if count < _MANY or family not in ("gcc", "clang"):
+            continue
+        stub = folder / f"header{number}.h"
+        stub.write_text(f'#include "{NATIVE / ("rank_kernel.h" if mpi else "kernel.h")}"\n', encoding="utf-8")
+        out = stub.with_name(f"{stub.name}.{'gch' if family == 'gcc' else 'pch'}")
+        words = ("-include", str(stub)) if family == "gcc" else ("-include-pch", str(out))
+        variables = {**_compiling(Object("header", stub, toolchain, mpi)), "object": _shell([str(out)])}
+        found[toolchain, mpi] = _Edge("header", (out,), (stub,), variables, _HEADER_EFFORT), _shell(words)
+    return found
 
 
 def _compile(obj: Object) -> _Edge:
     return _Edge("object", (obj.path,), (obj.source,), _compiling(obj), obj.effort)
 
 
-def _program(program: Program) -> _Edge:
+def _program(program: Program, common: Common) -> _Edge:
     """Compiled and linked in one step, so that it is complete as soon as may be; linked only, where its object is kept."""
     own, *harness = program.objects
     flags = mpi_flags(program.mpi)[1] if program.mpi else ()
+    header, words = common.get((program.toolchain, program.mpi), (None, ""))
     variables = {
         **_compiling(own),
+        "header": words,
         "link": program.toolchain.flags,
         "objects": _shell(str(obj.path) for obj in harness),
         "program": _shell([str(program.path)]),
@@ -100,7 +127,8 @@ def _program(program: Program) -> _Edge:
     rest = tuple(obj.path for obj in harness)
     if own.path.exists():
         return _Edge("program", (program.path,), (own.path, *rest), variables, _LINK_EFFORT)
-    return _Edge("both", (program.path, own.path), (own.source, *rest), variables, own.effort + _LINK_EFFORT)
+    inputs = (own.source, *rest, *(header.outputs if header else ()))
+    return _Edge("both", (program.path, own.path), inputs, variables, own.effort + _LINK_EFFORT)
 
 
 def _compiling(obj: Object) -> dict[str, str]:
@@ -117,8 +145,11 @@ def _shell(words: Iterable[str]) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
-def _carry_out(edges: list[_Edge], show: Show) -> None:
+def _carry_out(programs: Sequence[Program], objects: Sequence[Object], show: Show) -> None:
     with tempfile.TemporaryDirectory(dir=cache() / "build", prefix="making-") as folder:
+        edges = _edges(programs, objects, Path(folder))
+        if not edges:  # another build has made them meanwhile
+            return
         _write(edges, Path(folder) / "build.ninja")
         try:
             _run([_ninja(), "-C", folder, "-j", str(len(os.sched_getaffinity(0)))], edges, show)
@@ -135,9 +166,11 @@ def _write(edges: list[_Edge], path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         writer = Writer(file)  # type: ignore[arg-type]  # its stub asks for a name, its code for a file
         # A result gets its name when it is complete: what was killed half-way is never taken for one.
-        compile_ = "$cxx $flags -c $source -o $object.part && mv $object.part $object"
+        compile_ = "$cxx $header $flags -c $source -o $object.part && mv $object.part $object"
         link = "$cxx $link $object $objects -o $program.part $libraries && mv $program.part $program"
-        for rule, command in (("object", compile_), ("program", link), ("both", f"{compile_} && {link}")):
+        header = compile_.replace("-c $source", "-x c++-header $source")
+        rules = {"header": header, "object": compile_, "program": link, "both": f"{compile_} && {link}"}
+        for rule, command in rules.items():
             writer.rule(rule, command)
         for edge in edges:
             variables = {name: value.replace("$", "$$") for name, value in edge.variables.items()}
@@ -174,7 +207,7 @@ class _Pace:
 
     def __init__(self, edges: list[_Edge], show: Show) -> None:
         self._efforts = [edge.effort for edge in edges]
-        programs = [edge.outputs[0] for edge in edges if edge.rule != "object"]
+        programs = [edge.outputs[0] for edge in edges if edge.rule in ("program", "both")]
         self._outputs = programs or [edge.outputs[0] for edge in edges]
         self._show, self._began = show, time.monotonic()
         show(Progress(0, len(self._outputs), None))

@@ -38,9 +38,13 @@ def resolve(text: str, machine: Machine) -> Toolchain:
             return _new_enough(tool, "")
     wanted, _, flags = text.strip().partition(" ")
     name = FAMILIES.get(wanted, wanted)
-    for tool in machine.compilers:
-        if name in (tool.name, tool.path, Path(tool.path).name) or (wanted in FAMILIES and tool.name.startswith(name)):
-            return _new_enough(tool, flags.strip())
+    meant = [
+        tool
+        for tool in machine.compilers
+        if name in (tool.name, tool.path, Path(tool.path).name) or (wanted in FAMILIES and tool.name.startswith(name))
+    ]
+    if meant:  # of a family the first that is new enough, since an old one may stand before it
+        return _new_enough(next((t for t in meant if not _too_old(_toolchain(t, ""))), meant[0]), flags.strip())
     known = {f for f, c in FAMILIES.items() if any(t.name.startswith(c) for t in machine.compilers)} | {
         t.name for t in machine.compilers
     }
@@ -65,14 +69,19 @@ def _toolchain(tool: Tool, flags: str) -> Toolchain:
 def _new_enough(tool: Tool, flags: str) -> Toolchain:
     """MachineFailed where the compiler is older than its family's least version."""
     found = _toolchain(tool, flags)
-    family, _, version = found.name.partition("-")
-    number = re.match(r"\d+", version)
-    if family in LEAST and number and int(number.group()) < LEAST[family]:
+    if _too_old(found):
+        family, _, version = found.name.partition("-")
         raise MachineFailed(
             f"The compiler {tool.path} is {family} {version.partition('+')[0]}, and Steelyard needs {family} {LEAST[family]} "
-            f"or later (C++20). Install a newer one beside it and name it, for example: --toolchain g++-{LEAST['gcc']}"
+            f"or later (C++20). Install a newer one beside it, for example: apt-get install g++-{LEAST['gcc'] + 1}"
         )
     return found
+
+
+def _too_old(toolchain: Toolchain) -> bool:
+    family, _, version = toolchain.name.partition("-")
+    number = re.match(r"\d+", version)
+    return family in LEAST and number is not None and int(number.group()) < LEAST[family]
 
 
 def mpi_name(mpi: Tool) -> str:
