@@ -22,7 +22,8 @@ get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -
 ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications test_report_browser.py)
 
 test: $(VENV)/.test  ## all tests that take minutes at most
-	$(BIN)/python -m pytest $(ELSEWHERE) -m "not slow and not opencl"
+	$(BIN)/python -m pytest $(ELSEWHERE) -n auto -q -m "not machine and not slow and not opencl"
+	$(BIN)/python -m pytest $(ELSEWHERE) -m "machine and not slow and not opencl"
 
 test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
 	$(PYTHON) tests/fresh/first_hour.py $(FRESH)

@@ -15,9 +15,32 @@ from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Modules and fixtures whose tests start programs of ours: these need the machine for themselves, the others run side by side.
+MEASURING = (
+    "application_results",
+    "build",
+    "cli",
+    "counters",
+    "docs",
+    "launch",
+    "network_many_ranks",
+    "npb",
+    "ranks",
+    "scaling",
+)
+STARTING = {"programs", "small"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cases of libraries that a bare machine lacks, where `make test` skips them; `make test-site` installs what they need."""
+    """Marks what measures; and the cases of libraries that a bare machine lacks, where `make test` skips them.
+
+    `make test-site` installs what the latter need.
+    """
     for item in items:
+        if item.path.stem.removeprefix("test_").startswith(MEASURING) or STARTING & {
+            *getattr(item, "fixturenames", ())
+        }:
+            item.add_marker(pytest.mark.machine)
         if re.search(r"\[(.*-)?(blas|fftw|shmem)[-\]]", item.name):
             item.add_marker(pytest.mark.site)
 
