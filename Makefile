@@ -49,7 +49,7 @@ test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger class
 	$(BIN)/python -m pytest tests/applications
 
 test-opencl: $(VENV)/.test  ## the node's kernels on a real OpenCL device (PoCL, installed where that may be done)
-	@ldconfig -p | grep -q libOpenCL.so.1 || $(call get,pocl-opencl-icd ocl-icd-libopencl1)
+	@ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || $(call get,pocl-opencl-icd ocl-icd-libopencl1)
 	$(BIN)/python -m pytest $(ELSEWHERE) -m opencl
 
 test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chromium, installed where that may be done)
