@@ -16,13 +16,14 @@ from pathlib import Path
 from steelyard import build, catalogue
 from steelyard import plan as planning
 from steelyard.machine import describe
-from steelyard.model import Effort, Machine, Plan, Sampling
+from steelyard.model import Case, Effort, Launch, Machine, Plan, Sampling
 from steelyard.records import RunFolder
 from steelyard.run import Evaluator
 from steelyard.session import settings
 
 # Two samples show that a case can be sampled; they say nothing about speed, and need not.
 MOMENT = Sampling(width=0.5, seconds=0.02, least=2, most=2)
+ABSENT = "bind:7"  # a policy that the plan refuses: the programs must refuse it as well
 
 
 def main(toolchain: str, runs: str, words: Sequence[str]) -> None:
@@ -47,10 +48,16 @@ def _measure(here: Machine, name: str, given: Sequence[str], toolchain: build.To
 def _for_a_moment(plan: Plan) -> Plan:
     """No case is sampled longer, and none is repeated because it was disturbed: here all are."""
     launches = (
-        replace(launch, cases=tuple(replace(case, sampling=MOMENT) for case in launch.cases))
+        replace(launch, cases=tuple(replace(case, sampling=MOMENT) for case in (*launch.cases, *_absent(launch))))
         for launch in plan.launches
     )
     return replace(plan, launches=tuple(launches), seconds=0.0)
+
+
+def _absent(launch: Launch) -> list[Case]:
+    """The cases that bind memory to the second node, bound to one that is not there."""
+    bound = (case for case in launch.cases if case.parameters.get("memory_policy") == "bind:1")
+    return [replace(case, parameters={**case.parameters, "memory_policy": ABSENT}) for case in bound]
 
 
 if __name__ == "__main__":
