@@ -464,3 +464,16 @@ def test_odd_data_never_makes_a_rule_stumble(rule: str, bare: bool) -> None:
     if bare:
         here = replace(here, cores=(), nodes=(), caches=(), cpus=(), settings=(NEVER,), memory_available=0)
     assert isinstance(found(rule, replace(evaluation(odd(), here), benchmarks={})), list)
+
+
+def test_a_program_that_failed_is_named_by_its_end_and_its_first_words() -> None:
+    from steelyard.errors import ProgramFailed
+    from steelyard.findings.failed import _kind, _short
+
+    reasons = [
+        str(ProgramFailed(f"Running the case buffers={b}", "mpiexec -n 2 x", 1, "-----\ncannot resolve nowhere\nmore"))
+        for b in ("fresh", "reused")
+    ]
+    assert {_short(r) for r in reasons} == {"the program ended with exit code 1, and printed: cannot resolve nowhere"}
+    assert len({*map(_kind, reasons)}) == 1, "one finding, although the cases differ"
+    assert _short("not enough memory: 3 MiB more are needed") == "not enough memory: 3 MiB more are needed"

@@ -164,7 +164,7 @@ def test_a_host_that_does_not_resolve_is_told(four_hosts: Cluster, open_mpi: Pat
         hosts="host1:1,nowhere:1",
     )
     assert done.returncode == 4
-    assert "nowhere" in done.stdout + done.stderr
+    assert "nowhere" in done.stdout + done.stderr, done.stdout
 
 
 def test_more_ranks_than_slots_are_refused_before_anything_starts(

@@ -23,14 +23,23 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _kind(reason: str) -> str:
     """The reason without its numbers, so that like ones fall together."""
-    return re.sub(r"\d+(\.\d+)?", "#", reason.splitlines()[0] if reason.strip() else reason)
+    return re.sub(r"\d+(\.\d+)?", "#", _short(reason).splitlines()[0] if reason.strip() else reason)
+
+
+def _short(reason: str) -> str:
+    """Of a program's whole report how it ended and the first line that it printed; other reasons as they are."""
+    report = re.match(r".*?: (the program .*?)\.\nThe command was:\n.*?\nIt said:\n(.*)", reason, re.DOTALL)
+    if not report:
+        return reason
+    said = next((line.strip() for line in report.group(2).splitlines() if re.search(r"\w", line)), "nothing")
+    return f"{report.group(1)}, and printed: {said}"
 
 
 def _finding(evaluation: Evaluation, name: str, failed: list[Result]) -> Finding:
     total = [r for r in evaluation.results if r.benchmark == name]
     nothing = not any(r.metrics for r in total)
     reason = next(x.error for x in failed[0].records if x.error) or ""
-    short = " ".join(reason.split())
+    short = " ".join(_short(reason).split())
     short = short if len(short) <= LONG else short[:LONG] + " …"
     more = f"and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
     return Finding(

@@ -156,12 +156,19 @@ def matters(found: Sequence[Finding], width: int, advice: bool) -> list[Text]:
     for number, kind in enumerate(chosen, 1):
         mark, colour = MARKS[kind.finding.level]
         others = f" [and {kind.others} more of this kind]" if kind.others else ""
-        first, *rest = brief(kind.finding.seen, width - 4, 2, others) or [""]
+        first, *rest = _statement(kind.finding, width - 4, others) or [""]
         lines.append(Text.assemble(f"{number} ", (f"{mark} ", colour), first))
         lines += [Text(f"    {line}") for line in rest]
         if advice and (remedy := first_clause(kind.finding.remedy, width - 6)):
             lines.append(Text(f"    → {remedy[:1].upper()}{remedy[1:]}", style="dim"))
     return [*lines, Text(f"  and {more} more finding{'' if more == 1 else 's'}", style="dim")] if more else lines
+
+
+def _statement(finding: Finding, width: int, ending: str) -> list[str]:
+    """Two lines; more where nothing could be measured: the reason is then all that the reader has."""
+    if finding.rule == "failed":
+        return cut(finding.seen, width, 5, ending)
+    return brief(finding.seen, width, 2, ending)
 
 
 # --------------------------------------------------------------------------- the end
