@@ -46,9 +46,7 @@ def measure(
     a, b = records.read(first), records.read(second)
     made = schedule(a.plan, b.plan, rounds, seed)
     machines = _as_then(here, a, made.a), _as_then(here, b, made.b)
-    if not quiet:
-        print("Building what the two runs need (kept for the next time) …", file=sys.stderr)
-    ready = [_ready(path, run, paths, here) for path, run in ((first, a), (second, b))]
+    ready = [_ready(path, run, paths, here, quiet) for path, run in ((first, a), (second, b))]
     turn = {"series": uuid.uuid4().hex, "rounds": rounds, "notes": _left_behind(a, b, made.alone)}
     with ExitStack() as closing:
         evaluators = []
@@ -123,9 +121,11 @@ def _as_then(here: Machine, run: Run, plan: Plan) -> Machine:
     return machine
 
 
-def _ready(path: Path, run: Run, paths: Sequence[Path], here: Machine) -> tuple[Programs, Site, dict[str, Any]]:
+def _ready(
+    path: Path, run: Run, paths: Sequence[Path], here: Machine, quiet: bool
+) -> tuple[Programs, Site, dict[str, Any]]:
     """What carries out the run's plan, and what its new folder shall remember."""
-    programs, toolchains, site = session.again(path, run, paths, here, quiet=True)
+    programs, toolchains, site = session.again(path, run, paths, here, quiet)
     about = {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
         "toolchains": {name: vars(t) for name, t in toolchains.items()},
