@@ -12,6 +12,8 @@ from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.model import Case, Launch, Machine, Plan, Sampling
 from steelyard.plan import EFFORTS
 from steelyard.run import ATTEMPTS, Evaluator, Progress, Surroundings
+from steelyard.second import Patience
+from steelyard.shown import Best
 
 
 class Script:
@@ -129,7 +131,7 @@ def test_repeating_ends_when_its_share_of_the_time_is_spent(
     script.answers = {i: [disturbed() for _ in range(9)] for i in range(40)}
     e = evaluator(two_sockets, tmp_path, script, plan(40, 1, seconds=1.0))
     e.run()
-    assert 40 < len(kept(e)) < 60
+    assert 40 < sum(r.launch == 1 for r in kept(e)) < 60
 
 
 def test_repeating_leaves_the_presets_promised_length_but_for_a_little(
@@ -139,10 +141,86 @@ def test_repeating_leaves_the_presets_promised_length_but_for_a_little(
     long = evaluator(two_sockets, tmp_path / "long", script, plan(160, 1))
     long.run()
     assert 160 < long.seconds <= EFFORTS["quick"].promised * 1.02
-    script.answers = {i: [disturbed() for _ in range(9)] for i in range(160)}
-    full = evaluator(two_sockets, tmp_path / "full", script, replace(plan(160, 1), preset="full"))
-    full.run()
-    assert full.seconds > long.seconds
+
+
+def never_quiet(count: int) -> dict[int, list[Any]]:
+    """Answers that no wait and no further launch makes any better."""
+    return {i: [good(throttled=0.5) for _ in range(99)] for i in range(count)}
+
+
+def test_the_time_that_is_left_goes_into_further_launches_of_what_is_not_settled(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    script.answers = {2: [good(throttled=0.5), good(throttled=0.5), good(), good()]}
+    e = evaluator(two_sockets, tmp_path, script, plan(4, 2))
+    e.run()
+    found = kept(e)
+    assert [(r.launch, r.case) for r in found[8:]] == [(3, 0)]
+    assert found[8].parameters["n"] == 2 and found[8].verdict.level == "CLEAN"
+    read = records.read(e.folder.path)
+    assert [(x.number, x.repetition, len(x.cases)) for x in read.plan.launches] == [(1, 1, 4), (2, 2, 4), (3, 3, 1)]
+
+
+def test_further_launches_end_where_the_preset_promised_to_be_done(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    promised = EFFORTS["quick"].promised
+    script.answers = never_quiet(70)
+    e = evaluator(two_sockets, tmp_path, script, plan(70, 2))
+    e.run()
+    assert 0.8 * promised < e.seconds <= promised
+    script.answers = never_quiet(70)
+    e = evaluator(two_sockets, tmp_path / "budget", script, plan(70, 2), budget=150.0)
+    e.run()
+    assert e.seconds <= 150
+
+
+def test_a_case_that_stays_disturbed_gets_a_few_launches_more_and_no_further(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    script.answers = never_quiet(1)
+    e = evaluator(two_sockets, tmp_path, script, plan(1, 2))
+    e.run()
+    assert [r.launch for r in kept(e)] == [1, 2, 3, 4, 5]
+
+
+def test_a_run_that_is_gone_on_with_measures_no_further_launch_twice(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    script.answers = never_quiet(1)
+    made = plan(1, 2)
+    e = evaluator(two_sockets, tmp_path, script, made)
+    e.run()
+    e.folder.close()
+    read = records.read(e.folder.path)
+    done = {(r.launch, r.case) for r in read.records}
+    again = replace(e, plan=read.plan, folder=records.RunFolder(e.folder.path), done=done, earlier=read.records)
+    script.answers = {}
+    again.run()
+    assert [r.launch for r in kept(again)] == [1, 2, 3, 4, 5, 6]  # that one settles it
+
+
+def test_a_case_waits_as_long_as_the_run_has_patience_and_shorter_after_waits_in_vain(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    script.answers = {i: [good(pace={"waited": 2.0 / 2**i})] for i in range(3)} | {3: [good(pace={"waited": 0.1})]}
+    e = evaluator(two_sockets, tmp_path, script, plan(5, 1), patience=Patience(10.0))
+    e.run()
+    offered = [line.partition("patience=")[2].split(" ")[0] for line in script.asked]
+    assert offered[:5] == ["2", "1", "0.5", "0.25", "2"]
+    assert e.patience.spent == pytest.approx(3.6)
+    assert e.patience.left == pytest.approx(6.4)
+
+
+def test_what_the_machine_has_shown_is_asked_for_and_judged_by(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    shared = {"samples": {"seconds": [1e-3] * 20, "issued": [2.0] * 20}}
+    script.answers = {0: [good(**shared) for _ in range(9)]}
+    e = evaluator(two_sockets, tmp_path, script, plan(1, 1), best=Best({"issued gcc 1": 4.0}))
+    e.run()
+    assert "least_issued=3.6" in script.asked[0]
+    assert kept(e)[0].verdict.evidence[0].startswith("shared core: beside 20 of 20 samples")
 
 
 def test_a_program_that_dies_leaves_a_record_and_the_next_case_a_new_program(

@@ -76,8 +76,7 @@ def test_few_disturbed_samples_leave_the_median_and_the_verdict_alone_but_are_to
     verdict = judge(samples, surroundings, PASSED)
     assert verdict.level == "CLEAN"
     assert verdict.evidence == (
-        "competing load: in 2 of 100 samples a thread waited for its processor for more than 1 % of the "
-        "sample, in all 0.79 % of the time; too few to move the median.",
+        "set aside: 4 of 100 samples, whose own surroundings were disturbed (competing load 4).",
     )
     assert name_disturbance(verdict) is None
 
@@ -267,8 +266,7 @@ def test_a_disturbed_case_names_the_cause_before_its_shape():
     samples, surroundings = delayed(hit, LENGTH)
     surroundings["samples"]["waited"] = (LENGTH * hit).tolist()
     keywords = [sentence.partition(":")[0] for sentence in judge(samples, surroundings, PASSED).evidence]
-    assert keywords[0] == "competing load"
-    assert "bimodal" in keywords
+    assert keywords == ["competing load", "set aside"]  # without those samples there are no two modes
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.05, 1.0), st.integers(0, 100))

@@ -29,6 +29,7 @@ from steelyard.options import (
     Seed,
     Settings,
     System,
+    Wait,
 )
 
 app = typer.Typer(
@@ -96,6 +97,7 @@ def run(
     settings: Settings = None,
     toolchains: Compilers = None,
     budget: Budget = None,
+    wait: Wait = None,
     system: System = None,
     mpis: Mpis = None,
     hosts: Hosts = None,
@@ -132,6 +134,7 @@ def run(
         hosts,
         launcher,
         launcher_words or [],
+        wait,
     )
     session.conclude(session.start(asked, runs, quiet), paths or [], report, form)
 
@@ -158,6 +161,7 @@ def scale(
     settings: Settings = None,
     toolchains: Compilers = None,
     budget: Budget = None,
+    wait: Wait = None,
     system: System = None,
     mpis: Mpis = None,
     hosts: Hosts = None,
@@ -195,6 +199,7 @@ def scale(
         hosts,
         launcher,
         launcher_words or [],
+        wait,
         scale.shape(scale.wanted(benchmark, over, counts, weak, paths or []), paths or []),
     )
     scale.conclude(session.start(asked, runs, quiet), paths or [], report, form)

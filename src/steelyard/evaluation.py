@@ -4,15 +4,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard import catalogue, findings, records
+from steelyard import catalogue, findings, records, shown
 from steelyard.machine.limits import limits
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
 from steelyard.statistics.results import results
+from steelyard.statistics.verdict import judgement, stands
 
 
 def evaluate(path: Path, paths: Iterable[Path] = ()) -> Evaluation:
     """The evaluation of the run in the folder `path`; `paths` are where further benchmarks were found."""
-    run = records.read(path)
+    run = rejudged(records.read(path))
     known = catalogue.find(paths)
     return judged(run, {name: known[name] for name in benchmarks_of(run) if name in known})
 
@@ -21,6 +22,22 @@ def judged(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:
     """The same from a run at hand."""
     run = replace(run, machine=with_limits(run.machine, run.records))
     return findings.judge(Evaluation(run, benchmarks, results(run.records, benchmarks), ()))
+
+
+def rejudged(run: Run) -> Run:
+    """The run with the verdicts that all of it supports: what a record was worth shows beside the best of the whole run."""
+    best = shown.Best(run.shown.best)
+    for record in run.records:
+        best.learn(record)
+    return replace(run, records=tuple(rejudge(record, best) for record in run.records))
+
+
+def rejudge(record: Record, best: shown.Best) -> Record:
+    bounds = shown.bounds_of(best, record)
+    if record.verdict.level == "INVALID" or stands(record, bounds):
+        return record
+    found = judgement(record.samples, record.surroundings, record.check, record.error, bounds)
+    return replace(record, verdict=found.verdict, aside=found.aside)
 
 
 def benchmarks_of(run: Run) -> list[str]:

@@ -9,7 +9,7 @@ from steelyard.figure import Figure
 Scalar = str | int | float | bool
 Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
-Level = Literal["CLEAN", "DISTURBED", "INVALID"]
+Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]
 Reach = Literal["figures", "machine", "program"]
 
 # --------------------------------------------------------------------------- the machine
@@ -225,6 +225,7 @@ class Record:
 
     `samples` are seconds per operation, in the order of time; `work` is what one operation does (bytes, flops,
     messages, accesses …); `surroundings` is what was seen around and inside the samples (see docs/formats.md);
+    `aside` are the places of the samples whose own surroundings were disturbed: figures rest on the others;
     `error` says why there are no samples (the case failed), otherwise None.
     """
 
@@ -241,6 +242,7 @@ class Record:
     verdict: Verdict
     surroundings: Mapping[str, Any]
     error: str | None = None
+    aside: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -359,6 +361,15 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """The best pace that the machine had shown before a run (see `shown`): by key, in how many runs, since when."""
+
+    best: Mapping[str, float] = field(default_factory=dict)
+    runs: int = 0
+    since: str = ""
+
+
+@dataclass(frozen=True)
 class Run:
     """One evaluation, read back from its folder."""
 
@@ -371,6 +382,7 @@ class Run:
     records: tuple[Record, ...]
     finished: bool
     notes: tuple[str, ...] = ()  # what reading it back had to mend
+    shown: Shown = Shown()
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,10 @@ Preset = Annotated[str, typer.Option("--preset", help="quick (at most 3 min on 2
 Budget = Annotated[
     str | None, typer.Option("--budget", metavar="TIME", help="The most time to take, as 90s, 5m or 1h.")
 ]
+Wait = Annotated[
+    str | None,
+    typer.Option("--wait", metavar="TIME", help="How long to wait for a quiet machine before the run begins, as 30m."),
+]
 Compilers = Annotated[
     list[str] | None,
     typer.Option(

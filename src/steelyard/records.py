@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.files import is_folder
-from steelyard.model import Machine, Plan, Record, Run
+from steelyard.model import Machine, Plan, Record, Run, Shown
 from steelyard.plain import from_plain, to_plain
 
 FORMAT = 1  # of run.json and records.jsonl; one more for each change that older readers would misread
@@ -66,6 +66,18 @@ class RunFolder:
                 os.ftruncate(self._file, end)
             raise MachineFailed(
                 f"A record cannot be written to {self.path}: {error}. Nothing that was finished is lost; "
+                f"make room and go on with: steelyard resume {self.path}"
+            ) from error
+
+    def replan(self, plan: Plan) -> None:
+        """Writes the plan with what was added to it."""
+        file = self.path / "run.json"
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            write_whole(file, json.dumps({**content, "plan": to_plain(plan)}, indent=1))
+        except (OSError, ValueError) as error:
+            raise MachineFailed(
+                f"The run folder {self.path} cannot be written: {error}. Nothing that was finished is lost; "
                 f"make room and go on with: steelyard resume {self.path}"
             ) from error
 
@@ -189,6 +201,7 @@ def read(path: Path) -> Run:
             records=tuple(records),
             finished=(path / "finished.json").exists(),
             notes=tuple(notes),
+            shown=from_plain(Shown, about.get("shown", {})),
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise MachineFailed(

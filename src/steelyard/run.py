@@ -1,11 +1,12 @@
 """The evaluation itself: launches in the plan's order, a record on the disk for each case, disturbed cases repeated."""
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from steelyard import second
 from steelyard.build import program_name
 from steelyard.errors import ProgramFailed
 from steelyard.launch.program import Conversation, Program
@@ -16,7 +17,11 @@ from steelyard.plain import scalar
 from steelyard.plan import EFFORTS, cpus_of
 from steelyard.records import RunFolder
 from steelyard.refusal import STARTED
-from steelyard.statistics.verdict import judge, name_disturbance
+from steelyard.second import Patience
+from steelyard.shown import Best
+from steelyard.statistics.pace import UNBOUNDED, Bounds, Kind
+from steelyard.statistics.results import identity
+from steelyard.statistics.verdict import judgement, name_disturbance
 
 # Words that the harness reads for itself; everything else that a kernel read is one of its parameters.
 HARNESS = {
@@ -32,11 +37,24 @@ HARNESS = {
     "toolchain",
     "pinning",
     "limit",
+    "least_clock",
+    "least_issued",
+    "least_stream",
+    "most_chase",
+    "patience",
 }
-ATTEMPTS = 3  # of a disturbed case: a neighbour that stays is not waited for without end
-REPEATING_SHARE = 0.2  # of the plan's time that may go into repeating disturbed cases
+ATTEMPTS = 3  # of a case that a visible load disturbed: a neighbour that stays is not waited for without end
+REPEATING_SHARE = 0.1  # of the plan's time that may go into these
 REPEATING_LEAST = 0.05  # the same, also where the preset's promised length is used up
 SILENCE = 3.0  # seconds after the limit in which ranks that wait say so, and the one that hangs does not
+RESTLESS_SHARE = 0.05  # of its time that a run waited for quiet: from then on its machine is restless
+# How the harness calls the bounds of what counts as undisturbed (native/pace.h).
+BOUND_WORDS: Mapping[Kind, str] = {
+    "core_clock": "least_clock",
+    "issued": "least_issued",
+    "stream": "least_stream",
+    "chase": "most_chase",
+}
 TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
 
 
@@ -75,15 +93,45 @@ class Evaluator:
     show: Callable[[Progress], None] = lambda progress: None
     around: Surroundings = field(default_factory=Surroundings)
     site: Site = field(default_factory=Site)
+    best: Best = field(default_factory=lambda: Best({}))  # what the machine has shown
+    patience: Patience = field(default_factory=lambda: Patience(0.0))
+    earlier: Sequence[Record] = ()  # of the run that is gone on with
     seconds: float = 0.0  # that the run took
     waiting: float = 0.0  # of these, for disturbed cases: waiting and measuring them again
 
     def run(self) -> list[str]:
-        """All launches. Returns notes on what was not done; records are in the folder."""
+        """All launches, and with the time that is left further ones of what is not settled.
+
+        Returns notes on what was not done; records are in the folder.
+        """
         self.begin()
         for launch in self.plan.launches:
             self.carry_out(launch)
+        self._settle()
         return self.notes()
+
+    def _settle(self) -> None:
+        """Launches more of the cases that are not settled, in turn, as long as the preset's promise leaves time for them."""
+        for launch in second.launches(self.plan, self._known, self._time_left):
+            self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
+            self.folder.replan(self.plan)
+            cases = list(enumerate(launch.cases))
+            self._total += len(cases)
+            self._expected += sum(c.setup_seconds + c.sampling.seconds for c in launch.cases)
+            self._launch(launch, cases)
+
+    def _time_left(self) -> float:
+        """Seconds until the run should have ended: more where neighbours were waited for."""
+        length = self.budget if self.budget is not None else second.length(self.plan, self.restless)
+        return length - (self.around.now() - self._begin)
+
+    @property
+    def restless(self) -> bool:
+        """Whether neighbours came and went so far: cases waited for them to go for a twentieth of the time."""
+        return self.patience.spent > RESTLESS_SHARE * (self.around.now() - self._begin)
+
+    def _known(self) -> second.Records:
+        return {place: self._records[name] for place, name in self._places.items()}
 
     def begin(self) -> None:
         """Starts the clock; for who carries out the launches one at a time, as two runs in turn."""
@@ -95,6 +143,10 @@ class Evaluator:
         self._count = len(self.done)
         self._last: Record | None = None
         self._left_out = 0
+        self._records: dict[tuple[object, ...], list[Record]] = {}
+        self._places: dict[tuple[int, int], tuple[object, ...]] = {}
+        for record in self.earlier:
+            self._remember(record)
 
     def carry_out(self, launch: Launch) -> None:
         """One launch of the plan: those of its cases that were not done before, while the budget lasts."""
@@ -148,22 +200,25 @@ class Evaluator:
         """Measures a case, again while it is disturbed and time is left. False: the program is gone."""
         limit = time_limit(case) + (SILENCE if "mpi" in case.parameters else 0)
         for attempt in range(1, ATTEMPTS + 1):
-            began = self.around.now()
+            began, patience = self.around.now(), self.patience.ask()
+            asked = line(self.machine, launch, index, case, self._bounds(launch, case), patience)
             try:
-                answer = program.ask(line(self.machine, launch, index, case), limit)
+                answer = program.ask(asked, limit + patience)
             except ProgramFailed as failure:
                 self._keep(failed_record(launch, index, case, attempt, str(failure)))
                 return False
-            record = record_of(launch, index, case, attempt, answer)
+            record = record_of(launch, index, case, attempt, answer, self.best)
             self._keep(record)
+            self.patience.waited(seconds_waited(record), patience)
             took = self.around.now() - began
             affordable = self.waiting + took <= self._for_repeating() and not self._spent()
             hopeless = record.surroundings.get("oversubscribed") is True  # it will be so again
-            if record.verdict.level != "DISTURBED" or attempt == ATTEMPTS or hopeless or not affordable:
+            # What else disturbs cannot be seen to have passed: time for that is better spent at the end.
+            passing = name_disturbance(record.verdict) == "competing load"
+            if not passing or attempt == ATTEMPTS or hopeless or not affordable:
                 return True
             self._show(launch, case, waiting=True)
-            if name_disturbance(record.verdict) == "competing load":  # the rest cannot be seen to have passed
-                self.around.wait(min(2.0, self._for_repeating() - self.waiting))
+            self.around.wait(min(2.0, self._for_repeating() - self.waiting))
             self.waiting += self.around.now() - began
         return True
 
@@ -188,9 +243,20 @@ class Evaluator:
         pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * self._expected)
         return max(0.0, (self._expected - self._expected_done) * pace)
 
+    def _bounds(self, launch: Launch, case: Case) -> Bounds:
+        return self.best.bounds(case.benchmark, case.kernel, {**case.parameters, "toolchain": launch.toolchain})
+
     def _keep(self, record: Record) -> None:
         self.folder.append(record)
+        self._remember(record)
         self._last = record
+
+    def _remember(self, record: Record) -> None:
+        """What says later whether the case is settled; the readings beside its samples are on the disk."""
+        self.best.learn(record)
+        kept = {k: v for k, v in record.surroundings.items() if k == "oversubscribed"}
+        self._records.setdefault(identity(record), []).append(replace(record, surroundings=kept))
+        self._places[record.launch, record.case] = identity(record)
 
     def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
         elapsed = self.around.now() - self._begin
@@ -218,7 +284,9 @@ def built_with(toolchain: str, parameters: Parameters) -> str:
     return f"{toolchain} {parameters['mpi']}" if "mpi" in parameters else toolchain
 
 
-def line(machine: Machine, launch: Launch, index: int, case: Case) -> str:
+def line(
+    machine: Machine, launch: Launch, index: int, case: Case, bounds: Bounds = UNBOUNDED, patience: float = 0.0
+) -> str:
     """The case as the program reads it: `name=value` words. A pure function, tested as text."""
     sampling = case.sampling
     words: dict[str, Any] = {"case": index, "kernel": case.kernel, **case.parameters}
@@ -229,11 +297,25 @@ def line(machine: Machine, launch: Launch, index: int, case: Case) -> str:
         words["limit"] = time_limit(case)
     elif cpus := cpus_of(machine, case.parameters):
         words["cpus"] = ",".join(map(str, cpus))
+    for kind, name in BOUND_WORDS.items():
+        if (bound := bounds.bound(kind)) is not None:
+            words[name] = f"{bound:.6g}"
+    if patience > 0:
+        words["patience"] = f"{patience:.3g}"
     return " ".join(f"{name}={value}" for name, value in words.items())
 
 
-def record_of(launch: Launch, index: int, case: Case, attempt: int, answer: Mapping[str, Any]) -> Record:
-    """The program's answer as a record, judged."""
+def seconds_waited(record: Record) -> float:
+    """How long the case waited for a quiet machine."""
+    found = record.surroundings.get("pace")
+    waited = found.get("waited") if isinstance(found, Mapping) else None
+    return float(waited) if isinstance(waited, int | float) else 0.0
+
+
+def record_of(
+    launch: Launch, index: int, case: Case, attempt: int, answer: Mapping[str, Any], best: Best | None = None
+) -> Record:
+    """The program's answer as a record, judged beside the best that the machine has shown."""
     declared = {k: scalar(v) for k, v in answer.get("declared", {}).items() if k not in HARNESS and v != ""}
     if declared.get("plant") == "none":
         del declared["plant"]
@@ -242,7 +324,9 @@ def record_of(launch: Launch, index: int, case: Case, attempt: int, answer: Mapp
     samples = tuple(float(s) if s is not None else float("nan") for s in answer.get("samples", []))
     surroundings = answer.get("surroundings", {})
     error = answer.get("error")
-    verdict = judge(samples, surroundings, check, error)
+    crowded = surroundings.get("oversubscribed") is True
+    bounds = best.bounds(case.benchmark, case.kernel, parameters) if best and not crowded else UNBOUNDED
+    found = judgement(samples, surroundings, check, error, bounds)
     operations, work = (
         int(answer.get("operations", 0)),
         {k: v for k, v in answer.get("work", {}).items() if v is not None},
@@ -258,9 +342,10 @@ def record_of(launch: Launch, index: int, case: Case, attempt: int, answer: Mapp
         operations,
         work,
         check,
-        verdict,
+        found.verdict,
         surroundings,
         error,
+        found.aside,
     )
 
 

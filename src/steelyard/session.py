@@ -20,15 +20,20 @@ from steelyard import (
     records,
     refusal,
     remembered,
+    second,
+    shown,
     site,
 )
 from steelyard import plan as planning
+from steelyard import quiet as looks
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.start import Site
-from steelyard.model import Benchmark, Effort, Evaluation, Machine, Plan, Run, Scalar
+from steelyard.model import Benchmark, Effort, Evaluation, Machine, Plan, Run, Scalar, Shown
 from steelyard.plain import to_plain
 from steelyard.progress import BuildDisplay, Display
 from steelyard.run import Evaluator, built_with
+from steelyard.second import Patience
+from steelyard.shown import Best
 
 PHRASES = ("placement", "transport")  # parameters whose values may have spaces: the launcher's, not the program's
 
@@ -53,6 +58,7 @@ class Asked:
     hosts: str | None = None
     launcher: str | None = None
     launcher_words: Sequence[str] = ()
+    wait: str | None = None
     shape: Shape | None = None  # what else is done to the chosen benchmarks and the settings
 
 
@@ -160,7 +166,9 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
     made, here, toolchains, found, chosen = plan(asked)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     programs = _build(chosen, toolchains, found, quiet)
+    best = shown.load(here)
     about = {
+        "shown": to_plain(best),
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
         "toolchains": {name: vars(t) for name, t in toolchains.items()},
         "site": to_plain(found),
@@ -169,9 +177,34 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
         "budget": numbers.length_of_time(asked.budget, "--budget") if asked.budget else None,
         "paths": [str(p.resolve()) for p in asked.paths],
     }
+    outlook = _look(asked, made, here, programs, best, quiet)
     folder = records.RunFolder.create(runs, here, made, about)
-    evaluator = Evaluator(here, made, programs, folder, budget=about["budget"], site=found)
+    evaluator = Evaluator(
+        here,
+        made,
+        programs,
+        folder,
+        budget=about["budget"],
+        site=found,
+        best=Best(best.best),
+        patience=Patience(0.0) if outlook.never else patience(made),
+    )
     return _carry_out(folder, evaluator, quiet)
+
+
+def _look(
+    asked: Asked, made: Plan, here: Machine, programs: Mapping[tuple[str, str], Path], best: Shown, quiet: bool
+) -> looks.Look:
+    """Whether the machine is quiet, and a word to the user where it is not; waits for it as long as he asked for."""
+    toolchain = made.launches[0].toolchain
+    of_threads = [path for (_, built), path in programs.items() if built == toolchain]
+    program = (
+        of_threads[0] if of_threads else next(iter(build_all(here, ["memory.stream"], asked.toolchains, ()).values()))
+    )
+    wait = numbers.length_of_time(asked.wait, "--wait") if asked.wait else 0.0
+    say = (lambda words: None) if quiet else looks.tell
+    usual, restless = (second.length(made, restless) for restless in (False, True))
+    return looks.prepare(looks.looking(program, here, toolchain, best), wait, usual, restless, say)
 
 
 def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
@@ -194,7 +227,23 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
             f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.",
             file=sys.stderr,
         )
-    return _carry_out(folder, Evaluator(run.machine, run.plan, programs, folder, done, site=found), quiet)
+    evaluator = Evaluator(
+        run.machine,
+        run.plan,
+        programs,
+        folder,
+        done,
+        site=found,
+        best=Best(run.shown.best),
+        patience=patience(run.plan),
+        earlier=run.records,
+    )
+    return _carry_out(folder, evaluator, quiet)
+
+
+def patience(plan: Plan) -> Patience:
+    """How long a run of this plan may wait for quiet in all."""
+    return Patience(second.PATIENCE * second.length(plan, restless=False))
 
 
 def again(
@@ -235,6 +284,7 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> 
         with Display(quiet) as display:
             evaluator.show = display.show
             notes = evaluator.run()
+        shown.save(evaluator.machine, evaluator.best)
         folder.finish({"notes": notes, "seconds": evaluator.seconds, "repeating_seconds": evaluator.waiting})
         for note in notes:
             print(f"steelyard: {note}", file=sys.stderr)

@@ -13,7 +13,7 @@ from steelyard.compare.surroundings import Difference, differences
 from steelyard.model import Better, Evaluation, Result, Scalar, Value
 from steelyard.statistics import compare as statistics
 from steelyard.statistics.cost import by_launch
-from steelyard.statistics.results import believed
+from steelyard.statistics.results import believed, undisturbed
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
 Judged = statistics.Comparison | str  # or why they cannot be compared
@@ -191,7 +191,7 @@ def sides_of(pair: Match) -> tuple[Launches, Launches] | str:
 
 def _seconds(result: Result) -> dict[int, list[float]]:
     records = believed(result.records)[0]
-    return {r.launch: list(r.samples) for r in records if r.samples and all(0 < s < math.inf for s in r.samples)}
+    return {r.launch: list(undisturbed(r)) for r in records if r.samples and all(0 < s < math.inf for s in r.samples)}
 
 
 def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | None) -> list[Whole]:

@@ -100,7 +100,8 @@ class ThreadCounters {
     return 0;
   }
   // Of any thread.
-  void start() { tell(PERF_EVENT_IOC_RESET), tell(PERF_EVENT_IOC_ENABLE); }
+  void start() { tell(PERF_EVENT_IOC_RESET), resume(); }
+  void resume() { tell(PERF_EVENT_IOC_ENABLE); }
   void stop() { tell(PERF_EVENT_IOC_DISABLE); }
 
   struct Reading {
@@ -156,6 +157,9 @@ class Energy {
   void start() {
     for (int handle : handles_) ioctl(handle, PERF_EVENT_IOC_ENABLE, 0);
   }
+  void pause() {
+    for (int handle : handles_) ioctl(handle, PERF_EVENT_IOC_DISABLE, 0);
+  }
   // Joules since the start. A meter that stands at zero is none: unknown.
   double stop() {
     double sum = 0;
@@ -190,8 +194,14 @@ class Counters {
   void start() {
     for (auto& thread : threads_) thread.start();
   }
-  Counts stop() {
+  void pause() {
     for (auto& thread : threads_) thread.stop();
+  }
+  void resume() {
+    for (auto& thread : threads_) thread.resume();
+  }
+  Counts stop() {
+    pause();
     Counts found{events_, std::vector<double>(events_.size(), 0.0), unknown, unknown, "", 0};
     double enabled = 0, running = 0;
     for (std::size_t t = 0; t < threads_.size(); ++t) {

@@ -5,6 +5,7 @@
 #include "json.cpp"
 #include "modes.cpp"
 #include "opencl.cpp"
+#include "pace.cpp"
 #include "params.cpp"
 #include "record.cpp"
 #include "sampling.cpp"

@@ -1,6 +1,8 @@
 // The sampler of many ranks: a common start, stretches of samples, every rank's accounts at rank 0.
 #include "rank_sampling.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -14,19 +16,32 @@ namespace {
 
 // One rank's view of one sample.
 struct RankView {
-  double start, end, seconds, waited, switches, faults, core_clock, issued;  // start and end by the common clock
+  double start, end, seconds, waited, switches, faults;  // start and end by the common clock
+  Pace pace;                                             // read after it
 };
-constexpr std::size_t view_numbers = sizeof(RankView) / sizeof(double);
+constexpr std::size_t view_numbers = sizeof(RankView) / sizeof(double), pace_numbers = sizeof(Pace) / sizeof(double);
+
+void add(std::vector<double>& numbers, const Pace& pace) {
+  numbers.resize(numbers.size() + pace_numbers);
+  std::memcpy(&numbers[numbers.size() - pace_numbers], &pace, sizeof pace);
+}
+Pace pace_at(const double* numbers) {
+  Pace pace;
+  std::memcpy(&pace, numbers, sizeof pace);
+  return pace;
+}
 
 class RankSampler {
  public:
   RankSampler(RankKernelInterface& kernel, Ranks& ranks, CommonClock& clock, const Sampling& sampling,
-              const Plant& plant, const Start& start, bool active)
+              const Plant& plant, const Bounds& bounds, const Start& start, bool active)
       : kernel_(kernel),
         ranks_(ranks),
         clock_(clock),
         sampling_(sampling),
         plant_(plant),
+        bounds_(bounds),
+        vigil_(bounds),
         start_(start),
         active_(active),
         group_(ranks.among(active)) {}
@@ -35,16 +50,18 @@ class RankSampler {
     Measurement mine;
     std::set<int> cpus = ranks_.processors_here();
     if (active_) calibrate(mine);
-    taken_ = 0;
     if (active_) mine.clock_before.push_back(core_clock(long_chain, 3));
     // Those who take no part sleep here until the others come.
     Counters counters(1);
     if (active_) counters.open(0);
     MachineReading before(cpus.empty() ? allowed() : cpus);
+    mine.began = seconds_of(CLOCK_REALTIME);
+    if (active_) mine.pace_before = look(true), exchange(mine.pace_before);
     counters.start();
-    if (active_) take(mine.operations);
+    if (active_) take(mine, counters);
     mine.counters = counters.stop();
     MachineReading after(cpus.empty() ? allowed() : cpus);
+    if (active_) mine.pace_after = look(true), exchange(mine.pace_after);
     if (active_) mine.clock_after.push_back(core_clock(long_chain, 3));
     ranks_.rest();
     return collect(mine, before, after);
@@ -52,7 +69,9 @@ class RankSampler {
 
  private:
   static constexpr double shortest = 0.002;  // s of samples, at least: ten of the usual length
-  static constexpr std::uint64_t long_chain = 100'000, short_chain = 12'800;  // cycles, as in sampling.h
+  // As in sampling.cpp.
+  static constexpr std::uint64_t long_chain = 100'000;
+  static constexpr double core_every = 2e-3, memory_every = 4e-2, cold_matters = 1e-2;
 
   static std::set<int> allowed() {
     std::set<int> all;
@@ -81,49 +100,146 @@ class RankSampler {
     }
   }
 
+  // What the first rank decides after each stretch of samples.
+  struct Next {
+    bool go_on, look, wait;
+    std::size_t stretch;
+  };
+
   // Samples in stretches: within one no rank asks another anything but to begin; after each the first rank decides.
-  void take(std::size_t operations) {
+  void take(Measurement& mine, Counters& counters) {
     double begin = clock_.now();
-    std::vector<double> whole;
-    std::size_t stretch = kernel_.whole() ? 1 : std::max<std::size_t>(sampling_.least, 6);
-    bool going_on = true;
-    while (going_on) {
+    memory_read_ = begin;
+    gathered(mine.pace_before);
+    Next next{true, false, !vigil_.quiet() && bounds_.patience > 0,
+              kernel_.whole() ? 1 : std::max<std::size_t>(sampling_.least, 6)};
+    group_->tell(next);
+    while (true) {
+      if (next.wait) wait(mine, counters);
+      if (next.look) gathered(look(true));
+      if (next.look || next.wait || views_.empty()) warm_up(mine.operations);
       std::size_t first = views_.size();
-      for (std::size_t i = 0; i < stretch; ++i) views_.push_back(sample(operations));
-      append(whole, first);
-      double elapsed = clock_.now() - begin;
-      if (group_->rank() == 0) going_on = !enough(whole, elapsed);
-      group_->tell(going_on);
-      double each = elapsed / static_cast<double>(views_.size());
-      double left = std::max(0.0, sampling_.seconds - elapsed) / std::max(each, 1e-9);
-      stretch = std::max<std::size_t>(
-          1, std::min({views_.size() / 10, sampling_.most - std::min(sampling_.most, views_.size()),
-                       static_cast<std::size_t>(left) + 1}));
-      group_->tell(stretch);
+      for (std::size_t i = 0; i < next.stretch; ++i) views_.push_back(sample(mine.operations));
+      append(first);
+      if (group_->rank() == 0) next = decide(clock_.now() - begin - mine.waited, mine.waited);
+      group_->tell(next);
+      if (!next.go_on) return;
     }
   }
-  bool enough(const std::vector<double>& whole, double elapsed) const {
-    if (whole.size() >= sampling_.most) return true;
-    if (elapsed >= sampling_.seconds && whole.size() >= sampling_.least) return true;
+  Next decide(double elapsed, double waited) {
+    double each = elapsed / static_cast<double>(views_.size());
+    double left = std::max(0.0, sampling_.seconds - elapsed) / std::max(each, 1e-9);
+    std::size_t stretch = std::max<std::size_t>(
+        1, std::min({views_.size() / 10, sampling_.most - std::min(sampling_.most, views_.size()),
+                     static_cast<std::size_t>(left) + 1}));
+    bool look = clock_.now() - memory_read_ > memory_every;
+    if (look) memory_read_ = clock_.now();
+    return {!enough(elapsed, waited), look, !vigil_.quiet() && waited < bounds_.patience, stretch};
+  }
+  bool enough(double elapsed, double waited) const {
+    if (vigil_.count() >= sampling_.most || views_.size() >= 4 * sampling_.most) return true;
     if (elapsed >= 4 * sampling_.seconds) return true;
-    return elapsed >= std::min(shortest, sampling_.seconds) && relative_half_width(whole) <= sampling_.width;
+    bool patient = waited < bounds_.patience;
+    if (elapsed >= sampling_.seconds && (patient ? vigil_.count() : views_.size()) >= sampling_.least) return true;
+    return elapsed >= std::min(shortest, sampling_.seconds) &&
+           relative_half_width(vigil_.undisturbed()) <= sampling_.width;
   }
   // The samples since `first`, from all ranks, at the group's first rank.
-  void append(std::vector<double>& whole, std::size_t first) const {
+  void append(std::size_t first) {
     std::vector<double> mine;
-    for (std::size_t i = first; i < views_.size(); ++i)
+    for (std::size_t i = first; i < views_.size(); ++i) {
       mine.insert(mine.end(), {views_[i].start, views_[i].end, views_[i].seconds});
+      add(mine, views_[i].pace);
+    }
     std::vector<double> all = group_->gather(mine);
     if (group_->rank() != 0) return;
     for (std::size_t i = 0; i < views_.size() - first; ++i) {
       Extent extent;
+      Pace slowest;
       for (int r = 0; r < group_->size(); ++r) {
-        const double* v = &all[static_cast<std::size_t>(r) * mine.size() + 3 * i];
+        const double* v = &all[static_cast<std::size_t>(r) * mine.size() + (3 + pace_numbers) * i];
         extent.add(v[0], v[1], v[2]);
+        slowest.join(pace_at(v + 3));
       }
-      whole.push_back(extent.seconds(start_.by_clock));
+      vigil_.sampled(extent.seconds(start_.by_clock));
+      vigil_.read(slowest);
     }
   }
+  // A reading of all ranks, to the first one's vigil.
+  void gathered(const Pace& mine) {
+    std::vector<double> numbers;
+    add(numbers, mine);
+    std::vector<double> all = group_->gather(numbers);
+    Pace slowest;
+    for (std::size_t at = 0; at < all.size(); at += pace_numbers) slowest.join(pace_at(&all[at]));
+    vigil_.read(slowest);
+  }
+  // Until all ranks' places are quiet, as long as patience lasts; asleep between looks.
+  void wait(Measurement& mine, Counters& counters) {
+    const double began = clock_.now(), before = mine.waited;
+    counters.pause();
+    bool on = true;
+    while (on) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      gathered(look(true));
+      mine.waited = before + clock_.now() - began;
+      on = !vigil_.quiet() && mine.waited < bounds_.patience;
+      group_->tell(on);
+    }
+    counters.resume();
+  }
+  // Not kept, as in sampling.cpp.
+  void warm_up(std::size_t operations) {
+    double length = group_->greatest(length_);
+    if (!kernel_.whole() && plant_.kind != "skip" && length < cold_matters) sample(operations);
+  }
+
+  // One rank of each memory node reads the memory for all.
+  Pace look(bool memory) {
+    Pace pace = core_pace();
+    if (memory && first_of_node()) add_memory_pace(pace);
+    slowest_.join(pace);
+    return pace;
+  }
+  bool first_of_node() const {
+    int mine = memory_node(ranks_.place(ranks_.rank()).cpu);
+    for (int r = 0; r < ranks_.rank(); ++r)
+      if (ranks_.place(r).active && ranks_.same_machine(r, ranks_.rank()) && memory_node(ranks_.place(r).cpu) == mine)
+        return false;
+    return true;
+  }
+
+  // 8 bytes there and back between neighbouring ranks, the median of as many as fit into a millisecond.
+  void exchange(Pace& pace) {
+    int partner = group_->rank() ^ 1;
+    if (partner >= group_->size()) return;
+    bool first = group_->rank() < partner;
+    for (int i = 0; i < 2; ++i) there_and_back(partner, first);  // the first ones may have to connect
+    double count = 0;
+    if (first) count = std::clamp(1e-3 / std::max(there_and_back(partner, first), 1e-9), 3.0, 21.0);
+    if (!first) there_and_back(partner, first);
+    count = agreed(partner, first, count);
+    std::vector<double> seconds;
+    for (int i = 0; i < static_cast<int>(count); ++i) seconds.push_back(there_and_back(partner, first));
+    std::nth_element(seconds.begin(), seconds.begin() + static_cast<long>(seconds.size() / 2), seconds.end());
+    if (first) pace.exchange = seconds[seconds.size() / 2];
+  }
+  double there_and_back(int partner, bool first) const {
+    const Clock& clock = Clock::get();
+    std::uint64_t from = clock.ticks();
+    if (first) agreed(partner, true, 0), agreed(partner, false, 0);
+    if (!first) agreed(partner, false, 0), agreed(partner, true, 0);
+    return clock.seconds(clock.ticks() - from);
+  }
+  // One number from the one to the other.
+  double agreed(int partner, bool send, double number) const {
+    MPI_Request request;
+    if (send) MPI_Isend(&number, 1, MPI_DOUBLE, partner, 0, group_->comm(), &request);
+    if (!send) MPI_Irecv(&number, 1, MPI_DOUBLE, partner, 0, group_->comm(), &request);
+    complete(1, &request);
+    return number;
+  }
+
   struct Extent {
     double first = INFINITY, last = -INFINITY, longest = 0;
     void add(double start, double end, double seconds) {
@@ -134,8 +250,8 @@ class RankSampler {
 
   RankView sample(std::size_t operations) {
     const Clock& clock = Clock::get();
-    bool look = clock.seconds(clock.ticks() - looked_) > 2e-3;
-    if (look) looked_ = clock.ticks();
+    bool watch_core = clock.seconds(clock.ticks() - core_read_) > core_every;
+    if (watch_core) core_read_ = clock.ticks();
     kernel_.prepare(operations);
     ThreadWatch::Reading before = watch_.read();
     begin();
@@ -145,16 +261,14 @@ class RankSampler {
     std::uint64_t to = clock.ticks();
     double end = clock_.now();
     ThreadWatch::Reading after = watch_.read();
-    ++taken_;
-    double pace = look ? core_clock(short_chain, 2) : unknown;
+    length_ = clock.seconds(to - from);
     return {start,
             end,
-            clock.seconds(to - from),
+            length_,
             after.waited - before.waited,
             static_cast<double>(after.switches - before.switches),
             static_cast<double>(after.faults - before.faults),
-            pace,
-            look ? issue_rate() / pace : unknown};
+            watch_core ? look(false) : Pace{}};
   }
   void begin() {
     group_->barrier();
@@ -209,7 +323,10 @@ class RankSampler {
                              after.at - before.at,
                              static_cast<double>(late_),
                              static_cast<double>(mine.counters.error),
-                             mine.counters.share};
+                             mine.counters.share,
+                             mine.began,
+                             mine.waited};
+    for (const Pace& pace : {mine.pace_before, mine.pace_after, slowest_}) add(head, pace);
     head.insert(head.end(), mine.counters.values.begin(), mine.counters.values.end());
     std::vector<double> heads = ranks_.world().gather(head);
     double most = ranks_.world().greatest(static_cast<double>(views_.size()));
@@ -231,7 +348,7 @@ class RankSampler {
     double origin = INFINITY;
     for (std::size_t i = 0; i < count; ++i) {
       Extent extent;
-      Sample s{0, 0, 0, unknown, unknown, 0, 0};
+      Sample s{0, 0, 0, 0, 0, {}};
       for (std::size_t r = 0; r < out.seconds.size(); ++r) {
         if (heads[r * width] == 0) continue;
         RankView v;
@@ -241,8 +358,7 @@ class RankSampler {
         out.waited[r] += v.waited;
         s.waited = std::isnan(v.waited) ? unknown : std::max(s.waited, v.waited);
         s.switches += static_cast<long>(v.switches), s.faults += static_cast<long>(v.faults);
-        if (!(v.core_clock >= s.core_clock)) s.core_clock = v.core_clock;
-        if (!(v.issued >= s.issued)) s.issued = v.issued;
+        s.pace.join(v.pace);
       }
       origin = std::min(origin, extent.first);
       s.at = extent.first - origin;
@@ -258,6 +374,10 @@ class RankSampler {
     std::size_t width;
     Accounts(const Ranks& r, const std::vector<double>& h, std::size_t w) : ranks(r), heads(h), width(w) {}
     double at(int rank, std::size_t column) const { return heads[static_cast<std::size_t>(rank) * width + column]; }
+    static constexpr std::size_t paces_at = 17, counts_at = paces_at + 3 * pace_numbers;
+    Pace pace(int rank, std::size_t which) const {
+      return pace_at(&heads[static_cast<std::size_t>(rank) * width + paces_at + which * pace_numbers]);
+    }
     void into(RankMeasurement& out) const {
       Measurement& m = out.whole;
       m.oversubscribed = ranks.oversubscribed();
@@ -267,7 +387,11 @@ class RankSampler {
         if (at(r, 0) > 0) {
           m.operations = static_cast<std::size_t>(at(r, 1));
           m.clock_before.push_back(at(r, 2)), m.clock_after.push_back(at(r, 3));
+          m.waited = std::max(m.waited, at(r, 16));
+          m.pace_before.join(pace(r, 0)), m.pace_after.join(pace(r, 1));
         }
+        if (r == 0) m.began = at(r, 15);
+        out.pace.push_back(pace(r, 2));
         m.elapsed = std::max(m.elapsed, at(r, 11));
         out.late += static_cast<long>(at(r, 12));
         bool first = true;
@@ -290,7 +414,7 @@ class RankSampler {
         if (at(r, 0) == 0) continue;
         if (all.error == 0) all.error = static_cast<int>(at(r, 13));
         all.share = at(r, 14) <= all.share || std::isnan(at(r, 14)) ? at(r, 14) : all.share;
-        for (std::size_t i = 0; i < all.values.size(); ++i) all.values[i] += at(r, 15 + i);
+        for (std::size_t i = 0; i < all.values.size(); ++i) all.values[i] += at(r, counts_at + i);
       }
     }
   };
@@ -300,13 +424,17 @@ class RankSampler {
   CommonClock& clock_;
   const Sampling& sampling_;
   const Plant& plant_;
+  const Bounds& bounds_;
+  Vigil vigil_;  // the first rank's
   const Start& start_;
   bool active_;
   std::unique_ptr<Group> group_;
   ThreadWatch watch_;
   std::vector<RankView> views_;
-  std::size_t taken_ = 0;
-  std::uint64_t looked_ = 0;
+  Pace slowest_;
+  double length_ = 0;  // of the last sample, in seconds
+  double memory_read_ = 0;
+  std::uint64_t core_read_ = 0;
   long late_ = 0;
   double owed_ = 0;
 };
@@ -314,8 +442,8 @@ class RankSampler {
 }  // namespace
 
 RankMeasurement measure(RankKernelInterface& kernel, Ranks& ranks, CommonClock& clock, const Sampling& sampling,
-                        const Plant& plant, const Start& start, bool active) {
-  return RankSampler(kernel, ranks, clock, sampling, plant, start, active).measure();
+                        const Plant& plant, const Bounds& bounds, const Start& start, bool active) {
+  return RankSampler(kernel, ranks, clock, sampling, plant, bounds, start, active).measure();
 }
 
 }  // namespace steelyard

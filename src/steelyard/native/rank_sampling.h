@@ -22,10 +22,11 @@ struct RankMeasurement {
   Measurement whole;
   std::vector<std::vector<double>> seconds;  // of each rank, each sample; empty for one that took no part
   std::vector<double> waited;                // of each rank, s in all: that it could have run and was not let
+  std::vector<Pace> pace;                    // of each rank, at its slowest
   long late = 0;                             // samples in which a rank came after the agreed moment
 };
 
 RankMeasurement measure(RankKernelInterface& kernel, Ranks& ranks, CommonClock& clock, const Sampling& sampling,
-                        const Plant& plant, const Start& start, bool active);
+                        const Plant& plant, const Bounds& bounds, const Start& start, bool active);
 
 }  // namespace steelyard

@@ -113,6 +113,9 @@ std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::
   for (const auto& p : ranks.places()) hosts.push_back(p.host), cpus.push_back(p.cpu);
   std::string seconds;
   for (const auto& row : m.seconds) seconds.append(seconds.empty() ? "[" : ",").append(json::list(row));
+  std::vector<double> clock, issued, stream, chase;
+  for (const Pace& p : m.pace)
+    clock.push_back(p.core_clock), issued.push_back(p.issued), stream.push_back(p.stream), chase.push_back(p.chase);
   std::vector<double> offsets, uncertain, residuals;
   for (std::size_t i = 0; i + 2 < clocks.size(); i += 3)
     offsets.push_back(clocks[i]), uncertain.push_back(clocks[i + 1]), residuals.push_back(clocks[i + 2]);
@@ -121,6 +124,10 @@ std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::
       .add("cpus", json::list(cpus))
       .add("seconds", seconds.append("]"))
       .add("waited", json::list(m.waited))
+      .add("core_clock", json::list(clock))
+      .add("issued", json::list(issued))
+      .add("stream", json::list(stream))
+      .add("chase", json::list(chase))
       .add("late", json::number(m.late))
       .add("colocated", json::boolean(ranks.colocated()))
       .add("clock", json::Object()
@@ -145,7 +152,7 @@ class RankCase {
     phases_.next("setup");
     bool active = kernel_->active();
     ranks_.muster(active);
-    RankMeasurement m = measure(*kernel_, ranks_, clock_, *sampling_, *plant_, *start_, active);
+    RankMeasurement m = measure(*kernel_, ranks_, clock_, *sampling_, *plant_, *bounds_, *start_, active);
     phases_.next("sampling");
     ranks_.world().barrier();
     if (plant_->kind == "wrong") kernel_->corrupt();
@@ -165,7 +172,7 @@ class RankCase {
   // Why this rank cannot go on; "" when it can.
   std::string set_up() {
     try {
-      sampling_.emplace(params_), plant_.emplace(params_), start_.emplace(params_, named_.start);
+      sampling_.emplace(params_), plant_.emplace(params_), bounds_.emplace(params_), start_.emplace(params_, named_.start);
       kernel_ = named_.make(params_, ranks_);
       for (const char* known : {"pinning", "placement", "toolchain", "mpi", "transport", "ranks", "nodes",
                                 "ranks_per_node", "cpus", "limit", "threads"})
@@ -188,6 +195,7 @@ class RankCase {
   std::unique_ptr<RankKernelInterface> kernel_;
   std::optional<Sampling> sampling_;
   std::optional<Plant> plant_;
+  std::optional<Bounds> bounds_;
   std::optional<Start> start_;
 };
 

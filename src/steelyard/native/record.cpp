@@ -10,11 +10,12 @@ namespace steelyard {
 namespace {
 
 std::string samples_json(const Measurement& m) {
-  std::vector<double> at, seconds, waited, clock, issued;
+  std::vector<double> at, seconds, waited, clock, issued, stream, chase;
   std::vector<long> switches, faults;
   for (const Sample& s : m.samples) {
-    at.push_back(s.at), seconds.push_back(s.seconds), waited.push_back(s.waited), clock.push_back(s.core_clock),
-        issued.push_back(s.issued);
+    at.push_back(s.at), seconds.push_back(s.seconds), waited.push_back(s.waited);
+    clock.push_back(s.pace.core_clock), issued.push_back(s.pace.issued);
+    stream.push_back(s.pace.stream), chase.push_back(s.pace.chase);
     switches.push_back(s.switches), faults.push_back(s.faults);
   }
   return json::Object()
@@ -25,6 +26,18 @@ std::string samples_json(const Measurement& m) {
       .add("faults", json::list(faults))
       .add("core_clock", json::list(clock))
       .add("issued", json::list(issued))
+      .add("stream", json::list(stream))
+      .add("chase", json::list(chase))
+      .str();
+}
+
+std::string pace_json(const Pace& pace) {
+  return json::Object()
+      .add("core_clock", json::number(pace.core_clock))
+      .add("issued", json::number(pace.issued))
+      .add("stream", json::number(pace.stream))
+      .add("chase", json::number(pace.chase))
+      .add("exchange", json::number(pace.exchange))
       .str();
 }
 
@@ -33,7 +46,8 @@ std::string counted(const Measurement& m) {
   double sampled = 0;
   for (const Sample& s : m.samples) sampled += s.seconds;
   auto operations = static_cast<double>(m.operations * m.samples.size());
-  return counters_json(m.counters, operations, m.elapsed > 0 ? std::min(1.0, sampled / m.elapsed) : unknown);
+  double watched = m.elapsed - m.waited;
+  return counters_json(m.counters, operations, watched > 0 ? std::min(1.0, sampled / watched) : unknown);
 }
 
 }  // namespace
@@ -56,7 +70,13 @@ json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, co
                        .str())
       .add("core_clock",
            json::Object().add("before", json::list(m.clock_before)).add("after", json::list(m.clock_after)).str())
+      .add("began", json::number(m.began))
       .add("samples", samples_json(m))
+      .add("pace", json::Object()
+                       .add("before", pace_json(m.pace_before))
+                       .add("after", pace_json(m.pace_after))
+                       .add("waited", json::number(m.waited))
+                       .str())
       .add("processor_seconds", json::Object()
                                     .add("elapsed", json::number(m.elapsed))
                                     .add("steal", json::number(m.steal))

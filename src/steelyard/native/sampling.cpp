@@ -2,6 +2,7 @@
 #include "sampling.h"
 
 #include <sys/mman.h>
+#include <time.h>
 
 #include <charconv>
 #include <cmath>
@@ -38,51 +39,62 @@ Plant::Plant(Params& p) {
       throw CaseError("plant='" + kind + ":" + number + "' needs a number");
   }
   if (kind != "none" && kind != "skip" && kind != "delay" && kind != "turns" && kind != "work" && kind != "clock" &&
-      kind != "faults" && kind != "slow" && kind != "wrong")
+      kind != "faults" && kind != "slow" && kind != "wrong" && kind != "shared" && kind != "visits" && kind != "memory")
     throw CaseError("plant='" + kind +
                     "' is not known; known are none, skip, delay:share, turns:share, work:share, clock:factor, "
-                    "faults:pages, slow:rank:share, wrong");
+                    "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong");
 }
 
 namespace {
 
+// What is counted over all samples, and not while the sampler waits.
+class Meters {
+ public:
+  explicit Meters(Team& team) : counters_(team.size()) {
+    team.each([&](Worker w) { counters_.open(w.index); });
+  }
+  void start() { energy_.start(), counters_.start(); }
+  void pause() { counters_.pause(), energy_.pause(); }
+  void resume() { energy_.start(), counters_.resume(); }
+  Counts stop() {
+    Counts found = counters_.stop();
+    found.joules = energy_.stop();
+    if (!std::isnan(found.joules)) found.energy_source = energy_.source();
+    return found;
+  }
+
+ private:
+  Counters counters_;
+  Energy energy_;
+};
+
 class Sampler {
  public:
-  Sampler(ThreadKernel& kernel, Team& team, const Sampling& sampling, const Plant& plant)
-      : kernel_(kernel), team_(team), sampling_(sampling), plant_(plant), views_(team.size()) {}
+  Sampler(ThreadKernel& kernel, Team& team, const Sampling& sampling, const Plant& plant, const Bounds& bounds)
+      : kernel_(kernel),
+        team_(team),
+        sampling_(sampling),
+        plant_(plant),
+        bounds_(bounds),
+        vigil_(bounds),
+        views_(team.size()) {}
 
   Measurement measure() {
     Measurement m;
     std::set<int> cpus = processors(team_);
     m.oversubscribed = team_.size() > cpus.size();
+    find_nodes();
     calibrate(m);
     taken_ = 0;
     m.clock_before = clocks();
-    Counters counters(team_.size());
-    Energy energy;
-    team_.each([&](Worker w) { counters.open(w.index); });
+    Meters meters(team_);
     MachineReading before(cpus);
-    energy.start(), counters.start();
-    std::uint64_t begin = Clock::get().ticks();
-    std::vector<double> seconds;
-    std::size_t next_look = std::max<std::size_t>(sampling_.least, 6);
-    while (true) {
-      m.samples.push_back(sample(m.operations, begin));
-      seconds.push_back(m.samples.back().seconds);
-      double elapsed = Clock::get().seconds(Clock::get().ticks() - begin);
-      if (seconds.size() >= sampling_.most) break;
-      if (elapsed >= sampling_.seconds && seconds.size() >= sampling_.least) break;
-      if (elapsed >= 4 * sampling_.seconds) break;  // even `least` must not hold a run up without end
-      if (seconds.size() >= next_look && elapsed >= shortest) {
-        if (relative_half_width(seconds, sampling_.width) <= sampling_.width) break;
-        // statistics/stopping.py says why not at every sample
-        next_look = std::max(seconds.size() + 1, seconds.size() * 11 / 10);
-      }
-    }
-    m.counters = counters.stop();
-    m.counters.joules = energy.stop();
-    if (!std::isnan(m.counters.joules)) m.counters.energy_source = energy.source();
+    m.began = seconds_of(CLOCK_REALTIME);
+    meters.start();
+    take(m, meters);
+    m.counters = meters.stop();
     MachineReading after(cpus);
+    m.pace_after = look(true);
     m.clock_after = clocks();
     account(m, before, after);
     return m;
@@ -92,8 +104,80 @@ class Sampler {
   // seconds, where the case's own limit allows: the kernel's accounts of steal and other load tick in 10 ms, and a
   // processor's clock and its neighbours change over tens of milliseconds; what is sampled for less has seen neither.
   static constexpr double shortest = 0.2;
-  static constexpr double longest_interruption = 0.05;                        // seconds: some turns of another process
-  static constexpr std::uint64_t long_chain = 100'000, short_chain = 12'800;  // cycles: some 30 µs and 4 µs
+  static constexpr double longest_interruption = 0.05;       // seconds: some turns of another process
+  static constexpr std::uint64_t long_chain = 100'000;       // cycles: some 30 µs
+  static constexpr double core_every = 2e-3;                 // seconds between readings of the core's pace: 0.6 % of them
+  static constexpr double memory_every = 4e-2;               // and of the memory's: 1.1 % with the sample after it that is not kept
+  static constexpr double cold_matters = 1e-2;               // seconds of a sample: a longer one fills its caches in passing
+  static constexpr timespec between_looks = {0, 2'000'000};  // while waiting
+
+  // Samples while they are undisturbed; else a wait, as long as patience lasts.
+  void take(Measurement& m, Meters& meters) {
+    const Clock& clock = Clock::get();
+    std::uint64_t begin = clock.ticks();
+    m.pace_before = look(true);
+    vigil_.read(m.pace_before);
+    wait(m, meters);
+    warm_up(m.operations);
+    std::size_t next_look = std::max<std::size_t>(sampling_.least, 6);
+    while (true) {
+      Sample s = sample(m.operations, begin);
+      vigil_.sampled(s.seconds);
+      bool cold = clock.seconds(clock.ticks() - memory_read_) > memory_every;
+      if (cold) s.pace.join(look(true));
+      vigil_.read(s.pace);
+      m.samples.push_back(s);
+      if (enough(m, clock.seconds(clock.ticks() - begin) - m.waited, next_look)) break;
+      cold = wait(m, meters) || cold;
+      if (cold) warm_up(m.operations);
+    }
+  }
+
+  bool enough(const Measurement& m, double elapsed, std::size_t& next_look) const {
+    if (vigil_.count() >= sampling_.most || m.samples.size() >= 4 * sampling_.most) return true;
+    if (elapsed >= 4 * sampling_.seconds) return true;  // even `least` must not hold a run up without end
+    bool patient = m.waited < bounds_.patience;
+    if (elapsed >= sampling_.seconds && (patient ? vigil_.count() : m.samples.size()) >= sampling_.least) return true;
+    if (vigil_.count() < next_look || elapsed < shortest) return false;
+    // statistics/stopping.py says why not at every sample
+    next_look = std::max(vigil_.count() + 1, vigil_.count() * 11 / 10);
+    return relative_half_width(vigil_.undisturbed(), sampling_.width) <= sampling_.width;
+  }
+
+  // Until the machine is quiet, as long as patience lasts; asleep between looks. Whether there was anything to wait for.
+  bool wait(Measurement& m, Meters& meters) {
+    if (vigil_.quiet() || m.waited >= bounds_.patience) return false;
+    const double began = seconds_of(CLOCK_MONOTONIC_RAW), before = m.waited;
+    meters.pause();
+    do {
+      nanosleep(&between_looks, nullptr);
+      vigil_.read(look(true));
+      m.waited = before + seconds_of(CLOCK_MONOTONIC_RAW) - began;
+    } while (!vigil_.quiet() && m.waited < bounds_.patience);
+    meters.resume();
+    return true;
+  }
+
+  // The caches and the clock as the case itself leaves them, after a look at the memory or a sleep.
+  void warm_up(std::size_t operations) {
+    if (kernel_.whole() || plant_.kind == "skip" || length_ > cold_matters) return;
+    std::size_t taken = taken_;
+    sample(operations, Clock::get().ticks());
+    taken_ = taken;
+  }
+
+  // The slowest thread's core, and the slowest node's memory, which one thread of each node reads.
+  Pace look(bool memory) {
+    if (memory) memory_read_ = Clock::get().ticks();
+    team_.each([&](Worker w) {
+      View& view = views_[w.index];
+      view.pace = planted(core_pace());
+      if (memory && view.first_of_node) add_memory_pace(view.pace), view.pace = planted_memory(view.pace);
+    });
+    Pace slowest;
+    for (const View& view : views_) slowest.join(view.pace);
+    return slowest;
+  }
 
   static std::set<int> processors(const Team& team) {
     if (!team.cpus().empty()) return {team.cpus().begin(), team.cpus().end()};
@@ -135,15 +219,23 @@ class Sampler {
   struct alignas(128) View {
     std::uint64_t start, end;
     ThreadWatch::Reading before, after;
-    double core_clock, issued;
+    Pace pace;
     double owed = 0;  // operations of plant=work that did not make a whole one yet
+    bool first_of_node = false;
   };
 
+  // A team that is not pinned may be anywhere: its first thread reads the memory for all.
+  void find_nodes() {
+    const std::vector<int>& cpus = team_.cpus();
+    std::set<int> known;
+    for (std::size_t i = 0; i < views_.size(); ++i)
+      views_[i].first_of_node = known.insert(cpus.empty() ? 0 : memory_node(cpus[i % cpus.size()])).second;
+  }
+
   Sample sample(std::size_t operations, std::uint64_t begin) {
-    // Two tries each, since the first finds its code in no cache: some 12 µs, 0.6 % of the time if read every 2 ms.
     const Clock& clock = Clock::get();
-    bool watch_clock = clock.seconds(clock.ticks() - clock_read_) > 2e-3;
-    if (watch_clock) clock_read_ = clock.ticks();
+    bool watch_core = clock.seconds(clock.ticks() - core_read_) > core_every;
+    if (watch_core) core_read_ = clock.ticks();
     team_.each([&](Worker w) {
       View& view = views_[w.index];
       kernel_.prepare(w, operations);
@@ -153,10 +245,9 @@ class Sampler {
       run(w, operations);
       view.end = Clock::get().ticks();
       view.after = watch_.read();
-      view.core_clock = watch_clock ? planted_clock(core_clock(short_chain, 2)) : unknown;
-      view.issued = watch_clock ? issue_rate() / view.core_clock : unknown;
+      view.pace = watch_core ? planted(core_pace()) : Pace{};
     });
-    Sample s{Clock::get().seconds(views_[0].start - begin), 0, 0, unknown, unknown, 0, 0};
+    Sample s{Clock::get().seconds(views_[0].start - begin), 0, 0, 0, 0, {}};
     std::uint64_t first = views_[0].start, last = views_[0].end;
     for (const View& v : views_) {
       first = std::min(first, v.start);
@@ -164,10 +255,9 @@ class Sampler {
       s.waited = std::isnan(v.after.waited) ? unknown : std::max(s.waited, v.after.waited - v.before.waited);
       s.switches += v.after.switches - v.before.switches;
       s.faults += v.after.faults - v.before.faults;
-      if (!(v.core_clock >= s.core_clock)) s.core_clock = v.core_clock;  // also replaces an unknown
-      if (!(v.issued >= s.issued)) s.issued = v.issued;
+      s.pace.join(v.pace);
     }
-    s.seconds = Clock::get().seconds(last - first) / (plant_.kind == "clock" && dropped() ? plant_.amount : 1.0);
+    length_ = s.seconds = Clock::get().seconds(last - first) / (slowed() ? plant_.amount : 1.0);
     ++taken_;
     return s;
   }
@@ -211,16 +301,32 @@ class Sampler {
     for (std::size_t at = 0; at < bytes; at += 4096) static_cast<volatile char*>(fresh)[at] = 1;
     munmap(fresh, bytes);
   }
-  // A clock that drops is emulated where it shows: kernel and chain alike take longer from the middle of the samples
-  // on.
-  bool dropped() const { return taken_ >= sampling_.most / 2; }
-  double planted_clock(double hertz) const {
-    return plant_.kind == "clock" && dropped() ? hertz * plant_.amount : hertz;
+  // What slows the machine is emulated where it shows: kernel and probes alike take longer. A clock drops from the
+  // middle of the samples on; a visitor comes and goes.
+  bool slowed() const {
+    const std::string& kind = plant_.kind;
+    if (kind == "clock") return taken_ >= sampling_.most / 2;
+    if (kind == "visits") return static_cast<long>(seconds_of(CLOCK_MONOTONIC_RAW) / 0.03) % 2 == 1;
+    return kind == "shared" || kind == "memory";
+  }
+  Pace planted(Pace pace) const {
+    if (!slowed()) return pace;
+    if (plant_.kind == "clock") pace.core_clock *= plant_.amount;
+    if (plant_.kind == "shared" || plant_.kind == "visits") pace.issued *= plant_.amount;
+    return pace;
+  }
+  Pace planted_memory(Pace pace) const {
+    if (plant_.kind == "memory") pace.stream *= plant_.amount, pace.chase /= plant_.amount;
+    return pace;
   }
 
   std::vector<double> clocks() {
     std::vector<double> hertz(team_.size());
-    team_.each([&](Worker w) { hertz[w.index] = planted_clock(core_clock(long_chain, 3)); });
+    team_.each([&](Worker w) {
+      Pace pace;
+      pace.core_clock = core_clock(long_chain, 3);
+      hertz[w.index] = planted(pace).core_clock;
+    });
     return hertz;
   }
 
@@ -239,16 +345,20 @@ class Sampler {
   Team& team_;
   const Sampling& sampling_;
   const Plant& plant_;
+  const Bounds& bounds_;
+  Vigil vigil_;
   ThreadWatch watch_;
   std::vector<View> views_;
   std::size_t taken_ = 0;
-  std::uint64_t clock_read_ = 0;  // when the core clock was last read
+  double length_ = 0;                               // of the last sample, in seconds
+  std::uint64_t core_read_ = 0, memory_read_ = 0;  // when their pace was last read
 };
 
 }  // namespace
 
-Measurement measure(ThreadKernel& kernel, Team& team, const Sampling& sampling, const Plant& plant) {
-  return Sampler(kernel, team, sampling, plant).measure();
+Measurement measure(ThreadKernel& kernel, Team& team, const Sampling& sampling, const Plant& plant,
+                    const Bounds& bounds) {
+  return Sampler(kernel, team, sampling, plant, bounds).measure();
 }
 
 }  // namespace steelyard

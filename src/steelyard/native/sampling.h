@@ -6,6 +6,7 @@
 #include "counters.h"
 #include "disturbance.h"
 #include "kernel.h"
+#include "pace.h"
 
 namespace steelyard {
 
@@ -22,7 +23,9 @@ struct Sampling {
 // kernels).
 struct Plant {
   std::string kind;  // "none", "skip" (run nothing), "delay", "turns" (a delay in every other sample), "work", "clock",
-                     // "faults", "slow" (one rank is slower by a share), "wrong" (one value of the result)
+                     // "faults", "slow" (one rank is slower by a share), "wrong" (one value of the result); and
+                     // neighbours, which slow kernel and probes alike to a share: "shared" (on the core), "visits"
+                     // (the same, every other 30 ms), "memory"
   double amount = 0;
   int rank = -1;  // of "slow"
   explicit Plant(Params& p);
@@ -33,20 +36,25 @@ inline constexpr const char* nothing_to_spoil = "plant='wrong': the kernel has n
 
 // One timed repetition as its threads saw it.
 struct Sample {
-  double at, seconds, waited, core_clock, issued;  // issued: additions per cycle
+  double at, seconds, waited;
   long switches, faults;
+  Pace pace;  // read after it
 };
 
 struct Measurement {
   std::size_t operations = 1;  // in each sample
   std::vector<Sample> samples;
   std::vector<double> clock_before, clock_after;  // Hz, one a thread
+  Pace pace_before, pace_after;
+  double began = 0;   // s since 1970, by the machine's own clock
+  double waited = 0;  // s of `elapsed`: for a machine that is quiet
   double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown,
          interrupts = unknown, throttled = unknown;
   bool oversubscribed = false;
   Counts counters;
 };
 
-Measurement measure(ThreadKernel& kernel, Team& team, const Sampling& sampling, const Plant& plant);
+Measurement measure(ThreadKernel& kernel, Team& team, const Sampling& sampling, const Plant& plant,
+                    const Bounds& bounds);
 
 }  // namespace steelyard

@@ -1,5 +1,6 @@
 // The program around kernels of threads: reads cases, keeps the team from case to case, writes records.
 #include <sys/prctl.h>
+#include <time.h>
 
 #include <csignal>
 #include <iostream>
@@ -13,13 +14,14 @@ namespace {
 json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   Sampling sampling(params);
   Plant plant(params);
+  Bounds bounds(params);
   Phases phases;
   std::unique_ptr<ThreadKernel> kernel = named.make(params, team);
   phases.next("setup");
   for (const char* known : {"pinning", "placement", "toolchain"}) params.word(known, "");  // meant for the reader
   if (auto unread = params.unread(); !unread.empty())
     throw CaseError("parameter '" + unread.front() + "' is not one that this kernel reads");
-  Measurement m = measure(*kernel, team, sampling, plant);
+  Measurement m = measure(*kernel, team, sampling, plant, bounds);
   phases.next("sampling");
   if (plant.kind == "wrong") {
     if (!kernel->has_corrupt()) throw CaseError(nothing_to_spoil);
@@ -28,6 +30,35 @@ json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   Check check = kernel->check();
   phases.next("check");
   return record(*kernel, m, check, surroundings(m, team.cpus(), phases, kernel->details()));
+}
+
+// The pace of each processor in turn, all alone, and of the memory, for so many seconds: whether a machine is quiet.
+json::Object looked(double seconds, Team& team) {
+  constexpr timespec between = {0, 5'000'000};
+  const double begin = seconds_of(CLOCK_MONOTONIC_RAW);
+  std::vector<double> at, clock, issued, stream, chase;
+  std::vector<int> cpus;
+  for (std::size_t turn = 0; at.empty() || at.back() < seconds; ++turn) {
+    std::size_t whose = turn % team.size();
+    Pace pace;
+    team.each([&](Worker w) {
+      if (w.index != whose) return;
+      pace = core_pace();
+      add_memory_pace(pace);
+    });
+    at.push_back(seconds_of(CLOCK_MONOTONIC_RAW) - begin);
+    cpus.push_back(team.cpus().empty() ? -1 : team.cpus()[whose % team.cpus().size()]);
+    clock.push_back(pace.core_clock), issued.push_back(pace.issued);
+    stream.push_back(pace.stream), chase.push_back(pace.chase);
+    nanosleep(&between, nullptr);
+  }
+  return json::Object()
+      .add("at", json::list(at))
+      .add("cpu", json::list(cpus))
+      .add("core_clock", json::list(clock))
+      .add("issued", json::list(issued))
+      .add("stream", json::list(stream))
+      .add("chase", json::list(chase));
 }
 
 // The team and the kernels of one program, from case to case.
@@ -42,6 +73,8 @@ class Server {
       name = params.word("case", "0");
       kernel = params.word("kernel", kernels_.front().name);
       Team& team = assemble(params.count("threads", 1), cpus(params.word("cpus", "")));
+      if (double seconds = params.number("look", 0); seconds > 0)
+        return json::Object().add("look", looked(seconds, team).str());
       json::Object found = measured(find_kernel(kernels_, kernel), params, team);
       return found.add("declared", json::object(params.read()));
     });

@@ -8,19 +8,14 @@ from typing import Literal
 import numpy as np
 
 from steelyard.statistics.interval import Array
+from steelyard.statistics.launches import MEDIAN_ERROR, USUAL_SPREAD, USUAL_WEIGHT
 from steelyard.statistics.summary import effective_size
 from steelyard.units import percent
 
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
 Launches = Sequence[Sequence[float]]
 
-# What launches of the same program usually differ by, believed as if seen in two launches more: three
-# launches that happen to agree must not claim to be exact (a moderated t statistic: G. K. Smyth 2004, Stat.
-# Appl. Genet. Mol. Biol. 3:3).
-USUAL_SPREAD, USUAL_WEIGHT = 0.005, 2
-LONE_SPREAD = 0.015  # instead, where one launch a side shows nothing: rather silent than wrong
-# Standard error of the median of k normal values over that of their mean; at k = 3 1.16, in the limit √(π/2).
-MEDIAN_ERROR = {1: 1.0, 2: 1.0, 3: 1.16, 4: 1.09, 5: 1.20}
+LONE_SPREAD = 0.015  # where one launch a side shows nothing: rather silent than wrong
 # Launches a side from which the least p of a rank test of their medians survives a correction for many.
 MANY_LAUNCHES = 8
 BOOTSTRAPS, SEED = 2000, 1  # fixed, so that the same samples always give the same answer

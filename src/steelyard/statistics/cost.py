@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from steelyard.model import Record, Result
 from steelyard.statistics.compare import compare
-from steelyard.statistics.results import believed
+from steelyard.statistics.results import believed, undisturbed
 
 # The first of these that a kernel counts is its unit: an access is what a latency is told for, a byte what a
 # bandwidth is told for.
@@ -45,8 +45,9 @@ def by_launch(result: Result) -> dict[int, list[float]]:
     rows: dict[int, list[float]] = {}
     for record in believed(result.records)[0]:
         part = _work(record)
-        if part and record.samples and all(math.isfinite(s) and s > 0 for s in record.samples):
-            rows[record.launch] = [s / part[0] for s in record.samples]
+        samples = undisturbed(record)
+        if part and samples and all(math.isfinite(s) and s > 0 for s in samples):
+            rows[record.launch] = [s / part[0] for s in samples]
     return rows
 
 

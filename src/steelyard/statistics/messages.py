@@ -9,7 +9,7 @@ from steelyard.model import Machine, Record, Result
 from steelyard.statistics import cases
 from steelyard.statistics.artefact import Caches, Point
 from steelyard.statistics.cost import launches
-from steelyard.statistics.results import believed
+from steelyard.statistics.results import believed, undisturbed
 from steelyard.units import binary_size
 
 SIZE = "message_bytes"
@@ -47,7 +47,7 @@ def times(curve: Iterable[Result]) -> list[tuple[float, float]]:
 
 def seconds(result: Result) -> list[list[float]]:
     """The samples (s of an operation) of each launch on which the result rests; without those that are no times."""
-    rows = ([s for s in r.samples if 0 < s < math.inf] for r in believed(result.records)[0])
+    rows = ([s for s in undisturbed(r) if 0 < s < math.inf] for r in believed(result.records)[0])
     return [row for row in rows if row]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from steelyard.statistics.compare import MEDIAN_ERROR
 from steelyard.statistics.interval import Array, correlations
+from steelyard.statistics.launches import MEDIAN_ERROR
 
 # The chance that quiet peers give any false alarm shall stay below 1 %; half of it is left for what the normal theory
 # of medians gets wrong (tests/test_network_statistics.py).

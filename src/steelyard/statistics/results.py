@@ -1,9 +1,15 @@
 """From records to results: the launches of one case brought together, and its metrics with their intervals."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 
 from steelyard.model import Benchmark, Metric, Record, Result, Value, Verdict
-from steelyard.statistics.launches import combine
+from steelyard.statistics.launches import Spread, combine
+from steelyard.units import percent
+
+# Of the interval's half: two results that are this near to their truths lie within 10 % of each other.
+SETTLED_WIDTH = 0.05
 
 
 def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> tuple[Result, ...]:
@@ -18,6 +24,14 @@ def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> t
 def identity(record: Record | Result) -> tuple[object, ...]:
     """What makes two records the same case: benchmark, kernel and every parameter."""
     return (record.benchmark, record.kernel, *sorted((k, str(v)) for k, v in record.parameters.items()))
+
+
+def undisturbed(record: Record) -> tuple[float, ...]:
+    """The samples that figures rest on: all but those that were set aside."""
+    if not record.aside:
+        return record.samples
+    aside = frozenset(record.aside)
+    return tuple(seconds for place, seconds in enumerate(record.samples) if place not in aside)
 
 
 def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
@@ -42,12 +56,29 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
     return [], Verdict("INVALID", tuple(dict.fromkeys(e for r in invalid for e in r.verdict.evidence)))
 
 
+def settled(used: Sequence[Record], spread: Spread, verdict: Verdict) -> Verdict:
+    """A CLEAN verdict, or UNSETTLED where the samples are too few, or too far apart, for their figure to come out alike again."""
+    if verdict.level != "CLEAN":
+        return verdict
+    counted = sum(len(undisturbed(r)) for r in used)
+    if spread.low is None or spread.high is None:
+        many = "one sample" if counted == 1 else f"{counted} samples that depend on each other, or are too few,"
+        return Verdict("UNSETTLED", (f"unsettled: {many} cannot state an interval.", *verdict.evidence))
+    width = (spread.high / spread.low) ** 0.5 - 1 if spread.low > 0 else math.inf
+    if width <= SETTLED_WIDTH:
+        return verdict
+    apart = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
+    why = f"; it rests on {'one launch' if spread.launches == 1 else f'{spread.launches} launches'}"
+    return Verdict("UNSETTLED", (f"unsettled: {apart}{why}.", *verdict.evidence))
+
+
 def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:
     used, verdict = believed(records)
     first = records[0]
     metrics: dict[str, Value] = {}
     if used:
-        spread = combine([r.samples for r in used])
+        spread = combine([undisturbed(r) for r in used])
+        verdict = settled(used, spread, verdict)
         for metric in benchmark.metrics:
             value = _value(metric, used, spread.value, spread.low, spread.high)
             if value is not None:
@@ -59,7 +90,7 @@ def _value(
     metric: Metric, used: Sequence[Record], seconds: float, low: float | None, high: float | None
 ) -> Value | None:
     # The record nearest to the value stands for what differs between launches besides the time, as the core clock.
-    nearest = min(used, key=lambda r: abs(sorted(r.samples)[len(r.samples) // 2] - seconds))
+    nearest = min(used, key=lambda r: abs(median(undisturbed(r)) - seconds))
     value = metric.of(seconds, nearest)
     if value is None:
         return None

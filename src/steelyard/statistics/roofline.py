@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Machine, Result, Value
 from steelyard.statistics import cases
 from steelyard.statistics.launches import combine
-from steelyard.statistics.results import believed
+from steelyard.statistics.results import believed, undisturbed
 from steelyard.statistics.roofs import (
     FIRST,
     MEMORY,
@@ -100,7 +100,7 @@ def speed_of(result: Result) -> Value | None:
     flops = used[0].work.get("flops") if used else None
     if not flops or not usable(result):
         return None
-    spread = combine([r.samples for r in used])
+    spread = combine([undisturbed(r) for r in used])
     if not spread.value > 0:
         return None
     low, high = (flops / end if end else None for end in (spread.high, spread.low))

@@ -9,14 +9,11 @@ import numpy as np
 
 from steelyard.statistics.compare import (
     LONE_SPREAD,
-    MEDIAN_ERROR,
-    USUAL_SPREAD,
-    USUAL_WEIGHT,
     Launches,
     compare,
 )
 from steelyard.statistics.interval import Array
-from steelyard.statistics.launches import combine
+from steelyard.statistics.launches import MEDIAN_ERROR, USUAL_SPREAD, USUAL_WEIGHT, combine
 from steelyard.statistics.scaling_models import (
     AMDAHL,
     DRAWS,

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,17 @@ class Seen:
     def lengths(self) -> Array | None:
         """Whole seconds of each sample."""
         return self.column("seconds")
+
+    def only(self, wanted: NDArray[np.bool_]) -> Self:
+        """The same with some of the samples."""
+        if wanted.all():
+            return self
+        columns = {
+            name: [value for value, keep in zip(values, wanted, strict=True) if keep]
+            for name, values in self.part("samples").items()
+            if isinstance(values, list | tuple) and len(values) == len(wanted)
+        }
+        return replace(self, row=self.row[wanted], surroundings={**self.surroundings, "samples": columns})
 
     @property
     def cpus(self) -> int:

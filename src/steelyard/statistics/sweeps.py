@@ -7,7 +7,7 @@ from typing import Literal
 
 from steelyard.model import Evaluation, Result, Scalar
 from steelyard.statistics import cases, messages
-from steelyard.statistics.results import believed
+from steelyard.statistics.results import believed, undisturbed
 from steelyard.statistics.scaling import Scaling, scaling
 
 Over = Literal["threads", "ranks", "nodes", "ranks_per_node"]
@@ -139,4 +139,4 @@ def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | No
 
 def _length(result: Result) -> float:
     """The median length (s) of a sample: its operations together."""
-    return min(median(r.samples) * r.operations for r in believed(result.records)[0] if r.samples)
+    return min(median(undisturbed(r)) * r.operations for r in believed(result.records)[0] if r.samples)

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steelyard.model import Check, Level, Verdict
-from steelyard.statistics.disturbances import RULES
+from steelyard.model import Check, Level, Record, Verdict
+from steelyard.statistics import pace
+from steelyard.statistics.disturbances import RULES, competing_load
 from steelyard.statistics.interval import Array
 from steelyard.statistics.seen import Seen, number
 from steelyard.units import percent
@@ -18,37 +20,102 @@ from steelyard.units import percent
 CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, and the samples (by their place) on which figures must not rest: their own surroundings were disturbed.
+
+    Where too few would be left none is set aside: the case is then DISTURBED.
+    """
+
+    verdict: Verdict
+    aside: tuple[int, ...] = ()
+
+
 def judge(
     samples: Sequence[float],
     surroundings: Mapping[str, Any] | None,
     check: Check | None,
     error: str | None = None,
+    bounds: pace.Bounds = pace.UNBOUNDED,
 ) -> Verdict:
-    """The verdict on one case of one launch.
+    """The verdict of `judgement`."""
+    return judgement(samples, surroundings, check, error, bounds).verdict
+
+
+def judgement(
+    samples: Sequence[float],
+    surroundings: Mapping[str, Any] | None,
+    check: Check | None,
+    error: str | None = None,
+    bounds: pace.Bounds = pace.UNBOUNDED,
+) -> Judgement:
+    """The verdict on one case of one launch, and which of its samples it is about.
 
     `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (any key may
     be missing or null: what was not seen is not judged), `check` the kernel's own test of its result, `error`
-    why it failed.
+    why it failed, `bounds` the best pace that the machine has shown.
 
     INVALID: an error, a failed check, no samples, samples that are no positive times, or a clock too coarse
-    for them. Few samples alone are not: they state no interval. DISTURBED: a rule of `disturbances` found
-    what could move the median. CLEAN: otherwise; its evidence then holds what was seen and did not matter.
+    for them. Few samples alone are not: they state no interval. DISTURBED: too few samples had undisturbed
+    surroundings, or a rule of `disturbances` found in those what could move their median. CLEAN: otherwise; its
+    evidence then holds what was seen and did not matter.
     Each sentence starts with a keyword and a colon: error, check, samples, clock resolution, competing load,
-    steal, throttled, page faults, core clock, oversubscribed, interrupts, bimodal, drift, autocorrelation.
+    steal, throttled, page faults, core clock, shared core, shared memory, slow messages, set aside, oversubscribed,
+    interrupts, bimodal, drift, autocorrelation.
     """
     if error is not None:
-        return Verdict("INVALID", (f"error: {error}",))
+        return Judgement(Verdict("INVALID", (f"error: {error}",)))
     row = np.asarray(samples, dtype=np.float64)
     sound = bool(row.size) and bool((np.isfinite(row) & (row > 0)).all())
     seen = Seen(row, surroundings or {})
     invalid = [*_wrong(row, sound, check), *_too_coarse(seen, CLOCK_INVALID)]
-    observations = [found for rule in RULES if (found := rule(seen))] if sound else []
+    if not sound:
+        return Judgement(Verdict("INVALID", tuple(invalid)))
+    choice = pace.choose(seen, bounds)
+    kept = seen.only(~choice.aside) if choice.enough else seen
+    # Who took the processor in many samples left his traces in the caches of the others, too.
+    observations = [found for rule in RULES if (found := rule(seen if rule is competing_load else kept))]
     disturbing = [observation.sentence for observation in observations if observation.disturbed]
     harmless = [observation.sentence for observation in observations if not observation.disturbed]
+    if not choice.enough:
+        disturbing = list(_by_cause([*choice.sentences, *disturbing]))
+    elif choice.aside.any():
+        harmless = [_set_aside(choice), *(h for h in harmless if not h.startswith("competing load"))]
     if invalid:
-        return Verdict("INVALID", (*invalid, *disturbing))
+        return Judgement(Verdict("INVALID", (*invalid, *disturbing)))
+    aside = tuple(int(i) for i in np.flatnonzero(choice.aside)) if choice.enough else ()
+    if not choice.enough and not disturbing:
+        disturbing = [_set_aside(choice)]
     level: Level = "DISTURBED" if disturbing else "CLEAN"
-    return Verdict(level, (*disturbing, *harmless, *_too_coarse(seen, CLOCK_NOTED)))
+    return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(seen, CLOCK_NOTED))), aside)
+
+
+def stands(record: Record, bounds: pace.Bounds) -> bool:
+    """Whether the record's verdict is that which these bounds give: they set the same samples aside (much quicker to tell)."""
+    choice = pace.choose(Seen(np.asarray(record.samples, dtype=np.float64), record.surroundings), bounds)
+    if not choice.enough:
+        return record.verdict.level == "DISTURBED" and not record.aside
+    return tuple(np.flatnonzero(choice.aside)) == record.aside
+
+
+def _by_cause(sentences: Sequence[str]) -> Iterator[str]:
+    """The first sentence of each keyword."""
+    told: set[str] = set()
+    for sentence in sentences:
+        keyword = sentence.partition(":")[0]
+        if keyword not in told:
+            told.add(keyword)
+            yield sentence
+
+
+def _set_aside(choice: pace.Choice) -> str:
+    causes = ", ".join(f"{cause} {count}" for cause, count in choice.causes.items())
+    many, all_of_them = int(choice.aside.sum()), len(choice.aside)
+    if not choice.enough:
+        return (
+            f"{next(iter(choice.causes))}: {many} of {all_of_them} samples were disturbed ({causes}); too few are left."
+        )
+    return f"set aside: {many} of {all_of_them} samples, whose own surroundings were disturbed ({causes})."
 
 
 def name_disturbance(verdict: Verdict) -> str | None:

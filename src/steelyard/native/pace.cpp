@@ -1,0 +1,178 @@
+// Reads the pace of cores and memory, and says whether it is within bounds.
+#include "pace.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace steelyard {
+namespace {
+
+constexpr std::uint64_t short_chain = 12'800;  // cycles: some 4 µs
+
+double lower(double a, double b) { return std::isnan(a) || b < a ? b : a; }
+double higher(double a, double b) { return std::isnan(a) || b > a ? b : a; }
+
+#if defined(__x86_64__)
+constexpr bool can_flush = true;
+inline void flush(const void* line) { __builtin_ia32_clflush(line); }
+inline void flushed() { __builtin_ia32_mfence(); }
+#elif defined(__aarch64__)
+constexpr bool can_flush = true;
+inline void flush(const void* line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
+inline void flushed() { asm volatile("dsb sy" ::: "memory"); }
+#else
+constexpr bool can_flush = false;
+inline void flush(const void*) {}
+inline void flushed() {}
+#endif
+
+// A stretch that is read in order, and behind it a ring of lines, each naming the next, in an order that no prefetcher
+// guesses.
+class MemoryProbe {
+ public:
+  MemoryProbe() {
+    void* found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED) return;
+    memory_ = static_cast<char*>(found);
+    madvise(memory_, bytes, MADV_HUGEPAGE);
+    for (std::size_t at = 0; at < bytes; at += 4096) memory_[at] = 1;
+    make_ring();
+  }
+  MemoryProbe(const MemoryProbe&) = delete;
+  MemoryProbe& operator=(const MemoryProbe&) = delete;
+  ~MemoryProbe() {
+    if (memory_) munmap(memory_, bytes);
+  }
+
+  void read(Pace& pace) {
+    if (!memory_ || !can_flush) return;
+    // Interruptions only ever lengthen a try.
+    for (int tries = 0; tries < 2; ++tries) {
+      throw_out();
+      pace.stream = higher(pace.stream, static_cast<double>(stretch) / stream());
+      pace.chase = lower(pace.chase, chase() / links);
+    }
+  }
+
+ private:
+  static constexpr std::size_t bytes = 8u << 20, stretch = 1u << 20, ring_at = 4u << 20, line = 64, links = 64;
+
+  void make_ring() {
+    std::uint32_t chance = 1;  // xorshift: any order will do, as long as it is the same on every machine
+    auto below = [&](std::uint32_t n) {
+      chance ^= chance << 13, chance ^= chance >> 17, chance ^= chance << 5;
+      return chance % n;
+    };
+    constexpr std::size_t apart = (bytes - ring_at) / links;
+    for (std::size_t i = 0; i < links; ++i)
+      ring_[i] = memory_ + ring_at + i * apart + below(apart / line) * line;
+    for (std::size_t i = links - 1; i > 0; --i) std::swap(ring_[i], ring_[below(static_cast<std::uint32_t>(i + 1))]);
+    for (std::size_t i = 0; i < links; ++i) *reinterpret_cast<char**>(ring_[i]) = ring_[(i + 1) % links];
+  }
+  void throw_out() const {
+    for (std::size_t at = 0; at < stretch; at += line) flush(memory_ + at);
+    for (const char* link : ring_) flush(link);
+    flushed();
+  }
+  double stream() const {
+    const Clock& clock = Clock::get();
+    const auto* words = reinterpret_cast<const std::uint64_t*>(memory_);
+    std::uint64_t start = clock.ticks(), a = 0, b = 0, c = 0, d = 0;
+    for (std::size_t i = 0; i < stretch / sizeof *words; i += 8)
+      a += words[i], b += words[i + 2], c += words[i + 4], d += words[i + 6];
+    asm volatile("" ::"r"(a + b + c + d));
+    return clock.seconds(clock.ticks() - start);
+  }
+  double chase() const {
+    const Clock& clock = Clock::get();
+    char* at = ring_[0];
+    std::uint64_t start = clock.ticks();
+    for (std::size_t i = 0; i < links; ++i) at = *reinterpret_cast<char**>(at);
+    asm volatile("" ::"r"(at));
+    return clock.seconds(clock.ticks() - start);
+  }
+
+  char* memory_ = nullptr;
+  std::array<char*, links> ring_{};
+};
+
+}  // namespace
+
+void Pace::join(const Pace& other) {
+  core_clock = lower(core_clock, other.core_clock);
+  issued = lower(issued, other.issued);
+  stream = lower(stream, other.stream);
+  chase = higher(chase, other.chase);
+  exchange = higher(exchange, other.exchange);
+}
+
+Pace core_pace() {
+  Pace pace;
+  pace.core_clock = steelyard::core_clock(short_chain, 2);
+  pace.issued = issue_rate() / pace.core_clock;
+  return pace;
+}
+
+void add_memory_pace(Pace& pace) {
+  thread_local MemoryProbe probe;
+  probe.read(pace);
+}
+
+int memory_node(int cpu) {
+  constexpr int most = 1024;
+  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/node";
+  for (int node = 0; cpu >= 0 && node < most; ++node)
+    if (access((folder + std::to_string(node)).c_str(), F_OK) == 0) return node;
+  return 0;
+}
+
+Bounds::Bounds(Params& p)
+    : least_clock(p.number("least_clock", 0)),
+      least_issued(p.number("least_issued", 0)),
+      least_stream(p.number("least_stream", 0)),
+      most_chase(p.number("most_chase", INFINITY)),
+      patience(p.number("patience", 0)) {}
+
+// Written so that what is unknown holds.
+bool Bounds::core_holds(const Pace& pace) const {
+  return !(pace.core_clock < least_clock) && !(pace.issued < least_issued);
+}
+bool Bounds::memory_holds(const Pace& pace) const {
+  return !(pace.stream < least_stream) && !(pace.chase > most_chase);
+}
+
+void Vigil::read(const Pace& pace) {
+  if (!std::isnan(pace.core_clock)) note(core_, bounds_.core_holds(pace));
+  if (!std::isnan(pace.stream)) note(memory_, bounds_.memory_holds(pace));
+}
+
+void Vigil::sampled(double seconds) {
+  seconds_.push_back(seconds);
+  disturbed_.push_back(!quiet());
+  spared_ += quiet();
+}
+
+void Vigil::note(Side& side, bool holds) {
+  for (std::size_t i = side.since; !holds && i < disturbed_.size(); ++i) {
+    spared_ -= !disturbed_[i];
+    disturbed_[i] = true;
+  }
+  side = {holds, disturbed_.size()};
+}
+
+std::vector<double> Vigil::undisturbed() const {
+  std::vector<double> found;
+  found.reserve(spared_);
+  for (std::size_t i = 0; i < seconds_.size(); ++i)
+    if (!disturbed_[i]) found.push_back(seconds_[i]);
+  return found;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,70 @@
+// The pace of cores and memory: what they give at this moment, whatever runs on them or beside them.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "clock.h"
+#include "params.h"
+
+namespace steelyard {
+
+// Of one thread, or of the slowest of several.
+struct Pace {
+  double core_clock = unknown;  // Hz
+  double issued = unknown;      // additions per cycle
+  double stream = unknown;      // bytes per second, read from beyond all caches
+  double chase = unknown;       // seconds an access beyond all caches, each waiting for the one before
+  double exchange = unknown;    // seconds of 8 bytes to another rank and back
+
+  // The slower of both, in everything that both know; what one does not know the other tells.
+  void join(const Pace& other);
+};
+
+// The core's part; some 12 µs. Two tries each, since the first finds its code in no cache.
+Pace core_pace();
+
+// Adds the memory's part; some 0.2 ms. What it reads was thrown out of all caches before, so that these lose no more
+// than what lies in 1 MiB. Unknown where a program cannot throw lines out. The memory that it reads is the calling
+// thread's own: first touched at its first call.
+void add_memory_pace(Pace& pace);
+
+// The memory node of a processor; 0 where that is not known.
+int memory_node(int cpu);
+
+// What counts as undisturbed; what is not given is not asked for.
+struct Bounds {
+  double least_clock, least_issued, least_stream, most_chase;
+  double patience;  // seconds, in all, to wait for it
+  explicit Bounds(Params& p);
+  bool core_holds(const Pace& pace) const;
+  bool memory_holds(const Pace& pace) const;
+  bool hold(const Pace& pace) const { return core_holds(pace) && memory_holds(pace); }
+};
+
+// Which samples were undisturbed: those between readings that hold, before and after them. Their own times are never
+// asked. statistics/pace.py judges by the same rule what was recorded.
+class Vigil {
+ public:
+  explicit Vigil(const Bounds& bounds) : bounds_(bounds) {}
+  void read(const Pace& pace);
+  void sampled(double seconds);
+  // In the order of time; those since the last reading are still taken for undisturbed.
+  std::vector<double> undisturbed() const;
+  std::size_t count() const { return spared_; }
+  bool quiet() const { return core_.holds && memory_.holds; }
+
+ private:
+  struct Side {
+    bool holds = true;
+    std::size_t since = 0;  // samples at the last reading
+  };
+  void note(Side& side, bool holds);
+
+  const Bounds& bounds_;
+  Side core_, memory_;
+  std::vector<double> seconds_;
+  std::vector<bool> disturbed_;
+  std::size_t spared_ = 0;
+};
+
+}  // namespace steelyard

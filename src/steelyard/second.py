@@ -1,0 +1,95 @@
+"""Second looks: with the time that a run has left, further launches of the cases whose figures are not settled. Pure."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.model import Case, Launch, Plan, Record, Verdict
+from steelyard.plan import EFFORTS, PARALLEL_START_SECONDS, START_SECONDS
+from steelyard.statistics.launches import combine
+from steelyard.statistics.results import believed, settled, undisturbed
+
+PASSES = 3  # further launches of a case: what does not settle with them will not with one more
+RESTLESS = 5 / 3  # of its promised length may a preset take where neighbours come and go
+PATIENCE = 1 / 3  # of that length, in all, may go into waiting for quiet
+LONGEST_WAIT, SHORTEST_WAIT = (
+    2.0,
+    0.05,
+)  # seconds that one case waits: quiet stretches are that far apart, or it is in vain
+
+Records = Mapping[tuple[int, int], Sequence[Record]]  # of each (launch, case) of the plan, all records of that case
+
+
+@dataclass
+class Patience:
+    """Seconds that a run may still wait for quiet. After a wait in vain the next case is offered half as long."""
+
+    left: float
+    spent: float = 0.0
+    offer: float = LONGEST_WAIT
+
+    def ask(self) -> float:
+        """How long the next case may wait."""
+        return max(0.0, min(self.left, self.offer))
+
+    def waited(self, seconds: float, offered: float) -> None:
+        """A case waited so long of what it was offered: all of it means that it was in vain."""
+        self.left -= seconds
+        self.spent += seconds
+        in_vain = offered > 0 and seconds >= offered
+        self.offer = max(SHORTEST_WAIT, self.offer / 2) if in_vain else LONGEST_WAIT
+
+
+def length(plan: Plan, restless: bool) -> float:
+    """Seconds in which the run should have ended: what its preset promises; longer where neighbours come and go."""
+    effort = EFFORTS.get(plan.preset)
+    promised = effort.promised if effort else None
+    usual = promised * len({launch.toolchain for launch in plan.launches}) if promised else plan.seconds
+    return usual * (RESTLESS if restless else 1.0)
+
+
+def launches(plan: Plan, records: Callable[[], Records], time_left: Callable[[], float]) -> Iterator[Launch]:
+    """Launches to add, one after the other, each of the cases of a first launch that are not settled by then.
+
+    `records` and `time_left` (seconds) are asked anew before each.
+    """
+    firsts = [launch for launch in plan.launches if launch.repetition == 1]
+    number = max((launch.number for launch in plan.launches), default=0)
+    repetition = max((launch.repetition for launch in plan.launches), default=0)
+    chance = random.Random(plan.seed)
+    for _ in range(PASSES):
+        repetition += 1
+        chance.shuffle(firsts)
+        for first in firsts:
+            cases = _affordable(first, _unsettled(first, records()), time_left())
+            if cases:
+                number += 1
+                yield replace(first, number=number, repetition=repetition, cases=cases)
+
+
+def verdict(records: Sequence[Record]) -> Verdict:
+    """That of the case whose records these are."""
+    used, found = believed(records)
+    return settled(used, combine([undisturbed(r) for r in used]), found) if used else found
+
+
+def _unsettled(first: Launch, records: Records) -> list[Case]:
+    found = []
+    for index, case in enumerate(first.cases):
+        known = records.get((first.number, index), ())
+        hopeless = any(r.surroundings.get("oversubscribed") is True for r in known)
+        if known and not hopeless and verdict(known).level in ("UNSETTLED", "DISTURBED"):
+            found.append(case)
+    return found
+
+
+def _affordable(first: Launch, cases: Sequence[Case], seconds: float) -> tuple[Case, ...]:
+    """As many of them as fit, with the start of the program."""
+    left = seconds - (PARALLEL_START_SECONDS if any("mpi" in c.parameters for c in first.cases) else START_SECONDS)
+    found: list[Case] = []
+    for case in cases:
+        left -= case.setup_seconds + case.sampling.seconds
+        if left < 0:
+            break
+        found.append(case)
+    return tuple(found)

@@ -1,0 +1,148 @@
+"""The best pace that a machine has shown: learned from every record, and kept from run to run.
+
+A neighbour who stays for a whole case, or a whole run, shows only beside what the machine could do at another time.
+"""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from typing import cast
+
+from steelyard.model import Machine, Parameters, Record, Shown
+from steelyard.records import write_whole
+from steelyard.statistics.pace import MEASURES, UNBOUNDED, Bounds, Kind
+from steelyard.statistics.seen import numbers
+
+KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
+THIRD = 3  # of the records the third best counts: one or two readings gone wrong do not
+
+
+class Best:
+    """The best of each kind, for each kind of case: from earlier runs, and as records of this one come in."""
+
+    def __init__(self, earlier: Mapping[str, float]) -> None:
+        self._earlier = dict(earlier)
+        self._now: dict[str, list[float]] = {}
+
+    def learn(self, record: Record) -> None:
+        """Adds what was read beside the samples of a record."""
+        if record.surroundings.get("oversubscribed") is True:
+            return
+        for kind in MEASURES:
+            readings = _readings(record, kind)
+            if readings:
+                key = _key(kind, record.benchmark, record.kernel, record.parameters)
+                self._now.setdefault(key, []).append(median(readings))
+
+    def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
+        """For a case whose `parameters` include its toolchain."""
+        found: dict[Kind, float] = {}
+        for kind in MEASURES:
+            best = self._best(kind, _key(kind, benchmark, kernel, parameters))
+            if best is not None:
+                found[kind] = best
+        return Bounds(found)
+
+    def all(self) -> dict[str, float]:
+        """The best of each key that this run has shown."""
+        keys = self._now
+        return {k: best for k in keys if (best := _third(keys[k], _higher(k))) is not None}
+
+    def _best(self, kind: Kind, key: str) -> float | None:
+        now = _third(self._now.get(key, ()), MEASURES[kind].higher)
+        known = [x for x in (self._earlier.get(key), now) if x is not None]
+        return (max if MEASURES[kind].higher else min)(known) if known else None
+
+
+def bounds_of(best: Best, record: Record) -> Bounds:
+    """Those of a record; none where more threads than processors shared them by turns."""
+    if record.surroundings.get("oversubscribed") is True:
+        return UNBOUNDED
+    return best.bounds(record.benchmark, record.kernel, record.parameters)
+
+
+def load(machine: Machine) -> Shown:
+    """What this machine has shown in earlier runs; nothing where it is seen for the first time."""
+    runs = _kept(_file(machine))
+    best: dict[str, float] = {}
+    for _, shown in runs:
+        for key, value in shown.items():
+            better = max if _higher(key) else min
+            best[key] = better(best.get(key, value), value)
+    return Shown(best, len(runs), runs[0][0] if runs else "")
+
+
+def save(machine: Machine, best: Best) -> None:
+    """Adds a run; what is too old, or beyond the latest, is forgotten. A cache that cannot be written keeps nothing."""
+    file, found = _file(machine), best.all()
+    if not found:
+        return
+    runs = [*_kept(file), (datetime.now(UTC).isoformat(timespec="seconds"), found)][-KEPT_RUNS:]
+    written = {"format": 1, "runs": [{"at": at, "best": shown} for at, shown in runs]}
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(written, indent=1))
+    except OSError:
+        return
+
+
+def _kept(file: Path) -> list[tuple[str, dict[str, float]]]:
+    """When each run was, and what it showed; none where the file cannot be read."""
+    oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
+    try:
+        runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
+        return [(str(r["at"]), _sound(r["best"])) for r in runs if datetime.fromisoformat(r["at"]) >= oldest]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return []
+
+
+def _sound(best: Mapping[str, object]) -> dict[str, float]:
+    return {
+        key: float(value)
+        for key, value in best.items()
+        if key.partition(" ")[0] in MEASURES and isinstance(value, int | float) and math.isfinite(value) and value > 0
+    }
+
+
+def _file(machine: Machine) -> Path:
+    from steelyard.build.program import cache
+
+    told = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count())
+    return cache() / "pace" / (hashlib.sha256(repr(told).encode()).hexdigest()[:16] + ".json")
+
+
+def _key(kind: Kind, benchmark: str, kernel: str, parameters: Parameters) -> str:
+    """What a best is good for: the clock depends on what is computed and by how many, the issue rate on how many share cores."""
+    count = parameters.get("ranks", parameters.get("threads", 1))
+    if kind == "core_clock":
+        words: Sequence[object] = (benchmark, kernel, count)
+    elif kind == "issued":
+        words = (count,)
+    elif kind == "exchange":
+        words = tuple(parameters.get(n, "") for n in ("mpi", "ranks", "transport", "placement", "ranks_per_node"))
+    else:
+        words = ()
+    return " ".join(str(w) for w in (kind, parameters.get("toolchain", ""), *words))
+
+
+def _higher(key: str) -> bool:
+    return MEASURES[cast(Kind, key.partition(" ")[0])].higher
+
+
+def _third(values: Iterable[float], higher: bool) -> float | None:
+    ordered = sorted(values, reverse=higher)
+    return ordered[min(THIRD, len(ordered)) - 1] if ordered else None
+
+
+def _readings(record: Record, kind: Kind) -> list[float]:
+    samples, around = record.surroundings.get("samples"), record.surroundings.get("pace")
+    found = [*numbers(samples.get(kind))] if isinstance(samples, Mapping) else []
+    for when in ("before", "after"):
+        part = around.get(when) if isinstance(around, Mapping) else None
+        found += [*numbers([part.get(kind)])] if isinstance(part, Mapping) else []
+    return [float(x) for x in found if math.isfinite(x) and x > 0]

@@ -1,0 +1,99 @@
+"""A look at the machine before a run: how much of the time it is its own, what a user is told, and waiting for quiet."""
+
+import builders
+import pytest
+
+from steelyard import quiet
+from steelyard.model import Shown
+
+KNOWN = Shown({"issued gcc 1": 4.0, "stream gcc": 3e10, "chase gcc": 1e-7}, 3, "2026-01-01")
+
+
+class Answers:
+    """A program whose looks were written by hand."""
+
+    def __init__(self, **columns):
+        self.columns, self.asked = columns, ""
+
+    def ask(self, line, seconds):
+        self.asked = line
+        return {"look": self.columns}
+
+    def close(self):
+        pass
+
+
+def look(known=KNOWN, **columns):
+    return quiet.at(Answers(**columns), builders.machine(), "gcc", known, 1.5)
+
+
+def test_each_processor_is_looked_at_in_turn():
+    program = Answers(issued=[4.0])
+    quiet.at(program, builders.machine(cores=4), "gcc", KNOWN, 1.5)
+    assert program.asked == "look=1.5 threads=4 cpus=0,1,2,3"
+
+
+def test_the_share_of_readings_that_are_within_all_bounds():
+    seen = look(issued=[4.0, 4.0, 2.0, 4.0], stream=[3e10, 3e10, 3e10, 1e10], chase=[1e-7, 1e-7, 1e-7, 1e-7])
+    assert (seen.share, seen.quiet, seen.never, seen.first) == (0.5, False, False, False)
+
+
+def test_a_machine_that_was_always_shared_is_known_by_what_it_showed_earlier():
+    assert look(issued=[2.0] * 20).never
+    assert look(known=Shown(), issued=[2.0] * 20).quiet  # nothing better is known of it
+    assert look(known=Shown(), issued=[2.0] * 20).first
+
+
+def test_on_a_machine_seen_for_the_first_time_the_best_of_the_look_itself_counts():
+    assert look(known=Shown(), issued=[4.0] * 5 + [2.0] * 15).share == 0.25
+
+
+@pytest.mark.parametrize("columns", [{}, {"issued": [None, None]}, {"issued": "x"}])
+def test_where_no_pace_can_be_read_nothing_is_held_against_the_machine(columns):
+    assert look(**columns).quiet
+
+
+def looks(*shares):
+    """Looks one after the other; the last one again and again."""
+    left = list(shares)
+    return lambda seconds: quiet.Look(left.pop(0) if len(left) > 1 else left[0], False)
+
+
+def prepared(look, wait=0.0):
+    said = []
+    return quiet.prepare(look, wait, 180.0, 300.0, said.append), said
+
+
+def test_a_quiet_machine_is_not_talked_about():
+    assert prepared(looks(0.97)) == (quiet.Look(0.97, False), [])
+
+
+def test_a_first_look_at_a_bad_moment_is_looked_at_again():
+    assert prepared(looks(0.3, 0.95))[1] == []
+
+
+def test_a_restless_machine_is_told_with_the_time_that_it_will_take():
+    seen, said = prepared(looks(0.4))
+    assert not seen.never
+    assert said == [
+        "Neighbours take part of the cores or of the memory for 60 % of the time. Cases wait for quiet stretches: expect up "
+        "to 5 min instead of 3 min."
+    ]
+
+
+def test_a_machine_that_is_never_quiet_is_told_so_with_the_way_to_wait():
+    seen, said = prepared(looks(0.02))
+    assert seen.never
+    assert said[0].startswith("The cores are this machine's own for 2 % of the time: most figures will be DISTURBED")
+    assert said[0].endswith("--wait 30m.")
+
+
+def test_waiting_ends_when_the_machine_is_quiet_or_the_time_is_over(monkeypatch):
+    monkeypatch.setattr(quiet.time, "sleep", lambda seconds: None)
+    seen, said = prepared(looks(0.0, 0.0, 0.1, 0.95), wait=1800.0)
+    assert seen.quiet
+    assert said[0] == "Waiting for a quiet machine (0 % of the time now), at most 30 min more …"
+    clock = iter(range(0, 100000, 600))
+    monkeypatch.setattr(quiet.time, "monotonic", lambda: float(next(clock)))
+    seen, said = prepared(looks(0.0), wait=1800.0)
+    assert seen.never and "--wait" not in said[-1]
