@@ -4,7 +4,9 @@ import json
 import math
 import os
 import subprocess
+import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from native import linked
-from steelyard.model import Machine
+from steelyard.model import Check, Machine
 from steelyard.statistics import stopping
+from steelyard.statistics.pace import Bounds
+from steelyard.statistics.verdict import judgement
 
 QUICK = "seconds=0.05 least=3 most=30 width=0.2"
 
@@ -197,3 +201,75 @@ int main() {
     chain = linked(here, source, tmp_path / "chain")
     off = float(subprocess.run([chain], capture_output=True, text=True, check=True).stdout)
     assert abs(off) < 0.01
+
+
+ALONE = "case=1 kernel=triad threads=1 cpus={cpu} elements=4096 seconds=0.3 least=6 most=2000 width=1e-6"
+
+
+def pace(record: dict[str, Any], name: str) -> list[float]:
+    """What was read of one kind beside the samples, before and after them."""
+    around = record["surroundings"]
+    found = [around["pace"]["before"][name], *around["samples"][name], around["pace"]["after"][name]]
+    return [x for x in found if x is not None]
+
+
+def test_the_pace_of_core_and_memory_stands_beside_the_samples(stream: Path, here: Machine) -> None:
+    (found,) = answers(stream, ALONE.format(cpu=here.cpus[-1]))
+    assert len(pace(found, "core_clock")) > 20 and all(5e8 < x < 7e9 for x in pace(found, "core_clock"))
+    assert all(0.5 < x < 12 for x in pace(found, "issued"))
+    assert len(pace(found, "stream")) >= 4 and all(2e8 < x < 5e11 for x in pace(found, "stream"))
+    # Beyond all caches: no processor's last cache answers in 20 ns when asked for one line after the other.
+    assert all(2e-8 < x < 2e-6 for x in pace(found, "chase"))
+    assert found["surroundings"]["pace"]["waited"] == 0
+    assert abs(found["surroundings"]["began"] - time.time()) < 60
+
+
+@pytest.mark.parametrize(
+    ("plant", "bound", "name", "factor"),
+    [
+        ("shared:0.5", "least_issued", "issued", 0.5),
+        ("memory:0.5", "least_stream", "stream", 0.5),
+        ("memory:0.5", "most_chase", "chase", 2.0),
+    ],
+)
+def test_a_neighbour_planted_for_a_whole_case_slows_kernel_and_probe_and_is_waited_for_in_vain(
+    stream: Path, here: Machine, plant: str, bound: str, name: str, factor: float
+) -> None:
+    line = ALONE.format(cpu=here.cpus[-1])
+    (alone,) = answers(stream, line)
+    quiet = median(pace(alone, name))
+    limit = quiet * (0.8 if factor < 1 else 1.3)
+    (found,) = answers(stream, f"{line} plant={plant} {bound}={limit:.6g} patience=0.2")
+    assert median(pace(found, name)) == pytest.approx(quiet * factor, rel=0.3)
+    assert 0.2 <= found["surroundings"]["pace"]["waited"] < 0.5
+    assert len(found["samples"]) >= 6  # the range that the neighbour makes of the figure is still told
+
+
+def test_a_neighbour_who_comes_and_goes_is_waited_for_and_only_quiet_samples_are_counted(
+    stream: Path, here: Machine
+) -> None:
+    line = ALONE.format(cpu=here.cpus[-1])
+    (alone,) = answers(stream, line)
+    best = median(pace(alone, "issued"))
+    (found,) = answers(stream, f"{line} plant=visits:0.5 least_issued={0.9 * best:.6g} patience=5")
+    chosen = judgement(found["samples"], found["surroundings"], Check(True), bounds=Bounds({"issued": best}))
+    kept = [s for i, s in enumerate(found["samples"]) if i not in set(chosen.aside)]
+    spoiled = [s for i, s in enumerate(found["samples"]) if i in set(chosen.aside)]
+    assert found["surroundings"]["pace"]["waited"] > 0.03
+    assert len(kept) > 4 * len(spoiled) > 0
+    assert median(spoiled) > 1.4 * median(kept)
+
+
+def test_what_is_not_bounded_is_not_waited_for(stream: Path, here: Machine) -> None:
+    (found,) = answers(stream, f"{ALONE.format(cpu=here.cpus[-1])} plant=shared:0.5 patience=5")
+    assert found["surroundings"]["pace"]["waited"] == 0
+
+
+def test_a_look_reads_each_processor_in_turn_and_measures_nothing(stream: Path, here: Machine) -> None:
+    cpus = here.cpus[:2]
+    (found,) = answers(stream, f"look=0.2 threads={len(cpus)} cpus={','.join(map(str, cpus))}")
+    told = found["look"]
+    assert "samples" not in found
+    assert set(told["cpu"]) == set(cpus)
+    assert len({len(told[n]) for n in ("at", "cpu", "core_clock", "issued", "stream", "chase")}) == 1
+    assert told["at"][-1] >= 0.2 and told["at"][-1] < 2

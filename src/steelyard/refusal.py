@@ -26,7 +26,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "transport": ("default", "no shared memory", "tcp"),
     "start": ("barrier", "clock"),
 }
-PLANTS = ("none", "skip", "delay", "turns", "work", "clock", "faults", "slow", "wrong")
+PLANTS = ("none", "skip", "delay", "turns", "work", "clock", "faults", "slow", "shared", "visits", "memory", "wrong")
 LEAST_BYTES = {
     "bytes": 1,
     "message_bytes": 1,
