@@ -179,7 +179,7 @@ def test_a_case_that_stays_disturbed_gets_a_few_launches_more_and_no_further(
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     script.answers = never_quiet(1)
-    e = evaluator(two_sockets, tmp_path, script, plan(1, 2))
+    e = evaluator(two_sockets, tmp_path, script, replace(plan(1, 2), seconds=20.0))
     e.run()
     assert [r.launch for r in kept(e)] == [1, 2, 3, 4, 5]
 
@@ -188,7 +188,7 @@ def test_a_run_that_is_gone_on_with_measures_no_further_launch_twice(
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     script.answers = never_quiet(1)
-    made = plan(1, 2)
+    made = replace(plan(1, 2), seconds=20.0)
     e = evaluator(two_sockets, tmp_path, script, made)
     e.run()
     e.folder.close()

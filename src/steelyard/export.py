@@ -67,7 +67,7 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def sample_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """One row a sample: seconds per operation in the order of time."""
+    """One row a sample: seconds per operation in the order of time; `aside`: no figure rests on it."""
     return [
         {
             "run": evaluation.run.id,
@@ -78,9 +78,10 @@ def sample_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
             "attempt": r.attempt,
             "sample": number,
             "seconds": seconds,
+            "aside": number in aside,
             "verdict": r.verdict.level,
         }
-        for r in evaluation.run.records
+        for r, aside in ((r, {place + 1 for place in r.aside}) for r in evaluation.run.records)
         for number, seconds in enumerate(r.samples, 1)
     ]
 

@@ -1,5 +1,6 @@
 """Second looks: with the time that a run has left, further launches of the cases whose figures are not settled. Pure."""
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,8 @@ from steelyard.statistics.launches import combine
 from steelyard.statistics.results import believed, settled, undisturbed
 
 PASSES = 3  # further launches of a case: what does not settle with them will not with one more
-RESTLESS = 5 / 3  # of its promised length may a preset take where neighbours come and go
+SPARE = 1.5  # of the planned time: with what is left cases are settled
+RESTLESS = 5 / 3  # of its length may a run take where neighbours come and go
 PATIENCE = 1 / 3  # of that length, in all, may go into waiting for quiet
 LONGEST_WAIT, SHORTEST_WAIT = (
     2.0,
@@ -41,10 +43,13 @@ class Patience:
 
 
 def length(plan: Plan, restless: bool) -> float:
-    """Seconds in which the run should have ended: what its preset promises; longer where neighbours come and go."""
+    """Seconds in which the run should have ended: somewhat more than planned, and no more than its preset promises.
+
+    It is longer where neighbours come and go.
+    """
     effort = EFFORTS.get(plan.preset)
-    promised = effort.promised if effort else None
-    usual = promised * len({launch.toolchain for launch in plan.launches}) if promised else plan.seconds
+    promised = effort.promised if effort and effort.promised else math.inf
+    usual = min(promised * len({launch.toolchain for launch in plan.launches}), SPARE * plan.seconds)
     return usual * (RESTLESS if restless else 1.0)
 
 
