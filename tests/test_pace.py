@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import builders
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import builders
 from steelyard import evaluation, shown
 from steelyard.model import Check, Record, Verdict
 from steelyard.statistics.launches import combine
@@ -73,7 +73,8 @@ def test_a_reading_a_little_below_the_best_is_scatter():
 
 def test_a_case_that_lay_wholly_beside_a_neighbour_is_disturbed_and_says_by_how_much():
     found = judgement([1.0] * 30, around([2.0] * 30, before=2.0, after=2.0), PASSED, bounds=BOUNDS)
-    assert found.verdict.level == "DISTURBED" and found.aside == ()
+    assert found.verdict.level == "DISTURBED"
+    assert found.aside == ()
     assert found.verdict.evidence[0] == (
         "shared core: beside 30 of 30 samples the core issued 2 additions per cycle; the best that this machine has "
         "shown is 4 additions per cycle."
@@ -103,7 +104,8 @@ def test_slow_messages_before_or_after_a_case_disturb_it():
     surroundings = around([FULL] * 20)
     surroundings["pace"]["before"]["exchange"], surroundings["pace"]["after"]["exchange"] = 1e-6, 5e-6
     found = judgement([1.0] * 20, surroundings, PASSED, bounds=Bounds({"exchange": 1e-6}))
-    assert found.verdict.level == "DISTURBED" and "a message there and back took 5 µs" in found.verdict.evidence[0]
+    assert found.verdict.level == "DISTURBED"
+    assert "a message there and back took 5 µs" in found.verdict.evidence[0]
 
 
 def test_one_ranks_neighbour_is_named_with_its_host_and_processor():
@@ -187,7 +189,8 @@ def test_two_launches_that_agree_are_clean():
 
 def test_launches_that_differ_are_unsettled():
     found = settle(quiet_row(1.0, 1), quiet_row(1.12, 2))
-    assert found.level == "UNSETTLED" and "it rests on 2 launches" in found.evidence[0]
+    assert found.level == "UNSETTLED"
+    assert "it rests on 2 launches" in found.evidence[0]
 
 
 def test_one_sample_never_is_clean():
@@ -210,7 +213,8 @@ def test_the_values_of_a_result_rest_on_the_undisturbed_samples_only():
     record = with_readings(issued, times)
     found = judgement(record.samples, record.surroundings, PASSED, bounds=BOUNDS)
     kept = undisturbed(replace(record, aside=found.aside))
-    assert len(kept) == 19 and max(kept) < 1.1  # and the one behind the last bad reading
+    assert len(kept) == 19
+    assert max(kept) < 1.1
 
 
 # ------------------------------------------------------------------------------------------------ what was shown
@@ -253,7 +257,9 @@ def test_the_best_of_all_runs_counts_and_old_or_many_runs_are_forgotten(cache):
     assert shown.load(machine).runs == shown.KEPT_RUNS
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"runs": 3}', '{"runs": [{"at": "x"}]}', '{"runs": [{"best": {}}]}', "\0"])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"runs": 3}', '{"runs": [{"at": "x"}]}', '{"runs": [{"best": {}}]}', "\0"]
+)
 def test_a_file_of_shown_paces_that_cannot_be_read_counts_as_none(cache, content):
     machine = builders.machine()
     shown.save(machine, learned(3.9))

@@ -1,8 +1,8 @@
 """A look at the machine before a run: how much of the time it is its own, what a user is told, and waiting for quiet."""
 
-import builders
 import pytest
 
+import builders
 from steelyard import quiet
 from steelyard.model import Shown
 
@@ -96,4 +96,5 @@ def test_waiting_ends_when_the_machine_is_quiet_or_the_time_is_over(monkeypatch)
     clock = iter(range(0, 100000, 600))
     monkeypatch.setattr(quiet.time, "monotonic", lambda: float(next(clock)))
     seen, said = prepared(looks(0.0), wait=1800.0)
-    assert seen.never and "--wait" not in said[-1]
+    assert seen.never
+    assert "--wait" not in said[-1]

@@ -156,7 +156,8 @@ def test_the_time_that_is_left_goes_into_further_launches_of_what_is_not_settled
     e.run()
     found = kept(e)
     assert [(r.launch, r.case) for r in found[8:]] == [(3, 0)]
-    assert found[8].parameters["n"] == 2 and found[8].verdict.level == "CLEAN"
+    assert found[8].parameters["n"] == 2
+    assert found[8].verdict.level == "CLEAN"
     read = records.read(e.folder.path)
     assert [(x.number, x.repetition, len(x.cases)) for x in read.plan.launches] == [(1, 1, 4), (2, 2, 4), (3, 3, 1)]
 

@@ -37,6 +37,7 @@ TOLERATED = 0.02  # a value that was moved by less than this need not be flagged
 FALSE_ALARMS = 0.05  # the share of quiet cases that may be flagged
 DELAY = 0.02
 IN_CACHE, IN_MEMORY = 1024, 1 << 23  # elements of 8 bytes in each of three vectors
+STREAMED = 20  # repetitions at most beside a real neighbour, of seconds each
 LEARNED = 5  # cases of each by which the machine's best is known
 ANY: dict[str, Scalar] = {"toolchain": "any"}
 # Samples with and without the delay, in turn, each so short that a pair has one clock and the same neighbours.
@@ -190,7 +191,7 @@ def streaming(bench: Bench, repetitions: int) -> Outcome:
     if bench.other is None:
         return Outcome("streaming", "unknown", "this machine has one processor: nothing can stream beside the case")
     missed: list[str] = []
-    found = 0
+    found, repetitions = 0, min(repetitions, STREAMED)
     for _ in range(repetitions):
         before = median(bench.measure(elements=IN_MEMORY).samples)
         with neighbour(bench):
