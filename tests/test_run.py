@@ -201,16 +201,26 @@ def test_a_run_that_is_gone_on_with_measures_no_further_launch_twice(
     assert [r.launch for r in kept(again)] == [1, 2, 3, 4, 5, 6]  # that one settles it
 
 
-def test_a_case_waits_as_long_as_the_run_has_patience_and_shorter_after_waits_in_vain(
-    two_sockets: Machine, tmp_path: Path, script: Script
-) -> None:
-    script.answers = {i: [good(pace={"waited": 2.0 / 2**i})] for i in range(3)} | {3: [good(pace={"waited": 0.1})]}
-    e = evaluator(two_sockets, tmp_path, script, plan(5, 1), patience=Patience(10.0))
+def test_waiting_takes_a_share_of_the_time_spent_otherwise_and_less_after_waits_in_vain() -> None:
+    patience = Patience(0.5)
+    assert patience.ask(0.0) == 1.0  # half of the longest wait
+    patience.waited(1.0, 1.0)
+    assert patience.ask(1.0) == 0.0  # the second that it waited earned nothing
+    assert patience.ask(2.0) == 0.5
+    assert patience.ask(100.0) == 1.0  # half as long as at most, after a wait in vain
+    patience.waited(1.0, 1.0)
+    assert patience.ask(100.0) == 0.5
+    patience.waited(0.1, 0.5)
+    assert patience.ask(100.0) == 2.0
+    assert patience.spent == pytest.approx(2.1)
+
+
+def test_each_case_is_given_what_there_is_of_patience(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    script.answers = {1: [good(pace={"waited": 0.3})]}
+    e = evaluator(two_sockets, tmp_path, script, plan(3, 1), patience=Patience(0.5))
     e.run()
-    offered = [line.partition("patience=")[2].split(" ")[0] for line in script.asked]
-    assert offered[:5] == ["2", "1", "0.5", "0.25", "2"]
-    assert e.patience.spent == pytest.approx(3.6)
-    assert e.patience.left == pytest.approx(6.4)
+    assert [line.partition("patience=")[2].split(" ")[0] for line in script.asked[:3]] == ["1", "1.5", "1.55"]
+    assert e.patience.spent == pytest.approx(0.3)
 
 
 def test_what_the_machine_has_shown_is_asked_for_and_judged_by(

@@ -94,7 +94,7 @@ class Evaluator:
     around: Surroundings = field(default_factory=Surroundings)
     site: Site = field(default_factory=Site)
     best: Best = field(default_factory=lambda: Best({}))  # what the machine has shown
-    patience: Patience = field(default_factory=lambda: Patience(0.0))
+    patience: Patience = field(default_factory=lambda: Patience(0.0))  # none
     earlier: Sequence[Record] = ()  # of the run that is gone on with
     seconds: float = 0.0  # that the run took
     waiting: float = 0.0  # of these, for disturbed cases: waiting and measuring them again
@@ -200,7 +200,8 @@ class Evaluator:
         """Measures a case, again while it is disturbed and time is left. False: the program is gone."""
         limit = time_limit(case) + (SILENCE if "mpi" in case.parameters else 0)
         for attempt in range(1, ATTEMPTS + 1):
-            began, patience = self.around.now(), self.patience.ask()
+            began = self.around.now()
+            patience = self.patience.ask(began - self._begin)
             asked = line(self.machine, launch, index, case, self._bounds(launch, case), patience)
             try:
                 answer = program.ask(asked, limit + patience)

@@ -13,7 +13,7 @@ from steelyard.statistics.results import believed, settled, undisturbed
 PASSES = 3  # further launches of a case: what does not settle with them will not with one more
 SPARE = 1.5  # of the planned time: with what is left cases are settled
 RESTLESS = 5 / 3  # of its length may a run take where neighbours come and go
-PATIENCE = 1 / 3  # of that length, in all, may go into waiting for quiet
+PATIENCE = 1 / 2  # of the time spent otherwise may go into waiting for quiet
 LONGEST_WAIT, SHORTEST_WAIT = (
     2.0,
     0.05,
@@ -24,19 +24,22 @@ Records = Mapping[tuple[int, int], Sequence[Record]]  # of each (launch, case) o
 
 @dataclass
 class Patience:
-    """Seconds that a run may still wait for quiet. After a wait in vain the next case is offered half as long."""
+    """How long cases may wait for quiet: a share of the time spent otherwise, so that late cases have as much of it as early ones.
 
-    left: float
+    After a wait in vain the next case is offered half as long.
+    """
+
+    share: float = PATIENCE
     spent: float = 0.0
     offer: float = LONGEST_WAIT
 
-    def ask(self) -> float:
-        """How long the next case may wait."""
-        return max(0.0, min(self.left, self.offer))
+    def ask(self, elapsed: float) -> float:
+        """How long the next case may wait, so many seconds after the run began."""
+        earned = self.share * (LONGEST_WAIT + elapsed - self.spent) - self.spent
+        return max(0.0, min(earned, self.offer))
 
     def waited(self, seconds: float, offered: float) -> None:
         """A case waited so long of what it was offered: all of it means that it was in vain."""
-        self.left -= seconds
         self.spent += seconds
         in_vain = offered > 0 and seconds >= offered
         self.offer = max(SHORTEST_WAIT, self.offer / 2) if in_vain else LONGEST_WAIT

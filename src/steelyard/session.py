@@ -177,7 +177,7 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
         "budget": numbers.length_of_time(asked.budget, "--budget") if asked.budget else None,
         "paths": [str(p.resolve()) for p in asked.paths],
     }
-    outlook = _look(asked, made, here, programs, best, quiet)
+    _look(asked, made, here, programs, best, quiet)
     folder = records.RunFolder.create(runs, here, made, about)
     evaluator = Evaluator(
         here,
@@ -187,15 +187,15 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
         budget=about["budget"],
         site=found,
         best=Best(best.best),
-        patience=Patience(0.0) if outlook.never else patience(made),
+        patience=Patience(),
     )
     return _carry_out(folder, evaluator, quiet)
 
 
 def _look(
     asked: Asked, made: Plan, here: Machine, programs: Mapping[tuple[str, str], Path], best: Shown, quiet: bool
-) -> looks.Look:
-    """Whether the machine is quiet, and a word to the user where it is not; waits for it as long as he asked for."""
+) -> None:
+    """Says how quiet the machine is, where it is not; waits for it as long as the user asked for."""
     toolchain = made.launches[0].toolchain
     of_threads = [path for (_, built), path in programs.items() if built == toolchain]
     program = (
@@ -204,7 +204,7 @@ def _look(
     wait = numbers.length_of_time(asked.wait, "--wait") if asked.wait else 0.0
     say = (lambda words: None) if quiet else looks.tell
     usual, restless = (second.length(made, restless) for restless in (False, True))
-    return looks.prepare(looks.looking(program, here, toolchain, best), wait, usual, restless, say)
+    looks.prepare(looks.looking(program, here, toolchain, best), wait, usual, restless, say)
 
 
 def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
@@ -235,15 +235,10 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
         done,
         site=found,
         best=Best(run.shown.best),
-        patience=patience(run.plan),
+        patience=Patience(),
         earlier=run.records,
     )
     return _carry_out(folder, evaluator, quiet)
-
-
-def patience(plan: Plan) -> Patience:
-    """How long a run of this plan may wait for quiet in all."""
-    return Patience(second.PATIENCE * second.length(plan, restless=False))
 
 
 def again(
