@@ -201,7 +201,7 @@ class Evaluator:
         limit = time_limit(case) + (SILENCE if "mpi" in case.parameters else 0)
         for attempt in range(1, ATTEMPTS + 1):
             began = self.around.now()
-            patience = self.patience.ask(began - self._begin)
+            patience = self._patience(began - self._begin)
             asked = line(self.machine, launch, index, case, self._bounds(launch, case), patience)
             try:
                 answer = program.ask(asked, limit + patience)
@@ -243,6 +243,11 @@ class Evaluator:
             return 0.0
         pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * self._expected)
         return max(0.0, (self._expected - self._expected_done) * pace)
+
+    def _patience(self, elapsed: float) -> float:
+        """How long the next case may wait: not so long that the run takes more than what a restless one may."""
+        most = self.budget if self.budget is not None else second.length(self.plan, restless=True)
+        return max(0.0, min(self.patience.ask(elapsed), most - elapsed - self._left(elapsed)))
 
     def _bounds(self, launch: Launch, case: Case) -> Bounds:
         return self.best.bounds(case.benchmark, case.kernel, {**case.parameters, "toolchain": launch.toolchain})

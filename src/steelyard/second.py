@@ -24,7 +24,7 @@ Records = Mapping[tuple[int, int], Sequence[Record]]  # of each (launch, case) o
 
 @dataclass
 class Patience:
-    """How long cases may wait for quiet: a share of the time spent otherwise, so that late cases have as much of it as early ones.
+    """How long cases may wait for quiet: a share of the time spent otherwise, of which late cases have as much as early ones.
 
     After a wait in vain the next case is offered half as long.
     """

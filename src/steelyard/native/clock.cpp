@@ -2,6 +2,8 @@
 #include "clock.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -12,15 +14,23 @@ namespace steelyard {
 Clock::Clock() {
   counter_ = has_steady_counter();
   if (counter_) calibrate();
-  std::uint64_t smallest = std::numeric_limits<std::uint64_t>::max(), first = ticks(), last = first;
-  constexpr int readings = 20000;  // about 0.5 ms: long enough for the smallest step to turn up
-  for (int i = 0; i < readings; ++i) {
-    std::uint64_t now = ticks();
-    if (now > last) smallest = std::min(smallest, now - last);
-    last = now;
+  // About 0.5 ms: long enough for the smallest step to turn up. The median of many short series, since a process that
+  // loses its processor in the middle of a long one would take that for the cost of reading.
+  constexpr std::size_t series = 199, readings = 100;
+  std::uint64_t smallest = std::numeric_limits<std::uint64_t>::max();
+  std::array<std::uint64_t, series> costs{};
+  for (std::uint64_t& cost : costs) {
+    std::uint64_t first = ticks(), last = first;
+    for (std::size_t i = 0; i < readings; ++i) {
+      std::uint64_t now = ticks();
+      if (now > last) smallest = std::min(smallest, now - last);
+      last = now;
+    }
+    cost = last - first;
   }
+  std::nth_element(costs.begin(), costs.begin() + series / 2, costs.end());
   resolution_ = seconds(smallest);
-  overhead_ = seconds(last - first) / readings;
+  overhead_ = seconds(costs[series / 2]) / readings;
 }
 
 // A counter that stops or changes its pace with the core's clock is no clock.
