@@ -1,0 +1,32 @@
+"""How far a verdict may be trusted, and what is said and chosen where results bear a lesser one."""
+
+import pytest
+
+from builders import triad
+from steelyard.benchmarks.figures import cell
+from steelyard.model import Level
+from steelyard.statistics import cases, trust
+
+
+def test_what_cannot_be_relied_on_has_a_word_a_caution_and_something_to_do() -> None:
+    for level in trust.ORDER:
+        told = trust.word(level), trust.caution(level), trust.again(level)
+        assert all(told) if trust.doubtful(level) else not any(told)
+    assert [level for level in trust.ORDER if trust.doubtful(level)] == ["UNSETTLED", "DISTURBED"]
+
+
+def test_of_several_verdicts_the_least_counts_and_of_several_results_the_most_trusted() -> None:
+    clean, unsettled, disturbed, invalid = (triad(1e10, level=level) for level in trust.ORDER)
+    assert trust.worst(()) == "CLEAN"
+    assert trust.worst(("UNSETTLED", "DISTURBED", "CLEAN")) == "DISTURBED"
+    assert trust.most_trusted([disturbed, unsettled, invalid]) == [unsettled]
+    assert trust.most_trusted([disturbed, unsettled, clean, clean]) == [clean, clean]
+    assert trust.most_trusted([]) == []
+    assert cases.doubt(clean, unsettled, invalid) == "UNSETTLED", "an invalid one has no value to rest on"
+    assert cases.caution(clean) == ""
+    assert cases.caution(unsettled, disturbed) == " (Disturbed: take this with care.)"
+
+
+@pytest.mark.parametrize("level", ["UNSETTLED", "DISTURBED"])
+def test_a_value_in_a_table_of_a_figure_bears_the_word(level: Level) -> None:
+    assert cell(triad(1e10, level=level), "bandwidth") == f"10.0 GB/s {level}"
