@@ -1,11 +1,19 @@
-"""How far a verdict may be trusted, and what is said and chosen where results bear a lesser one."""
+"""How far a verdict may be trusted, and what is said, shown and chosen where results bear a lesser one."""
 
 import pytest
 
-from builders import triad
+from builders import evaluation, triad
 from steelyard.benchmarks.figures import cell
 from steelyard.model import Level
+from steelyard.report import headline
+from steelyard.report.lamps import COLOURS, LAMPS, MEANINGS, SIGNS
 from steelyard.statistics import cases, trust
+
+
+def test_every_level_has_its_own_sign_colour_and_meaning() -> None:
+    for of in (SIGNS, COLOURS, LAMPS, MEANINGS):
+        assert tuple(of) == trust.ORDER
+        assert len(set(of.values())) == len(trust.ORDER)
 
 
 def test_what_cannot_be_relied_on_has_a_word_a_caution_and_something_to_do() -> None:
@@ -30,3 +38,14 @@ def test_of_several_verdicts_the_least_counts_and_of_several_results_the_most_tr
 @pytest.mark.parametrize("level", ["UNSETTLED", "DISTURBED"])
 def test_a_value_in_a_table_of_a_figure_bears_the_word(level: Level) -> None:
     assert cell(triad(1e10, level=level), "bandwidth") == f"10.0 GB/s {level}"
+
+
+def test_the_main_figure_is_the_most_trusted_one() -> None:
+    marks: tuple[Level, ...] = ("DISTURBED", "UNSETTLED", "CLEAN")
+    results = [
+        triad(rate, threads=4, toolchain=str(rate), level=mark)
+        for rate, mark in zip((3e10, 2e10, 1e10), marks, strict=True)
+    ]
+    for count, expected in ((3, "10.0 GB/s"), (2, "20.0 GB/s UNSETTLED"), (1, "30.0 GB/s DISTURBED")):
+        (shown,) = headline.headlines(evaluation(results[:count]))
+        assert shown.shown.marked == expected
