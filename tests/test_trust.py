@@ -1,11 +1,12 @@
-"""How far a verdict may be trusted, and what is said, shown and chosen where results bear a lesser one."""
+"""How far a verdict may be trusted, and what is said and chosen where results bear a lesser one."""
 
 import pytest
 
 from builders import evaluation, triad
 from steelyard.benchmarks.figures import cell
+from steelyard.compare import beside
 from steelyard.model import Level
-from steelyard.report import headline
+from steelyard.report import headline, side_by_side
 from steelyard.report.lamps import COLOURS, LAMPS, MEANINGS, SIGNS
 from steelyard.statistics import cases, trust
 
@@ -36,8 +37,18 @@ def test_of_several_verdicts_the_least_counts_and_of_several_results_the_most_tr
 
 
 @pytest.mark.parametrize("level", ["UNSETTLED", "DISTURBED"])
-def test_a_value_in_a_table_of_a_figure_bears_the_word(level: Level) -> None:
+def test_a_value_in_a_table_of_a_figure_or_beside_a_published_one_bears_the_word(level: Level) -> None:
     assert cell(triad(1e10, level=level), "bandwidth") == f"10.0 GB/s {level}"
+    seen = evaluation([triad(1e10, threads=4, level=level)])
+    for system in beside.systems():
+        found = beside.compare(seen, system)
+        ours = [line for line in found.lines if line.ours is not None]
+        if ours:
+            assert {line.level for line in ours} == {level}
+            shown = "\n".join(line.plain for line in side_by_side.published(found, 80))
+            assert f"{SIGNS[level]} {level} " in shown
+            return
+    pytest.fail("no published system has a Triad")
 
 
 def test_the_main_figure_is_the_most_trusted_one() -> None:
