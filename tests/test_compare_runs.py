@@ -19,6 +19,7 @@ from steelyard.model import Evaluation, Limit, Machine, Result, Setting, Value
 from steelyard.plain import to_plain
 from steelyard.plan import EFFORTS, make
 from steelyard.records import RunFolder
+from steelyard.report import side_by_side
 
 
 def run(results: Sequence[Result], **changed: object) -> Evaluation:
@@ -120,6 +121,27 @@ def test_an_invalid_case_is_not_compared_and_a_disturbed_one_is_marked() -> None
     assert (told["triad2"].call, told["triad2"].disturbed) == ("SLOWER", ("b",))
     assert told["triad3"].disturbed == ()
     assert slower(found) == []  # only the disturbed case is slower
+
+
+def test_an_unsettled_case_is_marked_and_its_call_stands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "Console", lambda: Console(width=200))
+    a = run([triad(10e9, level="UNSETTLED"), triad(10e9, threads=2)])
+    b = run([triad(5e9), triad(5e9, threads=2, level="DISTURBED"), chase(1e-7)])
+    found = compare(a, b)
+    told = rows(found)
+    assert (told["triad1"].call, told["triad1"].unsettled, told["triad1"].disturbed) == ("SLOWER", ("a",), ())
+    assert told["triad2"].unsettled == ()
+    assert "memory.stream triad" in slower(found), "how far its samples lie apart is in the call already"
+    assert "Marked as UNSETTLED in one run or both: 1 of 2 cases." in found.notes
+    shown = "\n".join(line.plain for line in side_by_side.screen(a, b, found, 80))
+    assert "1 of the cases were disturbed in one run or both; UNSETTLED in one run or both: 1;" in " ".join(
+        shown.split()
+    )
+    assert "b is SLOWER UNSETTLED" in shown
+    show(found, as_json=False)
+    assert "SLOWER (unsettled in a)" in capsys.readouterr().out
 
 
 def test_runs_without_a_common_case_say_so() -> None:

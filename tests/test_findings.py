@@ -36,6 +36,10 @@ def disturbed(rate: float, **changed: Scalar) -> Result:
     return triad(rate, level="DISTURBED", evidence=why, **changed)
 
 
+def unsettled(rate: float, **changed: Scalar) -> Result:
+    return triad(rate, level="UNSETTLED", evidence=("interval: ± 9 % of the value.",), **changed)
+
+
 def toolchains(second: float) -> Evaluation:
     return evaluation([triad(10e9), triad(10e9 / second, toolchain="clang-15")])
 
@@ -235,6 +239,51 @@ def test_disturbed_is_serious_when_more_than_half_are_and_counts_the_keywords() 
     assert "3 of 3 results (100 %)" in many.seen
     assert "competing load (2), steal (1)" in many.seen
     assert any("launch 1: 3 of 3 cases" in line for line in many.evidence)
+
+
+def test_a_quiet_run_says_how_many_results_are_unsettled_all_the_same() -> None:
+    (quiet,) = found("disturbed", evaluation([triad(1e10), unsettled(1e10, threads=2)]))
+    assert quiet.level == "good"
+    assert any(line.startswith("1 of them is UNSETTLED") for line in quiet.evidence)
+    (some,) = found("disturbed", evaluation([triad(1e10), unsettled(1e10, threads=2), disturbed(1e10, threads=4)]))
+    assert some.effect == 2.0, "of one result that can be relied on it would make two"
+
+
+@pytest.mark.parametrize(
+    ("rule", "seen"),
+    [
+        ("efficiency", lambda mark: evaluation([triad(17e9, threads=4, level=mark)], machine(limits=LIMIT))),
+        ("tolerance", lambda mark: evaluation([gather(4e-8), gather(1.1e-8, threads=4, level=mark)])),
+        ("latency_consistency", lambda mark: evaluation([gather(1.2e-8), chase(1e-7, level=mark)])),
+    ],
+)
+def test_good_news_that_rests_on_what_cannot_be_relied_on_is_a_notice(
+    rule: str, seen: Callable[[str], Evaluation]
+) -> None:
+    for mark, word, remedy in (
+        ("UNSETTLED", "Unsettled", "more launches"),
+        ("DISTURBED", "Disturbed", "quiet machine"),
+    ):
+        (told,) = found(rule, seen(mark))
+        assert told.level == "notice"
+        assert told.seen.endswith(f"({word}: take this with care.)")
+        assert remedy in told.remedy
+    assert found(rule, seen("CLEAN"))[0].level == "good"
+
+
+@pytest.mark.parametrize(
+    ("rule", "seen"),
+    [
+        ("plateau", lambda mark: [triad(10e9, elements=8_000_000), triad(10e9, level=mark)]),
+        ("write_allocate", lambda mark: [triad(9e9), triad(9e9, stores="streaming", level=mark)]),
+        ("huge_pages", lambda mark: [gather(1e-8, page_size="4k"), gather(1e-8, page_size="huge", level=mark)]),
+    ],
+)
+def test_there_is_no_good_news_where_results_cannot_be_relied_on(
+    rule: str, seen: Callable[[str], list[Result]]
+) -> None:
+    assert found(rule, evaluation(seen("CLEAN")))
+    assert found(rule, evaluation(seen("UNSETTLED"))) == found(rule, evaluation(seen("DISTURBED"))) == []
 
 
 def test_failed_cases_are_grouped_by_reason_whatever_numbers_it_holds() -> None:

@@ -357,12 +357,15 @@ def test_one_kernel_alone_has_no_page_of_its_own() -> None:
 
 def test_invalid_results_are_counted_and_disturbed_ones_marked() -> None:
     both = in_modes("vector", 1e-3, 2e-3, 0.5e-3, level="DISTURBED", evidence=("competing load: some.",))
-    both += in_modes("nbody", 3e-3, 1.5e-3, 1e-3)
+    both += in_modes("nbody", 3e-3, 1.5e-3, 1e-3)[:2]
+    both += in_modes("nbody", 3e-3, 1.5e-3, 1e-3, level="UNSETTLED")[2:]
     both += in_modes("stencil", 3e-3, 1.5e-3, 1e-3, level="INVALID")[:1]
     page = node_kernels.data(with_device(both))
     assert page is not None
     assert page.left_out == "1 INVALID result is left out."
-    assert "DISTURBED: 2 of 4 ratios" in page.parts[0].figure.notes[0]
+    unsettled, disturbed = page.parts[0].figure.notes
+    assert disturbed == "DISTURBED: 2 of 4 ratios, shown by hatched bars."
+    assert unsettled == "UNSETTLED: 1 of 4 ratios, shown by dotted bars."
     assert [c.level for c in page.parts[0].rows[1].cells if c] == ["DISTURBED"] * 3
 
 

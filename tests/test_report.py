@@ -16,11 +16,12 @@ from steelyard import report
 from steelyard.compare import published
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.figure import Axis, Band, Figure, Series
-from steelyard.model import Evaluation, Finding, Result, Scalar, Setting, Verdict
-from steelyard.report import compared, figures, headline, reasons, sentences, terminal, values
+from steelyard.model import Evaluation, Finding, Level, Result, Scalar, Setting, Verdict
+from steelyard.report import compared, doubts, figures, headline, reasons, sentences, terminal, values
 from steelyard.report.axes import log_ticks, scale, tick
 from steelyard.report.names import grouped
 from steelyard.report.pages import settings, times
+from steelyard.statistics import trust
 
 
 class Page(HTMLParser):
@@ -140,21 +141,24 @@ def test_every_value_of_the_results_carries_its_unit(page: Page) -> None:
         assert re.search(r"\d (?:[kMGnµm]?(?:B/s|s)|cycles|%)$", text), text
 
 
-def test_a_disturbed_value_is_never_a_plain_number(html: str, evaluation: Evaluation) -> None:
-    rows = re.findall(r'<tr class="disturbed">.*?</tr>', html, re.S)
-    assert len(rows) == 2
+@pytest.mark.parametrize(("level", "sign", "count"), [("DISTURBED", "▲", 2), ("UNSETTLED", "◐", 3)])
+def test_a_value_that_cannot_be_relied_on_is_never_a_plain_number(
+    html: str, evaluation: Evaluation, level: str, sign: str, count: int
+) -> None:
+    rows = re.findall(rf'<tr class="{level.lower()}">.*?</tr>', html, re.S)
+    assert len(rows) == count
     for row in rows:
-        assert row.count('class="lamp disturbed"') == 1
-        assert row.count('<span class="value">') == row.count('▲</span> <span class="value">') > 1
+        assert row.count(f'class="lamp {level.lower()}"') == 1
+        assert row.count('<span class="value">') == row.count(f'{sign}</span> <span class="value">') > 0
         assert "-note-" in row
-    value = next(r for r in evaluation.results if r.verdict.level == "DISTURBED").metrics["bandwidth"].value
+    value = next(r for r in evaluation.results if r.verdict.level == level).metrics["bandwidth"].value
     number = values.quantity(value, "B/s")
     body = re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.S)
     places = [(match.start(), match.end()) for match in re.finditer(re.escape(number), body)]
     assert places
     for start, end in places:
         before, after = re.sub(r"<[^>]*>", "", body[start - 60 : start]), re.sub(r"<[^>]*>", "", body[end : end + 80])
-        assert before.rstrip().endswith("▲") or "DISTURBED" in after
+        assert before.rstrip().endswith(sign) or level in after
 
 
 def test_evidence_is_shown_in_three_sentences_a_result_and_the_rest_folded(html: str) -> None:
@@ -187,6 +191,35 @@ def test_the_note_below_a_figure_counts_the_disturbed_values_and_names_their_kin
     assert not any("in 26 of 513 samples" in note for note in notes)
 
 
+def test_unsettled_values_are_counted_below_a_figure_on_their_own(html: str) -> None:
+    notes = re.findall(r'<span class="mark">(.*?)</span>', html)
+    end = "The table of results tells all the evidence."
+    assert "UNSETTLED: 1 of 90 values, by interval; shown by a half circle (◐)." in notes
+    assert f"UNSETTLED: 1 of 34 values, by interval; shown by wide, thin hollow marks. {end}" in notes
+    assert "UNSETTLED: 1 of 11 values, by interval; shown by wide, thin hollow marks." in notes
+    assert "Some results of this benchmark are UNSETTLED: see the table." in notes
+
+
+def test_what_did_not_matter_is_no_reason_for_an_unsettled_result() -> None:
+    harmless = Verdict("CLEAN", ("interrupts: 3 in all; too few to move the median.",))
+    seen = builders.triad(1e10, level="UNSETTLED")
+    bare = replace(seen, records=tuple(replace(r, verdict=harmless) for r in seen.records))
+    assert values.evidence(bare) == ("Too little is known to rely on it; no reason is named.",)
+    assert values.evidence(replace(bare, verdict=report_fixture.UNSETTLED)) == report_fixture.UNSETTLED.evidence
+
+
+def test_the_contents_bear_the_sign_of_the_least_trusted_result_of_each_benchmark(html: str) -> None:
+    contents = html.split('<nav id="contents"', 1)[1].split("</nav>", 1)[0]
+    signs = dict(re.findall(r'href="#(memory-[a-z]+)">[^<]*(?:<span class="dot [a-z]+" title="[^"]*">(.)<)?', contents))
+    assert signs == {"memory-stream": "✕", "memory-apexmap": "▲", "memory-latency": "◐", "memory-placement": ""}
+
+
+def test_the_method_says_what_each_verdict_means(html: str) -> None:
+    page = html.split("<h2>The verdicts</h2>", 1)[1]
+    for level in trust.ORDER:
+        assert re.search(rf'<dt><span class="lamp {level.lower()}">{level}</span></dt><dd>.{{20,}}</dd>', page)
+
+
 def test_kinds_of_evidence_are_counted_by_result_and_shown_before_repetitions() -> None:
     told = report_fixture.CROWDED.evidence
     assert reasons.kind("launch 2: core clock: it dropped.") == "core clock"
@@ -211,19 +244,34 @@ def test_a_stretch_of_the_axis_is_shaded_and_named() -> None:
         assert shape["x0"] < middle < shape["x1"]
 
 
-def test_a_disturbed_point_has_its_own_mark_in_the_figure(evaluation: Evaluation) -> None:
+def test_a_disturbed_point_and_an_unsettled_one_have_their_own_marks_in_the_figure(evaluation: Evaluation) -> None:
     results = values.of_benchmark(evaluation, "memory.stream")
     usable = tuple(r for r in results if r.verdict.level != "INVALID")
     figure = report_fixture.stream_figures(usable, evaluation.run.machine)[0]
     value = next(r for r in usable if r.verdict.level == "DISTURBED").metrics["bandwidth"].value
-    traces = {trace["name"]: trace for trace in figures.plotly(figure, {value})["data"]}
-    assert [symbol.endswith("-open") for symbol in traces["triad"]["marker"]["symbol"]] == [
-        False,
-        True,
-        False,
+    other = next(r for r in usable if r.verdict.level == "UNSETTLED").metrics["bandwidth"].value
+    plot = figures.plotly(figure, {value: "DISTURBED", other: "UNSETTLED"})
+    traces = {trace["name"]: trace for trace in plot["data"]}
+    assert traces["triad"]["marker"]["symbol"] == ["triangle-up", "triangle-up-open", "triangle-up"]
+    assert traces["add"]["marker"]["symbol"] == ["diamond", "diamond-open", "diamond"]
+    assert [traces[name]["marker"]["size"] for name in ("copy", "triad", "add")] == [[7] * 3, [7, 11, 7], [7, 16, 7]]
+    assert traces["triad"]["customdata"][1].endswith(" (DISTURBED)")
+    assert traces["add"]["customdata"][1].endswith(" (UNSETTLED)")
+    assert not any("-open" in symbol for symbol in traces["copy"]["marker"]["symbol"])
+
+
+def test_of_equal_values_in_a_figure_the_lesser_verdict_is_marked() -> None:
+    levels: list[tuple[float | None, Level]] = [
+        (1.0, "DISTURBED"),
+        (1.0, "UNSETTLED"),
+        (2.0, "CLEAN"),
+        (None, "DISTURBED"),
     ]
-    assert "DISTURBED" in traces["triad"]["customdata"][1]
-    assert not any(symbol.endswith("-open") for symbol in traces["add"]["marker"]["symbol"])
+    assert doubts.of(levels) == doubts.of(levels[::-1]) == {1.0: "DISTURBED"}
+    assert doubts.notes((level for _, level in levels), "values", "bars") == (
+        "UNSETTLED: 1 of 4 values, shown by dotted bars.",
+        "DISTURBED: 2 of 4 values, shown by hatched bars.",
+    )
 
 
 def test_an_invalid_result_shows_its_reason_and_no_number(html: str, evaluation: Evaluation) -> None:
@@ -272,8 +320,8 @@ def test_the_verdict_is_five_sentences_made_from_the_results(evaluation: Evaluat
     assert "51.9 GB/s (4 threads), 76 % of the limit of 68.3 GB/s" in memory
     assert "306 cycles at the worst locality (G) and 1.20 cycles at the best (L)" in locality
     assert locality.endswith("Triad is tolerant: with 4 threads an operation costs 0.28 of what it costs with one.")
-    assert "Of 140 results 137 are CLEAN" in trust
-    assert "2 DISTURBED and 1 INVALID" in trust
+    assert "Of 140 results 134 are CLEAN and can be relied on, 3 UNSETTLED, 2 DISTURBED and 1 INVALID: " in trust
+    assert trust.endswith("UNSETTLED: nothing disturbed them, but too little is known to rely on them.")
     assert "Scale with 4 threads computed a wrong result" in advice
 
 
@@ -291,7 +339,16 @@ def test_all_of_it_in_the_terminal_is_the_same_in_short(evaluation: Evaluation) 
     out = StringIO()
     terminal.show(evaluation, Console(file=out, width=120, no_color=True))
     text = out.getvalue()
-    for word in ("● CLEAN", "▲ DISTURBED", "✕ INVALID", "✕ SERIOUS", "95 % interval", "76 %", "51.9 GB/s"):
+    for word in (
+        "● CLEAN",
+        "◐ UNSETTLED",
+        "▲ DISTURBED",
+        "✕ INVALID",
+        "✕ SERIOUS",
+        "95 % interval",
+        "76 %",
+        "51.9 GB/s",
+    ):
         assert word in text
     assert report_fixture.HOSTILE in text
     assert text.count("  memory.") == len(evaluation.benchmarks)
@@ -353,7 +410,7 @@ def test_published_systems_are_off_and_stand_below_the_figure_with_their_source(
 
 def test_every_figure_of_a_machine_with_one_node_can_be_drawn() -> None:
     for figure in report_fixture.one_node():
-        plot = figures.plotly(figure, {9.36e9})
+        plot = figures.plotly(figure, {9.36e9: "DISTURBED"})
         json.dumps(plot, allow_nan=False)
         layout = plot["layout"]
         for name in ("xaxis", "yaxis"):
@@ -380,9 +437,10 @@ def test_a_map_of_one_cell_is_a_sentence_and_a_figure_without_values_says_so(eva
 
 def test_bars_have_their_limit_as_a_line_and_disturbed_ones_are_hatched() -> None:
     bars = next(figure for figure in report_fixture.one_node() if figure.kind == "bars")
-    plot = figures.plotly(bars, {9.36e9})
+    plot = figures.plotly(bars, {9.36e9: "DISTURBED"})
     assert plot["layout"]["shapes"][0]["y0"] == pytest.approx(25.6)
     assert plot["data"][0]["marker"]["pattern"]["shape"] == ["/"]
+    assert figures.plotly(bars, {9.36e9: "UNSETTLED"})["data"][0]["marker"]["pattern"]["shape"] == ["."]
 
 
 def test_a_logarithmic_axis_has_several_ticks_however_short_it_is() -> None:

@@ -79,7 +79,8 @@ def test_the_memory_is_the_faster_of_both_kinds_of_stores_by_what_it_moves() -> 
     assert lines(triad(13e9, GIB, stores="streaming"))[1].roof(MEMORY).value == pytest.approx(13e9)  # type: ignore[union-attr]
 
 
-def test_a_disturbed_triad_is_a_roof_only_where_there_is_no_clean_one() -> None:
+def test_the_roof_is_that_of_the_most_trusted_triad() -> None:
+    assert lines(triad(90e9, GIB, level="UNSETTLED", pinning="none"))[1].roof(MEMORY).value == 12e9  # type: ignore[union-attr]
     assert lines(triad(90e9, GIB, level="DISTURBED", pinning="none"))[1].roof(MEMORY).value == 12e9  # type: ignore[union-attr]
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 import builders
 from builders import evaluation, machine, result
@@ -371,20 +373,27 @@ def test_more_ranks_than_processors_are_crowded() -> None:
     assert [p.crowded for p in found.scaling.points] == [False, False, True]
 
 
-def test_invalid_results_are_left_out_and_disturbed_ones_named() -> None:
+def test_invalid_results_are_left_out_and_disturbed_and_unsettled_ones_named() -> None:
     (found,) = sweeps(
         seen(
             line(
                 amdahl(0.1),
                 (1, 2, 4, 8),
-                level=lambda p: {4: "INVALID", 8: "DISTURBED"}.get(p, "CLEAN"),
+                level=lambda p: {2: "UNSETTLED", 4: "INVALID", 8: "DISTURBED"}.get(p, "CLEAN"),
                 evidence=lambda p: ("steal: much",),
             )
         )
     )
     assert tuple(found.results) == (1, 2, 8)
-    assert found.disturbed == (8,)
-    assert "DISTURBED: 8 threads" in " ".join(scaled.notes(found))
+    assert (found.level, found.counts("DISTURBED"), found.counts("UNSETTLED")) == ("DISTURBED", (8,), (2,))
+    notes = " ".join(scaled.notes(found))
+    assert "UNSETTLED: 2 threads; take what rests on these with care. DISTURBED: 8 threads;" in notes
+    (plain,) = scaled.as_json([found])
+    assert (plain["disturbed"], plain["unsettled"]) == ([8], [2])
+    out = StringIO()
+    scaled.show([found], Console(file=out, width=120))
+    marks = [line.split()[-1] for line in out.getvalue().splitlines() if line.split()[:1] in (["2"], ["8"])]
+    assert marks == ["◐", "▲"]
     assert scaled.stop_here(found).endswith("(Disturbed: take this with care.)")
 
 

@@ -1,5 +1,6 @@
 """One screen: at most 50 lines of at most 80 columns for any run and any comparison, and what stands on it."""
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from steelyard.compare import beside
 from steelyard.compare.runs import compare
 from steelyard.model import Evaluation, Finding, Tool
 from steelyard.report import lines, scaled, screen, side_by_side
+from steelyard.statistics import trust
 from steelyard.statistics.sweeps import sweeps
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -53,7 +55,7 @@ def test_the_screen_is_as_it_was(name: str) -> None:
 def test_verdict_figures_findings_and_the_reports_place_come_in_that_order() -> None:
     shown = text(screen.screen(report_fixture.evaluation(), 80, REPORT))
     order = [
-        "137 CLEAN",
+        "134 CLEAN",
         "Main figures",
         "51.9 GB/s",
         "What matters most",
@@ -62,6 +64,25 @@ def test_verdict_figures_findings_and_the_reports_place_come_in_that_order() -> 
         f"The report: {REPORT}",
     ]
     assert [shown.index(word) for word in order] == sorted(shown.index(word) for word in order)
+
+
+def test_each_verdict_is_counted_and_those_that_cannot_be_relied_on_have_their_reasons() -> None:
+    full = report_fixture.evaluation()
+    shown = text(screen.screen(full, 80, REPORT))
+    assert "140 cases:   ● 134 CLEAN  ◐ 3 UNSETTLED  ▲ 2 DISTURBED  ✕ 1 INVALID\n" in shown
+    assert "Unsettled by interval (3): too little is known." in " ".join(shown.split())
+    marked = tuple(replace(r, verdict=report_fixture.UNSETTLED) for r in full.results)
+    assert "  ◐ UNSETTLED (interval)  4 threads" in text(screen.screen(replace(full, results=marked), 80, REPORT))
+
+
+def test_thousands_of_each_verdict_fit_the_screen() -> None:
+    full = report_fixture.evaluation()
+    one = {level: next(r for r in full.results if r.verdict.level == level) for level in trust.ORDER}
+    for many in (2_000, 20_000):
+        results = tuple(result for result in one.values() for _ in range(many))
+        found = screen.screen(replace(full, results=results, benchmarks={}), 80, REPORT)
+        fits(found)
+        assert f"◐ {many} UNSETTLED" in text(found)
 
 
 def test_an_unfinished_run_without_results_says_so() -> None:
@@ -119,9 +140,10 @@ def test_any_run_fits_one_screen(found: list[Finding], host: str, place: str, st
 
 
 def crowded() -> Evaluation:
-    """All results of the fixture marked, and as many benchmarks again without a main figure."""
+    """All results of the fixture disturbed or unsettled, and as many benchmarks again without a main figure."""
     full = report_fixture.evaluation()
-    marked = tuple(replace(r, verdict=report_fixture.CROWDED) for r in full.results)
+    verdicts = itertools.cycle((report_fixture.CROWDED, report_fixture.UNSETTLED))
+    marked = tuple(replace(r, verdict=verdict) for r, verdict in zip(full.results, verdicts, strict=False))
     names = [f"node.example{n}" for n in range(30)]
     time = report_fixture.metric("time", "s", "lower", "time")
     more = {name: report_fixture.benchmark(name, f"{name} 一二三 " * 9, (time,), None) for name in names}

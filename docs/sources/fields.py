@@ -17,7 +17,7 @@ _PLAIN = {
     "Any": "anything",
     "Parameters": "object: name → text or number",
     "Better": '"higher", "lower" or "none"',
-    "Level": '"CLEAN", "DISTURBED" or "INVALID"',
+    "Level": '"CLEAN", "UNSETTLED", "DISTURBED" or "INVALID"',
 }
 
 _PLURAL = {"text": "texts", "whole number": "whole numbers", "number": "numbers"}

@@ -9,7 +9,7 @@ from steelyard.figure import Figure
 Scalar = str | int | float | bool
 Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
-Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]
+Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]  # in the order of trust
 Reach = Literal["figures", "machine", "program"]
 
 # --------------------------------------------------------------------------- the machine
@@ -213,7 +213,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a record may be believed, and the evidence for that, one sentence each."""
+    """Whether a record or a result may be believed, and the evidence for that, one sentence each.
+
+    Only a result can be UNSETTLED: that too little is known shows over the launches of a case.
+    """
 
     level: Level
     evidence: tuple[str, ...] = ()

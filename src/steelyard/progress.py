@@ -19,7 +19,7 @@ def describe(record: Record) -> str:
         return "failed"
     ordered = sorted(record.samples)
     median = ordered[len(ordered) // 2] if ordered else None
-    lamp = {"CLEAN": "clean", "DISTURBED": "DISTURBED", "INVALID": "INVALID"}[record.verdict.level]
+    lamp = "clean" if record.verdict.level == "CLEAN" else record.verdict.level
     rate = record.work.get("bytes")
     figure = (
         f"{rate / median / 1e9:.3g} GB/s" if rate and median else (f"{median * 1e9:.4g} ns" if median else "no samples")

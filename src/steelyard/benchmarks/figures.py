@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from steelyard.compare import published as others
 from steelyard.figure import Mark, Series
 from steelyard.model import Machine, Result, Scalar
+from steelyard.statistics import trust
 from steelyard.units import binary_size, quantity
 from steelyard.words import said
 
@@ -72,7 +73,7 @@ def cell(result: Result | None, metric: str) -> str:
     value = result.metrics.get(metric) if result else None
     if result is None or value is None:
         return "–"
-    return f"{quantity(value.value, value.unit)}{' DISTURBED' if result.verdict.level == 'DISTURBED' else ''}"
+    return quantity(value.value, value.unit) + trust.word(result.verdict.level)
 
 
 def published(benchmark: str, metric: str, x: str, **wanted: Scalar) -> tuple[Series, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from steelyard.benchmarks.memory.nodes import placements
 from steelyard.compare import clusters, published
 from steelyard.compare.published import SOURCES, Published
-from steelyard.model import Evaluation, Result, Value
-from steelyard.statistics import cases
+from steelyard.model import Evaluation, Level, Result, Value
+from steelyard.statistics import cases, trust
 from steelyard.statistics.tolerance import points
 from steelyard.units import percent, quantity
 
@@ -20,7 +20,7 @@ PEAKS = {"memory_bandwidth": "memory_bandwidth", "flops": "flops", "flops_dp": "
 
 @dataclass(frozen=True)
 class Line:
-    """One printed number (in the SI `unit`) and ours. `ratio` is ours over it; None without ours."""
+    """One printed number (in the SI `unit`) and ours with its verdict. `ratio` is ours over it; None without ours."""
 
     benchmark: str
     metric: str
@@ -29,7 +29,7 @@ class Line:
     unit: str
     ours: Value | None
     ratio: float | None
-    disturbed: bool
+    level: Level
     remark: str = ""  # in what ours is another thing than theirs
 
 
@@ -72,7 +72,7 @@ def compare(evaluation: Evaluation, system: str) -> Beside:
 
 
 def _line(evaluation: Evaluation, entry: Published) -> Line:
-    ours, disturbed, remark = _ours(evaluation, entry)
+    ours, level, remark = _ours(evaluation, entry)
     if ours is not None and ours.unit != entry.unit:
         ours = None
     told = [f"{k} {str(v).replace('_', ' ')}" for k, v in entry.parameters.items() if k not in published.BESIDE]
@@ -80,7 +80,7 @@ def _line(evaluation: Evaluation, entry: Published) -> Line:
         told.append(f"limit {quantity(limit, entry.unit)}, {percent(entry.value / limit)} of it reached")
     ratio = ours.value / entry.value if ours and entry.value else None
     conditions, remark = ", ".join(told), remark if ours else ""
-    return Line(entry.benchmark, entry.metric, conditions, entry.value, entry.unit, ours, ratio, disturbed, remark)
+    return Line(entry.benchmark, entry.metric, conditions, entry.value, entry.unit, ours, ratio, level, remark)
 
 
 def _called(entry: Published) -> str:
@@ -88,19 +88,19 @@ def _called(entry: Published) -> str:
     return f"{entry.benchmark} {entry.metric}".replace("_", " ") + (f", {where}".replace("_", " ") if where else "")
 
 
-def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, bool, str]:
+def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, Level, str]:
     if entry.benchmark == "peak":
         limit = evaluation.run.machine.limits.get(PEAKS.get(entry.metric, ""))
-        return (Value(limit.value, limit.unit, None, None, "higher") if limit else None), False, ""
+        return (Value(limit.value, limit.unit, None, None, "higher") if limit else None), "CLEAN", ""
     if (entry.benchmark, entry.metric) == ("stream", "triad_bandwidth"):
         return *_best(_triad(evaluation, str(entry.parameters.get("placement", ""))), "bandwidth"), ""
     if (entry.benchmark, entry.metric) == ("apexmap", "cycles_per_access"):
         return *_best(_corner(evaluation, entry), "cost"), ""
     found = clusters.ours(evaluation, entry)
     if found is None:
-        return None, False, ""
+        return None, "CLEAN", ""
     if found.value is not None:
-        return found.value, any(r.verdict.level == "DISTURBED" for r in found.results), found.remark
+        return found.value, cases.doubt(*found.results), found.remark
     return *_best(found.results, found.metric), found.remark
 
 
@@ -128,10 +128,9 @@ def _corner(evaluation: Evaluation, entry: Published) -> list[Result]:
     return cases.where(mine, page_size="default", memory_policy="interleave" if several else "local")
 
 
-def _best(results: Sequence[Result], metric: str) -> tuple[Value | None, bool]:
-    """The best value of the clean results, or of all where none is clean; and whether it was disturbed."""
-    usable = [r for r in results if metric in r.metrics]
-    used = [r for r in usable if r.verdict.level == "CLEAN"] or usable
+def _best(results: Sequence[Result], metric: str) -> tuple[Value | None, Level]:
+    """The best value of the most trusted results, and their verdict."""
+    used = trust.most_trusted([r for r in results if metric in r.metrics])
     values: Iterable[Value] = (r.metrics[metric] for r in used)
     best = max(values, key=lambda v: -v.value if v.better == "lower" else v.value, default=None)
-    return best, bool(used) and used[0].verdict.level == "DISTURBED"
+    return best, cases.doubt(*used)

@@ -10,7 +10,7 @@ from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.pace import tempered, unrest
 from steelyard.compare.placed import named
 from steelyard.compare.surroundings import Difference, differences
-from steelyard.model import Better, Evaluation, Result, Scalar, Value
+from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
 from steelyard.statistics import compare as statistics
 from steelyard.statistics.cost import by_launch
 from steelyard.statistics.results import believed, undisturbed
@@ -34,7 +34,8 @@ class Row:
     """One case in both runs. `ratio` is b's value of the metric over a's, `low` … `high` its interval.
 
     `time_ratio` is the ratio of the times for the same work, b / a: above 1 b is slower. `call` is b's.
-    `disturbed` names the runs ("a", "b") in which the case was disturbed. `parameters` are those that both
+    `disturbed` and `unsettled` name the runs ("a", "b") in which the case was. An unsettled one is judged as any other:
+    how far its samples and launches lie apart is in the interval, and in the call. `parameters` are those that both
     have; `differing` those in which they were matched although they differ, as (name, in a, in b). What is
     not known is None.
     """
@@ -54,6 +55,7 @@ class Row:
     call: Call
     detail: str
     disturbed: tuple[str, ...] = ()
+    unsettled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,19 +238,19 @@ def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
     name = _metric(a, pair)
     value_a, value_b = pair.a.metrics.get(name), pair.b.metrics.get(name)
     common = {k: v for k, v in pair.a.parameters.items() if pair.b.parameters.get(k) == v}
-    disturbed = disturbed_in(pair)
+    marks = (disturbed_in(pair), _in(pair, "UNSETTLED"))
     fields = (pair.a.benchmark, pair.a.kernel, common, pair.differing, name, value_a, value_b)
     if isinstance(judged, str):
-        return Row(*fields, None, None, None, None, None, "NOT COMPARABLE", judged, disturbed)
+        return Row(*fields, None, None, None, None, None, "NOT COMPARABLE", judged, *marks)
     better: Better = value_a.better if value_a else "lower"
     ratio, low, high = judged.ratio, judged.low, judged.high
     if better == "higher":  # of rates, not of times
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
     detail = judged.detail
-    if disturbed:
+    if disturbed := marks[0]:
         runs = " and ".join({"a": "the first", "b": "the second"}[run] for run in disturbed)
         detail += f" It was disturbed in {runs} run: the difference may be the disturbance's."
-    return Row(*fields, ratio, low, high, judged.ratio, judged.p, judged.call, detail, disturbed)
+    return Row(*fields, ratio, low, high, judged.ratio, judged.p, judged.call, detail, *marks)
 
 
 def _metric(a: Evaluation, pair: Match) -> str:
@@ -261,7 +263,11 @@ def _metric(a: Evaluation, pair: Match) -> str:
 
 def disturbed_in(pair: Match) -> tuple[str, ...]:
     """The runs ("a", "b") in which the case was disturbed."""
-    return tuple(run for run, r in (("a", pair.a), ("b", pair.b)) if r.verdict.level == "DISTURBED")
+    return _in(pair, "DISTURBED")
+
+
+def _in(pair: Match, level: Level) -> tuple[str, ...]:
+    return tuple(run for run, r in (("a", pair.a), ("b", pair.b)) if r.verdict.level == level)
 
 
 def _lone(result: Result) -> Lone:
@@ -278,6 +284,9 @@ def _notes(a: Evaluation, b: Evaluation, rows: Sequence[Row]) -> list[str]:
     disturbed = sum(1 for row in rows if row.disturbed)
     if disturbed:
         notes.append(f"{disturbed} of {len(rows)} cases were disturbed in one run or both, and are marked.")
+    unsettled = sum(1 for row in rows if row.unsettled)
+    if unsettled:
+        notes.append(f"Marked as UNSETTLED in one run or both: {unsettled} of {len(rows)} cases.")
     if rows:
         notes.append(RULE_4)
     return notes

@@ -11,7 +11,7 @@ from steelyard.compare.beside import Beside
 from steelyard.compare.runs import Lone, Row, RunComparison
 from steelyard.model import Value
 from steelyard.plain import to_plain
-from steelyard.statistics import cases
+from steelyard.statistics import cases, trust
 from steelyard.units import quantity, significant
 
 STYLE = {
@@ -56,8 +56,7 @@ def beside(found: Beside, as_json: bool) -> None:
     for line in found.lines:
         ratio = "" if line.ratio is None else f"{line.ratio:.3g}"
         ours = quantity(line.ours.value, line.ours.unit) if line.ours else "not measured"
-        if line.disturbed:
-            ours += " DISTURBED"
+        ours += trust.word(line.level)
         table.add_row(
             *(escape(text) for text in (line.benchmark, line.metric.replace("_", " "), line.conditions)),
             quantity(line.published, line.unit), ours, ratio,
@@ -98,6 +97,7 @@ def _rows(console: Console, name: str, rows: Sequence[Row]) -> None:
     for row in rows:
         span = "" if row.ratio is None else f"{row.ratio:.3f} ({row.low:.3f} – {row.high:.3f})"
         mark = f" [yellow](disturbed in {', '.join(row.disturbed)})[/]" if row.disturbed else ""
+        mark += f" [magenta](unsettled in {', '.join(row.unsettled)})[/]" if row.unsettled else ""
         call = _call(row.call) + mark + (f"\n{escape(row.detail)}" if row.ratio is None else "")
         table.add_row(escape(_case(row, constant)), escape(row.metric), _value(row.a), _value(row.b), span, call)
     console.print(table)

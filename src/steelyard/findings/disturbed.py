@@ -4,6 +4,7 @@ from collections import Counter
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
+from steelyard.statistics.results import believed
 from steelyard.statistics.verdict import name_disturbance
 from steelyard.units import percent
 
@@ -31,8 +32,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not measured:
         return []
     if not disturbed:
-        return [_quiet(evaluation, len(measured))]
+        return [_quiet(evaluation, measured)]
     share = len(disturbed) / len(measured)
+    clean = sum(1 for r in measured if r.verdict.level == "CLEAN")
     keywords = Counter(name_disturbance(r.verdict) or "an unnamed cause" for r in disturbed)
     causes = ", ".join(f"{word} ({count})" for word, count in keywords.most_common(NAMED))
     advice = [REMEDIES[word] for word, _ in keywords.most_common(3) if word in REMEDIES]
@@ -46,18 +48,23 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "figure is marked wherever it is shown.",
             f"{'; '.join(advice) or 'Quieten the machine'}; then run again: steelyard run",
             # So much larger the part that can be relied on would be.
-            effect=len(measured) / max(1, len(measured) - len(disturbed)),
+            effect=(clean + len(disturbed)) / max(1, clean),
             reach="figures",
         )
     ]
 
 
-def _quiet(evaluation: Evaluation, count: int) -> Finding:
+def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
+    count = len(measured)
     repeated = sum(1 for r in evaluation.run.records if r.attempt > 1)
-    left_out = sum(1 for r in evaluation.results if r.verdict.evidence)
+    left_out = sum(1 for r in measured if len(believed(r.records)[0]) < len({x.launch for x in r.records}))
+    unsettled = sum(1 for r in measured if r.verdict.level == "UNSETTLED")
     evidence = [f"Launches or attempts that were disturbed had been repeated {repeated} times."] if repeated else []
     if left_out:
         evidence.append(f"{left_out} results rest on fewer launches, since the disturbed ones were left out.")
+    if unsettled:
+        verb = "is" if unsettled == 1 else "are"
+        evidence.append(f"{unsettled} of them {verb} UNSETTLED all the same: too little is known to rely on.")
     return Finding(
         "disturbed",
         "good",

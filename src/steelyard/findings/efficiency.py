@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from steelyard.model import Evaluation, Finding, Limit, Result, Value
-from steelyard.statistics import cases
+from steelyard.statistics import cases, trust
 from steelyard.units import percent, quantity
 
 BENCHMARK = "memory.stream"
@@ -19,12 +19,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     triad = [r for r in cases.with_most(triad, "threads") if "bandwidth" in r.metrics]
     if not triad:
         return []
-    best = max(triad, key=lambda r: (r.verdict.level == "CLEAN", _moved(r).value))
+    trusted = trust.most_trusted(triad)
+    best = max(trusted, key=lambda r: _moved(r).value)
     limit = _limit(evaluation, best)
     if limit is not None and limit.value > 0:
         return [_known(best, limit, len(evaluation.run.machine.cpus))]
     known = evaluation.run.machine.limits.get("memory_bandwidth")
-    fastest = max(triad, key=lambda r: (r.verdict.level == "CLEAN", r.metrics["bandwidth"].value))
+    fastest = max(trusted, key=lambda r: r.metrics["bandwidth"].value)
     return [] if known else [_unknown(evaluation, fastest)]
 
 
@@ -44,10 +45,10 @@ def _limit(evaluation: Evaluation, result: Result) -> Limit | None:
 def _known(best: Result, limit: Limit, processors: int) -> Finding:
     moved, counted = _moved(best), best.metrics["bandwidth"]
     share = moved.value / limit.value
-    disturbed = cases.caution(best)
+    caution = cases.caution(best)
     seen = (
         f"Triad moves {quantity(moved.value, moved.unit)}, {percent(share)} of the limit of "
-        f"{quantity(limit.value, limit.unit)} ({cases.describe(best, but=('elements',))}).{disturbed}"
+        f"{quantity(limit.value, limit.unit)} ({cases.describe(best, but=('elements',))}).{caution}"
     )
     evidence = (
         f"The limit: {limit.source}.",
@@ -68,9 +69,9 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
             reach="figures",
         )
     if share >= NEAR:
-        level = "notice" if disturbed else "good"
+        level = "notice" if caution else "good"
         cause = "The memory itself is the limit."
-        remedy = "Measure again on a quiet machine: steelyard run" if disturbed else ""
+        remedy = trust.again(best.verdict.level)
         return Finding("efficiency", level, seen, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
     cause, remedy = _why_low(int(cases.number(best, "threads") or 1), processors)
     return Finding(

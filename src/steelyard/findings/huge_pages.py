@@ -65,14 +65,14 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
     words = {"huge": "explicit huge pages", "transparent": "transparent huge pages"}[
         str(cases.value(huge, "page_size"))
     ]
-    disturbed = cases.caution(small, huge)
+    caution = cases.caution(small, huge)
     known = setting(evaluation.run.machine, "transparent_huge_pages")
     policy = f"Transparent huge pages are set to '{known.value}' here." if known.value else ""
     if factor.value > COSTS and factor.low > 1:
         return Finding(
             "huge_pages",
             "notice",
-            f"With small pages {WHAT[point]} costs {factor.value:.2f} times as much as with {words}.{disturbed}",
+            f"With small pages {WHAT[point]} costs {factor.value:.2f} times as much as with {words}.{caution}",
             tuple(filter(None, (*lines, policy))),
             "The processor keeps few translations of addresses (TLB); accesses far apart wait for the page "
             "tables, too.",
@@ -80,7 +80,7 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
             small.benchmark,
             effect=factor.value,
         )
-    if factor.high < COSTS and factor.low > 1 / COSTS and not disturbed:
+    if factor.high < COSTS and factor.low > 1 / COSTS and not caution:
         return Finding(
             "huge_pages",
             "good",

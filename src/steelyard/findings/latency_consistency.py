@@ -1,7 +1,7 @@
 """Rule: whether the worst corner of APEX-MAP and the latency ladder tell the same story."""
 
 from steelyard.model import Evaluation, Finding, Result
-from steelyard.statistics import cases
+from steelyard.statistics import cases, trust
 from steelyard.statistics.cost import cost, ratio
 from steelyard.statistics.tolerance import points
 from steelyard.units import binary_size, quantity
@@ -53,17 +53,17 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
         *_chains(chase, nearest, access.seconds),
     )
     consistent = SLOWER <= overlap.value <= FURTHEST
-    disturbed = "DISTURBED" in (corner.verdict.level, nearest.verdict.level)
+    doubt = cases.doubt(corner, nearest)
     return Finding(
         "latency_consistency",
-        "good" if consistent and not disturbed else "notice",
+        "good" if consistent and doubt == "CLEAN" else "notice",
         seen if consistent else f"{seen} That does not fit together.",
         evidence,
         "The addresses at G are known beforehand, so that the processor fetches several at once: the time "
         "of an access is the latency over their number."
         if consistent
         else "The two kernels saw different machines: other pages, another memory node, or a disturbance.",
-        ("Measure again on a quiet machine: steelyard run" if disturbed else "")
+        trust.again(doubt)
         if consistent
         else "Measure both side by side, with equal pages: steelyard run --only memory.apexmap "
         "--only memory.latency --set page_size=4k",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from steelyard.benchmarks.core.peak import WIDTHS, clock_under_load, limit
 from steelyard.model import Evaluation, Finding, Limit, Machine, Record, Result
-from steelyard.statistics import cases
+from steelyard.statistics import cases, trust
 from steelyard.statistics.results import believed
 from steelyard.units import percent, quantity
 
@@ -75,9 +75,9 @@ def _alone(results: list[Result]) -> list[Result]:
     return [r for r in results if cases.number(r, "threads") == 1]
 
 
-def _speed(result: Result) -> tuple[bool, float]:
-    """Clean before disturbed, then the faster of several compilers."""
-    return result.verdict.level == "CLEAN", result.metrics["flops"].value
+def _speed(result: Result) -> tuple[int, float]:
+    """The more trusted, then the faster of several compilers."""
+    return -trust.ORDER.index(result.verdict.level), result.metrics["flops"].value
 
 
 def _judged(results: Iterable[Result], machine: Machine) -> list[Judged]:

@@ -35,15 +35,15 @@ def _size(result: Result) -> float:
 
 def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
     evidence = tuple(_line(r) for r in (smaller, largest))
-    disturbed = cases.caution(smaller, largest)
+    caution = cases.caution(smaller, largest)
     if slope.value > FALLING and slope.low > 1:
         return [
             Finding(
                 "plateau",
-                "serious" if slope.low > CLIFF and not disturbed else "notice",
+                "serious" if slope.low > CLIFF and not caution else "notice",
                 "Triad still falls with the size: the largest vectors cost "
                 f"{quantity(slope.value - 1, '%', 2)} more a byte than those of "
-                f"{binary_size(int(_size(smaller)) * 8)}.{disturbed}",
+                f"{binary_size(int(_size(smaller)) * 8)}.{caution}",
                 (*evidence, f"The interval of the ratio is {slope.low:.3f} to {slope.high:.3f}."),
                 "A cache still serves a part of the smaller vectors: one that the system does not report, "
                 "or one that is shared with other guests. The bandwidth at the largest size may be too "
@@ -55,7 +55,7 @@ def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
                 reach="figures",
             )
         ]
-    if slope.low > 1 / FALLING and slope.high < FALLING and not disturbed:
+    if slope.low > 1 / FALLING and slope.high < FALLING and not caution:
         return [
             Finding(
                 "plateau",

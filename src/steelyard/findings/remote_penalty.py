@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Finding, Machine, Result
-from steelyard.statistics import cases
+from steelyard.statistics import cases, trust
 from steelyard.statistics.cost import Ratio, ratio
 
 BENCHMARK = "memory.placement"
@@ -100,11 +100,11 @@ def _finding(what: str, remote: list[_Remote], machine: Machine) -> Finding:
     if len(ordered) > 1 and furthest.penalty.value > nearest.penalty.value * 1.05:
         span = f"{nearest.penalty.value:.2f} to {span}"
     threads = cases.words("threads", cases.value(furthest.result, "threads") or 1)
-    disturbed = cases.caution(*(r for f in ordered for r in (f.local, f.result)))
+    doubt = cases.doubt(*(r for f in ordered for r in (f.local, f.result)))
     return Finding(
         "remote_penalty",
-        "notice" if dear or disturbed else "good",
-        f"From another node's memory {what} costs {span} as from its own ({threads}).{disturbed}",
+        "notice" if dear or trust.doubtful(doubt) else "good",
+        f"From another node's memory {what} costs {span} as from its own ({threads}).{trust.caution(doubt)}",
         tuple(_line(f, machine) for f in reversed(ordered))[:12],
         "The link between the nodes is narrower and longer than the way to a node's own memory."
         if dear
@@ -112,7 +112,7 @@ def _finding(what: str, remote: list[_Remote], machine: Machine) -> Finding:
         "Let each thread touch first the data that it will use; pin ranks and memory to a node: numactl "
         "--cpunodebind=0 --membind=0 PROGRAM; where all threads share data, numactl --interleave=all PROGRAM"
         if dear
-        else ("Measure again on a quiet machine: steelyard run" if disturbed else ""),
+        else trust.again(doubt),
         BENCHMARK,
         effect=furthest.penalty.value if dear else None,
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from steelyard.model import Evaluation, Finding
-from steelyard.statistics import cases
+from steelyard.statistics import cases, trust
 from steelyard.statistics.roofline import Place, Roofline, rooflines
 from steelyard.statistics.roofs import MEMORY, SCALAR, working_set
 from steelyard.units import percent, quantity
@@ -131,7 +131,7 @@ def _judged(place: Place, line: Roofline) -> bool:
 def _line(place: Place) -> str:
     roof = place.roof.name if place.roof else "unknown"
     above = "the peak, " if place.roof and place.roof.kind == "peak" else "the bandwidth of "
-    mark = " DISTURBED" if place.result.verdict.level == "DISTURBED" else ""
+    mark = trust.word(place.result.verdict.level)
     return (
         f"{place.result.benchmark} {place.name} with {cases.words('threads', place.threads)}, "
         f"{quantity(place.speed.value, 'flop/s')}{mark}, {percent(place.share or 0, 1)} of {above}{roof}"

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from steelyard.model import Evaluation, Finding
+from steelyard.statistics import trust
 from steelyard.statistics.looks import Look, Told, tell
 from steelyard.units import binary_size, quantity, significant
 
@@ -73,10 +74,10 @@ def _slow(told: Told) -> Iterable[Slow]:
 def _finding(mine: list[Slow], told: list[Told]) -> Finding:
     most = mine[0]
     what = {"node": "Node ", "link": "The link between ", "rank": "Rank "}[most.kind] + most.who.removeprefix("rank ")
-    care = " (Disturbed: take this with care.)" if all(s.look.disturbed for s in mine) else ""
+    caution = trust.caution(min((s.look.level for s in mine), key=trust.ORDER.index))
     seen = (
         f"{what} is slow: it takes {significant(most.factor, 2)} times as long as its peers{_at(most.look)}"
-        f"{_sizes(mine, most)}.{care}"
+        f"{_sizes(mine, most)}.{caution}"
     )
     named = [s.look for s in mine]
     others = [t.look.what for t in told if t.single is not None and t.look not in named and most.who in t.look.names]

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from steelyard.model import Evaluation, Finding
+from steelyard.statistics import trust
 from steelyard.statistics.tolerance import Tolerance, tolerance
 from steelyard.units import percent
 
@@ -34,7 +35,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _finding(point: str, mine: list[Tolerance]) -> Finding:
     most = max(mine, key=lambda t: t.threads)
     judged = _judged(most)
-    disturbed = " (Disturbed: take this with care.)" if most.disturbed else ""
+    caution = trust.caution(most.level)
     lines = tuple(
         f"{t.label}, {t.threads} threads: a speed-up of {t.ratio:.2f} ({t.low:.2f} to {t.high:.2f}), "
         f"efficiency {percent(t.efficiency)}."
@@ -42,15 +43,15 @@ def _finding(point: str, mine: list[Tolerance]) -> Finding:
     )
     if not judged:
         seen = f"Whether threads hide the latency cannot be said for {WHAT[point]}: the speed-up with "
-        seen += f"{most.threads} threads lies between {most.low:.2f} and {most.high:.2f}.{disturbed}"
+        seen += f"{most.threads} threads lies between {most.low:.2f} and {most.high:.2f}.{caution}"
         cause = "The launches or the samples differ too much."
         return Finding("tolerance", "notice", seen, lines, cause, AGAIN, most.benchmark)
     seen = f"The machine is {judged} for {WHAT[point]}: with {most.threads} threads an operation costs "
-    seen += f"{1 / most.ratio:.2g} of what it costs with one, {percent(most.efficiency)} of the ideal.{disturbed}"
+    seen += f"{1 / most.ratio:.2g} of what it costs with one, {percent(most.efficiency)} of the ideal.{caution}"
     if judged == "tolerant":
         cause = "Each thread has what it needs, and they wait side by side."
-        level: Literal["notice", "good"] = "notice" if most.disturbed else "good"
-        return Finding("tolerance", level, seen, lines, cause, AGAIN if most.disturbed else "", most.benchmark)
+        level: Literal["notice", "good"] = "notice" if caution else "good"
+        return Finding("tolerance", level, seen, lines, cause, trust.again(most.level), most.benchmark)
     return Finding(
         "tolerance", "notice", seen, lines, CAUSES[point], _remedy(point, most), most.benchmark, 1 / most.efficiency
     )

@@ -42,19 +42,17 @@ def find(evaluation: Evaluation) -> list[Finding]:
     evidence = tuple(_line(c) for c in seen)
     worst = max(seen, key=lambda c: c.drop)
     widest = _bits(list(worst.by_width)[-1])
-    disturbed = cases.caution(*fused)
+    caution = cases.caution(*fused)
     if worst.drop <= DROP:
-        told = (
-            f"The clock holds under wide vectors: with {widest} it is {quantity(median(worst.wide), 'Hz')}.{disturbed}"
-        )
+        told = f"The clock holds under wide vectors: with {widest} it is {quantity(median(worst.wide), 'Hz')}.{caution}"
         return [Finding("vector_clock", "good", told, evidence, "Width costs no clock.", "", BENCHMARK)]
     ends = f"{quantity(median(worst.wide), 'Hz')} with {widest}, {quantity(median(worst.scalar), 'Hz')} with scalars"
     where = cases.words("threads", worst.threads)
     if not worst.apart:
-        told = f"Whether wide vectors cost clock cannot be said: {ends} ({where}), but the readings overlap.{disturbed}"
+        told = f"Whether wide vectors cost clock cannot be said: {ends} ({where}), but the readings overlap.{caution}"
         cause = "The clock moves by itself: turbo, other programs, or other guests."
         return [Finding("vector_clock", "notice", told, evidence, cause, _again(), BENCHMARK)]
-    told = f"The clock drops under wide vectors by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{disturbed}"
+    told = f"The clock drops under wide vectors by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
     cause = (
         "Wide multiplications draw so much power that the processor lowers its clock for them (frequency licence). Code beside "
         "them on the same core runs at that clock as well."

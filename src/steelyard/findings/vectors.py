@@ -60,7 +60,7 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
     lines = [f"{_line(g)} The loop gains nothing or little." for g in none]
     lines += [f"{_line(g)} The processor's vectors have {width} places." for g in narrow]
     lines += [f"{_line(g)} The scalar loop is faster." for g in worse]
-    disturbed = cases.caution(*(r for r, _ in none + narrow + worse))
+    caution = cases.caution(*(r for r, _ in none + narrow + worse))
     if not lines:
         least = min(free, key=lambda g: g[1].value)
         seen = (
@@ -88,7 +88,7 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
     return Finding(
         "vectors",
         "notice",
-        f"{toolchain} leaves vectors on the table: {'; '.join(told)}.{disturbed}",
+        f"{toolchain} leaves vectors on the table: {'; '.join(told)}.{caution}",
         tuple(lines[:NAMED]),
         " ".join(_causes(none, narrow, worse)),
         " ".join(_remedies(none, narrow, worse)),

@@ -22,15 +22,15 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []
     ordinary, streaming, factor = max(compared, key=lambda c: cases.number(c[0], "threads") or 0)
     lines = tuple(_line(*c) for c in sorted(compared, key=lambda c: cases.number(c[0], "threads") or 0))
+    caution = cases.caution(ordinary, streaming)
     seen = (
         f"With {cases.words('threads', cases.value(ordinary, 'threads'))} Triad takes {factor.value:.2f} "
-        f"times as long with ordinary stores as with streaming ones.{cases.caution(ordinary, streaming)}"
+        f"times as long with ordinary stores as with streaming ones.{caution}"
     )
-    disturbed = "DISTURBED" in (ordinary.verdict.level, streaming.verdict.level)
-    return _judge(seen, lines, factor, disturbed)
+    return _judge(seen, lines, factor, not caution)
 
 
-def _judge(seen: str, lines: tuple[str, ...], factor: Ratio, disturbed: bool) -> list[Finding]:
+def _judge(seen: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> list[Finding]:
     if factor.value > SEEN and factor.low > 1:
         cause = (
             "Write-allocate: the memory reads every line before it is written, so that Triad moves four "
@@ -47,7 +47,7 @@ def _judge(seen: str, lines: tuple[str, ...], factor: Ratio, disturbed: bool) ->
         cause = "Streaming stores wait for their few write-combining buffers: dearer here than reading."
         remedy = "Use ordinary stores here: steelyard run --only memory.stream --set stores=ordinary"
         return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK, 1 / factor.value, "program")]
-    if factor.high < SEEN and factor.low > 1 / SEEN and not disturbed:
+    if factor.high < SEEN and factor.low > 1 / SEEN and certain:
         cause = (
             "Either the processor recognises whole lines being written and does not read them first, or "
             "something other than the memory is the limit here."

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from steelyard import files
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
-from steelyard.report import values
+from steelyard.report import lamps, values
 from steelyard.report.names import grouped
 from steelyard.report.pages import (
     applications,
@@ -27,6 +27,7 @@ from steelyard.report.pages import (
     roofline,
     scaling,
 )
+from steelyard.statistics.trust import doubtful
 
 _HERE = Path(__file__).parent
 
@@ -85,7 +86,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["percent"] = values.percent
+    environment.globals |= {"percent": values.percent, "signs": lamps.SIGNS, "doubtful": doubtful}
     return environment
 
 

@@ -1,27 +1,25 @@
 """The figures of a benchmark as the page takes them: Plotly's JSON, and the same numbers as a table."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from steelyard.figure import Axis, Figure
-from steelyard.model import Benchmark, Machine, Result
+from steelyard.model import Benchmark, Level, Machine, Result
+from steelyard.report import doubts as marks
 from steelyard.report import figures as plots
 from steelyard.report import values
 from steelyard.report.axes import Json, capital, label, tick
 from steelyard.report.compared import System, systems
+from steelyard.report.doubts import Doubts
+from steelyard.report.lamps import signed
 from steelyard.report.names import slug
 from steelyard.report.reasons import frequent
+from steelyard.statistics.trust import word
 
-MARK = "▲"  # before a disturbed value, wherever its verdict's word does not stand beside it
-_MARKS = {
-    "lines": "shown by hollow marks",
-    "bars": "shown by hatched bars",
-    "heat": "shown by a dagger (†)",
-    "surface": "named in the pointer's text and in the numbers below",
-}
+Evidence = Mapping[float, tuple[str, ...]]  # of the values that need a mark
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Drawn:
 
 
 def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Drawn, ...]:
-    """All the figures of a benchmark. INVALID results are not drawn; disturbed ones are marked."""
+    """All the figures of a benchmark. INVALID results are not drawn; what cannot be relied on is marked."""
     usable = tuple(r for r in results if values.level(r) != "INVALID")
     if not usable:
         return ()
@@ -57,35 +55,39 @@ def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine)
         made = benchmark.figures(usable, machine)
     except Exception as error:
         return (_failed(benchmark.name, "Figures", error),)
-    disturbed = _disturbed(usable)
+    doubts = _doubts(usable)
+    evidence = _evidence(usable, doubts)
     left_out = len(results) - len(usable)
     shown = []
     for number, figure in enumerate(made):
         anchor = f"{slug(benchmark.name)}-figure-{number + 1}-{slug(figure.name)}"
         try:
-            shown.append(_drawn(anchor, figure, disturbed, left_out))
+            shown.append(_drawn(anchor, figure, doubts, evidence, left_out))
         except Exception as error:
             shown.append(_failed(anchor, figure.title, error))
     return tuple(shown)
 
 
-def _disturbed(results: tuple[Result, ...]) -> dict[float, tuple[str, ...]]:
-    """The values of disturbed results, by which a figure's points are recognised: they are equal."""
+def _doubts(results: tuple[Result, ...]) -> Doubts:
+    return marks.of((value.value, values.level(r)) for r in results for value in r.metrics.values())
+
+
+def _evidence(results: tuple[Result, ...], doubts: Doubts) -> Evidence:
     return {
         value.value: values.evidence(result)
         for result in results
-        if values.level(result) == "DISTURBED"
         for value in result.metrics.values()
+        if doubts.get(value.value) == values.level(result)
     }
 
 
-def _drawn(anchor: str, figure: Figure, disturbed: Mapping[float, tuple[str, ...]], left_out: int) -> Drawn:
+def _drawn(anchor: str, figure: Figure, doubts: Doubts, evidence: Evidence, left_out: int) -> Drawn:
     if figure.kind == "table":
         return _table(anchor, figure)
-    headings, rows = _grid(figure, disturbed) if figure.z else _columns(figure, disturbed)
-    single = _single(figure, disturbed)
-    plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure, disturbed)
-    notes = [_note(figure, disturbed)] if disturbed and not single else []
+    headings, rows = _grid(figure, doubts) if figure.z else _columns(figure, doubts)
+    single = _single(figure, doubts)
+    plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure, doubts)
+    notes = [] if single else _notes(figure, doubts, evidence)
     if left_out:
         notes.append(f"INVALID results are not drawn: {left_out} of this benchmark. See the table.")
     return Drawn(
@@ -109,23 +111,31 @@ def _table(anchor: str, figure: Figure) -> Drawn:
     return Drawn(*parts, single="" if figure.cells else "No value was measured for this table.", table=True)
 
 
-def _note(figure: Figure, disturbed: Mapping[float, tuple[str, ...]]) -> str:
-    """How many of the figure's values are disturbed, and mostly by what."""
+def _notes(figure: Figure, doubts: Doubts, evidence: Evidence) -> list[str]:
+    """A note for each level that needs a mark, in the order of trust; then of those that are in the table only."""
     known = [value for value in _values(figure) if value is not None]
-    found = [value for value in known if value in disturbed]
-    if not found:
-        return "Some results of this benchmark are DISTURBED: see the table."
-    kinds = frequent(disturbed[value] for value in found)
+    drawn = marks.among(marks.level_of(value, doubts) for value in known)
+    notes = [_note(level, known, doubts, evidence, figure.kind) for level in drawn]
+    if notes:
+        notes[-1] += " The table of results tells all the evidence."
+    others = [level for level in marks.among(doubts.values()) if level not in drawn]
+    return notes + [f"Some results of this benchmark are {level}: see the table." for level in others]
+
+
+def _note(level: Level, known: Sequence[float], doubts: Doubts, evidence: Evidence, kind: str) -> str:
+    """How many of the figure's values are of that level, and mostly by what."""
+    found = [value for value in known if doubts.get(value) == level]
+    kinds = frequent(evidence[value] for value in found)
     if len(found) == 1:
         many = "the only value" if len(known) == 1 else f"1 of {len(known)} values"
         mostly = f", by {' and '.join(name for name, _ in kinds)}" if kinds else ""
     else:
         many = f"all {len(known)} values" if len(found) == len(known) else f"{len(found)} of {len(known)} values"
         mostly = f", most often by {' and '.join(f'{name} ({n})' for name, n in kinds)}" if kinds else ""
-    return f"DISTURBED: {many}{mostly}; {_MARKS[figure.kind]}. The table of results tells all the evidence."
+    return f"{level}: {many}{mostly}; {marks.look(level, kind)}."
 
 
-def _single(figure: Figure, disturbed: Collection[float]) -> str:
+def _single(figure: Figure, doubts: Doubts) -> str:
     """A map of a single cell as a sentence: 'Bandwidth: 9.36 GB/s (memory of node 0, …)'; '' otherwise."""
     if all(value is None for value in _values(figure)) and not any(s.published for s in figure.series):
         return "No value was measured for this figure."
@@ -134,7 +144,7 @@ def _single(figure: Figure, disturbed: Collection[float]) -> str:
     axis, value = figure.value or Axis("value"), figure.z[0][0]
     where = f"{figure.x.title} {tick(figure.columns[0], figure.x)}"
     where += f", {figure.y.title} {tick(figure.rows[0], figure.y)}"
-    marked = f"{label(value, axis)} DISTURBED" if value in disturbed else label(value, axis)
+    marked = label(value, axis) + word(marks.level_of(value, doubts))
     return f"{capital(axis.title)}: {marked} ({where})."
 
 
@@ -150,25 +160,24 @@ def _values(figure: Figure) -> list[float | None]:
     return [v for line in figure.z for v in line] + [y for series in own for y in series.y]
 
 
-def _value(value: float | None, axis: Axis, disturbed: Collection[float]) -> str:
-    text = label(value, axis)
-    return f"{MARK} {text}" if value is not None and value in disturbed else text
+def _value(value: float | None, axis: Axis, doubts: Doubts) -> str:
+    return signed(label(value, axis), marks.level_of(value, doubts))
 
 
-def _grid(figure: Figure, disturbed: Collection[float]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _grid(figure: Figure, doubts: Doubts) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     axis = figure.value or Axis("")
     headings = (
         f"{figure.y.title} ↓  {figure.x.title} →",
         *(tick(column, figure.x) for column in figure.columns),
     )
     rows = (
-        (tick(row, figure.y), *(_value(value, axis, disturbed) for value in line))
+        (tick(row, figure.y), *(_value(value, axis, doubts) for value in line))
         for row, line in zip(figure.rows, figure.z, strict=True)
     )
     return headings, tuple(rows)
 
 
-def _columns(figure: Figure, disturbed: Collection[float]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _columns(figure: Figure, doubts: Doubts) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """One row a point: series, x, y and its interval."""
     bounded = any(series.low and series.high for series in figure.series)
     rows = []
@@ -178,7 +187,7 @@ def _columns(figure: Figure, disturbed: Collection[float]) -> tuple[tuple[str, .
             low = label(series.low[index], figure.y) if series.low else "–"
             high = label(series.high[index], figure.y) if series.high else "–"
             ends = ("–" if low == high == "–" else f"{low} – {high}",) if bounded else ()
-            rows.append((name, tick(x, figure.x), _value(y, figure.y, disturbed), *ends))
+            rows.append((name, tick(x, figure.x), _value(y, figure.y, doubts), *ends))
     headings = ("Series", figure.x.title, figure.y.title, *(("95 % interval",) if bounded else ()))
     return headings, tuple(rows)
 

@@ -1,11 +1,11 @@
 """Turns a Figure's plain data into Plotly's JSON; colours are roles here, the page's theme gives them."""
 
 import math
-from collections.abc import Collection
 
 from steelyard.figure import Axis, Band, Figure, Mark, Point, Series
 from steelyard.report import maps
 from steelyard.report.axes import Json, divided, label, plotted, text, tick
+from steelyard.report.doubts import HOLLOW, NONE, PATTERNS, SIZES, Doubts, level_of, marked
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
@@ -13,21 +13,21 @@ COLOURS = 7  # of the palettes in figures.js
 MOST_ERROR_BARS = 12  # points a line; beyond this whiskers run into each other and a band is calmer
 
 
-def plotly(figure: Figure, disturbed: Collection[float] = ()) -> Json:
-    """`{"data": […], "layout": {…}, "wide": bool}`. `disturbed`: the values that are to be marked."""
+def plotly(figure: Figure, doubts: Doubts = NONE) -> Json:
+    """`{"data": […], "layout": {…}, "wide": bool}`. `doubts`: the values that are to be marked, each with its verdict."""
     if figure.kind in {"surface", "heat"}:
         # A surface needs an extent both ways.
         deep = figure.kind == "surface" and min(len(figure.rows), len(figure.columns)) > 1
-        return maps.surface(figure, disturbed) if deep else maps.heat(figure, disturbed)
-    return _lines(figure, disturbed)
+        return maps.surface(figure, doubts) if deep else maps.heat(figure, doubts)
+    return _lines(figure, doubts)
 
 
-def _lines(figure: Figure, disturbed: Collection[float]) -> Json:
+def _lines(figure: Figure, doubts: Doubts) -> Json:
     own = tuple(series for series in figure.series if not series.published) or figure.series
     (x_factor, x_axis), (y_factor, y_axis) = _axes(figure, own)
     data: list[Json] = []
     for number in range(len(figure.series)):
-        data += _trace(figure, number, (x_factor, y_factor), disturbed)
+        data += _trace(figure, number, (x_factor, y_factor), doubts)
     layout: Json = {"xaxis": x_axis, "yaxis": y_axis, "shapes": [], "annotations": [], "height": 400}
     layout["showlegend"] = len(own) > 1
     if figure.kind == "bars":
@@ -66,15 +66,15 @@ def _beside(figure: Figure, x_axis: Json, y_axis: Json) -> Json:
     }
 
 
-def _trace(figure: Figure, number: int, factors: tuple[float, float], disturbed: Collection[float]) -> list[Json]:
+def _trace(figure: Figure, number: int, factors: tuple[float, float], doubts: Doubts) -> list[Json]:
     series, (x_factor, y_factor) = figure.series[number], factors
-    flags = [y is not None and y in disturbed for y in series.y]
+    levels = [level_of(y, doubts) for y in series.y]
     name = text(series.name.replace("_", " ") if series.published else series.name)
     trace: Json = {
         "name": name,
         "x": [text(x) if isinstance(x, str) else x / x_factor for x in series.x],
         "y": [divided(y, y_factor) for y in series.y],
-        "customdata": [text(told) for told in _told(figure, series, disturbed)],
+        "customdata": [text(told) for told in _told(figure, series, doubts)],
         "hovertemplate": "%{customdata}<extra></extra>",
         "legendgroup": f"series{number}",
         "meta": {"colour": number},
@@ -84,7 +84,7 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float], disturbed:
         trace |= {"visible": False, "meta": {"colour": _beside_own(figure, number), "published": number}}
     bounds = _bounds(series, y_factor)
     if figure.kind == "bars":
-        trace |= {"type": "bar", "marker": {"pattern": {"shape": ["/" if flag else "" for flag in flags]}}}
+        trace |= {"type": "bar", "marker": {"pattern": {"shape": [PATTERNS.get(level, "") for level in levels]}}}
         if figure.y.ratio:  # bars stand on 1, and reach up or down from there
             trace |= {"base": 1, "y": [None if y is None else y - 1 for y in series.y]}
         return [trace | bounds]
@@ -95,9 +95,9 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float], disturbed:
         "mode": "lines+markers" if series.connected else "markers",
         "line": {"dash": dash, "width": 2},
         "marker": {
-            "symbol": [f"{symbol}-open" if flag else symbol for flag in flags],
-            "size": [11 if flag else 7 for flag in flags],
-            "line": {"width": [2 if flag else 0 for flag in flags]},
+            "symbol": [symbol + HOLLOW.get(level, "") for level in levels],
+            "size": [SIZES[level][0] for level in levels],
+            "line": {"width": [SIZES[level][1] for level in levels]},
         },
     }
     if bounds and series.connected and len(series.x) > MOST_ERROR_BARS:
@@ -112,8 +112,8 @@ def _beside_own(figure: Figure, number: int) -> int:
     return own + before % (COLOURS - own)
 
 
-def _told(figure: Figure, series: Series, disturbed: Collection[float]) -> list[str]:
-    """What is shown over each point: where it is, the value, its interval, and whether it was disturbed."""
+def _told(figure: Figure, series: Series, doubts: Doubts) -> list[str]:
+    """What is shown over each point: where it is, the value, its interval, and its verdict where that is not CLEAN."""
     told = []
     for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
         line = f"{series.name}: {label(y, figure.y)} at {figure.x.title} {tick(x, figure.x)}"
@@ -121,9 +121,7 @@ def _told(figure: Figure, series: Series, disturbed: Collection[float]) -> list[
         high = series.high[index] if series.high else None
         if low is not None and high is not None:
             line += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
-        if y is not None and y in disturbed:
-            line += " (DISTURBED)"
-        told.append(line)
+        told.append(line + marked(y, doubts))
     return told
 
 

@@ -9,6 +9,7 @@ from steelyard.report.reasons import kinds
 from steelyard.statistics import applications, messages
 from steelyard.statistics.roofs import MEMORY, level_of, working_set
 from steelyard.statistics.tolerance import LONG_BLOCKS, NEAR_START
+from steelyard.statistics.trust import ORDER
 from steelyard.units import binary_size
 
 MOST = 9  # figures: what one screen holds beside the verdict and the findings
@@ -41,7 +42,7 @@ class Headline:
 class _Choice:
     """Where a headline comes from: parameters at their least or most, and a metric recognised by its unit.
 
-    Of the values of `best` that which is fastest, disturbed or not, since another is slower by its nature. `fits`: what a result
+    Of the values of `best` that which is fastest, clean or not, since another is slower by its nature. `fits`: what a result
     must be to bear the title at all.
     """
 
@@ -223,10 +224,10 @@ def _metric(results: list[Result], declared: Iterable[Metric], unit: str) -> str
 
 
 def _rank(result: Result, metric: str, whether_clean: bool = True) -> tuple[int, bool, float]:
-    """Clean before disturbed before invalid; then what has an interval; then the better value."""
-    trust = ("CLEAN", "DISTURBED", "INVALID").index(values.level(result))
+    """The more trusted first; then what has an interval; then the better value."""
+    trust = ORDER.index(values.level(result))
     value = result.metrics.get(metric)
     if value is None:
-        return 3, True, 0.0
-    worse = trust if whether_clean else trust // 2
+        return len(ORDER), True, 0.0
+    worse = trust if whether_clean else trust // ORDER.index("INVALID")
     return worse, value.low is None, value.value if value.better == "lower" else -value.value

@@ -7,9 +7,10 @@ from statistics import geometric_mean
 
 from steelyard.figure import Figure, Series
 from steelyard.model import Level, Result
-from steelyard.report import drawn, figures, values
+from steelyard.report import doubts, drawn, figures, values
 from steelyard.statistics import messages
 from steelyard.statistics.compare import compare
+from steelyard.statistics.trust import doubtful, worst
 from steelyard.units import quantity, significant
 
 Pair = tuple[Result, Result]  # a result, and the one that it is set against: itself, where it is the reference
@@ -93,8 +94,7 @@ def usable(result: Result) -> bool:
 
 
 def _ratio(result: Result, reference: Result) -> _Ratio:
-    levels = values.level(result), values.level(reference)
-    level: Level = "DISTURBED" if "DISTURBED" in levels else "CLEAN"
+    level = worst((values.level(result), values.level(reference)))
     if result is reference:
         return _Ratio(1.0, 1.0, 1.0, level)
     seen = compare(messages.seconds(reference), messages.seconds(result))
@@ -104,8 +104,8 @@ def _ratio(result: Result, reference: Result) -> _Ratio:
 def _cell(pair: Pair, ratio: _Ratio) -> Cell:
     result, reference = pair
     told = f"{significant(ratio.low)} – {significant(ratio.high)}"
-    if values.level(reference) == "DISTURBED":
-        told += "; what it is set against was DISTURBED"
+    if doubtful(values.level(reference)):
+        told += f"; what it is set against was {values.level(reference)}"
     return Cell(
         quantity(_time(result), "s"),
         "1" if result is reference else significant(ratio.value),
@@ -144,18 +144,17 @@ def _drawn(
     ratios: Mapping[tuple[str, str], _Ratio],
 ) -> drawn.Drawn:
     series: list[Series] = []
-    disturbed: list[float] = []
+    shown: list[_Ratio] = []
     for mode in modes:
         mine = [k.name for k in kernels if mode in k.pairs and k.pairs[mode][0] is not k.pairs[mode][1]]
         if not mine:
             continue
         of = [ratios[name, mode] for name in mine]
-        disturbed += [r.value for r in of if r.level == "DISTURBED"]
+        shown += of
         bars = tuple(r.value for r in of), tuple(r.low for r in of), tuple(r.high for r in of)
         series.append(Series(mode, tuple(mine), *bars))
     figure = replace(empty, series=tuple(series))
-    plot = figures.plotly(figure, disturbed)
-    bars_in_all = sum(len(s.x) for s in series)
+    plot = figures.plotly(figure, doubts.of((r.value, r.level) for r in shown))
     rows = tuple(
         (s.name, str(x), significant(y or 0.0), f"{significant(low or 0.0)} – {significant(high or 0.0)}")
         for s in series
@@ -171,5 +170,5 @@ def _drawn(
         webgl=False,
         headings=("Mode", "Kernel", "Ratio", "95 % interval"),
         rows=rows,
-        notes=(f"DISTURBED: {len(disturbed)} of {bars_in_all} ratios, shown by hatched bars.",) if disturbed else (),
+        notes=doubts.notes((r.level for r in shown), "ratios", "bars"),
     )

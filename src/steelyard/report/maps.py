@@ -1,16 +1,16 @@
 """Heat maps and surfaces in Plotly's JSON: a value over two parameters."""
 
 import math
-from collections.abc import Collection
 
 from steelyard import units
 from steelyard.figure import Axis, Figure, Point
 from steelyard.report.axes import Json, divided, label, log_ticks, scale, text, tick, title
+from steelyard.report.doubts import CELLS, Doubts, level_of, marked
 
 MOST_NUMBERED_CELLS = 120  # beyond this the numbers in the cells of a heat map no longer fit
 
 
-def heat(figure: Figure, disturbed: Collection[float]) -> Json:
+def heat(figure: Figure, doubts: Doubts) -> Json:
     axis = figure.value or Axis("")
     colour, bar, factor = _coloured(figure, axis)
     cells = len(figure.rows) * len(figure.columns)
@@ -19,14 +19,14 @@ def heat(figure: Figure, disturbed: Collection[float]) -> Json:
         "type": "heatmap", "z": colour,
         "x": list(range(len(figure.columns))), "y": list(range(len(figure.rows))),
         "colorscale": "Cividis", "colorbar": bar, "xgap": 1.5, "ygap": 1.5, "hoverongaps": False,
-        "customdata": _cells_told(figure, axis, disturbed), "hovertemplate": "%{customdata}<extra></extra>",
+        "customdata": _cells_told(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
     }  # fmt: skip
     known = [v for line in colour for v in line if v is not None]
     if not axis.log and min(known, default=-1) >= 0 and max(known) > 0:
         trace |= {"zmin": 0, "zmax": max(known)}  # colours from zero on, so that small differences look small
     if cells <= MOST_NUMBERED_CELLS:
         trace["text"] = [
-            [_cell(value, factor, names.get((row, column)), disturbed) for column, value in enumerate(line)]
+            [_cell(value, factor, names.get((row, column)), doubts) for column, value in enumerate(line)]
             for row, line in enumerate(figure.z)
         ]
         trace["texttemplate"] = "%{text}"
@@ -43,13 +43,13 @@ def heat(figure: Figure, disturbed: Collection[float]) -> Json:
     return {"data": [trace], "layout": layout, "wide": len(figure.columns) > 6, "widest": widest}
 
 
-def surface(figure: Figure, disturbed: Collection[float]) -> Json:
+def surface(figure: Figure, doubts: Doubts) -> Json:
     axis = figure.value or Axis("")
     colour, bar, _ = _coloured(figure, axis)
     xs, ys = _places(figure.columns, figure.x), _places(figure.rows, figure.y)
     trace: Json = {
         "type": "surface", "x": xs, "y": ys, "z": colour, "colorscale": "Cividis", "colorbar": bar,
-        "customdata": _cells_told(figure, axis, disturbed), "hovertemplate": "%{customdata}<extra></extra>",
+        "customdata": _cells_told(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
         "contours": {name: {"show": True, "width": 1, "highlight": False} for name in ("x", "y")},
         "lighting": {"ambient": 0.85, "diffuse": 0.3, "specular": 0.05},
     }  # fmt: skip
@@ -96,19 +96,19 @@ def _coloured(figure: Figure, axis: Axis) -> tuple[list[list[float | None]], Jso
     return [[math.log10(v) if v in known else None for v in line] for line in figure.z], bar, factor
 
 
-def _cell(value: float | None, factor: float, name: str | None, disturbed: Collection[float]) -> str:
+def _cell(value: float | None, factor: float, name: str | None, doubts: Doubts) -> str:
     if value is None or not math.isfinite(value):
         return ""
-    dagger = "†" if value in disturbed else ""
-    return f"{text(name) + ' ' if name else ''}{units.significant(value / factor)}{dagger}"
+    mark = CELLS.get(level_of(value, doubts), "")
+    return f"{text(name) + ' ' if name else ''}{units.significant(value / factor)}{mark}"
 
 
-def _cells_told(figure: Figure, axis: Axis, disturbed: Collection[float]) -> list[list[str]]:
+def _cells_told(figure: Figure, axis: Axis, doubts: Doubts) -> list[list[str]]:
     return [
         [
             text(
                 f"{label(value, axis)} at {figure.x.title} {tick(column, figure.x)}, "
-                f"{figure.y.title} {tick(row, figure.y)}{' (DISTURBED)' if value in disturbed else ''}"
+                f"{figure.y.title} {tick(row, figure.y)}{marked(value, doubts)}"
             )
             for column, value in zip(figure.columns, line, strict=True)
         ]

@@ -8,11 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.plain import to_plain
-from steelyard.report import lines, values
+from steelyard.report import doubts, lines, values
+from steelyard.report.lamps import SIGNS
 from steelyard.statistics import cases
 from steelyard.statistics.scaling import HALF, Point, Step
 from steelyard.statistics.scaling_models import Estimate, Fit
 from steelyard.statistics.sweeps import Sweep
+from steelyard.statistics.trust import doubtful
 from steelyard.units import quantity, significant
 
 # One, several, and what one adds to.
@@ -77,7 +79,7 @@ def row(point: Point) -> tuple[str, ...]:
 
 
 def stop_here(sweep: Sweep) -> str:
-    """Where one more core is not worth it, in a sentence; with a caution where it rests on disturbed results."""
+    """Where one more core is not worth it, in a sentence; with a caution where it rests on results that cannot be relied on."""
     stop = sweep.scaling.stop
     steps = [] if stop is None else [step for step in (stop.into, stop.beyond) if step]
     used = [sweep.results[count] for count in sorted({c for step in steps for c in (step.start, step.end)})]
@@ -157,15 +159,16 @@ def _law(sweep: Sweep, fit: Fit) -> str:
 
 
 def notes(sweep: Sweep) -> tuple[str, ...]:
-    """What must be said besides: crowded counts, disturbed ones, a speed-up above the ideal, a base that is not one."""
+    """What must be said besides: crowded counts, doubtful ones, a speed-up above the ideal, a base that is not one."""
     found = []
     crowded = [p.count for p in sweep.scaling.points if p.crowded]
     if crowded:
         found.append(
             f"With {_and(crowded)} {WORDS[sweep.over][1]} there was no processor for each: measured, but in no fit and no advice."
         )
-    if sweep.disturbed:
-        found.append(f"DISTURBED: {_and(sweep.disturbed)} {WORDS[sweep.over][1]}; take what rests on these with care.")
+    for level in doubts.among(r.verdict.level for r in sweep.results.values()):
+        counts = f"{_and(sweep.counts(level))} {WORDS[sweep.over][1]}"
+        found.append(f"{level}: {counts}; take what rests on these with care.")
     above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]
     if above:
         found.append(
@@ -189,7 +192,8 @@ def as_json(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
             "over": sweep.over,
             "parameters": dict(sweep.parameters),
             "work_unit": sweep.unit,
-            "disturbed": list(sweep.disturbed),
+            "disturbed": list(sweep.counts("DISTURBED")),
+            "unsettled": list(sweep.counts("UNSETTLED")),
             **to_plain(sweep.scaling),
             "stop_here": stop_here(sweep),
         }
@@ -234,7 +238,8 @@ def _table(sweep: Sweep, wide: bool) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for point in sweep.scaling.points:
-        mark = "▲" if point.count in sweep.disturbed else "shared" if point.crowded else ""
+        level = sweep.results[point.count].verdict.level
+        mark = SIGNS[level] if doubtful(level) else "shared" if point.crowded else ""
         cells = row(point)
         table.add_row(str(point.count), *(cells[i] for i in kept), mark)
     return table

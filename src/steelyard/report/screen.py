@@ -12,11 +12,10 @@ from steelyard import findings
 from steelyard.model import Evaluation, Finding, Level, Verdict
 from steelyard.report import sentences, values
 from steelyard.report.headline import Headline, headlines
+from steelyard.report.lamps import COLOURS, LAMPS, SIGNS
 from steelyard.report.lines import brief, cut, first_clause, fold, one_line, pad
 from steelyard.statistics.verdict import name_disturbance
 
-# Shapes and words beside the colours, so that nothing hangs on the colour alone.
-LAMPS = {"CLEAN": ("● CLEAN", "green"), "DISTURBED": ("▲ DISTURBED", "yellow"), "INVALID": ("✕ INVALID", "red")}
 MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}
 MOST_LINES = 50
 MOST_FINDINGS = 5
@@ -79,24 +78,31 @@ def _verdict(evaluation: Evaluation, width: int) -> list[Text]:
     if not total:
         return [Text(line, style="bold") for line in fold(sentences.trust(evaluation), width)]
     counts = values.counts(evaluation.results)
-    line = Text.assemble((f"{total} case{'' if total == 1 else 's'}: ", "bold"))
-    for level, (lamp, colour) in LAMPS.items():
-        mark, word = lamp.split()
-        line.append("  ").append(f"{mark} {counts[_level(level)]} {word}", colour if counts[_level(level)] else "dim")
-    disturbed = (r.verdict for r in evaluation.results if values.level(r) == "DISTURBED")
-    why = Counter(map(_disturbance, disturbed)).most_common(TOGETHER)
-    told = f"Disturbed by {', '.join(f'{kind} ({count})' for kind, count in why)}." if why else ""
-    told = " ".join(filter(None, (told, "" if evaluation.run.finished else "The run is not finished.")))
-    return [line, *(Text(text, style="dim") for text in brief(told, width, 2))] if told else [line]
+    lamps = Text()
+    for level, count in counts.items():
+        lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
+    whole = Text.assemble((f"{total} case{'' if total == 1 else 's'}:", "bold"))
+    # Thousands of each level are too long for one line.
+    lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
+    told = (
+        _why(evaluation, "DISTURBED", "Disturbed by {}."),
+        _why(evaluation, "UNSETTLED", "Unsettled by {}: too little is known."),
+        "" if evaluation.run.finished else "The run is not finished.",
+    )
+    sentence = " ".join(filter(None, told))
+    return [*lines, *(Text(text, style="dim") for text in brief(sentence, width, 2))] if sentence else lines
 
 
-def _disturbance(verdict: Verdict) -> str:
+def _why(evaluation: Evaluation, level: Level, sentence: str) -> str:
+    """The most frequent reasons for that verdict, in a sentence; "" where no result has it."""
+    verdicts = (r.verdict for r in evaluation.results if values.level(r) == level)
+    common = Counter(map(_reason, verdicts)).most_common(TOGETHER)
+    return sentence.format(", ".join(f"{reason} ({count})" for reason, count in common)) if common else ""
+
+
+def _reason(verdict: Verdict) -> str:
     named = name_disturbance(verdict)
     return named if named and len(named) < LONGEST else "an unnamed cause"
-
-
-def _level(word: str) -> Level:
-    return "CLEAN" if word == "CLEAN" else "DISTURBED" if word == "DISTURBED" else "INVALID"
 
 
 # --------------------------------------------------------------------------- the figures
@@ -126,7 +132,7 @@ def _figure(headline: Headline, left: int, limited: bool) -> list[Text]:
     width = left + sum(size for _, size in cells)
     told = Text()
     if marked:
-        told.append(f"  {marked}", style="yellow" if shown.level != "INVALID" else "red")
+        told.append(f"  {marked}", style=COLOURS[shown.level] if shown.level != "CLEAN" else "yellow")
     room = width - told.cell_len - 2
     if headline.conditions and room > len("threads"):
         told.append(f"  {_listed(headline.conditions, room)}", style="dim")

@@ -56,7 +56,7 @@
   // --- tables
   const powers = { n: -9, "µ": -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12 };
   function sortKey(text) {
-    const found = text.replace(/[\u202f▲]/g, "").match(/^\s*(-?[\d.]+(?:e[-+]?\d+)?)\s*(.*)$/);
+    const found = text.replace(/[\u202f▲◐]/g, "").match(/^\s*(-?[\d.]+(?:e[-+]?\d+)?)\s*(.*)$/);
     if (!found) return text;
     const binary = found[2].match(/^([KMGT])iB/);
     if (binary) return Number(found[1]) * 1024 ** (1 + "KMGT".indexOf(binary[1]));

@@ -83,11 +83,14 @@ def trust(evaluation: Evaluation) -> str:
     unfinished = "" if evaluation.run.finished else " The run is not finished."
     if counts["CLEAN"] == total:
         return f"All {total} results are CLEAN: nothing was seen that disturbed them.{unfinished}"
-    bad = " and ".join(f"{counts[n]} {n}" for n in ("DISTURBED", "INVALID") if counts[n])
+    *others, last = [f"{count} {level}" for level, count in counts.items() if level != "CLEAN" and count]
+    bad = f"{', '.join(others)} and {last}" if others else last
+    little = (
+        " UNSETTLED: nothing disturbed them, but too little is known to rely on them." if counts["UNSETTLED"] else ""
+    )
     return (
         f"Of {total} results {counts['CLEAN']} are CLEAN and can be relied on, {bad}: these are marked "
-        "wherever they are "
-        f"shown.{unfinished}"
+        f"wherever they are shown.{little}{unfinished}"
     )
 
 

@@ -13,10 +13,12 @@ from steelyard.compare.surroundings import that_matter
 from steelyard.compare.tables import STYLE
 from steelyard.model import Evaluation, Result, Scalar, Value
 from steelyard.report.headline import Headline, headlines
+from steelyard.report.lamps import LAMPS
 from steelyard.report.lines import brief, console, cut, pad
 from steelyard.report.screen import MOST_LINES, heading, printed
 from steelyard.report.values import quantity
 from steelyard.statistics import cases
+from steelyard.statistics.trust import doubtful
 from steelyard.words import said
 
 CALLS: tuple[Call, ...] = ("SLOWER", "FASTER", "SAME", "UNCLEAR", "NOT COMPARABLE")
@@ -70,11 +72,14 @@ def _verdict(found: RunComparison, width: int) -> list[Text]:
         told += map(Text, cut(f"{several}: {words}.", width, 1))
     disturbed = sum(1 for row in found.rows if row.disturbed)
     alone = [f"{len(lone)} only in {side}" for lone, side in ((found.only_a, "a"), (found.only_b, "b")) if lone]
+    unsettled = sum(1 for row in found.rows if row.unsettled)
     rest = [f"{disturbed} of the cases were disturbed in one run or both"] if disturbed else []
+    rest += [f"UNSETTLED in one run or both: {unsettled}"] if unsettled else []
     rest += [f"further cases: {', '.join(alone)}"] if alone else []
     if rest:
         told += (Text(line, style="dim") for line in cut(f"{_capital('; '.join(rest))}.", width, 2))
-    notes = [note for note in found.notes if note != RULE_4 and "were disturbed in one run" not in note]
+    told_above = (RULE_4, "were disturbed in one run", "Marked as UNSETTLED")
+    notes = [note for note in found.notes if not any(words in note for words in told_above)]
     for note in notes[:MOST_NOTES]:
         told += (Text(line, style="dim") for line in brief(note, width, 2))
     return told
@@ -150,7 +155,7 @@ def _matters(found: RunComparison, width: int) -> list[Text]:
     """The differences that are sure, by benchmark and direction, the greatest first; why others are not clear."""
     sure = [row for row in found.rows if row.call in ("SLOWER", "FASTER") and row.time_ratio]
     groups: dict[tuple[str, str], list[Row]] = {}
-    for row in sorted(sure, key=lambda r: (bool(r.disturbed), -abs(math.log(r.time_ratio or 1)))):
+    for row in sorted(sure, key=lambda r: (bool(r.disturbed), bool(r.unsettled), -abs(math.log(r.time_ratio or 1)))):
         groups.setdefault((row.benchmark, row.call), []).append(row)
     if not found.rows:
         return []
@@ -171,7 +176,7 @@ def _difference(members: Sequence[Row], width: int) -> list[str]:
     )
     factor = f"{times:.2f} times the time" if times >= 1 else f"{1 / times:.2f} times as fast"
     others = f" [and {len(members) - 1} more cases of it]" if len(members) > 1 else ""
-    mark = " DISTURBED" if row.disturbed else ""
+    mark = " DISTURBED" if row.disturbed else " UNSETTLED" if row.unsettled else ""
     sentence = f"{row.benchmark} {row.kernel}: b is {row.call}{mark}, {factor}"
     return brief(f"{sentence} ({told})." if told else f"{sentence}.", width, 2, others)
 
@@ -238,7 +243,8 @@ def _published(line: Line, left: int, width: int, below: bool) -> list[Text]:
     theirs = cut(quantity(line.published, line.unit), SIDE - 1, 1)[0]
     text.append(f"{pad(theirs, SIDE, True)}{pad(_value(line.ours), SIDE, True)}", "bold")
     ratio = "–" if line.ratio is None else f"{line.ratio:.3g}"
-    text.append(pad(f"{'▲ DISTURBED ' if line.disturbed else ''}{ratio}", RATIO, True))
+    mark = f"{LAMPS[line.level][0]} " if doubtful(line.level) else ""
+    text.append(pad(f"{mark}{ratio}", RATIO, True))
     return (
         [text, *_dim(f"  {part}" for part in cut(line.conditions, width - 2, 1))]
         if below and line.conditions

@@ -8,8 +8,9 @@ from rich.text import Text
 from steelyard.findings import ranked
 from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.report import sentences, values
+from steelyard.report.lamps import LAMPS, SIGNS
 from steelyard.report.lines import safe as _safe
-from steelyard.report.screen import LAMPS as _LAMPS
+from steelyard.statistics.trust import ORDER
 
 _LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}
 MOST_REASONS = 4  # under a table
@@ -69,18 +70,19 @@ def _group(
     chosen = _chosen(results)
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
-    told = dict.fromkeys(reason for result in chosen for reason in values.evidence(result)[:1])
-    for reason in list(told)[:MOST_REASONS]:
-        console.print(Padding(_safe(f"▲ {reason}", "dim"), (0, 0, 0, 2)))
+    told = dict.fromkeys((values.level(r), reason) for r in chosen for reason in values.evidence(r)[:1])
+    for level, reason in list(told)[:MOST_REASONS]:
+        console.print(Padding(_safe(f"{SIGNS[level]} {reason}", "dim"), (0, 0, 0, 2)))
     if len(told) > MOST_REASONS:
-        console.print(Text(f"  ▲ {len(told) - MOST_REASONS} more reasons are in the report.", style="dim"))
+        console.print(Text(f"  {len(told) - MOST_REASONS} more reasons are in the report.", style="dim"))
 
 
 def _chosen(results: tuple[Result, ...]) -> tuple[Result, ...]:
-    """The rows to show: of many, evenly spread ones, and before these all that are not CLEAN."""
+    """The rows to show: of many, evenly spread ones, and before these what is not CLEAN, the least trusted first."""
     if len(results) <= MOST_ROWS:
         return results
-    marked = [r for r in results if values.level(r) != "CLEAN"][: MOST_ROWS // 2]
+    doubted = [r for r in results if values.level(r) != "CLEAN"]
+    marked = sorted(doubted, key=lambda r: -ORDER.index(values.level(r)))[: MOST_ROWS // 2]
     clean = [r for r in results if values.level(r) == "CLEAN"]
     wanted = MOST_ROWS - len(marked)
     step = (len(clean) - 1) / max(1, wanted - 1)
@@ -111,6 +113,6 @@ def _table(evaluation: Evaluation, name: str, results: tuple[Result, ...], metri
         cells += [text.value or "–" if text else "–", text.interval or "–" if text else "–"]
         if limited:
             cells.append((values.percent(text.share) or "–") if text else "–")
-        word, colour = _LAMPS[values.level(result)]
+        word, colour = LAMPS[values.level(result)]
         table.add_row(*(_safe(cell) for cell in cells), Text(word, style=colour))
     return table, limited

@@ -7,11 +7,13 @@ from itertools import chain
 
 from steelyard import units
 from steelyard.model import Benchmark, Evaluation, Level, Limit, Machine, Metric, Result, Scalar, Value
+from steelyard.statistics.trust import ORDER
 from steelyard.words import said
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
-_NO_EVIDENCE = {
+_NO_EVIDENCE: dict[Level, str] = {
+    "UNSETTLED": "Too little is known to rely on it; no reason is named.",
     "DISTURBED": "The measurement was disturbed; the record names no evidence.",
     "INVALID": "The result cannot be used; the record names no evidence.",
 }
@@ -97,7 +99,9 @@ def evidence(result: Result) -> tuple[str, ...]:
         return ()
     errors = [record.error for record in result.records if record.error]
     failed = [record.check.detail for record in result.records if not record.check.passed and record.check.detail]
-    told = result.verdict.evidence or tuple(chain(*(record.verdict.evidence for record in result.records)))
+    # What a CLEAN record has as evidence did not matter: it is no reason why the result is UNSETTLED.
+    own = () if result.verdict.level == "UNSETTLED" else chain(*(r.verdict.evidence for r in result.records))
+    told = result.verdict.evidence or tuple(own)
     reasons = tuple(dict.fromkeys((*told, *errors, *(failed if not told else ()))))
     return reasons or (_NO_EVIDENCE.get(result.verdict.level, _NO_EVIDENCE["INVALID"]),)
 
@@ -112,7 +116,7 @@ def level(result: Result) -> Level:
 def counts(results: tuple[Result, ...]) -> dict[Level, int]:
     """How many results bear each verdict."""
     levels = [level(result) for result in results]
-    return {name: levels.count(name) for name in ("CLEAN", "DISTURBED", "INVALID")}
+    return {name: levels.count(name) for name in ORDER}
 
 
 def varying(results: tuple[Result, ...]) -> tuple[str, ...]:

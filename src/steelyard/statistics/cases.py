@@ -3,7 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from steelyard.model import Result, Scalar
+from steelyard.model import Level, Record, Result, Scalar
+from steelyard.statistics import trust
 from steelyard.statistics.cost import cost
 from steelyard.words import said
 
@@ -81,9 +82,13 @@ def words(name: str, v: Scalar | None) -> str:
 
 
 def caution(*results: Result) -> str:
-    """A sentence, with a space before it, where one of them was disturbed; otherwise ''."""
-    disturbed = any(r.verdict.level == "DISTURBED" for r in results)
-    return " (Disturbed: take this with care.)" if disturbed else ""
+    """A sentence, with a space before it, where one of them cannot be relied on; otherwise ''."""
+    return trust.caution(doubt(*results))
+
+
+def doubt(*results: Result | Record) -> Level:
+    """The least trusted level among those that have values; CLEAN where all can be relied on."""
+    return trust.worst(r.verdict.level for r in results if trust.doubtful(r.verdict.level))
 
 
 def _but(result: Result, name: str) -> tuple[object, ...]:

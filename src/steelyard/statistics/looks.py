@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from steelyard.model import Machine, Record, Result
+from steelyard.model import Level, Machine, Record, Result
 from steelyard.statistics import cases, matrix, messages, nodes, pairs, peers
 from steelyard.statistics.cost import by_launch
 from steelyard.statistics.matrix import Pair
@@ -27,7 +27,7 @@ class Look:
 
     Either `pairs` holds the times (s) of each two of them, one for each launch, or `rows` those of each one. `apart`: they
     are on several hosts. `crowded`: there were more of them than processors. `groups` names the cache on which each lies,
-    where that may matter. `size`: bytes of a message. `disturbed`: what they were told from was.
+    where that may matter. `size`: bytes of a message. `level`: the least verdict that they rest on.
     `partners`: of a rank that is itself not among them.
     """
 
@@ -39,7 +39,7 @@ class Look:
     rows: tuple[tuple[float, ...], ...] = ()
     crowded: bool = False
     size: int | None = None
-    disturbed: bool = False
+    level: Level = "CLEAN"
     partners: bool = False
 
     @property
@@ -104,7 +104,7 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
                 nodes.pairs_of_nodes(seconds, hosts) if apart else seconds,
                 crowded=crowded,
                 size=size,
-                disturbed=any(r.verdict.level == "DISTURBED" for r in members),
+                level=cases.doubt(*members),
             )
 
 
@@ -155,7 +155,7 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             _groups(machine, cpus) if len(set(hosts)) == 1 else ("",) * len(others),
             rows=tuple(_row(list(by_launch(result).values())) for result in others.values()),
             size=size,
-            disturbed=any(r.verdict.level == "DISTURBED" for r in others.values()),
+            level=cases.doubt(*others.values()),
             partners=True,
         )
 
@@ -179,7 +179,7 @@ def _alike(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             _groups(machine, cpus),
             rows=tuple(_row([rows[r] for rows in launches]) for r in range(len(hosts))),
             size=messages.size(result) if messages.SIZE in result.parameters else None,
-            disturbed=result.verdict.level == "DISTURBED",
+            level=cases.doubt(result),
         )
         if several:
             together = [nodes.rows_of_nodes(rows, hosts) for rows in launches]

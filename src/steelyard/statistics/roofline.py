@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Machine, Result, Value
-from steelyard.statistics import cases
+from steelyard.statistics import cases, trust
 from steelyard.statistics.launches import combine
 from steelyard.statistics.results import believed, undisturbed
 from steelyard.statistics.roofs import (
@@ -171,7 +171,7 @@ def _standing(result: Result) -> tuple[float, ...]:
         usual,
         -(cases.number(result, "stride") or 0.0),
         working_set(result) or 0.0,
-        result.verdict.level == "CLEAN",
+        -trust.ORDER.index(result.verdict.level),
         fast.value if fast else 0.0,
     )
 

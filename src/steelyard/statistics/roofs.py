@@ -6,7 +6,7 @@ from typing import Literal
 
 from steelyard.machine.caches import cache_levels
 from steelyard.model import Machine, Record, Result, Scalar
-from steelyard.statistics import cases
+from steelyard.statistics import cases, trust
 
 PEAK, STREAM = "core.peak", "memory.stream"
 MEMORY, VECTORS, APART, SCALAR = "memory", "vectors", "vectors, not fused", "scalar"
@@ -103,8 +103,7 @@ def _roof(name: str, results: Sequence[Result]) -> Iterator[Roof]:
 
 def _best(results: Sequence[Result], metric: str) -> Result | None:
     known = [r for r in results if metric in r.metrics]
-    known = [r for r in known if r.verdict.level == "CLEAN"] or known
-    return max(known, key=lambda r: r.metrics[metric].value, default=None)
+    return max(trust.most_trusted(known), key=lambda r: r.metrics[metric].value, default=None)
 
 
 def working_set(result: Result) -> float | None:
@@ -133,7 +132,7 @@ def _width(result: Result) -> Scalar | None:
 
 
 def usable(result: Result) -> bool:
-    """Whether the result may be drawn: CLEAN or DISTURBED."""
+    """Whether the result may be drawn: all that have values, marked where they cannot be relied on."""
     return result.verdict.level != "INVALID"
 
 

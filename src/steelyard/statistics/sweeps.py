@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from steelyard.model import Evaluation, Result, Scalar
+from steelyard.model import Evaluation, Level, Result, Scalar
 from steelyard.statistics import cases, messages
 from steelyard.statistics.results import believed, undisturbed
 from steelyard.statistics.scaling import Scaling, scaling
@@ -36,9 +36,13 @@ class Sweep:
     scaling: Scaling
 
     @property
-    def disturbed(self) -> tuple[int, ...]:
-        """The counts whose results were."""
-        return tuple(count for count, result in self.results.items() if result.verdict.level == "DISTURBED")
+    def level(self) -> Level:
+        """The least verdict of its results."""
+        return cases.doubt(*self.results.values())
+
+    def counts(self, level: Level) -> tuple[int, ...]:
+        """The counts whose results have that verdict."""
+        return tuple(count for count, result in self.results.items() if result.verdict.level == level)
 
 
 def sweeps(

@@ -8,7 +8,7 @@ nodes by NICEVT (2008), whose Barcelona nodes brought G from 407 to 31 cycles wi
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from steelyard.model import Result
+from steelyard.model import Level, Result
 from steelyard.statistics import cases
 from steelyard.statistics.cost import ratio
 
@@ -23,8 +23,8 @@ class Tolerance:
 
     `low` … `high` is its 95 % interval, `efficiency` is `ratio` / `threads`: 1 where every thread added
     brings its whole share. `point` is "Triad", "G", "L" or "latency"; `label` says besides in what the case
-    differs from the others of that point. `usual` marks the case that stands for the point; `disturbed` that
-    one of the two results was.
+    differs from the others of that point. `usual` marks the case that stands for the point; `level` is the
+    lesser verdict of the two results.
     """
 
     benchmark: str
@@ -36,7 +36,7 @@ class Tolerance:
     high: float
     efficiency: float
     usual: bool
-    disturbed: bool
+    level: Level
 
 
 def points(results: Iterable[Result]) -> dict[str, list[Result]]:
@@ -77,9 +77,8 @@ def _of_group(point: str, label: str, alone: Result, many: Sequence[Result], usu
         threads = cases.number(result, "threads")
         if speedup is None or threads is None or threads < 2:
             continue
-        disturbed = "DISTURBED" in (alone.verdict.level, result.verdict.level)
         values = (speedup.value, speedup.low, speedup.high, speedup.value / threads)
-        found.append(Tolerance(alone.benchmark, point, label, int(threads), *values, usual, disturbed))
+        found.append(Tolerance(alone.benchmark, point, label, int(threads), *values, usual, cases.doubt(alone, result)))
     return found
 
 

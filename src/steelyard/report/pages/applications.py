@@ -6,7 +6,7 @@ from steelyard import units
 from steelyard.benchmarks.application.npb import phrase
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Evaluation, Level, Result
-from steelyard.report import drawn, figures, values
+from steelyard.report import doubts, drawn, figures, values
 from steelyard.report.axes import label
 from steelyard.report.names import slug
 from steelyard.statistics import applications
@@ -252,10 +252,7 @@ def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawn
         caption="By the view of one thread or of the first rank: what it waits for the others counts to the phase in which it "
         "waits. Timing the phases costs a little itself.",
     )
-    disturbed = [
-        share for run, _, c in told if c.level == "DISTURBED" for p in names if (share := shares.get((run, p)))
-    ]
-    plot = figures.plotly(figure, disturbed)
+    plot = figures.plotly(figure, doubts.of((shares.get((run, p)), c.level) for run, _, c in told for p in names))
     plot["layout"] |= {"barmode": "stack", "showlegend": True}
     plot["layout"]["yaxis"] |= {"range": [0, 100]}
     rows = tuple(
@@ -263,7 +260,6 @@ def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawn
         for run, phases, _ in told
         for phase, seconds in phases.items()
     )
-    hatched = any(c.level == "DISTURBED" for c in bars)
     return drawn.Drawn(
         anchor=f"applications-{figure.name}",
         title=figure.title,
@@ -274,7 +270,7 @@ def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawn
         webgl=False,
         headings=("Run", "Phase", "Time", "Share"),
         rows=rows,
-        notes=("DISTURBED runs are shown by hatched bars.",) if hatched else (),
+        notes=doubts.notes((c.level for c in bars), "runs", "bars"),
     )
 
 

@@ -1,9 +1,10 @@
-"""The method: the twelve rules of Hoefler and Belli (SC'15), and how this run keeps each of them."""
+"""The method: the twelve rules of Hoefler and Belli (SC'15), how this run keeps each of them, and what the verdicts say."""
 
 from dataclasses import dataclass
 
-from steelyard.model import Evaluation
+from steelyard.model import Evaluation, Level
 from steelyard.report import values
+from steelyard.report.lamps import MEANINGS
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Method:
     """What the page shows."""
 
     rules: tuple[Rule, ...]
+    verdicts: tuple[tuple[Level, str], ...] = tuple(MEANINGS.items())
     source: str = (
         "T. Hoefler, R. Belli: Scientific Benchmarking of Parallel Computing Systems – Twelve ways to "
         "tell the masses "
@@ -82,7 +84,7 @@ def _answers(evaluation: Evaluation) -> tuple[str, ...]:
         "Ratios (shares of a limit, tolerance) are made last, from two summarised values, and stand beside them.",
         f"{stated} of {len(valued)} values carry a 95 % interval of the median; where too little was "
         "measured for one, "
-        "none is shown.",
+        "none is shown, and the result is UNSETTLED.",
         "Medians and intervals come from order statistics, which assume no distribution; the shape of the "
         "samples "
         "(two humps, drift, dependence) is examined, and counts in the verdict.",

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Evaluation, Level
-from steelyard.report import drawn, figures, values
+from steelyard.report import doubts, drawn, figures, values
 from steelyard.report.axes import Json, text
 from steelyard.report.names import slug
 from steelyard.statistics import cases
 from steelyard.statistics.roofline import Place, Roofline, rooflines
 from steelyard.statistics.roofs import MEMORY, SCALAR, Roof, working_set
+from steelyard.statistics.trust import doubtful
 from steelyard.units import binary_size, quantity, significant
 
 HEIGHT = 460  # pixels
@@ -135,11 +136,10 @@ def _notes(line: Roofline) -> tuple[str, ...]:
 
 def _drawn(line: Roofline, names: tuple[str, ...], title: str, several: bool) -> drawn.Drawn:
     figure = _figure(line, title)
-    disturbed = {p.speed.value for p in line.places if values.level(p.result) == "DISTURBED"}
-    hollow = f"DISTURBED: {len(disturbed)} of {len(line.places)} kernels, shown by hollow marks." if disturbed else ""
+    levels = [values.level(place.result) for place in line.places]
     rows = tuple((roof.name, *(quantity(roof.at(x), "flop/s") for x in _ends(line))) for roof in line.roofs)
     left, right = (f"{significant(x)} flop/B" for x in _ends(line))
-    plot = _plot(figure, line, names, disturbed, several)
+    plot = _plot(figure, line, names, several)
     return drawn.Drawn(
         anchor=f"roofline-figure-{line.threads}",
         title=title,
@@ -150,7 +150,7 @@ def _drawn(line: Roofline, names: tuple[str, ...], title: str, several: bool) ->
         webgl=False,
         headings=("Roof", f"at {left}", f"at {right}"),
         rows=rows,
-        notes=(hollow,) if hollow else (),
+        notes=doubts.notes(levels, "kernels", "lines"),
     )
 
 
@@ -188,8 +188,8 @@ def _figure(line: Roofline, title: str) -> Figure:
     )
 
 
-def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], disturbed: set[float], several: bool) -> Json:
-    plot = figures.plotly(figure, disturbed)
+def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool) -> Json:
+    plot = figures.plotly(figure, doubts.of((p.speed.value, values.level(p.result)) for p in line.places))
     layout, count = plot["layout"], len(line.roofs)
     low, high = _ends(line)
     bottom = min([p.speed.value for p in line.places] + [r.at(low) for r in line.roofs if r.kind == "bandwidth"])
@@ -205,7 +205,7 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], disturbed: set
         mine = [place for place in line.places if place.result.benchmark == series.name]
         symbol = figures.SYMBOLS[(number + number // _INK) % _SYMBOLS]
         trace["meta"] = {"colour": number % _INK}
-        trace["marker"]["symbol"] = [f"{symbol}-open" if p.speed.value in disturbed else symbol for p in mine]
+        trace["marker"]["symbol"] = [symbol + doubts.HOLLOW.get(values.level(p.result), "") for p in mine]
         trace["customdata"] = [text(_hover(place, several)) for place in mine]
     layout["annotations"] += _labels(line)
     return plot
@@ -213,7 +213,8 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], disturbed: set
 
 def _hover(place: Place, several: bool) -> str:
     share = f", {values.percent(place.share)} of {place.roof.name}" if place.roof and place.share is not None else ""
-    mark = " (DISTURBED)" if values.level(place.result) == "DISTURBED" else ""
+    level = values.level(place.result)
+    mark = f" ({level})" if doubtful(level) else ""
     speed, where = quantity(place.speed.value, "flop/s"), f"{significant(place.intensity)} flop/B"
     return f"{place.result.benchmark} {called(place, several)}: {speed} at {where}{share}{mark}"
 

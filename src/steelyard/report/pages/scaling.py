@@ -8,8 +8,9 @@ from pathlib import Path
 from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Evaluation, Level
 from steelyard.remembered import kept
-from steelyard.report import drawn, figures, scaled, values
+from steelyard.report import doubts, drawn, figures, scaled, values
 from steelyard.report.axes import Json, label
+from steelyard.report.doubts import Doubts
 from steelyard.report.names import slug
 from steelyard.statistics.scaling import Point
 from steelyard.statistics.scaling_models import Estimate, Fit, speedup
@@ -145,9 +146,8 @@ def _brief(sweep: Sweep, among: Sequence[Sweep]) -> Brief:
     counts = ", ".join(str(p.count) for p in sweep.scaling.points)
     stop = sweep.scaling.stop
     told = "–" if stop is None else f"{stop.count}{'' if stop.beyond else ' or more'}{'' if stop.certain else ' (?)'}"
-    level: Level = "DISTURBED" if sweep.disturbed else "CLEAN"
     shown = (counts, f"{cells[1]} of {last.count}", *cells[2:5], told)
-    return Brief(sweep.benchmark, slug(sweep.benchmark), scaled.named(sweep, among), shown, level)
+    return Brief(sweep.benchmark, slug(sweep.benchmark), scaled.named(sweep, among), shown, sweep.level)
 
 
 # --------------------------------------------------------------------------- the figures
@@ -215,17 +215,14 @@ def _curve(sweep: Sweep, fit: Fit) -> Series:
 
 
 def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> drawn.Drawn:
-    marked = {
-        y
+    shown = [
+        (y, sweep.results[int(float(x))].verdict.level)
         for sweep, line in zip(part, figure.series, strict=False)
         for x, y in zip(line.x, line.y, strict=True)
-        if int(float(x)) in sweep.disturbed and y is not None
-    }
+    ]
     laws = [(i, _curve(s, fit)) for i, s in enumerate(part) for fit in _shown(s, len(part) == 1)] if curves else []
     whole = replace(figure, series=(*figure.series, *(line for _, line in laws)))
-    plot = _plot(whole, len(part), [i for i, _ in laws], marked)
-    note = f"DISTURBED: {len(marked)} values, shown by hollow marks." if len(marked) > 1 else ""
-    note = note or ("DISTURBED: one value, shown by a hollow mark." if marked else "")
+    plot = _plot(whole, len(part), [i for i, _ in laws], doubts.of(shown))
     rows = [
         (line.name, str(int(float(x))), label(y, figure.y), _between(line, i, figure.y))
         for line in figure.series[: len(part)]
@@ -241,7 +238,7 @@ def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> 
         webgl=False,
         headings=("Line", figure.x.title, figure.y.title, "95 % interval"),
         rows=tuple(rows),
-        notes=(note,) if note else (),
+        notes=doubts.notes((level for _, level in shown), "values", "lines"),
     )
 
 
@@ -256,7 +253,7 @@ def _shown(sweep: Sweep, alone: bool) -> list[Fit]:
     return fits if alone else fits[:1]
 
 
-def _plot(figure: Figure, lines: int, of_law: Sequence[int], marked: set[float]) -> Json:
+def _plot(figure: Figure, lines: int, of_law: Sequence[int], marked: Doubts) -> Json:
     """Plotly's JSON: a law in its line's colour, the ideal in ink, and ticks at the counts and the powers of two."""
     plot = figures.plotly(figure, marked)
     owner = itertools.chain(range(lines), [_INK] * (len(figure.series) - lines - len(of_law)), of_law)

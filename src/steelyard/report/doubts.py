@@ -1,0 +1,66 @@
+"""The values that a figure must mark, since they cannot be relied on, and how they are told from the others.
+
+They are recognised by being equal: figures are plain data, and do not say from which result a value comes.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from steelyard.model import Level
+from steelyard.statistics.trust import ORDER, doubtful, worst
+
+Doubts = Mapping[float, Level]
+Drawing = Literal["lines", "bars", "heat", "surface"]
+NONE: Doubts = {}
+
+HOLLOW: dict[Level, str] = {"UNSETTLED": "-open", "DISTURBED": "-open"}  # behind the name of Plotly's symbol
+# Size of a mark and width of its line, in pixels: what is only roughly known is a wide ring, as on a map.
+SIZES: dict[Level, tuple[float, float]] = {"CLEAN": (7, 0), "UNSETTLED": (16, 1.2), "DISTURBED": (11, 2)}
+PATTERNS: dict[Level, str] = {"UNSETTLED": ".", "DISTURBED": "/"}  # of a bar
+CELLS: dict[Level, str] = {"UNSETTLED": "◐", "DISTURBED": "†"}  # behind a number in a map
+_LOOKS: dict[tuple[str, Level], str] = {
+    ("lines", "UNSETTLED"): "wide, thin hollow marks",
+    ("lines", "DISTURBED"): "hollow marks",
+    ("bars", "UNSETTLED"): "dotted bars",
+    ("bars", "DISTURBED"): "hatched bars",
+    ("heat", "UNSETTLED"): f"a half circle ({CELLS['UNSETTLED']})",
+    ("heat", "DISTURBED"): f"a dagger ({CELLS['DISTURBED']})",
+}
+
+
+def of(pairs: Iterable[tuple[float | None, Level]]) -> Doubts:
+    """Those of the values that need a mark; where two are equal, the lesser verdict counts."""
+    found: dict[float, Level] = {}
+    for value, level in pairs:
+        if value is not None and doubtful(level):
+            found[value] = worst((level, found.get(value, level)))
+    return found
+
+
+def level_of(value: float | None, doubts: Doubts) -> Level:
+    """The verdict of that value; CLEAN where it needs no mark."""
+    return "CLEAN" if value is None else doubts.get(value, "CLEAN")
+
+
+def marked(value: float | None, doubts: Doubts) -> str:
+    """What the pointer's text ends with: ' (DISTURBED)'; '' where the value needs no mark."""
+    level = level_of(value, doubts)
+    return f" ({level})" if doubtful(level) else ""
+
+
+def look(level: Level, drawing: str) -> str:
+    """How values of that level look in such a figure."""
+    found = _LOOKS.get((drawing, level))
+    return f"shown by {found}" if found else "named in the pointer's text and in the numbers below"
+
+
+def among(levels: Iterable[Level]) -> list[Level]:
+    """Those of the levels that need a mark, each once, in the order of trust."""
+    found = set(levels)
+    return [level for level in ORDER if doubtful(level) and level in found]
+
+
+def notes(levels: Iterable[Level], what: str, drawing: Drawing) -> tuple[str, ...]:
+    """What stands below a figure, a sentence for each level: 'DISTURBED: 2 of 4 ratios, shown by hatched bars.'"""
+    drawn = list(levels)
+    return tuple(f"{one}: {drawn.count(one)} of {len(drawn)} {what}, {look(one, drawing)}." for one in among(drawn))

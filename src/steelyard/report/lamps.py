@@ -1,0 +1,21 @@
+"""The verdicts as they are shown: the sign, the colour and the meaning of each."""
+
+from steelyard.model import Level
+from steelyard.statistics.trust import ORDER, doubtful
+
+# Shapes and words beside the colours, so that nothing hangs on the colour alone.
+SIGNS: dict[Level, str] = {"CLEAN": "●", "UNSETTLED": "◐", "DISTURBED": "▲", "INVALID": "✕"}
+COLOURS: dict[Level, str] = {"CLEAN": "green", "UNSETTLED": "magenta", "DISTURBED": "yellow", "INVALID": "red"}
+LAMPS: dict[Level, tuple[str, str]] = {level: (f"{SIGNS[level]} {level}", COLOURS[level]) for level in ORDER}
+MEANINGS: dict[Level, str] = {
+    "CLEAN": "Nothing disturbed it, and enough is known to rely on it.",
+    "UNSETTLED": "Nothing disturbed it, but too little is known to rely on it: few samples, a wide interval, or launches "
+    "that differ. More launches and more time settle it.",
+    "DISTURBED": "Something was seen while it was measured that can have moved it. It may be right; nobody can say so.",
+    "INVALID": "It failed, or its result is wrong: it has no value.",
+}
+
+
+def signed(text: str, level: Level) -> str:
+    """A value with the sign before it where it cannot be relied on, and the verdict's word does not stand beside it."""
+    return f"{SIGNS[level]} {text}" if doubtful(level) else text

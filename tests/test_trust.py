@@ -1,0 +1,62 @@
+"""How far a verdict may be trusted, and what is said and chosen where results bear a lesser one."""
+
+import pytest
+
+from builders import evaluation, triad
+from steelyard.benchmarks.figures import cell
+from steelyard.compare import beside
+from steelyard.model import Level
+from steelyard.report import headline, side_by_side
+from steelyard.report.lamps import COLOURS, LAMPS, MEANINGS, SIGNS
+from steelyard.statistics import cases, trust
+
+
+def test_every_level_has_its_own_sign_colour_and_meaning() -> None:
+    for of in (SIGNS, COLOURS, LAMPS, MEANINGS):
+        assert tuple(of) == trust.ORDER
+        assert len(set(of.values())) == len(trust.ORDER)
+
+
+def test_what_cannot_be_relied_on_has_a_word_a_caution_and_something_to_do() -> None:
+    for level in trust.ORDER:
+        told = trust.word(level), trust.caution(level), trust.again(level)
+        assert all(told) if trust.doubtful(level) else not any(told)
+    assert [level for level in trust.ORDER if trust.doubtful(level)] == ["UNSETTLED", "DISTURBED"]
+
+
+def test_of_several_verdicts_the_least_counts_and_of_several_results_the_most_trusted() -> None:
+    clean, unsettled, disturbed, invalid = (triad(1e10, level=level) for level in trust.ORDER)
+    assert trust.worst(()) == "CLEAN"
+    assert trust.worst(("UNSETTLED", "DISTURBED", "CLEAN")) == "DISTURBED"
+    assert trust.most_trusted([disturbed, unsettled, invalid]) == [unsettled]
+    assert trust.most_trusted([disturbed, unsettled, clean, clean]) == [clean, clean]
+    assert trust.most_trusted([]) == []
+    assert cases.doubt(clean, unsettled, invalid) == "UNSETTLED", "an invalid one has no value to rest on"
+    assert cases.caution(clean) == ""
+    assert cases.caution(unsettled, disturbed) == " (Disturbed: take this with care.)"
+
+
+@pytest.mark.parametrize("level", ["UNSETTLED", "DISTURBED"])
+def test_a_value_in_a_table_of_a_figure_or_beside_a_published_one_bears_the_word(level: Level) -> None:
+    assert cell(triad(1e10, level=level), "bandwidth") == f"10.0 GB/s {level}"
+    seen = evaluation([triad(1e10, threads=4, level=level)])
+    for system in beside.systems():
+        found = beside.compare(seen, system)
+        ours = [line for line in found.lines if line.ours is not None]
+        if ours:
+            assert {line.level for line in ours} == {level}
+            shown = "\n".join(line.plain for line in side_by_side.published(found, 80))
+            assert f"{SIGNS[level]} {level} " in shown
+            return
+    pytest.fail("no published system has a Triad")
+
+
+def test_the_main_figure_is_the_most_trusted_one() -> None:
+    marks: tuple[Level, ...] = ("DISTURBED", "UNSETTLED", "CLEAN")
+    results = [
+        triad(rate, threads=4, toolchain=str(rate), level=mark)
+        for rate, mark in zip((3e10, 2e10, 1e10), marks, strict=True)
+    ]
+    for count, expected in ((3, "10.0 GB/s"), (2, "20.0 GB/s UNSETTLED"), (1, "30.0 GB/s DISTURBED")):
+        (shown,) = headline.headlines(evaluation(results[:count]))
+        assert shown.shown.marked == expected
