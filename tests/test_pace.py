@@ -196,7 +196,7 @@ def test_launches_that_differ_are_unsettled():
 def test_one_sample_never_is_clean():
     found = settle((1.0,))
     assert found.level == "UNSETTLED"
-    assert found.evidence[0] == "unsettled: one sample cannot state an interval."
+    assert found.evidence[0] == "few samples: one sample cannot state an interval."
     assert settle((1.0,), (1.001,)).level == "UNSETTLED"
 
 

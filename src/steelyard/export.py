@@ -119,7 +119,7 @@ _METRICS = (
 )
 _SAMPLES = (
     "run VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, launch INTEGER, attempt INTEGER, sample INTEGER, "
-    "seconds DOUBLE, verdict VARCHAR"
+    "seconds DOUBLE, aside BOOLEAN, verdict VARCHAR"
 )
 
 

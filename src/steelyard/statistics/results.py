@@ -63,13 +63,13 @@ def settled(used: Sequence[Record], spread: Spread, verdict: Verdict) -> Verdict
     counted = sum(len(undisturbed(r)) for r in used)
     if spread.low is None or spread.high is None:
         many = "one sample" if counted == 1 else f"{counted} samples that depend on each other, or are too few,"
-        return Verdict("UNSETTLED", (f"unsettled: {many} cannot state an interval.", *verdict.evidence))
+        return Verdict("UNSETTLED", (f"few samples: {many} cannot state an interval.", *verdict.evidence))
     width = (spread.high / spread.low) ** 0.5 - 1 if spread.low > 0 else math.inf
     if width <= SETTLED_WIDTH:
         return verdict
     apart = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
     why = f"; it rests on {'one launch' if spread.launches == 1 else f'{spread.launches} launches'}"
-    return Verdict("UNSETTLED", (f"unsettled: {apart}{why}.", *verdict.evidence))
+    return Verdict("UNSETTLED", (f"wide interval: {apart}{why}.", *verdict.evidence))
 
 
 def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:
