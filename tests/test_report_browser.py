@@ -10,6 +10,7 @@ import report_browser
 import report_fixture
 from report_browser import Browser
 from steelyard import report
+from steelyard.model import Record, Run
 
 PROGRAM = report_browser.find()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine: the report is not looked at")
@@ -37,6 +38,27 @@ def browser() -> Iterator[Browser]:
     found.close()
 
 
+def paced(run: Run) -> Run:
+    """The same with a reading of the pace beside each record: a record a second, one of ten beside a neighbour, and a pause."""
+
+    def told(number: int, record: Record) -> Record:
+        share = 0.5 if number % 10 == 0 else 1 - 0.001 * (number % 7)
+        read = {
+            "issued": 4 * share,
+            "core_clock": 2.6e9,
+            "stream": 1e10 * share,
+            "chase": 9e-8,
+            "exchange": 1e-6 / share,
+        }
+        around = {"before": read, "after": read, "waited": 0.1}
+        began = 1.79e9 + number + (7200 if number > 200 else 0)
+        return replace(
+            record, launch=number // 30, surroundings={**record.surroundings, "began": began, "pace": around}
+        )
+
+    return replace(run, records=tuple(told(number, record) for number, record in enumerate(run.records)))
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the made-up run, with the figures of a machine with one node beside."""
@@ -49,7 +71,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             *report_fixture.one_node(),
         ),
     )
-    both = replace(full, benchmarks={**full.benchmarks, "memory.placement": lonely})
+    both = replace(full, benchmarks={**full.benchmarks, "memory.placement": lonely}, run=paced(full.run))
     return report.write(both, tmp_path_factory.mktemp("report") / "report.html")
 
 
@@ -59,7 +81,7 @@ def test_every_page_opens_without_an_error_and_nothing_is_cut_off(
 ) -> None:
     browser.open(path, width, theme)
     pages = browser.run('Array.from(document.querySelectorAll(".page"), (page) => page.id)')
-    assert len(pages) == 9
+    assert len(pages) == 10
     for page in pages:
         browser.run(f"location.hash = '#{page}'")
         assert browser.run(_DRAWN)
@@ -68,6 +90,20 @@ def test_every_page_opens_without_an_error_and_nothing_is_cut_off(
         assert browser.run(_CUT) == [], page
         assert browser.run(_WIDER) <= 0, f"{page} is wider than the window"
         assert browser.errors() == [], page
+
+
+def test_each_record_is_a_mark_of_the_pace_whose_case_the_pointer_names(browser: Browser, path: Path) -> None:
+    browser.open(path, 1400, "light")
+    browser.run("location.hash = '#pace'")
+    assert browser.run(_DRAWN)
+    drawn = browser.run("""Array.from(document.querySelectorAll("#pace .plot"), (plot) => plot.data
+      .filter((trace) => trace.type === "scatter").reduce((sum, trace) => sum + trace.x.length, 0))""")
+    records = len(report_fixture.evaluation().run.records)
+    assert drawn == [2 * records, 2 * records, records]
+    words = browser.run('document.querySelector("#pace .plot").data[0].customdata[0]')
+    assert words.startswith("memory.stream copy")
+    assert words.endswith("launch 0")
+    assert browser.errors() == []
 
 
 def test_a_published_system_is_drawn_when_it_is_chosen_and_goes_when_it_is_not(browser: Browser, path: Path) -> None:

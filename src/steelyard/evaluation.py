@@ -26,9 +26,7 @@ def judged(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:
 
 def rejudged(run: Run) -> Run:
     """The run with the verdicts that all of it supports: what a record was worth shows beside the best of the whole run."""
-    best = shown.Best(run.shown.best)
-    for record in run.records:
-        best.learn(record)
+    best = shown.learned(run)
     return replace(run, records=tuple(rejudge(record, best) for record in run.records))
 
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -73,6 +74,16 @@ def launches(plan: Plan, records: Callable[[], Records], time_left: Callable[[],
             if cases:
                 number += 1
                 yield replace(first, number=number, repetition=repetition, cases=cases)
+
+
+def added(plan: Plan) -> tuple[Launch, ...]:
+    """Those of its launches that were added: of a repetition beyond the preset's, or that lacks cases of the first."""
+    effort = EFFORTS.get(plan.preset)
+    sizes = Counter[int]()
+    for launch in plan.launches:
+        sizes[launch.repetition] += len(launch.cases)
+    usual = {r for r in sizes if sizes[r] == sizes[1] and (effort is None or r <= effort.launches)}
+    return tuple(launch for launch in plan.launches if launch.repetition not in usual)
 
 
 def verdict(records: Sequence[Record]) -> Verdict:

@@ -7,13 +7,13 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 from typing import cast
 
-from steelyard.model import Machine, Parameters, Record, Shown
+from steelyard.model import Machine, Parameters, Record, Run, Shown
 from steelyard.records import write_whole
 from steelyard.statistics.pace import MEASURES, UNBOUNDED, Bounds, Kind
 from steelyard.statistics.seen import numbers
@@ -27,17 +27,17 @@ class Best:
 
     def __init__(self, earlier: Mapping[str, float]) -> None:
         self._earlier = dict(earlier)
-        self._now: dict[str, list[float]] = {}
+        self._now: dict[str, list[float]] = {}  # of each key the best medians, as many as can count
 
     def learn(self, record: Record) -> None:
         """Adds what was read beside the samples of a record."""
         if record.surroundings.get("oversubscribed") is True:
             return
         for kind in MEASURES:
-            readings = _readings(record, kind)
-            if readings:
+            found = readings(record, kind)
+            if found:
                 key = _key(kind, record.benchmark, record.kernel, record.parameters)
-                self._now.setdefault(key, []).append(median(readings))
+                self._now[key] = sorted((*self._now.get(key, ()), median(found)), reverse=MEASURES[kind].higher)[:THIRD]
 
     def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
         """For a case whose `parameters` include its toolchain."""
@@ -51,12 +51,20 @@ class Best:
     def all(self) -> dict[str, float]:
         """The best of each key that this run has shown."""
         keys = self._now
-        return {k: best for k in keys if (best := _third(keys[k], _higher(k))) is not None}
+        return {k: best for k in keys if (best := _third(keys[k])) is not None}
 
     def _best(self, kind: Kind, key: str) -> float | None:
-        now = _third(self._now.get(key, ()), MEASURES[kind].higher)
+        now = _third(self._now.get(key, ()))
         known = [x for x in (self._earlier.get(key), now) if x is not None]
         return (max if MEASURES[kind].higher else min)(known) if known else None
+
+
+def learned(run: Run) -> Best:
+    """What the machine had shown before a run and in all of it."""
+    best = Best(run.shown.best)
+    for record in run.records:
+        best.learn(record)
+    return best
 
 
 def bounds_of(best: Best, record: Record) -> Bounds:
@@ -134,12 +142,12 @@ def _higher(key: str) -> bool:
     return MEASURES[cast(Kind, key.partition(" ")[0])].higher
 
 
-def _third(values: Iterable[float], higher: bool) -> float | None:
-    ordered = sorted(values, reverse=higher)
+def _third(ordered: Sequence[float]) -> float | None:
     return ordered[min(THIRD, len(ordered)) - 1] if ordered else None
 
 
-def _readings(record: Record, kind: Kind) -> list[float]:
+def readings(record: Record, kind: Kind) -> list[float]:
+    """What was read before, beside and after the samples of a record."""
     samples, around = record.surroundings.get("samples"), record.surroundings.get("pace")
     found = [*numbers(samples.get(kind))] if isinstance(samples, Mapping) else []
     for when in ("before", "after"):

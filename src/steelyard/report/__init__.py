@@ -23,6 +23,7 @@ from steelyard.report.pages import (
     node_against,
     node_kernels,
     overview,
+    pace,
     provenance,
     roofline,
     scaling,
@@ -52,9 +53,9 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
     against = node_against.data(evaluation, base) if base else None
     scaled = scaling.data(evaluation)
     programs = applications.data(evaluation)
-    drawn = bool(roofs or kernels or against or scaled or (programs and programs.phases)) or any(
-        figure for page in benchmarks for figure in page.figures if not figure.error
-    )
+    paced = pace.data(evaluation)
+    found = (roofs, kernels, against, scaled, programs and programs.phases, paced and paced.figures)
+    drawn = any(found) or any(figure for page in benchmarks for figure in page.figures if not figure.error)
     return (
         _environment()
         .get_template("layout.html")
@@ -69,6 +70,7 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
             scaling=scaled,
             applications=programs,
             benchmarks=benchmarks,
+            pace=paced,
             method=method.data(evaluation),
             provenance=provenance.data(evaluation),
             style=Markup(_asset("style.css")),

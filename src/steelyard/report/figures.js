@@ -122,8 +122,8 @@ const figuresOf = (state) => {
     if (chosen.size && beside)
       for (const axis of Object.keys(beside)) { delete layout[axis].range; Object.assign(layout[axis], beside[axis]); }
     const axis = { gridcolor: ink.grid, linecolor: ink.axis, zerolinecolor: ink.axis, tickcolor: ink.axis };
-    for (const name of ["xaxis", "yaxis"])
-      if (layout[name]) Object.assign(layout[name], axis, { ticks: "outside", ticklen: 4, title: { ...layout[name].title, standoff: 12 } });
+    for (const name of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
+      Object.assign(layout[name], axis, { ticks: "outside", ticklen: 4, title: { ...layout[name].title, standoff: 12 } });
     if (layout.scene)
       for (const name of ["xaxis", "yaxis", "zaxis"])
         Object.assign(layout.scene[name], axis, { backgroundcolor: "rgba(0,0,0,0)", showspikes: false, color: ink.soft });
@@ -134,10 +134,10 @@ const figuresOf = (state) => {
     const bars = new Set(data.filter((trace) => trace.type === "bar" && trace.visible !== false).flatMap((trace) => trace.x));
     const above = raised(data, layout, width, size), rows = legendRows(data, layout, width, size);
     for (const note of layout.annotations || []) {
-      note.font = { ...note.font, color: note.showarrow ? ink.ink : ink.mark };
+      note.font = { ...note.font, color: note.showarrow || note.name === "panel" ? ink.ink : ink.mark };
       note.arrowcolor = ink.soft;
       if (note.name === "limit") note.text = wrapped(note.text, width - 100, 12);
-      if (!["above", "slope", "roof"].includes(note.name)) note.bgcolor = ink.paper + "c0";
+      if (!["above", "slope", "roof", "panel"].includes(note.name)) note.bgcolor = ink.paper + "c0";
     }
     if (paper) layout.height = Math.round(0.8 * layout.height); // so that two figures fit on a sheet
     layout.height += 15 * above + 20 * Math.max(0, rows - 1);
@@ -145,7 +145,7 @@ const figuresOf = (state) => {
       width, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
       font: { family: getComputedStyle(document.body).fontFamily, size, color: ink.ink },
       margin: layout.scene ? { l: 0, r: 0, t: 30, b: 0 } : { l: 64, r: 14, t: 32 + 15 * above, b: 56 },
-      legend: { orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom", itemwidth: 40, maxheight: 0.9 },
+      legend: { orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom", itemwidth: 40, maxheight: 0.9, ...layout.legend },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.axis, activecolor: ink.soft }, bargap: Math.max(0.4, 1 - 0.13 * bars.size), bargroupgap: 0.08,
       hoverlabel: { bgcolor: ink.paper, bordercolor: ink.axis, font: { color: ink.ink }, align: "left", namelength: -1 },
       uirevision: "same",
@@ -208,8 +208,20 @@ const figuresOf = (state) => {
 
   const plots = new Map();
   function plotOf(source) {
-    if (!plots.has(source)) plots.set(source, { ...JSON.parse(source.textContent), chosen: new Set() });
+    if (!plots.has(source)) plots.set(source, { ...unfolded(JSON.parse(source.textContent)), chosen: new Set() });
     return plots.get(source);
+  }
+
+  // Figures with a mark for each record share where and what these are, so that the file stays small.
+  function unfolded(plot) {
+    if (!plot.records) return plot;
+    const { at, launch, of, cases } = JSON.parse(document.getElementById(plot.records).textContent);
+    for (const trace of plot.data.filter(({ meta }) => "from" in meta)) {
+      const own = trace.y.map((_, index) => trace.meta.from + index);
+      trace.x = own.map((record) => at[record]);
+      trace.customdata = own.map((record) => `${cases[of[record]]}, launch ${launch[record]}`);
+    }
+    return plot;
   }
 
   // A drawing by WebGL does not reach the paper: a picture of it, made beforehand, stands in for it there.

@@ -1,0 +1,139 @@
+"""The course of a run: its records in the order of time, each with the pace read beside it as a share of the best shown."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+import numpy as np
+
+from steelyard import shown
+from steelyard.model import Record, Run
+from steelyard.statistics.pace import MEASURES, Bounds, Kind, choose
+from steelyard.statistics.seen import Seen, number
+
+State = Literal["kept", "aside", "disturbed", "invalid"]
+
+STATES: Mapping[State, str] = {
+    "kept": "all samples kept",
+    "aside": "some set aside",
+    "disturbed": "DISTURBED",
+    "invalid": "INVALID",
+}
+LONG_PAUSE = 600.0  # seconds without a sample, beyond any setup: the run stood still, and was gone on with
+
+
+@dataclass(frozen=True)
+class Step:
+    """A record in its course: when (s since the first sample), and how long its samples took.
+
+    `shares`: the medians of what was read beside it over the best shown for such a case (`bounds`); 1 is as good.
+    """
+
+    record: Record
+    at: float
+    seconds: float
+    shares: Mapping[Kind, float]
+    bounds: Bounds
+    state: State
+
+    def within(self, kinds: Iterable[Kind]) -> bool | None:
+        """Whether all of these kinds were within bounds; None where none was read."""
+        found = [self.shares[kind] >= 1 - MEASURES[kind].loss for kind in kinds if kind in self.shares]
+        return all(found) if found else None
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A long time without a sample, left out of the axis of time at `at` (s)."""
+
+    at: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Course:
+    """A run's steps, each state's together and in the order of time, the pauses between, and its length without these (s)."""
+
+    steps: tuple[Step, ...]
+    pauses: tuple[Pause, ...]
+    seconds: float
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return tuple(kind for kind in MEASURES if any(kind in step.shares for step in self.steps))
+
+
+def course(run: Run) -> Course | None:
+    """None where no record tells when it began: runs were once kept without."""
+    timed = sorted(((when, r) for r in run.records if (when := _began(r)) is not None), key=lambda pair: pair[0])
+    if not timed:
+        return None
+    best = shown.learned(run)
+    steps: list[Step] = []
+    pauses: list[Pause] = []
+    first, left_out, end = timed[0][0], 0.0, 0.0
+    for began, record in timed:
+        when = began - first
+        if when - end > LONG_PAUSE:
+            pauses.append(Pause(end - left_out, when - end))
+            left_out += when - end
+        seconds = _elapsed(record)
+        end = max(end, when + seconds)
+        steps.append(_step(record, when - left_out, seconds, shown.bounds_of(best, record)))
+    order = list(STATES)
+    ordered = sorted(steps, key=lambda step: order.index(step.state))
+    return Course(tuple(ordered), tuple(pauses), end - left_out)
+
+
+def waited(record: Record) -> float:
+    """Seconds for which it waited for quiet."""
+    around = record.surroundings.get("pace")
+    seconds = number(around.get("waited")) if isinstance(around, Mapping) else None
+    return seconds or 0.0
+
+
+def causes(steps: Sequence[Step]) -> Counter[str]:
+    """By what samples were set aside, with their number; several may share one."""
+    found = Counter[str]()
+    for step in steps:
+        if step.record.aside:
+            row = np.asarray(step.record.samples, dtype=np.float64)
+            found.update(choose(Seen(row, step.record.surroundings), step.bounds).causes)
+    return found
+
+
+def _step(record: Record, at: float, seconds: float, bounds: Bounds) -> Step:
+    shares = {
+        kind: _share(kind, median(found), best)
+        for kind, best in bounds.best.items()
+        if (found := shown.readings(record, kind))
+    }
+    return Step(record, at, seconds, shares, bounds, _state(record))
+
+
+def _state(record: Record) -> State:
+    if record.verdict.level == "INVALID":
+        return "invalid"
+    if record.verdict.level == "DISTURBED":
+        return "disturbed"
+    return "aside" if record.aside else "kept"
+
+
+def _share(kind: Kind, reading: float, best: float) -> float:
+    return reading / best if MEASURES[kind].higher else best / reading
+
+
+def _began(record: Record) -> float | None:
+    return number(record.surroundings.get("began")) if record.samples else None
+
+
+def _elapsed(record: Record) -> float:
+    """Seconds from its first sample to its last."""
+    accounts = record.surroundings.get("processor_seconds")
+    seconds = number(accounts.get("elapsed")) if isinstance(accounts, Mapping) else None
+    if seconds is None:
+        seconds = math.fsum(record.samples) * record.operations
+    return max(0.0, seconds)
