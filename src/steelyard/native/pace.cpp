@@ -71,8 +71,7 @@ class MemoryProbe {
       return chance % n;
     };
     constexpr std::size_t apart = (bytes - ring_at) / links;
-    for (std::size_t i = 0; i < links; ++i)
-      ring_[i] = memory_ + ring_at + i * apart + below(apart / line) * line;
+    for (std::size_t i = 0; i < links; ++i) ring_[i] = memory_ + ring_at + i * apart + below(apart / line) * line;
     for (std::size_t i = links - 1; i > 0; --i) std::swap(ring_[i], ring_[below(static_cast<std::uint32_t>(i + 1))]);
     for (std::size_t i = 0; i < links; ++i) *reinterpret_cast<char**>(ring_[i]) = ring_[(i + 1) % links];
   }

@@ -129,9 +129,9 @@ class RankSampler {
   Next decide(double elapsed, double waited) {
     double each = elapsed / static_cast<double>(views_.size());
     double left = std::max(0.0, sampling_.seconds - elapsed) / std::max(each, 1e-9);
-    std::size_t stretch = std::max<std::size_t>(
-        1, std::min({views_.size() / 10, sampling_.most - std::min(sampling_.most, views_.size()),
-                     static_cast<std::size_t>(left) + 1}));
+    std::size_t stretch =
+        std::max<std::size_t>(1, std::min({views_.size() / 10, sampling_.most - std::min(sampling_.most, views_.size()),
+                                           static_cast<std::size_t>(left) + 1}));
     bool look = clock_.now() - memory_read_ > memory_every;
     if (look) memory_read_ = clock_.now();
     return {!enough(elapsed, waited), look, !vigil_.quiet() && waited < bounds_.patience, stretch};

@@ -172,7 +172,8 @@ class RankCase {
   // Why this rank cannot go on; "" when it can.
   std::string set_up() {
     try {
-      sampling_.emplace(params_), plant_.emplace(params_), bounds_.emplace(params_), start_.emplace(params_, named_.start);
+      sampling_.emplace(params_), plant_.emplace(params_), bounds_.emplace(params_),
+          start_.emplace(params_, named_.start);
       kernel_ = named_.make(params_, ranks_);
       for (const char* known : {"pinning", "placement", "toolchain", "mpi", "transport", "ranks", "nodes",
                                 "ranks_per_node", "cpus", "limit", "threads"})

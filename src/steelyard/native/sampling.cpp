@@ -104,11 +104,11 @@ class Sampler {
   // seconds, where the case's own limit allows: the kernel's accounts of steal and other load tick in 10 ms, and a
   // processor's clock and its neighbours change over tens of milliseconds; what is sampled for less has seen neither.
   static constexpr double shortest = 0.2;
-  static constexpr double longest_interruption = 0.05;       // seconds: some turns of another process
-  static constexpr std::uint64_t long_chain = 100'000;       // cycles: some 30 µs
-  static constexpr double core_every = 2e-3;                 // seconds between readings of the core's pace: 0.6 % of them
-  static constexpr double memory_every = 4e-2;               // and of the memory's: 1.1 % with the sample after it that is not kept
-  static constexpr double cold_matters = 1e-2;               // seconds of a sample: a longer one fills its caches in passing
+  static constexpr double longest_interruption = 0.05;  // seconds: some turns of another process
+  static constexpr std::uint64_t long_chain = 100'000;  // cycles: some 30 µs
+  static constexpr double core_every = 2e-3;            // seconds between readings of the core's pace: 0.6 % of them
+  static constexpr double memory_every = 4e-2;  // and of the memory's: 1.1 % with the sample after it that is not kept
+  static constexpr double cold_matters = 1e-2;  // seconds of a sample: a longer one fills its caches in passing
   static constexpr timespec between_looks = {0, 2'000'000};  // while waiting
 
   // Samples while they are undisturbed; else a wait, as long as patience lasts.
@@ -144,7 +144,8 @@ class Sampler {
     return relative_half_width(vigil_.undisturbed(), sampling_.width) <= sampling_.width;
   }
 
-  // Until the machine is quiet, as long as patience lasts; asleep between looks. Whether there was anything to wait for.
+  // Until the machine is quiet, as long as patience lasts; asleep between looks. Whether there was anything to wait
+  // for.
   bool wait(Measurement& m, Meters& meters) {
     if (vigil_.quiet() || m.waited >= bounds_.patience) return false;
     const double began = seconds_of(CLOCK_MONOTONIC_RAW), before = m.waited;
@@ -350,7 +351,7 @@ class Sampler {
   ThreadWatch watch_;
   std::vector<View> views_;
   std::size_t taken_ = 0;
-  double length_ = 0;                               // of the last sample, in seconds
+  double length_ = 0;                              // of the last sample, in seconds
   std::uint64_t core_read_ = 0, memory_read_ = 0;  // when their pace was last read
 };
 
