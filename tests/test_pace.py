@@ -238,7 +238,7 @@ def test_a_machine_seen_for_the_first_time_has_shown_nothing_and_is_remembered_a
     assert shown.load(machine).runs == 0
     shown.save(machine, learned(3.9, 3.8, 3.7))
     again = shown.load(machine)
-    assert (again.runs, again.best["issued gcc 1"]) == (1, 3.7)  # the third best: two readings may have gone wrong
+    assert (again.runs, again.best["issued gcc"]) == (1, 3.7)  # the third best: two readings may have gone wrong
     assert shown.load(replace(machine, processor="another")).runs == 0
 
 
@@ -246,12 +246,12 @@ def test_the_best_of_all_runs_counts_and_old_or_many_runs_are_forgotten(cache):
     machine = builders.machine()
     for rate in (2.0, 3.9, 2.1):
         shown.save(machine, learned(rate, rate, rate))
-    assert shown.load(machine).best["issued gcc 1"] == 3.9
+    assert shown.load(machine).best["issued gcc"] == 3.9
     (file,) = (cache / "pace").iterdir()
     told = json.loads(file.read_text())
     told["runs"][1]["at"] = (datetime.now(UTC) - timedelta(days=shown.KEPT_DAYS + 1)).isoformat()
     file.write_text(json.dumps(told))
-    assert shown.load(machine).best["issued gcc 1"] == 2.1
+    assert shown.load(machine).best["issued gcc"] == 2.1
     for _ in range(shown.KEPT_RUNS + 5):
         shown.save(machine, learned(2.2, 2.2, 2.2))
     assert shown.load(machine).runs == shown.KEPT_RUNS
@@ -273,7 +273,7 @@ def test_more_threads_than_processors_teach_nothing_and_are_not_judged_by_their_
     crowded = with_readings([1.0] * 5)
     crowded = replace(crowded, surroundings={**crowded.surroundings, "oversubscribed": True})
     best.learn(crowded)
-    assert best.all() == {"issued gcc 1": 3.9}
+    assert best.all() == {"issued gcc": 3.9}
     assert shown.bounds_of(best, crowded).best == {}
 
 

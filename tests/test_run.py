@@ -228,7 +228,7 @@ def test_what_the_machine_has_shown_is_asked_for_and_judged_by(
 ) -> None:
     shared = {"samples": {"seconds": [1e-3] * 20, "issued": [2.0] * 20}}
     script.answers = {0: [good(**shared) for _ in range(9)]}
-    e = evaluator(two_sockets, tmp_path, script, plan(1, 1), best=Best({"issued gcc 1": 4.0}))
+    e = evaluator(two_sockets, tmp_path, script, plan(1, 1), best=Best({"issued gcc": 4.0}))
     e.run()
     assert "least_issued=3.6" in script.asked[0]
     assert kept(e)[0].verdict.evidence[0].startswith("shared core: beside 20 of 20 samples")

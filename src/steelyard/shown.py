@@ -125,12 +125,10 @@ def _file(machine: Machine) -> Path:
 
 
 def _key(kind: Kind, benchmark: str, kernel: str, parameters: Parameters) -> str:
-    """What a best is good for: the clock depends on what is computed and by how many, the issue rate on how many share cores."""
+    """What a best is good for: the core's clock depends on what is computed and by how many, messages on how they go."""
     count = parameters.get("ranks", parameters.get("threads", 1))
     if kind == "core_clock":
         words: Sequence[object] = (benchmark, kernel, count)
-    elif kind == "issued":
-        words = (count,)
     elif kind == "exchange":
         words = tuple(parameters.get(n, "") for n in ("mpi", "ranks", "transport", "placement", "ranks_per_node"))
     else:

@@ -49,7 +49,7 @@ class RankSampler {
   RankMeasurement measure() {
     Measurement mine;
     std::set<int> cpus = ranks_.processors_here();
-    if (active_) calibrate(mine);
+    if (active_) find_place(), calibrate(mine);
     if (active_) mine.clock_before.push_back(core_clock(long_chain, 3));
     // Those who take no part sleep here until the others come.
     Counters counters(1);
@@ -72,6 +72,7 @@ class RankSampler {
   // As in sampling.cpp.
   static constexpr std::uint64_t long_chain = 100'000;
   static constexpr double core_every = 2e-3, memory_every = 4e-2, cold_matters = 1e-2;
+  static constexpr std::size_t looked_at = 8;
 
   static std::set<int> allowed() {
     std::set<int> all;
@@ -103,7 +104,7 @@ class RankSampler {
   // What the first rank decides after each stretch of samples.
   struct Next {
     bool go_on, look, wait;
-    std::size_t stretch;
+    std::size_t stretch, every;  // samples; and between readings of a core
   };
 
   // Samples in stretches: within one no rank asks another anything but to begin; after each the first rank decides.
@@ -112,14 +113,17 @@ class RankSampler {
     memory_read_ = begin;
     gathered(mine.pace_before);
     Next next{true, false, !vigil_.quiet() && bounds_.patience > 0,
-              kernel_.whole() ? 1 : std::max<std::size_t>(sampling_.least, 6)};
+              kernel_.whole() ? 1 : std::max<std::size_t>(sampling_.least, 6), 6};
     group_->tell(next);
     while (true) {
       if (next.wait) wait(mine, counters);
       if (next.look) gathered(look(true));
       if (next.look || next.wait || views_.empty()) warm_up(mine.operations);
       std::size_t first = views_.size();
-      for (std::size_t i = 0; i < next.stretch; ++i) views_.push_back(sample(mine.operations));
+      for (std::size_t i = 0; i < next.stretch; ++i) {
+        views_.push_back(sample(mine.operations));
+        if ((i + 1) % next.every == 0 || i + 1 == next.stretch) views_.back().pace = look_in_turn();
+      }
       append(first);
       if (group_->rank() == 0) next = decide(clock_.now() - begin - mine.waited, mine.waited);
       group_->tell(next);
@@ -134,7 +138,8 @@ class RankSampler {
                                            static_cast<std::size_t>(left) + 1}));
     bool look = clock_.now() - memory_read_ > memory_every;
     if (look) memory_read_ = clock_.now();
-    return {!enough(elapsed, waited), look, !vigil_.quiet() && waited < bounds_.patience, stretch};
+    auto every = static_cast<std::size_t>(std::clamp(core_every / std::max(each, 1e-9), 1.0, 1e6));
+    return {!enough(elapsed, waited), look, !vigil_.quiet() && waited < bounds_.patience, stretch, every};
   }
   bool enough(double elapsed, double waited) const {
     if (vigil_.count() >= sampling_.most || views_.size() >= 4 * sampling_.most) return true;
@@ -194,12 +199,46 @@ class RankSampler {
     if (!kernel_.whole() && plant_.kind != "skip" && length < cold_matters) sample(operations);
   }
 
-  // One rank of each memory node reads the memory for all.
+  // Every rank's core, one after the other on each machine: two that share a core would take each other for a
+  // neighbour. One rank of each memory node reads the memory for all.
   Pace look(bool memory) {
-    Pace pace = core_pace();
+    Pace pace = look_by_turns(0, std::min(neighbours_, looked_at));
     if (memory && first_of_node()) add_memory_pace(pace);
     slowest_.join(pace);
     return pace;
+  }
+  // One rank's core on each machine, the next one's the next time.
+  Pace look_in_turn() {
+    Pace pace = look_by_turns(turn_++, 1);
+    slowest_.join(pace);
+    return pace;
+  }
+  // Those `count` ranks of a machine from the `first` one on, each in a time slot of its own after a common start; the
+  // others wait without asking MPI for anything, which would take much of a core that they share.
+  Pace look_by_turns(std::size_t first, std::size_t count) {
+    constexpr double slot = 25e-6;
+    const Clock& clock = Clock::get();
+    group_->barrier();
+    std::uint64_t begin = clock.ticks();
+    auto until = [&](double seconds) {
+      while (clock.seconds(clock.ticks() - begin) < seconds) relax();
+    };
+    Pace pace;
+    std::size_t mine = (place_ + neighbours_ - first % neighbours_) % neighbours_;
+    if (mine < count) {
+      until(slot * static_cast<double>(mine));
+      pace = core_pace();
+    }
+    until(slot * static_cast<double>(count));
+    return pace;
+  }
+  // How many ranks that take part are on this machine, and which of them this one is.
+  void find_place() {
+    for (int r = 0; r < ranks_.size(); ++r) {
+      if (!ranks_.place(r).active || !ranks_.same_machine(r, ranks_.rank())) continue;
+      place_ += r < ranks_.rank();
+      neighbours_ += 1;
+    }
   }
   bool first_of_node() const {
     int mine = memory_node(ranks_.place(ranks_.rank()).cpu);
@@ -250,8 +289,6 @@ class RankSampler {
 
   RankView sample(std::size_t operations) {
     const Clock& clock = Clock::get();
-    bool watch_core = clock.seconds(clock.ticks() - core_read_) > core_every;
-    if (watch_core) core_read_ = clock.ticks();
     kernel_.prepare(operations);
     ThreadWatch::Reading before = watch_.read();
     begin();
@@ -268,7 +305,7 @@ class RankSampler {
             after.waited - before.waited,
             static_cast<double>(after.switches - before.switches),
             static_cast<double>(after.faults - before.faults),
-            watch_core ? look(false) : Pace{}};
+            {}};
   }
   void begin() {
     group_->barrier();
@@ -434,7 +471,7 @@ class RankSampler {
   Pace slowest_;
   double length_ = 0;  // of the last sample, in seconds
   double memory_read_ = 0;
-  std::uint64_t core_read_ = 0;
+  std::size_t place_ = 0, neighbours_ = 0, turn_ = 0;
   long late_ = 0;
   double owed_ = 0;
 };

@@ -110,6 +110,7 @@ class Sampler {
   static constexpr double memory_every = 4e-2;  // and of the memory's: 1.1 % with the sample after it that is not kept
   static constexpr double cold_matters = 1e-2;  // seconds of a sample: a longer one fills its caches in passing
   static constexpr timespec between_looks = {0, 2'000'000};  // while waiting
+  static constexpr std::size_t looked_at = 8;                // cores: 0.1 ms
 
   // Samples while they are undisturbed; else a wait, as long as patience lasts.
   void take(Measurement& m, Meters& meters) {
@@ -167,17 +168,25 @@ class Sampler {
     taken_ = taken;
   }
 
-  // The slowest thread's core, and the slowest node's memory, which one thread of each node reads.
+  // The slowest of all cores (of so many, in turn, where there are more), and of the nodes' memories, which one thread
+  // of each node reads.
   Pace look(bool memory) {
     if (memory) memory_read_ = Clock::get().ticks();
-    team_.each([&](Worker w) {
-      View& view = views_[w.index];
-      view.pace = planted(core_pace());
-      if (memory && view.first_of_node) add_memory_pace(view.pace), view.pace = planted_memory(view.pace);
-    });
     Pace slowest;
-    for (const View& view : views_) slowest.join(view.pace);
+    for (std::size_t i = 0; i < std::min(team_.size(), looked_at); ++i) slowest.join(look_at(turn_++ % team_.size()));
+    for (std::size_t i = 0; memory && i < team_.size(); ++i)
+      if (views_[i].first_of_node) slowest.join(look_at(i, true));
     return slowest;
+  }
+  // One thread at a time, while the others wait: two that share a core would take each other for a neighbour.
+  Pace look_at(std::size_t whose, bool memory = false) {
+    Pace pace;
+    team_.each([&](Worker w) {
+      if (w.index != whose) return;
+      if (memory) add_memory_pace(pace);
+      pace = memory ? planted_memory(pace) : planted(core_pace());
+    });
+    return pace;
   }
 
   static std::set<int> processors(const Team& team) {
@@ -220,7 +229,6 @@ class Sampler {
   struct alignas(128) View {
     std::uint64_t start, end;
     ThreadWatch::Reading before, after;
-    Pace pace;
     double owed = 0;  // operations of plant=work that did not make a whole one yet
     bool first_of_node = false;
   };
@@ -246,7 +254,6 @@ class Sampler {
       run(w, operations);
       view.end = Clock::get().ticks();
       view.after = watch_.read();
-      view.pace = watch_core ? planted(core_pace()) : Pace{};
     });
     Sample s{Clock::get().seconds(views_[0].start - begin), 0, 0, 0, 0, {}};
     std::uint64_t first = views_[0].start, last = views_[0].end;
@@ -256,8 +263,8 @@ class Sampler {
       s.waited = std::isnan(v.after.waited) ? unknown : std::max(s.waited, v.after.waited - v.before.waited);
       s.switches += v.after.switches - v.before.switches;
       s.faults += v.after.faults - v.before.faults;
-      s.pace.join(v.pace);
     }
+    if (watch_core) s.pace = look_at(turn_++ % team_.size());
     length_ = s.seconds = Clock::get().seconds(last - first) / (slowed() ? plant_.amount : 1.0);
     ++taken_;
     return s;
@@ -350,7 +357,7 @@ class Sampler {
   Vigil vigil_;
   ThreadWatch watch_;
   std::vector<View> views_;
-  std::size_t taken_ = 0;
+  std::size_t taken_ = 0, turn_ = 0;               // turn_: whose core is looked at next
   double length_ = 0;                              // of the last sample, in seconds
   std::uint64_t core_read_ = 0, memory_read_ = 0;  // when their pace was last read
 };
