@@ -258,8 +258,11 @@ def test_a_neighbour_who_comes_and_goes_is_waited_for_and_only_quiet_samples_are
     kept = [s for i, s in enumerate(found["samples"]) if i not in set(chosen.aside)]
     spoiled = [s for i, s in enumerate(found["samples"]) if i in set(chosen.aside)]
     assert found["surroundings"]["pace"]["waited"] > 0.03
-    assert len(kept) > 4 * len(spoiled) > 0
-    assert median(spoiled) > 1.4 * median(kept)
+    # The visitor is there for half of the time, and takes half of the speed.
+    slow = 1.5 * median(kept)
+    assert len(kept) > len(spoiled) > 0
+    assert sum(s > slow for s in kept) < 0.2 * len(kept)
+    assert any(s > slow for s in spoiled)
 
 
 def test_what_is_not_bounded_is_not_waited_for(stream: Path, here: Machine) -> None:

@@ -143,6 +143,6 @@ def test_planted_disturbances_are_found_and_named(tmp_path: Path) -> None:
     )
     print(done.stdout)
     outcomes = {o["name"]: o for o in json.loads(done.stdout)}
-    planted = {"clock", "faults", "shared", "memory", "streaming", "competing"}
+    planted = {"clock", "faults", "shared", "memory", "streaming", "competing", "polite"}
     assert set(outcomes) == planted | {"intervals", "delay", "quiet"}
     assert not [o for o in outcomes.values() if o["state"] == "failed"]
