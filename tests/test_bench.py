@@ -578,6 +578,12 @@ def test_fresh_over_reused_needs_both_of_both_in_one_round() -> None:
     assert standing_of([*own, other[0], side(1, "imb", None, "fresh")], "fresh over reused").ratio is None
 
 
+def test_only_the_sizes_that_were_asked_for_must_be_in_a_peers_table(tmp_path: Path) -> None:
+    body = "#bytes #repetitions t[usec]\n8 100000 0.2512"
+    told = imb.printed(program(tmp_path, f"cat <<'end'\n{body}\nend"), "PingPong", "0", "100000", "8", sizes=(8,))
+    assert told.rows == {8: Row(100_000, pytest.approx(0.2512e-6), pytest.approx(0.5e-10))}
+
+
 def test_the_sentence_about_messages_counts_rounds_sizes_and_page_faults() -> None:
     series = [side(n, "ours", swept(width=w)) for n, w in ((1, 0.01), (2, 0.05))]
     series += [side(1, "imb", swept(1.005e-6, 0.0)), side(2, "imb", swept(2e-6, 0.0))]
