@@ -11,17 +11,19 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pace
 from contenders import LIMIT
 from hpcc import MissingError
 from imb import PATTERNS, SIZES, Ground, last_level_caches, off_cache, on_intel, on_mpich, on_site, printed
-from peers import FOLDER, first_line, load_between, positive, reading
-from ratios import Load, layout
-from sweeps import OURS, WIDTH, Measurement, Sweep, our_sweep, standings, summary, table, their_sweep
+from pace import Watch
+from peers import FOLDER, first_line, positive
+from ratios import layout, paces
+from sweeps import OURS, SMALL, WIDTH, Measurement, Sweep, our_sweep, standings, summary, table, their_sweep
 
 from steelyard import build, catalogue
 from steelyard.errors import SteelyardError
@@ -46,13 +48,14 @@ FRESH = (
 
 @dataclass(frozen=True)
 class Contender:
-    """One side of a pair. `measure` runs it once."""
+    """One side of a pair. `measure` runs it once, on these processors."""
 
     mpi: str
     pattern: str
     side: str
     buffers: str
     measure: Callable[[], Sweep]
+    cpus: tuple[int, ...] = ()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,9 +97,10 @@ def compare(asked: argparse.Namespace) -> dict[str, Any]:
         print(f"{ground.mpi}: ours beside {ground.peer} on the processors {ground.cpus}; both load {ground.libmpi}")
     for reason in missing:
         print(f"Left out: {reason}")
-    series = carry_out(present, asked.rounds, asked.seed, lambda: wait_until_quiet(asked.patience))
+    with pace.watching(machine, toolchain) as watch:
+        series = carry_out(present, asked.rounds, asked.seed, lambda: wait_until_quiet(asked.patience), watch)
     if series:
-        print(f"\n{layout(table(series))}\n\n{explanation(series)}\n\n" + "\n".join(summary(series)))
+        print(f"\n{layout(table(series))}\n\n{how_to_read()}\n{explanation(series)}\n\n" + "\n".join(summary(series)))
     return report | {
         "machine": {"processor": machine.processor, "system": machine.system, "cpus": machine.cpus},
         "toolchain": vars(toolchain),
@@ -141,10 +145,13 @@ def contenders_on(ground: Ground, caches: int) -> list[Contender]:
         for pattern in ground.ours
         for buffers, words in further.items()
         for c in (
-            Contender(ground.mpi, pattern, OURS, buffers, lambda p=pattern, b=buffers: ask(ground, p, b)),
+            Contender(
+                *(ground.mpi, pattern, OURS, buffers), lambda p=pattern, b=buffers: ask(ground, p, b), ground.cpus
+            ),
             Contender(
                 *(ground.mpi, pattern, ground.peer, buffers),
                 lambda p=pattern, w=words: their_sweep(printed(ground.theirs, PATTERNS[p], *w)),
+                ground.cpus,
             ),
         )
     ]
@@ -170,7 +177,9 @@ def ask(ground: Ground, pattern: str, buffers: str) -> Sweep:
 # --------------------------------------------------------------------------- the series
 
 
-def carry_out(present: Sequence[Contender], rounds: int, seed: int, wait: Callable[[], bool]) -> list[Measurement]:
+def carry_out(
+    present: Sequence[Contender], rounds: int, seed: int, wait: Callable[[], bool], watch: Watch
+) -> list[Measurement]:
     """All in each round, pair by pair: sides that are compared follow each other, in an order of the round's own."""
     chance = random.Random(seed)
     pairs = sorted({(c.mpi, c.pattern) for c in present})
@@ -179,23 +188,16 @@ def carry_out(present: Sequence[Contender], rounds: int, seed: int, wait: Callab
         for pair in chance.sample(pairs, len(pairs)):
             sides = [c for c in present if (c.mpi, c.pattern) == pair]
             for contender in chance.sample(sides, len(sides)):
-                series.append(replace(measure(contender, wait()), round=number))
+                series.append(measure(contender, number, wait(), watch))
                 print(f"round {number}/{rounds}  {told(series[-1])}", file=sys.stderr, flush=True)
-    return series
+    return pace.judged(series)
 
 
-def measure(contender: Contender, waited: bool) -> Measurement:
-    """Runs it once, with an eye on what others do meanwhile."""
-    sweep: Sweep | None = None
-    error = ""
-    before = reading()
-    try:
-        sweep = contender.measure()
-    except (SteelyardError, ValueError, KeyError, OSError) as problem:
-        error = f"{type(problem).__name__}: {problem}"
-    seen = load_between(before, reading())
+def measure(contender: Contender, number: int, waited: bool, watch: Watch) -> Measurement:
+    """Runs it once."""
+    once = watch.measure(contender.measure, contender.cpus, line=True)
     names = contender.mpi, contender.pattern, contender.side, contender.buffers
-    return Measurement(0, *names, sweep, seen, waited, error)
+    return Measurement(number, *names, once.value, once.around, waited, once.error)
 
 
 def told(found: Measurement) -> str:
@@ -203,31 +205,23 @@ def told(found: Measurement) -> str:
     what = f"{found.mpi} {found.pattern} {found.side} {found.buffers}"
     if found.sweep is None:
         return f"{what:<44} failed: {first_line(found.error)}"
-    busy = "" if found.load.quiet else f"  disturbed ({others(found.load)})"
-    at_8 = quantity(found.sweep.points[8].seconds, "s")
-    return f"{what:<44} {at_8} at 8 B, sweep {duration(found.sweep.sweep)} of {duration(found.sweep.whole)}{busy}"
+    at_8, took = quantity(found.sweep.points[SMALL].seconds, "s"), duration(found.sweep.sweep)
+    return f"{what:<44} {at_8} at {SMALL} B, {took} of {duration(found.sweep.whole)}{pace.note(found.around)}"
 
 
-def others(load: Load) -> str:
-    """What others did meanwhile."""
-    cores = "unknown" if load.other is None else f"{load.other:.2f}"
-    steal = "unknown" if load.steal is None else percent(load.steal, 1)
-    return f"others {cores} cores, steal {steal}"
+def how_to_read() -> str:
+    """What the table of the sweeps compares."""
+    return (
+        "Medians over the rounds; ratios are paired by round: median [low, high]. The peer's time is always its mean.\n"
+        f"Ours samples each size until ± {percent(WIDTH)} or 0.5 s; the peer counts its repetitions once for all."
+    )
 
 
 def explanation(series: Sequence[Measurement]) -> str:
-    """How to read the table, and how disturbed the series was."""
-    loads = sorted(m.load.other for m in series if m.load.other is not None)
-    middle = f"; others kept {loads[len(loads) // 2]:.2f} cores busy in the middle of all" if loads else ""
-    disturbed = sum(not m.load.quiet for m in series)
+    """At what pace both sides were measured, and what failed."""
+    sides = ((f"{m.mpi} {m.pattern} {m.side}", m.around) for m in series)
     failed = sorted({f"{m.mpi} {m.pattern} {m.side}: {first_line(m.error)}" for m in series if m.sweep is None})
-    lines = [
-        "Medians over the rounds; ratios are paired by round: median [low, high]. The peer's time is always its mean.",
-        f"Ours samples each size until ± {percent(WIDTH)} or 0.5 s; the peer counts its repetitions once for all.",
-        f"{disturbed} of {len(series)} measurements were disturbed by other load or steal{middle}.",
-        *(f"Failed: {what}" for what in failed),
-    ]
-    return "\n".join(lines)
+    return "\n".join([paces(sides), *(f"Failed: {what}" for what in failed)])
 
 
 if __name__ == "__main__":
