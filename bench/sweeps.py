@@ -17,6 +17,7 @@ WIDTH = 0.02  # of the median: what each size is asked to reach
 ONE_WAY = {"pingpong": 2, "sendrecv": 1}  # parts of an operation of ours that IMB counts as its time
 SMALL, LARGE, CACHED = 8, 1 << 20, 1 << 17  # bytes: a latency, a bandwidth, and the size at which caches serve most
 HEAD = ("mpi", "pattern", "what", "ours", "peer", "it says", "ours/peer", "rounds", "all rounds")
+EXPECTED = (0.95, 1.05)  # of the plain loop's time at 8 B
 WANTED = 1.2  # of IMB's time for the same sweep, at most
 
 
@@ -76,10 +77,13 @@ class Quantity:
     buffers: tuple[str, ...] = ("reused",)
 
 
-SWEEP = Quantity(f"sweep of {len(SIZES)} sizes", "s", lambda s: s["reused"].sweep)
-QUANTITIES = (
+LATENCIES = (
     Quantity("time at 8 B, our median", "s", lambda s: s["reused"].points[SMALL].seconds),
     Quantity("time at 8 B, our mean", "s", lambda s: s["reused"].points[SMALL].mean),
+)
+SWEEP = Quantity(f"sweep of {len(SIZES)} sizes", "s", lambda s: s["reused"].sweep)
+QUANTITIES = (
+    *LATENCIES,
     Quantity("bandwidth at 1 MiB, our median", "B/s", lambda s: LARGE / s["reused"].points[LARGE].seconds),
     Quantity("bandwidth at 1 MiB, our mean", "B/s", lambda s: LARGE / s["reused"].points[LARGE].mean),
     SWEEP,
@@ -143,9 +147,9 @@ def their_point(row: Row) -> Point:
 # --------------------------------------------------------------------------- ratios
 
 
-def standings(series: Sequence[Measurement]) -> list[Standing]:
+def standings(series: Sequence[Measurement], quantities: Sequence[Quantity] = QUANTITIES) -> list[Standing]:
     """Every quantity of every MPI and pattern."""
-    return [standing(series, *group, q) for group in groups(series) for q in QUANTITIES]
+    return [standing(series, *group, q) for group in groups(series) for q in quantities]
 
 
 def groups(series: Sequence[Measurement]) -> list[tuple[str, str]]:
@@ -185,11 +189,11 @@ def verdict(own: Point, other: Point) -> str:
 # --------------------------------------------------------------------------- shown
 
 
-def table(series: Sequence[Measurement]) -> list[list[str]]:
+def table(series: Sequence[Measurement], quantities: Sequence[Quantity] = QUANTITIES) -> list[list[str]]:
     """The rows of the table, its head first."""
     rows = [list(HEAD)]
-    units = {q.name: q.unit for q in QUANTITIES}
-    for s in standings(series):
+    units = {q.name: q.unit for q in quantities}
+    for s in standings(series, quantities):
         unit = units[s.quantity]
         shown = [quantity(r.median, unit) if r else "failed" for r in (s.ours, s.theirs)]
         rows.append([s.mpi, s.pattern, s.quantity, shown[0], s.peer, shown[1], *cells(s.ratio)])
@@ -204,6 +208,17 @@ def summary(series: Sequence[Measurement]) -> list[str]:
         peer = next((m.side for m in here if m.side != OURS), "the peer")
         lines.append(f"{mpi}, {pattern}: {latency(here, peer)}; {widths(here)}; {page_faults(here, peer)}")
         lines.append(f"{mpi}, {pattern}: {length(series, mpi, pattern)}")
+    return lines
+
+
+def latencies(series: Sequence[Measurement]) -> list[str]:
+    """For each MPI: our time at 8 bytes over the plain loop's, and whether it is what was expected."""
+    lines = []
+    for found in standings(series, LATENCIES[:1]):
+        known, (low, high) = found.ratio.best_known, EXPECTED
+        off = known is not None and not low <= known.median <= high
+        mark = f"  <-- NOT WITHIN {low} … {high}{doubt(found.ratio)}" if off else ""
+        lines.append(f"{found.mpi}: our median at {SMALL} B over the plain loop's mean: {sentence(found.ratio)}{mark}")
     return lines
 
 

@@ -753,6 +753,13 @@ def test_fresh_over_reused_needs_both_of_both_in_one_round() -> None:
     assert standing_of([*own, other[0], side(1, "imb", None, "fresh")], "fresh over reused").ratio.all is None
 
 
+def test_a_ratio_at_8_bytes_beyond_what_was_expected_is_marked() -> None:
+    (fine,) = sweeps.latencies([side(1, "ours", swept(1.04e-6)), side(1, "loop", swept())])
+    assert fine == "mpich: our median at 8 B over the plain loop's mean: 1.040 [1.040, 1.040]"
+    (off,) = sweeps.latencies([side(1, "ours", swept(1.06e-6)), side(1, "loop", swept(), around=SHARED)])
+    assert off.endswith("no round at full pace; 1.060 [1.060, 1.060] in all 1  <-- NOT WITHIN 0.95 … 1.05 (disturbed)")
+
+
 def test_only_the_sizes_that_were_asked_for_must_be_in_a_peers_table(tmp_path: Path) -> None:
     body = "#bytes #repetitions t[usec]\n8 100000 0.2512"
     told = imb.printed(program(tmp_path, f"cat <<'end'\n{body}\nend"), "PingPong", "0", "100000", "8", sizes=(8,))
