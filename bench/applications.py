@@ -11,15 +11,17 @@ import json
 import random
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
 from statistics import median
 
 import contenders
+import pace
 from hpcc import MissingError
+from pace import Around
+from ratios import Ratio, Rounds, cells, paces, ratio, sentence
 
 from steelyard import build, catalogue, site
 from steelyard.errors import SteelyardError
@@ -28,6 +30,7 @@ from steelyard.launch.start import Site, start
 from steelyard.machine import describe
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Case, Launch, Machine
+from steelyard.plain import to_plain
 from steelyard.records import write_whole
 from steelyard.run import line
 
@@ -69,6 +72,17 @@ class Entry:
     workers: int
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """An entry once: op/s (flop/s and B/s of likwid-bench). `rate` None: it failed, as `error` says."""
+
+    round: int
+    entry: Entry
+    rate: float | None
+    around: Around
+    error: str = ""
+
+
 def main() -> int:
     """The series, the table and the file. Exit code 0 unless ours cannot be built."""
     parser = argparse.ArgumentParser(prog="bench/applications.py", description=(__doc__ or "").splitlines()[0])
@@ -79,22 +93,18 @@ def main() -> int:
     parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for quiet (default 60)")
     asked = parser.parse_args()
     try:
-        found, failed = series(asked)
+        found = series(asked)
     except (SteelyardError, MissingError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 4
-    show(found, failed)
+    show(found)
     FOLDER.mkdir(exist_ok=True)
-    plain = [{**vars(entry), "values": values} for entry, values in found.items()]
-    write_whole(FOLDER / "applications.json", json.dumps({"figures": plain, "failed": failed}, indent=1))
+    write_whole(FOLDER / "applications.json", json.dumps({"series": to_plain(found)}, indent=1))
     return 0
 
 
-Figures = dict[Entry, list[float]]  # op/s (flop/s and B/s of likwid-bench), one for each round
-
-
-def series(asked: argparse.Namespace) -> tuple[Figures, dict[str, str]]:
-    """What every entry reached in every round, and why one failed."""
+def series(asked: argparse.Namespace) -> list[Measurement]:
+    """Every entry once in each round, in an order of the round's own."""
     contenders.find_likwid(True)
     machine = describe()
     ground = site.site((), None, (), machine)
@@ -109,19 +119,31 @@ def series(asked: argparse.Namespace) -> tuple[Figures, dict[str, str]]:
         for source in benchmarks[f"application.npb_{code}"].sources:
             letters = asked.classes.split(",")
             entries += [Entry(code, source.model, letter, n) for letter in letters for n in (1, 2)]
-    chance, found, failed = random.Random(asked.seed), defaultdict[Entry, list[float]](list), dict[str, str]()
-    for number in range(asked.rounds):
-        for entry in chance.sample(entries, len(entries)):
-            wait_until_quiet(asked.patience)
-            try:
-                rate = likwid(entry, machine) if entry.code == "likwid" else ours(entry, machine, ground, programs)
-            except (SteelyardError, ValueError, KeyError) as error:
-                failed[f"{entry.code} {entry.model} {entry.letter}, {entry.workers}"] = str(error)
-                continue
-            found[entry].append(rate)
-            words = f"{entry.code} {entry.model} {entry.letter}, {entry.workers}: {rate / 1e6:.1f} M/s"
-            print(f"round {number + 1}/{asked.rounds}  {words}", file=sys.stderr, flush=True)
-    return found, failed
+    chance, found = random.Random(asked.seed), list[Measurement]()
+    with pace.watching(machine, toolchain) as watch:
+        for number in range(1, asked.rounds + 1):
+            for entry in chance.sample(entries, len(entries)):
+                wait_until_quiet(asked.patience)
+                once = watch.measure(lambda e=entry: rate(e, machine, ground, programs), machine.cpus[: entry.workers])
+                found.append(Measurement(number, entry, once.value, once.around, once.error))
+                print(f"round {number}/{asked.rounds}  {told(found[-1])}", file=sys.stderr, flush=True)
+    return pace.judged(found)
+
+
+def name(entry: Entry) -> str:
+    """As lines of progress and tables have it."""
+    return f"{entry.code} {entry.model} {entry.letter}, {entry.workers}"
+
+
+def told(found: Measurement) -> str:
+    """A measurement in one line."""
+    what = f"{found.rate / 1e6:.1f} M/s" if found.rate is not None else f"failed: {found.error}"
+    return f"{name(found.entry)}: {what}{pace.note(found.around)}"
+
+
+def rate(entry: Entry, machine: Machine, ground: Site, programs: dict[str, Path]) -> float:
+    """Of an entry, measured once."""
+    return likwid(entry, machine) if entry.code == "likwid" else ours(entry, machine, ground, programs)
 
 
 def likwid(entry: Entry, machine: Machine) -> float:
@@ -159,36 +181,53 @@ def ours(entry: Entry, machine: Machine, ground: Site, programs: dict[str, Path]
     return float(answer["work"]["operations"] / median(answer["samples"]))
 
 
-def show(found: Figures, failed: dict[str, str]) -> None:
+def show(found: Sequence[Measurement]) -> None:
     """The table, the geometric mean, and what stays below what is wanted."""
-    factors = {
-        (name, n): median(found[Entry("likwid", name, "", n)]) / SCALES[name][3][n - 1]
-        for name in SCALES
-        for n in (1, 2)
-        if Entry("likwid", name, "", n) in found
-    }
-    for (name, n), factor in sorted(factors.items()):
-        print(f"This machine over the reference's, {SCALES[name][0]}, {n} threads: {factor:.3f}")
-    print(f"\n{'code':<12}{'class':<7}{'workers':<9}{'Mop/s':>10}{'reference, scaled':>20}{'ratio':>8}")
+    for scale, (kernel, _, _, figures) in SCALES.items():
+        for n in (1, 2):
+            machine = ratio(rounds(found, Entry("likwid", scale, "", n)), of_all(found, figures[n - 1]))
+            if machine.all:
+                print(f"This machine over the reference's, {kernel}, {n} threads: {sentence(machine)}")
+    print(f"\n{'code':<12}{'class':<7}{'workers':<9}{'Mop/s':>10}  ratio to the reference, scaled; rounds; all rounds")
+    entries = {m.entry for m in found if m.entry.code != "likwid" and m.rate is not None}
     ratios = {}
-    for entry in sorted((e for e in found if e.code != "likwid"), key=lambda e: (e.letter, e.code, e.model, e.workers)):
-        rate, reference = median(found[entry]), scaled(entry, factors)
-        if reference:
-            ratios[entry] = rate / reference
-        told = f"{reference / 1e6:>20.1f}{rate / reference:>8.2f}" if reference else f"{'–':>20}{'–':>8}"
-        print(f"{entry.code + ' ' + entry.model:<12}{entry.letter:<7}{entry.workers:<9}{rate / 1e6:>10.1f}{told}")
+    for entry in sorted(entries, key=lambda e: (e.letter, e.code, e.model, e.workers)):
+        own, beside = rounds(found, entry), standing(found, entry)
+        if beside and beside.best_known:
+            ratios[entry] = beside.best_known.median
+        speed = f"{median(v for v, _ in own.values()) / 1e6:>10.1f}"
+        told = "  ".join(cells(beside)) if beside else "–"
+        print(f"{entry.code + ' ' + entry.model:<12}{entry.letter:<7}{entry.workers:<9}{speed}  {told}".rstrip())
     if ratios:
         print(f"\nGeometric mean {mean(ratios.values()):.2f} (wanted {WANTED_MEAN}), least {min(ratios.values()):.2f}")
         low = [f"{e.code} {e.model}, {e.workers}: {r:.2f}" for e, r in ratios.items() if r < WANTED]
         print(f"Below {WANTED}: {'; '.join(low) or 'none'}")
-    for name, why in failed.items():
-        print(f"Failed: {name}: {why}")
+    print("\n" + paces((name(m.entry), m.around) for m in found))
+    for m in found:
+        if m.error:
+            print(f"Failed: {name(m.entry)}: {m.error}")
 
 
-def scaled(entry: Entry, factors: dict[tuple[str, int], float]) -> float | None:
-    """The reference's op/s on this machine; None where it has no figure, or likwid-bench did not run."""
-    known, factor = REFERENCE.get((entry.code, entry.model)), factors.get((BOUND[entry.code], entry.workers))
-    return known[entry.workers - 1] * factor if known and factor and entry.letter == "A" else None
+def rounds(found: Sequence[Measurement], entry: Entry) -> Rounds:
+    """What an entry reached in each round."""
+    return {m.round: (m.rate, m.around.full) for m in found if m.entry == entry and m.rate is not None}
+
+
+def of_all(found: Sequence[Measurement], figure: float) -> Rounds:
+    """A figure from elsewhere, the same in every round."""
+    return {m.round: (figure, True) for m in found}
+
+
+def standing(found: Sequence[Measurement], entry: Entry) -> Ratio | None:
+    """An entry over the reference's op/s, scaled to this machine as likwid-bench saw it in the same round; None without any."""
+    known, scale = REFERENCE.get((entry.code, entry.model)), BOUND[entry.code]
+    if not known or entry.letter != "A":
+        return None
+    figure = SCALES[scale][3][entry.workers - 1]
+    factors = rounds(found, Entry("likwid", scale, "", entry.workers))
+    return ratio(
+        rounds(found, entry), {n: (known[entry.workers - 1] * r / figure, full) for n, (r, full) in factors.items()}
+    )
 
 
 def mean(ratios: Iterable[float]) -> float:

@@ -54,12 +54,13 @@ class Rates:
 
 @dataclass(frozen=True)
 class Contender:
-    """A program at a number of threads. `measure` runs it once."""
+    """A program at a number of threads. `measure` runs it once, on these processors (wherever it likes where none are given)."""
 
     name: str
     stores: str  # "ordinary" or "streaming"
     threads: int
     measure: Callable[[], Rates]
+    cpus: tuple[int, ...] = ()
 
 
 def ours(program: Path, machine: Machine, stores: str, threads: int, elements: int) -> Contender:
@@ -77,7 +78,7 @@ def ours(program: Path, machine: Machine, stores: str, threads: int, elements: i
         finally:
             conversation.close()
 
-    return Contender(OURS, stores, threads, measure)
+    return Contender(OURS, stores, threads, measure, cpus)
 
 
 def our_rates(answer: Mapping[str, Any]) -> Rates:
@@ -108,7 +109,7 @@ def hpcc(program: Path, machine: Machine, threads: int, elements: int) -> Conten
             pinned([str(program), str(elements), str(report)], cpus, environment)
             return hpcc_rates(report.read_text(), elements)
 
-    return Contender("hpcc", "ordinary", threads, measure)
+    return Contender("hpcc", "ordinary", threads, measure, cpus)
 
 
 def hpcc_rates(report: str, elements: int) -> Rates:
@@ -133,7 +134,7 @@ def likwid(kernel: str, machine: Machine, threads: int, elements: int) -> Conten
     def measure() -> Rates:
         return likwid_rates(pinned(command, cpus, os.environ), cpus)
 
-    return Contender(f"likwid {kernel}", likwid_stores(kernel), threads, measure)
+    return Contender(f"likwid {kernel}", likwid_stores(kernel), threads, measure, cpus)
 
 
 def likwid_rates(output: str, cpus: Iterable[int]) -> Rates:

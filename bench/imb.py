@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, STDOUT, Popen
@@ -164,10 +164,22 @@ def _wheels(machine: Machine, install: bool) -> tuple[Path, Path, Tool]:
 
 
 def on_site(machine: Machine, programs: Programs, compiler: str, folder: Path) -> Ground:
-    """The plain loop on the MPI of this site; both pin themselves."""
+    """The plain loop on the MPI of this site."""
     tool = build.default_mpi(machine)
     if tool is None:
         raise MissingError("this machine has no MPI of its own; for example: apt-get install libopenmpi-dev")
+    return beside_loop(tool, machine, programs, compiler, folder)
+
+
+def mpis(machine: Machine, install: bool) -> list[Tool]:
+    """All that this machine has, and MPICH's wheel where it has no MPICH; MissingError where that cannot be had."""
+    if any(tool.name == "mpich" for tool in machine.mpis):
+        return list(machine.mpis)
+    return [*machine.mpis, build.resolve_mpi(str(environment("mpich", install) / "bin/mpicxx"), machine)]
+
+
+def beside_loop(tool: Tool, machine: Machine, programs: Programs, compiler: str, folder: Path) -> Ground:
+    """The plain loop on any MPI; both pin themselves."""
     own = {pattern: our_start(machine, tool, program) for pattern, program in programs(tool).items()}
     loop = folder / f"loop-{build.mpi_name(tool)}"
     harness = [str(part) for part in build.harness(build.resolve(compiler, machine), tool)]
@@ -222,8 +234,8 @@ class Printed:
     faults: int
 
 
-def printed(start: Start, *words: str) -> Printed:
-    """Runs a peer; its lines are timed as they come. ProgramFailed, or ValueError where its table is not whole."""
+def printed(start: Start, *words: str, sizes: Sequence[int] = SIZES) -> Printed:
+    """Runs a peer; its lines are timed as they come. ProgramFailed, or ValueError where its table lacks one of the sizes."""
     command, settings = start.command(*words), dict(start.environment)
     pages, began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt, time.monotonic()
     with Popen(command, env=settings, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True, process_group=0) as process:
@@ -238,9 +250,9 @@ def printed(start: Start, *words: str) -> Printed:
     if process.returncode != 0:
         raise ProgramFailed(f"Running {start.program.name}", shown(command, settings), process.returncode, output)
     table = rows(output)
-    if missing := [size for size in SIZES if size not in table]:
+    if missing := [size for size in sizes if size not in table]:
         raise ValueError(f"{start.program.name} left out the sizes {missing}")
     # They write each line out as soon as it is ready.
     first = next(at for at, line in lines if line.split()[:1] == ["#bytes"])
-    last = max(at for at, line in lines if line.split()[:1] == [str(SIZES[-1])])
+    last = max(at for at, line in lines if line.split()[:1] == [str(sizes[-1])])
     return Printed(table, last - first, whole, pages)

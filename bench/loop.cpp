@@ -1,9 +1,11 @@
 // The plain loop that an MPI without IMB's binaries is compared by: MPI_Wtime around n repetitions, as IMB counts them.
 //
-//     loop PingPong|Sendrecv [CACHES]    CACHES: bytes; the buffers then walk through twice that, as with -off_cache
+//     loop PingPong|Sendrecv [CACHES [REPETITIONS [BYTES]]]
 //
-// Repetitions, warm-up and the walk are IMB's by default (without its cut to 10 s a size, which only slow networks
-// need). It prints a table that is read like IMB's, with more digits.
+// CACHES: bytes, or 0; the buffers then walk through twice that, as with -off_cache. REPETITIONS: of a size at most;
+// IMB's 1000 are over in less than a millisecond. BYTES: this size alone. Warm-up and the walk are IMB's by default
+// (without its cut to 10 s a size, which only slow networks need). It prints a table that is read like IMB's, with more
+// digits.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -21,9 +23,16 @@ struct Walk {
   }
 };
 
-static std::size_t repetitions_of(std::size_t bytes) {
-  return bytes ? std::clamp<std::size_t>(volume / bytes, 1, 1000) : 1000;
-}
+struct Asked {
+  bool there_and_back;
+  std::size_t caches = 0, most = 1000;
+  std::vector<std::size_t> sizes;
+
+  std::size_t repetitions(std::size_t bytes) const {
+    return bytes ? std::clamp<std::size_t>(volume / bytes, 1, most) : most;
+  }
+  Walk walk(std::size_t bytes) const { return {bytes, repetitions(bytes), caches}; }
+};
 
 // Repetitions from a place in the walk on.
 static void repeat(bool there_and_back, std::size_t count, int bytes, const Walk& walk, char* out, char* in, int rank) {
@@ -43,33 +52,31 @@ static void repeat(bool there_and_back, std::size_t count, int bytes, const Walk
 }
 
 // Microseconds: of one way (a ping-pong), or of an exchange; the slower rank's mean.
-static double microseconds(bool there_and_back, std::size_t bytes, const Walk& walk, char* out, char* in, int rank) {
-  std::size_t count = repetitions_of(bytes);
+static double microseconds(const Asked& asked, std::size_t bytes, char* out, char* in, int rank) {
+  const std::size_t count = asked.repetitions(bytes);
+  const Walk walk = asked.walk(bytes);
   int length = static_cast<int>(bytes);
-  repeat(there_and_back, std::max(count / 10, std::min<std::size_t>(10, count)), length, walk, out, in, rank);
+  repeat(asked.there_and_back, std::max(count / 10, std::min<std::size_t>(10, count)), length, walk, out, in, rank);
   for (int i = 0; i < 2; ++i) MPI_Barrier(MPI_COMM_WORLD);
   double start = MPI_Wtime();
-  repeat(there_and_back, count, length, walk, out, in, rank);
+  repeat(asked.there_and_back, count, length, walk, out, in, rank);
   double mine = (MPI_Wtime() - start) / static_cast<double>(count), slowest = 0;
   MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return 1e6 * slowest / (there_and_back ? 2 : 1);
+  return 1e6 * slowest / (asked.there_and_back ? 2 : 1);
 }
 
-static void measure(bool there_and_back, std::size_t caches, int rank) {
-  std::vector<std::size_t> sizes{0};
-  for (std::size_t bytes = 1; bytes <= largest; bytes *= 2) sizes.push_back(bytes);
+static void measure(const Asked& asked, int rank) {
   std::size_t length = 0;
-  for (std::size_t bytes : sizes) {
-    Walk walk(bytes, repetitions_of(bytes), caches);
+  for (std::size_t bytes : asked.sizes) {
+    Walk walk = asked.walk(bytes);
     length = std::max(length, walk.places * walk.stride);
   }
   std::vector<char> out(length, 1), in(length, 2);  // written once: no page is touched first within the loop
   if (rank == 0)
-    std::printf("#bytes #repetitions %s\n", there_and_back ? "t[usec]" : "t_max[usec]"), std::fflush(stdout);
-  for (std::size_t bytes : sizes) {
-    std::size_t count = repetitions_of(bytes);
-    double time = microseconds(there_and_back, bytes, Walk(bytes, count, caches), out.data(), in.data(), rank);
-    if (rank == 0) std::printf("%zu %zu %.4f\n", bytes, count, time), std::fflush(stdout);
+    std::printf("#bytes #repetitions %s\n", asked.there_and_back ? "t[usec]" : "t_max[usec]"), std::fflush(stdout);
+  for (std::size_t bytes : asked.sizes) {
+    double time = microseconds(asked, bytes, out.data(), in.data(), rank);
+    if (rank == 0) std::printf("%zu %zu %.4f\n", bytes, asked.repetitions(bytes), time), std::fflush(stdout);
   }
 }
 
@@ -81,10 +88,22 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   std::string pattern = argc > 1 ? argv[1] : "";
   if (ranks != 2 || (pattern != "PingPong" && pattern != "Sendrecv") || steelyard::allowed_processors().size() != 1) {
-    if (rank == 0) std::fprintf(stderr, "usage: loop PingPong|Sendrecv [CACHES] as two ranks, each on one processor\n");
+    if (rank == 0)
+      std::fprintf(stderr,
+                   "usage: loop PingPong|Sendrecv [CACHES [REPETITIONS [BYTES]]] as two ranks, each on one "
+                   "processor\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  measure(pattern == "PingPong", argc > 2 ? std::stoull(argv[2]) : 0, rank);
+  Asked asked{pattern == "PingPong"};
+  if (argc > 2) asked.caches = std::stoull(argv[2]);
+  if (argc > 3) asked.most = std::stoull(argv[3]);
+  if (argc > 4) {
+    asked.sizes = {std::stoull(argv[4])};
+  } else {
+    asked.sizes = {0};
+    for (std::size_t bytes = 1; bytes <= largest; bytes *= 2) asked.sizes.push_back(bytes);
+  }
+  measure(asked, rank);
   MPI_Finalize();
   return 0;
 }

@@ -1,7 +1,8 @@
-"""Ping-pong and Sendrecv of Steelyard beside those of Intel MPI Benchmarks (IMB), on the same MPIs and processors.
+"""Ping-pong and Sendrecv of Steelyard beside a plain loop and Intel MPI Benchmarks (IMB), on the same MPIs and processors.
 
-`make bench` calls it. One alternating series: in each round every MPI and pattern, and within it both sides with reused
-and with fresh buffers, in shuffled order. It asserts nothing: it prints ratios and writes .bench/messages.json.
+`make bench` calls it. Two alternating series: 8 bytes beside the plain loop on every MPI that can be had; then all sizes beside
+IMB: in each round every MPI and pattern, and within it both sides with reused and with fresh buffers, in shuffled order. It
+asserts nothing: it prints ratios and writes .bench/messages.json.
 """
 
 import argparse
@@ -10,31 +11,46 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
+import grounds
+import pace
 from contenders import LIMIT
-from hpcc import MissingError
-from imb import PATTERNS, SIZES, Ground, last_level_caches, off_cache, on_intel, on_mpich, on_site, printed
-from peers import FOLDER, first_line, load_between, positive, reading
-from ratios import Load, layout
-from sweeps import OURS, WIDTH, Measurement, Sweep, our_sweep, standings, summary, table, their_sweep
+from imb import PATTERNS, SIZES, Ground, last_level_caches, off_cache, printed
+from pace import Watch
+from peers import FOLDER, first_line, positive
+from ratios import layout, paces
+from sweeps import (
+    LATENCIES,
+    OURS,
+    SMALL,
+    WIDTH,
+    Measurement,
+    Sweep,
+    latencies,
+    our_sweep,
+    standings,
+    summary,
+    table,
+    their_sweep,
+)
 
-from steelyard import build, catalogue
+from steelyard import build
 from steelyard.errors import SteelyardError
 from steelyard.launch.program import Program
 from steelyard.machine import describe
 from steelyard.machine.load import wait_until_quiet
-from steelyard.model import Machine, Tool
+from steelyard.model import Machine
 from steelyard.plain import to_plain
 from steelyard.records import write_whole
 from steelyard.units import binary_size, duration, percent, quantity
 
 # Seconds, least and most samples of a size: what a standard run would take is longer, and reaches the width more often.
 SAMPLING = "width=0.02 seconds=0.5 least=10 most=2000"
+AT_8 = "width=1e-6 seconds=0.1 least=50 most=500"  # samples of 0.2 ms: as many round trips as the loop has, about
 FRESH = (
     8,
     4096,
@@ -46,13 +62,14 @@ FRESH = (
 
 @dataclass(frozen=True)
 class Contender:
-    """One side of a pair. `measure` runs it once."""
+    """One side of a pair. `measure` runs it once, on these processors."""
 
     mpi: str
     pattern: str
     side: str
     buffers: str
     measure: Callable[[], Sweep]
+    cpus: tuple[int, ...] = ()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(prog="bench/messages.py", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=positive, default=5, help="both sides once in each (default 5)")
+    parser.add_argument("--rounds", type=positive, default=5, help="of the sweeps: all sides once in each (default 5)")
+    parser.add_argument("--pairs", type=positive, default=15, help="rounds of 8 bytes beside the loop (default 15)")
+    parser.add_argument("--trips", type=positive, default=100_000, help="that the loop counts (default 100000)")
+    parser.add_argument("--series", choices=("latency", "sweeps"), help="only this one (default: both)")
     parser.add_argument("--seed", type=int, default=1, help="of the order in each round (default 1)")
     parser.add_argument("--toolchain", help="for our programs and the plain loop (default: GCC)")
     parser.add_argument("--only", default="", help="MPIs or patterns whose name holds this")
@@ -82,54 +102,69 @@ def options() -> argparse.ArgumentParser:
 
 
 def compare(asked: argparse.Namespace) -> dict[str, Any]:
-    """Carries out the series and prints the table; plain data of all that was measured."""
+    """Carries out both series and prints their tables; plain data of all that was measured."""
     report: dict[str, Any] = {"started": datetime.now().astimezone().isoformat(timespec="seconds")}
     machine = describe()
     toolchain = build.resolve(asked.toolchain or build.default(machine), machine)
-    found, missing = grounds(machine, toolchain, not asked.no_install)
+    report["machine"] = {"processor": machine.processor, "system": machine.system, "cpus": machine.cpus}
+    report |= {"toolchain": vars(toolchain), "seed": asked.seed}
+    print(f"{machine.processor}, {toolchain.name}")
+    with pace.watching(machine, toolchain) as watch:
+        if asked.series != "sweeps":
+            report["latency"] = latency(asked, machine, toolchain, watch)
+        if asked.series != "latency":
+            report["sweeps"] = sweeps(asked, machine, toolchain, watch)
+    return report
+
+
+def latency(asked: argparse.Namespace, machine: Machine, toolchain: build.Toolchain, watch: Watch) -> dict[str, Any]:
+    """8 bytes, ours beside the plain loop, on every MPI."""
+    found, missing = grounds.beside_loops(machine, toolchain, not asked.no_install, FOLDER)
+    present = [c for g in found for c in pair_at_8(g, asked.trips) if asked.only in f"{c.mpi} {c.pattern}"]
+    tell(found, missing)
+    series = carry_out(present, asked.pairs, asked.seed, lambda: wait_until_quiet(asked.patience), watch)
+    if series:
+        print(f"\n{layout(table(series, LATENCIES))}\n\n{explanation(series)}\n\n" + "\n".join(latencies(series)))
+    told = {"missing": missing, "trips": asked.trips, "sampling": AT_8, "grounds": plain_grounds(found)}
+    return told | {"series": series, "standings": standings(series, LATENCIES)}
+
+
+def sweeps(asked: argparse.Namespace, machine: Machine, toolchain: build.Toolchain, watch: Watch) -> dict[str, Any]:
+    """All sizes, ours beside IMB where that runs."""
+    found, missing = grounds.beside_imb(machine, toolchain, not asked.no_install, FOLDER)
     caches = last_level_caches(machine)
     present = [c for g in found for c in contenders_on(g, caches) if asked.only in f"{c.mpi} {c.pattern}"]
-    print(f"{machine.processor}, last-level caches {binary_size(caches)}, {toolchain.name}, {asked.rounds} rounds")
+    print(f"\nLast-level caches {binary_size(caches)}, {asked.rounds} rounds")
+    tell(found, missing)
+    series = carry_out(present, asked.rounds, asked.seed, lambda: wait_until_quiet(asked.patience), watch)
+    if series:
+        print(f"\n{layout(table(series))}\n\n{how_to_read()}\n{explanation(series)}\n\n" + "\n".join(summary(series)))
+    told = {"missing": missing, "sampling": SAMPLING, "grounds": plain_grounds(found)}
+    return told | {"series": series, "standings": standings(series)}
+
+
+def tell(found: Sequence[Ground], missing: Sequence[str]) -> None:
+    """Where both sides run, and why not elsewhere."""
     for ground in found:
         print(f"{ground.mpi}: ours beside {ground.peer} on the processors {ground.cpus}; both load {ground.libmpi}")
     for reason in missing:
         print(f"Left out: {reason}")
-    series = carry_out(present, asked.rounds, asked.seed, lambda: wait_until_quiet(asked.patience))
-    if series:
-        print(f"\n{layout(table(series))}\n\n{explanation(series)}\n\n" + "\n".join(summary(series)))
-    return report | {
-        "machine": {"processor": machine.processor, "system": machine.system, "cpus": machine.cpus},
-        "toolchain": vars(toolchain),
-        "sampling": SAMPLING,
-        "grounds": [{"mpi": g.mpi, "peer": g.peer, "cpus": g.cpus, "library": g.libmpi} for g in found],
-        "seed": asked.seed,
-        "missing": missing,
-        "series": series,
-        "standings": standings(series),
-    }
 
 
-def grounds(machine: Machine, toolchain: build.Toolchain, install: bool) -> tuple[list[Ground], list[str]]:
-    """The MPIs on which both sides run, and why the others are left out."""
-    known = catalogue.find()
-    benchmarks = {pattern: known[f"network.{pattern}"] for pattern in PATTERNS if f"network.{pattern}" in known}
+def plain_grounds(found: Sequence[Ground]) -> list[dict[str, Any]]:
+    """As the file keeps them."""
+    return [{"mpi": g.mpi, "peer": g.peer, "cpus": g.cpus, "library": g.libmpi} for g in found]
 
-    def programs(mpi: Tool) -> Mapping[str, Path]:
-        built = build.build(benchmarks.values(), toolchain, mpi)
-        return {pattern: built[benchmark.name] for pattern, benchmark in benchmarks.items()}
 
-    found: list[Ground] = []
-    missing: list[str] = []
-    for make in (
-        lambda: on_mpich(machine, programs, install),
-        lambda: on_intel(machine, programs, install),
-        lambda: on_site(machine, programs, toolchain.compiler, FOLDER),
-    ):
-        try:
-            found.append(make())
-        except MissingError as reason:
-            missing += [str(reason)] if str(reason) not in missing else []
-    return found, missing
+def pair_at_8(ground: Ground, trips: int) -> list[Contender]:
+    """Ours and the loop, with so many round trips."""
+    words = PATTERNS["pingpong"], "0", str(trips), str(SMALL)
+    return [
+        Contender(*(ground.mpi, "pingpong", OURS, "reused"), lambda: ask(ground, "pingpong", "reused", (SMALL,), AT_8),
+                  ground.cpus),
+        Contender(*(ground.mpi, "pingpong", ground.peer, "reused"),
+                  lambda: their_sweep(printed(ground.theirs, *words, sizes=(SMALL,))), ground.cpus),
+    ]  # fmt: skip
 
 
 def contenders_on(ground: Ground, caches: int) -> list[Contender]:
@@ -141,16 +176,21 @@ def contenders_on(ground: Ground, caches: int) -> list[Contender]:
         for pattern in ground.ours
         for buffers, words in further.items()
         for c in (
-            Contender(ground.mpi, pattern, OURS, buffers, lambda p=pattern, b=buffers: ask(ground, p, b)),
+            Contender(
+                *(ground.mpi, pattern, OURS, buffers),
+                lambda p=pattern, b=buffers: ask(ground, p, b, SIZES if b == "reused" else FRESH, SAMPLING),
+                ground.cpus,
+            ),
             Contender(
                 *(ground.mpi, pattern, ground.peer, buffers),
                 lambda p=pattern, w=words: their_sweep(printed(ground.theirs, PATTERNS[p], *w)),
+                ground.cpus,
             ),
         )
     ]
 
 
-def ask(ground: Ground, pattern: str, buffers: str) -> Sweep:
+def ask(ground: Ground, pattern: str, buffers: str, sizes: Sequence[int], sampling: str) -> Sweep:
     """Our native program, asked for each size through the harness's protocol."""
     start = ground.ours[pattern]
     began = time.monotonic()
@@ -159,8 +199,8 @@ def ask(ground: Ground, pattern: str, buffers: str) -> Sweep:
         # Answered, with an error, as soon as MPI has started: the sweep is timed from there on, as that of the peer is.
         conversation.ask("case=0 kernel=none", LIMIT)
         asked = time.monotonic()
-        line = f"case=0 kernel={pattern} ranks=2 buffers={buffers} {SAMPLING} limit=20 message_bytes="
-        answers = {n: conversation.ask(line + str(n), LIMIT) for n in (SIZES if buffers == "reused" else FRESH)}
+        line = f"case=0 kernel={pattern} ranks=2 buffers={buffers} {sampling} limit=20 message_bytes="
+        answers = {n: conversation.ask(line + str(n), LIMIT) for n in sizes}
         answered = time.monotonic()
     finally:
         conversation.close()
@@ -170,7 +210,9 @@ def ask(ground: Ground, pattern: str, buffers: str) -> Sweep:
 # --------------------------------------------------------------------------- the series
 
 
-def carry_out(present: Sequence[Contender], rounds: int, seed: int, wait: Callable[[], bool]) -> list[Measurement]:
+def carry_out(
+    present: Sequence[Contender], rounds: int, seed: int, wait: Callable[[], bool], watch: Watch
+) -> list[Measurement]:
     """All in each round, pair by pair: sides that are compared follow each other, in an order of the round's own."""
     chance = random.Random(seed)
     pairs = sorted({(c.mpi, c.pattern) for c in present})
@@ -179,23 +221,16 @@ def carry_out(present: Sequence[Contender], rounds: int, seed: int, wait: Callab
         for pair in chance.sample(pairs, len(pairs)):
             sides = [c for c in present if (c.mpi, c.pattern) == pair]
             for contender in chance.sample(sides, len(sides)):
-                series.append(replace(measure(contender, wait()), round=number))
+                series.append(measure(contender, number, wait(), watch))
                 print(f"round {number}/{rounds}  {told(series[-1])}", file=sys.stderr, flush=True)
-    return series
+    return pace.judged(series)
 
 
-def measure(contender: Contender, waited: bool) -> Measurement:
-    """Runs it once, with an eye on what others do meanwhile."""
-    sweep: Sweep | None = None
-    error = ""
-    before = reading()
-    try:
-        sweep = contender.measure()
-    except (SteelyardError, ValueError, KeyError, OSError) as problem:
-        error = f"{type(problem).__name__}: {problem}"
-    seen = load_between(before, reading())
+def measure(contender: Contender, number: int, waited: bool, watch: Watch) -> Measurement:
+    """Runs it once."""
+    once = watch.measure(contender.measure, contender.cpus, line=True)
     names = contender.mpi, contender.pattern, contender.side, contender.buffers
-    return Measurement(0, *names, sweep, seen, waited, error)
+    return Measurement(number, *names, once.value, once.around, waited, once.error)
 
 
 def told(found: Measurement) -> str:
@@ -203,31 +238,23 @@ def told(found: Measurement) -> str:
     what = f"{found.mpi} {found.pattern} {found.side} {found.buffers}"
     if found.sweep is None:
         return f"{what:<44} failed: {first_line(found.error)}"
-    busy = "" if found.load.quiet else f"  disturbed ({others(found.load)})"
-    at_8 = quantity(found.sweep.points[8].seconds, "s")
-    return f"{what:<44} {at_8} at 8 B, sweep {duration(found.sweep.sweep)} of {duration(found.sweep.whole)}{busy}"
+    at_8, took = quantity(found.sweep.points[SMALL].seconds, "s"), duration(found.sweep.sweep)
+    return f"{what:<44} {at_8} at {SMALL} B, {took} of {duration(found.sweep.whole)}{pace.note(found.around)}"
 
 
-def others(load: Load) -> str:
-    """What others did meanwhile."""
-    cores = "unknown" if load.other is None else f"{load.other:.2f}"
-    steal = "unknown" if load.steal is None else percent(load.steal, 1)
-    return f"others {cores} cores, steal {steal}"
+def how_to_read() -> str:
+    """What the table of the sweeps compares."""
+    return (
+        "Medians over the rounds; ratios are paired by round: median [low, high]. The peer's time is always its mean.\n"
+        f"Ours samples each size until ± {percent(WIDTH)} or 0.5 s; the peer counts its repetitions once for all."
+    )
 
 
 def explanation(series: Sequence[Measurement]) -> str:
-    """How to read the table, and how disturbed the series was."""
-    loads = sorted(m.load.other for m in series if m.load.other is not None)
-    middle = f"; others kept {loads[len(loads) // 2]:.2f} cores busy in the middle of all" if loads else ""
-    disturbed = sum(not m.load.quiet for m in series)
+    """At what pace both sides were measured, and what failed."""
+    sides = ((f"{m.mpi} {m.pattern} {m.side}", m.around) for m in series)
     failed = sorted({f"{m.mpi} {m.pattern} {m.side}: {first_line(m.error)}" for m in series if m.sweep is None})
-    lines = [
-        "Medians over the rounds; ratios are paired by round: median [low, high]. The peer's time is always its mean.",
-        f"Ours samples each size until ± {percent(WIDTH)} or 0.5 s; the peer counts its repetitions once for all.",
-        f"{disturbed} of {len(series)} measurements were disturbed by other load or steal{middle}.",
-        *(f"Failed: {what}" for what in failed),
-    ]
-    return "\n".join(lines)
+    return "\n".join([paces(sides), *(f"Failed: {what}" for what in failed)])
 
 
 if __name__ == "__main__":

@@ -10,9 +10,7 @@ import os
 import random
 import shutil
 import sys
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,11 @@ from typing import Any
 import contenders
 import hpcc
 import overhead
-from contenders import Contender, Rates
+import pace
+from contenders import Contender
 from hpcc import MissingError
-from ratios import Load, Measurement, layout, standings, summary, table
+from pace import Watch
+from ratios import Measurement, layout, paces, standings, summary, table
 
 from steelyard import build, catalogue
 from steelyard.benchmarks.memory import stream
@@ -101,7 +101,8 @@ def triads(asked: argparse.Namespace) -> dict[str, Any]:
     print(f"{machine.processor}, {size}, {toolchain.name} {toolchain.flags}, {asked.rounds} rounds")
     for reason in missing:
         print(f"Left out: {reason}")
-    series = carry_out(present, asked.rounds, asked.seed, lambda: wait_until_quiet(asked.patience))
+    with pace.watching(machine, toolchain) as watch:
+        series = carry_out(present, asked.rounds, asked.seed, lambda: wait_until_quiet(asked.patience), watch)
     print("\n" + layout(table(series)))
     print(f"\n{explanation(series)}\n")
     print("\n".join(summary(series)))
@@ -160,76 +161,42 @@ def c_compiler(compiler: str) -> str:
     raise MissingError(f"HPCC's STREAM is in C, and no C compiler goes with {compiler}")
 
 
-def carry_out(present: Sequence[Contender], rounds: int, seed: int, wait: Callable[[], bool]) -> list[Measurement]:
+def carry_out(
+    present: Sequence[Contender], rounds: int, seed: int, wait: Callable[[], bool], watch: Watch
+) -> list[Measurement]:
     """Every contender once in each round, in an order of the round's own."""
     chance = random.Random(seed)
     series: list[Measurement] = []
     for number in range(1, rounds + 1):
         for contender in chance.sample(present, len(present)):
-            found = replace(measure(contender, wait()), round=number)
-            series.append(found)
-            print(f"round {number}/{rounds}  {told(found)}", file=sys.stderr, flush=True)
-    return series
+            series.append(measure(contender, number, wait(), watch))
+            print(f"round {number}/{rounds}  {told(series[-1])}", file=sys.stderr, flush=True)
+    return pace.judged(series)
 
 
-def measure(contender: Contender, waited: bool) -> Measurement:
-    """Runs it once, with an eye on what others do meanwhile."""
-    rates: Rates | None = None
-    error = ""
-    before = reading()
-    try:
-        rates = contender.measure()
-    except (SteelyardError, ValueError, KeyError, OSError) as problem:
-        error = str(problem)
-    after = reading()
-    seen = load_between(before, after)
-    seconds = after[0] - before[0]
-    return Measurement(*(0, contender.name, contender.stores, contender.threads), rates, seen, waited, seconds, error)
+def measure(contender: Contender, number: int, waited: bool, watch: Watch) -> Measurement:
+    """Runs it once."""
+    once = watch.measure(contender.measure, contender.cpus)
+    names = contender.name, contender.stores, contender.threads
+    return Measurement(number, *names, once.value, once.around, waited, once.seconds, once.error)
 
 
 def told(found: Measurement) -> str:
     """A measurement in one line."""
     value, statistic = contenders.figure(found.rates) if found.rates else (None, "failed")
     rate = f"{value / 1e9:.2f} GB/s ({statistic})" if value else f"failed: {first_line(found.error)}"
-    lamp = "" if found.load.quiet else "  disturbed"
     what = f"{found.name}, {found.stores}, threads {found.threads}"
-    return f"{what:<48} {rate}{lamp}  {duration(found.seconds)}"
-
-
-Reading = tuple[float, float, float | None, float | None]
-
-
-def reading(stat: Path = Path("/proc/stat")) -> Reading:
-    """Seconds: on the clock, of the processors for us and our children, for all, and stolen."""
-    own = sum(os.times()[:4])
-    try:
-        words = [int(w) for w in stat.read_text().split("\n", 1)[0].split()[1:]]
-    except (OSError, ValueError):
-        return time.monotonic(), own, None, None
-    tick = os.sysconf("SC_CLK_TCK")
-    # user, nice, system, irq, softirq; idle and iowait are 3 and 4, steal is 7, guests are counted in user
-    busy = sum(words[i] for i in (0, 1, 2, 5, 6)) / tick
-    return time.monotonic(), own, busy, words[7] / tick if len(words) > 7 else None
-
-
-def load_between(before: Reading, after: Reading) -> Load:
-    """What others did between two readings."""
-    elapsed = after[0] - before[0]
-    if elapsed <= 0 or before[2] is None or after[2] is None:
-        return Load(None, None)
-    other = max(0.0, (after[2] - before[2]) - (after[1] - before[1])) / elapsed
-    stolen = None if before[3] is None or after[3] is None else after[3] - before[3]
-    return Load(other, None if stolen is None else stolen / elapsed / (os.cpu_count() or 1))
+    return f"{what:<48} {rate}  {duration(found.seconds)}{pace.note(found.around)}"
 
 
 def explanation(series: Sequence[Measurement]) -> str:
     """How to read the table, and how disturbed the series was."""
-    disturbed = sum(not m.load.quiet for m in series)
     failed = sorted({f"{m.name}: {first_line(m.error)}" for m in series if m.rates is None})
     lines = [
         "GB/s: median over the rounds of what each contender says. Best: of 10 without the first, as STREAM;",
         "mean: over its run. Alike: best with best, mean with mean, paired by round: median [low, high].",
-        f"{disturbed} of {len(series)} measurements were disturbed by other load or steal.",
+        "",
+        paces((f"{m.stores}, {m.threads}, {m.name}", m.around) for m in series),
         *(f"Failed: {what}" for what in failed),
     ]
     return "\n".join(lines)

@@ -1,10 +1,12 @@
 """What follows from the series: medians, ratios paired by round, and the table. Pure."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import pace
 from contenders import OURS, Rates, figure
+from pace import Around
 
 HEAD = (
     "stores",
@@ -13,26 +15,13 @@ HEAD = (
     "says",
     "GB/s",
     "[low, high]",
-    "quiet",
     "ours/it, alike",
+    "rounds",
+    "all rounds",
     "our median/it",
 )
+NONE = "no round at full pace"
 WANTED = 0.98  # of the best peer: what the project promises for Triad
-QUIET_CORES = 0.05  # kept busy by others; steelyard.machine.load waits for the same
-QUIET_STEAL = 0.01  # of the processors' time: moves a rate by as much
-
-
-@dataclass(frozen=True)
-class Load:
-    """What others did meanwhile: cores kept busy, share of all processors' time stolen; None: unknown."""
-
-    other: float | None
-    steal: float | None
-
-    @property
-    def quiet(self) -> bool:
-        """Whether neither can have moved a rate by much. The unknown is not held against it."""
-        return (self.other or 0.0) <= QUIET_CORES and (self.steal or 0.0) <= QUIET_STEAL
 
 
 @dataclass(frozen=True)
@@ -44,7 +33,7 @@ class Measurement:
     stores: str
     threads: int
     rates: Rates | None
-    load: Load
+    around: Around
     waited: bool
     seconds: float
     error: str = ""
@@ -61,6 +50,24 @@ class Range:
 
 
 @dataclass(frozen=True)
+class Ratio:
+    """Of two sides: over all rounds that have both, and over those in which both had the machine's full pace."""
+
+    all: Range | None
+    full: Range | None
+
+    @property
+    def best_known(self) -> Range | None:
+        """By which it is judged: the rounds at full pace, where there are some."""
+        return self.full or self.all
+
+    @property
+    def whole(self) -> bool:
+        """Whether no round was set aside."""
+        return self.all is not None and self.full == self.all
+
+
+@dataclass(frozen=True)
 class Standing:
     """A peer beside ours: `alike` compares the same statistic, `strict` our median with the peer's figure."""
 
@@ -68,17 +75,25 @@ class Standing:
     stores: str
     threads: int
     statistic: str
-    alike: Range | None
-    alike_quiet: Range | None  # from the rounds in which nothing disturbed either
-    strict: Range | None
+    alike: Ratio
+    strict: Ratio
 
 
 Value = Callable[[Rates], float | None]
+Rounds = Mapping[int, tuple[float, bool]]  # round → a side's value, and whether it had the machine's full pace
 
 
 def span(values: Sequence[float]) -> Range | None:
     """None where there are no values."""
     return Range(statistics.median(values), min(values), max(values), len(values)) if values else None
+
+
+def ratio(above: Rounds, below: Rounds) -> Ratio:
+    """Paired by round, so that what drifts over minutes drops out. One in which either side was disturbed is set aside."""
+    both = {
+        n: (above[n][0] / below[n][0], above[n][1] and below[n][1]) for n in above if n in below and below[n][0] > 0
+    }
+    return Ratio(span([r for r, _ in both.values()]), span([r for r, full in both.values() if full]))
 
 
 def rates_of(series: Sequence[Measurement], name: str, stores: str, threads: int) -> Range | None:
@@ -88,19 +103,14 @@ def rates_of(series: Sequence[Measurement], name: str, stores: str, threads: int
     return span([v for v in values if v is not None])
 
 
-def paired(above: Sequence[Measurement], below: Sequence[Measurement], a: Value, b: Value) -> Range | None:
-    """The ratio of both in each round that has both: what drifts over minutes drops out."""
-    tops = {m.round: a(m.rates) for m in above if m.rates}
-    ratios = []
-    for m in below:
-        top, bottom = tops.get(m.round), b(m.rates) if m.rates else None
-        if top is not None and bottom:
-            ratios.append(top / bottom)
-    return span(ratios)
+def rounds(series: Sequence[Measurement], value: Value) -> Rounds:
+    """One contender's values; a round in which it has none is left out."""
+    found = {m.round: (value(m.rates), m.around.full) for m in series if m.rates}
+    return {n: (v, full) for n, (v, full) in found.items() if v is not None}
 
 
 def standings(series: Sequence[Measurement]) -> list[Standing]:
-    """Every peer beside ours with the same stores and threads; the fastest (when quiet) first of each."""
+    """Every peer beside ours with the same stores and threads; the fastest (at full pace) first of each."""
     groups = sorted({(m.stores, m.threads) for m in series})
     return [s for stores, threads in groups for s in _group(series, stores, threads)]
 
@@ -108,7 +118,6 @@ def standings(series: Sequence[Measurement]) -> list[Standing]:
 def _group(series: Sequence[Measurement], stores: str, threads: int) -> list[Standing]:
     here = [m for m in series if (m.stores, m.threads) == (stores, threads)]
     own = [m for m in here if m.name == OURS]
-    own_calm = [m for m in own if m.load.quiet]
     found: list[tuple[float, Standing]] = []
     for name in sorted({m.name for m in here} - {OURS}):
         theirs = [m for m in here if m.name == name]
@@ -117,18 +126,47 @@ def _group(series: Sequence[Measurement], stores: str, threads: int) -> list[Sta
             continue
         statistic = next(figure(m.rates)[1] for m in theirs if m.rates)
         alike: Value = (lambda r: r.best) if statistic == "best" else (lambda r: r.mean)
-        calm = [m for m in theirs if m.load.quiet]
         standing = Standing(
-            name,
-            stores,
-            threads,
-            statistic,
-            alike=paired(own, theirs, alike, alike),
-            alike_quiet=paired(own_calm, calm, alike, alike),
-            strict=paired(own, theirs, lambda r: r.median, lambda r: figure(r)[0]),
+            *(name, stores, threads, statistic),
+            alike=ratio(rounds(own, alike), rounds(theirs, alike)),
+            strict=ratio(rounds(own, lambda r: r.median), rounds(theirs, lambda r: figure(r)[0])),
         )
-        found.append(((rates_of(calm, name, stores, threads) or rate).median, standing))
+        undisturbed = rates_of([m for m in theirs if m.around.full], name, stores, threads)
+        found.append(((undisturbed or rate).median, standing))
     return [standing for _, standing in sorted(found, key=lambda pair: -pair[0])]
+
+
+# --------------------------------------------------------------------------- shown
+
+
+def written(found: Range | None) -> str:
+    """A ratio's median with its range."""
+    return f"{found.median:.3f} [{found.low:.3f}, {found.high:.3f}]" if found else "none"
+
+
+def cells(found: Ratio) -> list[str]:
+    """Of a table: the ratio at full pace, how many rounds that are, and the ratio of all where some were set aside."""
+    if found.all is None:
+        return ["none", "", ""]
+    full = f"{found.full.count if found.full else 0} of {found.all.count}"
+    return [written(found.full) if found.full else NONE, full, "" if found.whole else written(found.all)]
+
+
+def sentence(found: Ratio) -> str:
+    """The same in words."""
+    if found.all is None:
+        return "no ratio, because one of both is missing"
+    if found.whole:
+        return written(found.all)
+    if found.full is None:
+        return f"{NONE}; {written(found.all)} in all {found.all.count}"
+    rounds_of_it = f"the {found.full.count} of {found.all.count} rounds at full pace"
+    return f"{written(found.full)} in {rounds_of_it}, {written(found.all)} in all"
+
+
+def doubt(found: Ratio) -> str:
+    """Behind a mark that says what is too low or too high."""
+    return "" if found.full else " (disturbed)"
 
 
 def table(series: Sequence[Measurement]) -> list[list[str]]:
@@ -146,15 +184,9 @@ def table(series: Sequence[Measurement]) -> list[list[str]]:
             continue
         says = standing.statistic if standing else "best"
         limits = f"[{rate.low / 1e9:.2f}, {rate.high / 1e9:.2f}]"
-        ratios = [_ratio(standing.alike), _ratio(standing.strict)] if standing else ["", ""]
-        quiet = [m.load.quiet for m in series if (m.stores, m.threads, m.name) == key]
-        calm = f"{sum(quiet)} of {len(quiet)}"
-        rows.append([stores, str(threads), name, says, f"{rate.median / 1e9:.2f}", limits, calm, *ratios])
+        beside = [*cells(standing.alike), written(standing.strict.best_known)] if standing else [""] * 4
+        rows.append([stores, str(threads), name, says, f"{rate.median / 1e9:.2f}", limits, *beside])
     return rows
-
-
-def _ratio(found: Range | None) -> str:
-    return f"{found.median:.3f} [{found.low:.3f}, {found.high:.3f}]" if found else "unknown"
 
 
 def summary(series: Sequence[Measurement]) -> list[str]:
@@ -166,19 +198,12 @@ def summary(series: Sequence[Measurement]) -> list[str]:
     for stores, threads in sorted({(m.stores, m.threads) for m in series}):
         head = f"{stores} stores, {threads} thread{'s' if threads > 1 else ''}: "
         peer = best.get((stores, threads))
-        if peer is None or peer.alike is None:
+        known = peer.alike.best_known if peer else None
+        if peer is None or known is None:
             lines.append(head + "no ratio, because ours or every peer is missing")
             continue
-        text = f"ours is {_ratio(peer.alike)} of {peer.name} ({peer.statistic} with {peer.statistic})"
-        calm = peer.alike_quiet
-        if calm is None:
-            text += "; no round was quiet for both"
-        elif calm.count < peer.alike.count:
-            text += f"; {_ratio(calm)} in the {calm.count} of {peer.alike.count} rounds quiet for both"
-        judged = calm or peer.alike
-        doubt = "" if calm else " (disturbed)"
-        below = f"  <-- BELOW {WANTED}{doubt}" if judged.median < WANTED else ""
-        lines.append(head + text + below)
+        text = f"ours over {peer.name} ({peer.statistic} with {peer.statistic}): {sentence(peer.alike)}"
+        lines.append(head + text + (f"  <-- BELOW {WANTED}{doubt(peer.alike)}" if known.median < WANTED else ""))
     return lines
 
 
@@ -186,3 +211,11 @@ def layout(rows: Sequence[Sequence[str]]) -> str:
     """The rows as aligned columns."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def paces(sides: Iterable[tuple[str, Around]]) -> str:
+    """The table of the sides' paces, what they are shares of, and how many measurements are set aside."""
+    known = list(sides)
+    series = [around for _, around in known]
+    best = series[0].best if series else {}
+    return f"{layout(pace.table(known))}\n{pace.best_shown(best)} {pace.summary(series)}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from imb import SIZES, Printed, Row
-from ratios import Load, Range, span
+from pace import Around
+from ratios import Range, Ratio, Rounds, cells, doubt, ratio, sentence, span
 
 from steelyard.statistics.summary import summarise
 from steelyard.units import percent, quantity
@@ -15,7 +16,9 @@ OURS = "ours"
 WIDTH = 0.02  # of the median: what each size is asked to reach
 ONE_WAY = {"pingpong": 2, "sendrecv": 1}  # parts of an operation of ours that IMB counts as its time
 SMALL, LARGE, CACHED = 8, 1 << 20, 1 << 17  # bytes: a latency, a bandwidth, and the size at which caches serve most
-HEAD = ("mpi", "pattern", "what", "ours", "peer", "it says", "ours/peer", "quiet rounds alone")
+HEAD = ("mpi", "pattern", "what", "ours", "peer", "it says", "ours/peer", "rounds", "all rounds")
+EXPECTED = (0.95, 1.05)  # of the plain loop's time at 8 B
+WANTED = 1.2  # of IMB's time for the same sweep, at most
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Measurement:
     side: str
     buffers: str
     sweep: Sweep | None
-    load: Load
+    around: Around
     waited: bool
     error: str = ""
 
@@ -74,12 +77,16 @@ class Quantity:
     buffers: tuple[str, ...] = ("reused",)
 
 
-QUANTITIES = (
+LATENCIES = (
     Quantity("time at 8 B, our median", "s", lambda s: s["reused"].points[SMALL].seconds),
     Quantity("time at 8 B, our mean", "s", lambda s: s["reused"].points[SMALL].mean),
+)
+SWEEP = Quantity(f"sweep of {len(SIZES)} sizes", "s", lambda s: s["reused"].sweep)
+QUANTITIES = (
+    *LATENCIES,
     Quantity("bandwidth at 1 MiB, our median", "B/s", lambda s: LARGE / s["reused"].points[LARGE].seconds),
     Quantity("bandwidth at 1 MiB, our mean", "B/s", lambda s: LARGE / s["reused"].points[LARGE].mean),
-    Quantity(f"sweep of {len(SIZES)} sizes", "s", lambda s: s["reused"].sweep),
+    SWEEP,
     Quantity("the same, start to end", "s", lambda s: s["reused"].whole),
     Quantity(
         "fresh over reused at 128 KiB",
@@ -92,7 +99,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Standing:
-    """Ours beside the peer in one quantity: each alone, the ratio of both paired by round, and that of the quiet rounds."""
+    """Ours beside the peer in one quantity: each alone, and the ratio of both."""
 
     mpi: str
     pattern: str
@@ -100,8 +107,7 @@ class Standing:
     peer: str
     ours: Range | None
     theirs: Range | None
-    ratio: Range | None
-    quiet: Range | None
+    ratio: Ratio
 
 
 # --------------------------------------------------------------------------- from answers and tables
@@ -141,9 +147,9 @@ def their_point(row: Row) -> Point:
 # --------------------------------------------------------------------------- ratios
 
 
-def standings(series: Sequence[Measurement]) -> list[Standing]:
+def standings(series: Sequence[Measurement], quantities: Sequence[Quantity] = QUANTITIES) -> list[Standing]:
     """Every quantity of every MPI and pattern."""
-    return [standing(series, *group, q) for group in groups(series) for q in QUANTITIES]
+    return [standing(series, *group, q) for group in groups(series) for q in quantities]
 
 
 def groups(series: Sequence[Measurement]) -> list[tuple[str, str]]:
@@ -156,27 +162,18 @@ def standing(series: Sequence[Measurement], mpi: str, pattern: str, asked: Quant
     here = [m for m in series if (m.mpi, m.pattern) == (mpi, pattern)]
     peer = next((m.side for m in here if m.side != OURS), "")
     own, other = values(here, OURS, asked), values(here, peer, asked)
-    both = {n: (own[n][0] / other[n][0], own[n][1] and other[n][1]) for n in own if n in other and other[n][0] > 0}
-    return Standing(
-        mpi,
-        pattern,
-        asked.name,
-        peer,
-        ours=span([v for v, _ in own.values()]),
-        theirs=span([v for v, _ in other.values()]),
-        ratio=span([r for r, _ in both.values()]),
-        quiet=span([r for r, calm in both.values() if calm]),
-    )
+    ours, theirs = (span([v for v, _ in values_of.values()]) for values_of in (own, other))
+    return Standing(mpi, pattern, asked.name, peer, ours, theirs, ratio(own, other))
 
 
-def values(series: Sequence[Measurement], side: str, asked: Quantity) -> dict[int, tuple[float, bool]]:
-    """Round → the side's value, and whether nothing disturbed it."""
+def values(series: Sequence[Measurement], side: str, asked: Quantity) -> Rounds:
+    """The side's value in each round that has all of it."""
     found = {}
     for number in sorted({m.round for m in series}):
         parts = [m for m in series if (m.round, m.side) == (number, side) and m.buffers in asked.buffers]
         have = {m.buffers: m.sweep for m in parts if m.sweep}
         if set(have) == set(asked.buffers) and math.isfinite(value := asked.of(have)):
-            found[number] = value, all(m.load.quiet for m in parts)
+            found[number] = value, all(m.around.full for m in parts)
     return found
 
 
@@ -192,20 +189,15 @@ def verdict(own: Point, other: Point) -> str:
 # --------------------------------------------------------------------------- shown
 
 
-def table(series: Sequence[Measurement]) -> list[list[str]]:
+def table(series: Sequence[Measurement], quantities: Sequence[Quantity] = QUANTITIES) -> list[list[str]]:
     """The rows of the table, its head first."""
     rows = [list(HEAD)]
-    units = {q.name: q.unit for q in QUANTITIES}
-    for s in standings(series):
+    units = {q.name: q.unit for q in quantities}
+    for s in standings(series, quantities):
         unit = units[s.quantity]
         shown = [quantity(r.median, unit) if r else "failed" for r in (s.ours, s.theirs)]
-        calm = f"{_ratio(s.quiet)}  ({s.quiet.count if s.quiet else 0} of {s.ratio.count if s.ratio else 0})"
-        rows.append([s.mpi, s.pattern, s.quantity, shown[0], s.peer, shown[1], _ratio(s.ratio), calm])
+        rows.append([s.mpi, s.pattern, s.quantity, shown[0], s.peer, shown[1], *cells(s.ratio)])
     return rows
-
-
-def _ratio(found: Range | None) -> str:
-    return f"{found.median:.3f} [{found.low:.3f}, {found.high:.3f}]" if found else "none"
 
 
 def summary(series: Sequence[Measurement]) -> list[str]:
@@ -215,6 +207,18 @@ def summary(series: Sequence[Measurement]) -> list[str]:
         here = [m for m in series if (m.mpi, m.pattern) == (mpi, pattern)]
         peer = next((m.side for m in here if m.side != OURS), "the peer")
         lines.append(f"{mpi}, {pattern}: {latency(here, peer)}; {widths(here)}; {page_faults(here, peer)}")
+        lines.append(f"{mpi}, {pattern}: {length(series, mpi, pattern)}")
+    return lines
+
+
+def latencies(series: Sequence[Measurement]) -> list[str]:
+    """For each MPI: our time at 8 bytes over the plain loop's, and whether it is what was expected."""
+    lines = []
+    for found in standings(series, LATENCIES[:1]):
+        known, (low, high) = found.ratio.best_known, EXPECTED
+        off = known is not None and not low <= known.median <= high
+        mark = f"  <-- NOT WITHIN {low} … {high}{doubt(found.ratio)}" if off else ""
+        lines.append(f"{found.mpi}: our median at {SMALL} B over the plain loop's mean: {sentence(found.ratio)}{mark}")
     return lines
 
 
@@ -225,6 +229,14 @@ def latency(series: Sequence[Measurement], peer: str) -> str:
     seen = [verdict(found[n, OURS], found[n, peer]) for n in both]
     counted = ", ".join(f"{word} it {seen.count(word)}×" for word in dict.fromkeys(sorted(seen)))
     return f"at 8 B the mean of {peer} beside our median's interval: {counted or 'one of both failed'}"
+
+
+def length(series: Sequence[Measurement], mpi: str, pattern: str) -> str:
+    """How long our sweep takes, beside the peer's."""
+    found = standing(series, mpi, pattern, SWEEP)
+    known = found.ratio.best_known
+    late = f"  <-- ABOVE {WANTED}{doubt(found.ratio)}" if known and known.median > WANTED else ""
+    return f"our sweep over the peer's: {sentence(found.ratio)}{late}"
 
 
 def widths(series: Sequence[Measurement]) -> str:

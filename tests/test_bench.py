@@ -2,7 +2,9 @@
 
 import itertools
 import os
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,15 +25,20 @@ import contenders
 import hpcc
 import imb
 import messages
+import nodes
 import overhead
+import pace
 import peers
 import ratios
 import sweeps
 from contenders import Contender, Rates
 from hpcc import Source
 from imb import Row
-from ratios import Load, Measurement
+from pace import Around, Load
+from ratios import Measurement, Range, Ratio
 from sweeps import Point, Sweep
+
+import applications
 
 # Recorded on two virtual processors beside other work, so the rates are low.
 HPCC_REPORT = """\
@@ -75,20 +82,51 @@ stream_mem_sse - Double-precision stream triad A(i) = B(i)*c + C(i), uses SSE an
 stream_sp_avx - Single-precision stream triad A(i) = B(i)*c + C(i), optimized for AVX
 stream_sse - Double-precision stream triad A(i) = B(i)*c + C(i), optimized for SSE
 """
-QUIET = Load(0.01, 0.0)
-NOISY = Load(0.8, 0.0)
+ALONE = Load(0.01, 0.0)
+BEST = {"core": 10e9, "stream": 20e9, "chase": 10e6}
+
+
+def paced(core: float = 1.0, stream: float = 1.0, chase: float = 1.0, load: Load = ALONE) -> Around:
+    """Around a measurement before which the pace was the best, and after it these shares of that."""
+    shares = {"core": core, "stream": stream, "chase": chase}
+    return Around(load, BEST, {kind: share * BEST[kind] for kind, share in shares.items()}, BEST)
+
+
+QUIET = paced()
+NOISY = paced(load=Load(0.8, 0.0))
+SHARED = paced(core=0.6)
+
+
+class Told:
+    """A kernel program that tells the same look again and again."""
+
+    def __init__(self, **look: list[float | None]) -> None:
+        self.look, self.asked = look, list[str]()
+
+    def ask(self, line: str, seconds: float) -> dict[str, Any]:
+        self.asked.append(line)
+        if not self.look:
+            raise MachineFailed("it has gone")
+        return {"look": self.look} if line.startswith("look=") else {"samples": [60e-9, 60e-9, 300e-9]}
+
+    def close(self) -> None:
+        pass
+
+
+def watch(**look: list[float | None]) -> pace.Watch:
+    return pace.Watch(Told(**look), (0, 1))
 
 
 def once(
     number: int,
     name: str,
     rates: Rates | None,
-    load: Load = QUIET,
+    around: Around = QUIET,
     *,
     stores: str = "ordinary",
     error: str = "",
 ) -> Measurement:
-    return Measurement(number, name, stores, 1, rates, load, True, 2.0, error)
+    return Measurement(number, name, stores, 1, rates, around, True, 2.0, error)
 
 
 # --------------------------------------------------------------------------- what they print
@@ -156,6 +194,122 @@ def test_more_elements_than_hpcc_can_count_leave_it_out(here: Machine) -> None:
         contenders.hpcc(Path("hpcc_stream"), here, 1, 1 << 31)
 
 
+# --------------------------------------------------------------------------- the machine's pace
+
+
+@pytest.mark.parametrize(
+    ("around", "full"),
+    [
+        (paced(), True),
+        (paced(core=0.91, stream=0.66, chase=0.81), True),
+        (paced(core=0.89), False),
+        (paced(stream=0.64), False),
+        (paced(chase=0.79), False),
+        (NOISY, False),
+        (paced(load=Load(0.0, 0.02)), False),
+        (Around(Load(None, None)), True),  # what could not be read is not held against it
+    ],
+)
+def test_a_measurement_is_set_aside_beside_less_than_the_machines_pace_or_other_load(
+    around: Around, full: bool
+) -> None:
+    assert around.full is full
+    assert bool(pace.note(around)) is not full
+    turned = replace(around, before=around.after, after=around.before)
+    assert turned.full is full
+
+
+def test_every_measurement_is_judged_by_the_best_of_the_whole_series() -> None:
+    slow = {kind: 0.8 * rate for kind, rate in BEST.items()}
+    early, late = Around(QUIET.load, slow, slow, slow), Around(QUIET.load, BEST, BEST, BEST)
+    assert early.full  # as far as was known then
+    series = pace.judged([once(1, "a", None, early), once(2, "a", None, late), once(3, "a", None, Around(QUIET.load))])
+    assert [m.around.full for m in series] == [False, True, True]
+    assert series[0].around.shares == pytest.approx({"core": 0.8, "stream": 0.8, "chase": 0.8})
+
+
+def test_the_pace_is_that_of_the_slowest_processor_and_the_best_no_reading_gone_wrong() -> None:
+    look = {
+        "cpu": [0, 1, 0, 1, 0, 1],
+        "core_clock": [3e9, 3e9, 3e9, 3e9, 3e9, 9e9],
+        "issued": [4.0, 2.0, 4.0, 2.0, 4.0, 4.0],
+        "stream": [2e10, 1e10, 2e10, None, 2e10, 1e10],
+        "chase": [1e-7, 2e-7] * 3,
+    }
+    around = watch(**look).measure(lambda: 1, (0, 1)).around
+    assert around.before["core"] == pytest.approx(12e9)  # of processor 0: the other one's mean is 16e9
+    assert around.before["stream"] == pytest.approx(1e10)
+    assert around.before["chase"] == pytest.approx(5e6)
+    assert around.best["core"] == pytest.approx(12e9)  # the third best: 36e9 was read twice, before and after
+    assert around.best["chase"] == pytest.approx(1e7)
+
+
+def test_only_the_processors_that_are_used_are_looked_at() -> None:
+    told = Told(cpu=[1], core_clock=[3e9], issued=[4.0], stream=[2e10], chase=[1e-7])
+    found = pace.Watch(told, tuple(range(128))).measure(lambda: 1, (1,))
+    assert told.asked == ["look=0.1 threads=1 cpus=1"] * 2
+    assert found.value == 1
+    pace.Watch(told, tuple(range(128))).measure(lambda: 1)
+    assert told.asked[-1].startswith("look=6.4 threads=128 cpus=0,1,2,")
+
+
+def test_how_near_two_processors_are_counts_where_they_talk_to_each_other() -> None:
+    found = watch(cpu=[0, 1], core_clock=[3e9, 3e9], issued=[4.0, 4.0]).measure(lambda: 1, (0, 1), line=True).around
+    assert found.before["line"] == found.after["line"] == pytest.approx(1 / 30e-9)  # one way
+    assert found.shares == pytest.approx({"core": 1.0, "line": 1.0})
+    far = replace(found, after={"line": 1 / 61e-9})
+    assert far.slow == ["line"]
+    assert "line at 0.49 of the best" in pace.note(far)
+    assert pace.table([("ours", far)])[0] == ["pace, of the best", "core", "line", "at full pace"]
+
+
+def test_a_watch_whose_program_has_gone_lets_the_series_go_on() -> None:
+    found = watch().measure(lambda: 1)
+    assert (found.value, found.around.before, found.around.shares) == (1, {}, {})
+    assert pace.summary([found.around]).endswith(" The pace beside 1 is unknown.")
+
+
+def test_how_many_measurements_are_set_aside_is_told_with_the_causes() -> None:
+    series = [QUIET, SHARED, paced(core=0.5, chase=0.5), NOISY]
+    assert pace.summary(series) == (
+        "3 of 4 measurements are set aside: core below 0.90 of the best in 2, chase below 0.80 of the best in 1, "
+        "other load or steal in 1."
+    )
+    assert pace.summary([QUIET]) == "All 1 measurements were at the machine's full pace."
+
+
+def test_the_table_of_paces_has_the_median_and_the_worst_share_of_each_side() -> None:
+    head, *rows = pace.table([("ours", paced(core=c)) for c in (0.6, 0.95, 1.0)] + [("imb", Around(QUIET.load))])
+    assert head == ["pace, of the best", "core", "stream", "chase", "at full pace"]
+    assert rows == [
+        ["imb", "unknown", "unknown", "unknown", "1 of 1"],
+        ["ours", "0.95, worst 0.60", "1.00, worst 1.00", "1.00, worst 1.00", "2 of 3"],
+    ]
+    told = ratios.paces([("ours", SHARED)])
+    assert "10.0·10⁹ additions a second from a core, a read of the memory at 20.0 GB/s, 100 ns an access" in told
+
+
+ROUNDS = st.dictionaries(st.integers(1, 9), st.tuples(st.floats(0.1, 10), st.booleans()))
+
+
+@given(ROUNDS, ROUNDS)
+def test_the_rounds_at_full_pace_are_those_of_both_sides_and_none_is_lost(above: Any, below: Any) -> None:
+    found = ratios.ratio(above, below)
+    both = above.keys() & below.keys()
+    assert (found.all.count if found.all else 0) == len(both)
+    assert (found.full.count if found.full else 0) == sum(above[n][1] and below[n][1] for n in both)
+    assert found.best_known == (found.full or found.all)
+    assert (" at full pace" in ratios.sentence(found)) == (found.all is not None and not found.whole)
+    assert len(ratios.cells(found)) == 3
+
+
+def test_time_of_children_that_still_run_is_ours() -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"], stdout=subprocess.DEVNULL) as busy:
+        while pace.accounts()[1] - sum(os.times()[:4]) < 0.05:  # what is not in our own account: it comes, or never
+            time.sleep(0.01)
+        busy.kill()
+
+
 # --------------------------------------------------------------------------- ratios
 
 
@@ -165,11 +319,8 @@ def test_a_drift_that_both_share_drops_out_of_the_paired_ratio() -> None:
     series += [once(i, "hpcc", Rates(best=100 * d, mean=90 * d)) for i, d in enumerate(drift)]
     (standing,) = ratios.standings(series)
     assert standing.statistic == "best"
-    assert standing.alike is not None
-    assert standing.alike.low == pytest.approx(0.99)
-    assert standing.alike.high == pytest.approx(0.99)
-    assert standing.strict is not None
-    assert standing.strict.median == pytest.approx(0.96)
+    assert standing.alike.all == Range(*[pytest.approx(0.99)] * 3, count=3)
+    assert standing.strict.all == Range(*[pytest.approx(0.96)] * 3, count=3)
 
 
 def test_a_mean_is_compared_with_a_mean() -> None:
@@ -179,17 +330,14 @@ def test_a_mean_is_compared_with_a_mean() -> None:
     ]
     (standing,) = ratios.standings(series)
     assert standing.statistic == "mean"
-    assert standing.alike is not None
-    assert standing.alike.median == pytest.approx(1.25)
+    assert standing.alike.all == Range(*[pytest.approx(1.25)] * 3, count=1)
 
 
 def test_rounds_that_only_one_of_both_finished_do_not_count() -> None:
     series = [once(i, contenders.OURS, Rates(best=90.0, mean=90.0, median=90.0)) for i in (1, 2)]
     series += [once(1, "hpcc", None, error="killed"), once(2, "hpcc", Rates(best=100.0))]
     (standing,) = ratios.standings(series)
-    assert standing.alike is not None
-    assert standing.alike.count == 1
-    assert standing.alike.median == pytest.approx(0.9)
+    assert standing.alike.all == Range(*[pytest.approx(0.9)] * 3, count=1)
 
 
 def test_the_sentence_names_the_fastest_peer_of_the_same_stores_and_says_when_ours_is_below() -> None:
@@ -198,25 +346,25 @@ def test_the_sentence_names_the_fastest_peer_of_the_same_stores_and_says_when_ou
     series += [once(1, contenders.OURS, own, stores="streaming")]
     series += [once(1, "likwid past", Rates(mean=94.0), stores="streaming")]
     ordinary, streaming = ratios.summary(series)
-    assert ordinary.startswith("ordinary stores, 1 thread: ours is 0.950 [0.950, 0.950] of hpcc (best with best)")
+    assert ordinary.startswith("ordinary stores, 1 thread: ours over hpcc (best with best): 0.950 [0.950, 0.950]")
     assert ordinary.endswith("BELOW 0.98")
     assert "likwid past" in streaming
     assert "BELOW" not in streaming
 
 
-def test_quiet_rounds_decide_where_there_are_some() -> None:
+def test_rounds_at_full_pace_decide_where_there_are_some() -> None:
     own = [once(1, contenders.OURS, Rates(best=50.0, mean=50.0, median=50.0), NOISY)]
     own += [once(2, contenders.OURS, Rates(best=99.0, mean=99.0, median=99.0))]
-    own += [once(3, contenders.OURS, Rates(best=40.0, mean=40.0, median=40.0), NOISY)]
+    own += [once(3, contenders.OURS, Rates(best=40.0, mean=40.0, median=40.0), SHARED)]
     (line,) = ratios.summary([*own, *(once(i, "hpcc", Rates(best=100.0)) for i in (1, 2, 3))])
-    assert "0.990 [0.990, 0.990] in the 1 of 3 rounds quiet for both" in line
+    assert "0.990 [0.990, 0.990] in the 1 of 3 rounds at full pace, 0.500 [0.400, 0.990] in all" in line
     assert "BELOW" not in line
 
 
 def test_a_low_ratio_from_disturbed_rounds_alone_is_marked_as_such() -> None:
-    own = once(1, contenders.OURS, Rates(best=50.0, mean=50.0, median=50.0), NOISY)
-    (line,) = ratios.summary([own, once(1, "hpcc", Rates(best=100.0))])
-    assert "no round was quiet for both" in line
+    own = once(1, contenders.OURS, Rates(best=50.0, mean=50.0, median=50.0))
+    (line,) = ratios.summary([own, once(1, "hpcc", Rates(best=100.0), SHARED)])
+    assert "no round at full pace; 0.500 [0.500, 0.500] in all 1" in line
     assert line.endswith("BELOW 0.98 (disturbed)")
 
 
@@ -234,8 +382,7 @@ def test_the_table_has_every_contender_the_fastest_first_and_the_failed_last() -
     head, *rows = ratios.table(series)
     assert [row[2] for row in rows] == ["hpcc", contenders.OURS, "broken"]
     assert [row[3] for row in rows] == ["best", "best", "failed"]
-    assert [row[6] for row in rows] == ["0 of 1", "1 of 1", ""]
-    assert rows[0][7] == "0.667 [0.667, 0.667]"
+    assert rows[0][6:] == ["no round at full pace", "0 of 1", "0.667 [0.667, 0.667]", "0.667 [0.667, 0.667]"]
     assert all(len(row) == len(head) for row in rows)
 
 
@@ -248,11 +395,11 @@ def test_columns_are_aligned() -> None:
 
 def test_every_round_has_every_contender_once_in_an_order_of_its_own() -> None:
     present = [Contender(f"c{i}", "ordinary", 1, lambda: Rates(best=1.0)) for i in range(8)]
-    series = peers.carry_out(present, 3, seed=1, wait=lambda: True)
+    series = peers.carry_out(present, 3, seed=1, wait=lambda: True, watch=watch())
     orders = [[m.name for m in series if m.round == number] for number in (1, 2, 3)]
     assert [sorted(order) for order in orders] == [[c.name for c in present]] * 3
     assert len({tuple(order) for order in orders}) == 3
-    assert series[0].name == peers.carry_out(present, 1, seed=1, wait=lambda: True)[0].name
+    assert series[0].name == peers.carry_out(present, 1, seed=1, wait=lambda: True, watch=watch())[0].name
 
 
 def test_a_contender_that_fails_does_not_stop_the_series() -> None:
@@ -263,23 +410,23 @@ def test_a_contender_that_fails_does_not_stop_the_series() -> None:
         Contender("bad", "ordinary", 1, fail),
         Contender("good", "ordinary", 1, lambda: Rates(best=1.0)),
     ]
-    series = peers.carry_out(present, 1, seed=1, wait=lambda: False)
+    series = peers.carry_out(present, 1, seed=1, wait=lambda: False, watch=watch())
     assert {m.name: m.rates for m in series} == {"bad": None, "good": Rates(best=1.0)}
-    assert "Failed: bad: no Triad" in peers.explanation(series)
+    assert "Failed: bad: ValueError: no Triad" in peers.explanation(series)
     assert not any(m.waited for m in series)
 
 
 def test_the_load_of_others_leaves_our_own_out() -> None:
     # 10 s: the processors were busy for 12 s, 9 of them for us; 0.5 s were stolen.
-    load = peers.load_between((100.0, 5.0, 50.0, 1.0), (110.0, 14.0, 62.0, 1.5))
+    load = pace.load_between((100.0, 5.0, 50.0, 1.0), (110.0, 14.0, 62.0, 1.5))
     assert load.other == pytest.approx(0.3)
     assert load.steal == pytest.approx(0.05 / (os.cpu_count() or 1))
     assert not load.quiet
 
 
 def test_an_unreadable_account_is_unknown(tmp_path: Path) -> None:
-    before = peers.reading(tmp_path / "missing")
-    assert peers.load_between(before, (before[0] + 1, *before[1:])) == Load(None, None)
+    before = pace.accounts(tmp_path / "missing")
+    assert pace.load_between(before, (before[0] + 1, *before[1:])) == Load(None, None)
 
 
 def test_the_c_compiler_goes_with_the_cpp_compiler(tmp_path: Path) -> None:
@@ -349,6 +496,34 @@ def test_only_the_release_itself_is_asked_for_source_packages_and_once() -> None
     ]
     lines = [source.line() for source in hpcc.source_list(found, "bookworm")]
     assert lines == ["deb-src [signed-by=/k.gpg] http://deb.debian.org/debian/ bookworm main"]
+
+
+# --------------------------------------------------------------------------- nodes and applications
+
+
+def node(number: int, name: str, rate: float | None, around: Around = QUIET) -> nodes.Measurement:
+    return nodes.Measurement(number, name, 1, rate, around, "" if rate else "killed")
+
+
+def test_the_roof_of_a_node_is_the_better_triad_of_the_same_round() -> None:
+    series = [node(1, "triad, ordinary stores", 20.0), node(1, "triad, streaming stores", 30.0)]
+    series += [node(2, "triad, ordinary stores", 25.0), node(2, "triad, streaming stores", 20.0, SHARED)]
+    series += [node(1, "vector", 27.0), node(2, "vector", 25.0), node(3, "vector", 25.0), node(3, "blas", None)]
+    (vector,) = [c for c in nodes.contenders(1) if c.name == "vector"]
+    found = nodes.standing(series, vector, 1)
+    assert found.all == Range(0.95, 0.9, 1.0, 2)
+    assert found.full == Range(0.9, 0.9, 0.9, 1)
+
+
+def test_an_application_is_set_beside_the_scale_of_its_own_round() -> None:
+    entry, triad = applications.Entry("cg", "threads", "A", 2), applications.Entry("likwid", "triad", "", 2)
+    figure, reference = applications.SCALES["triad"][3][1], applications.REFERENCE["cg", "threads"][1]
+    rates = [(1, entry, reference, QUIET), (1, triad, figure, QUIET)]
+    rates += [(2, entry, reference, QUIET), (2, triad, 2 * figure, SHARED)]
+    series = [applications.Measurement(*m) for m in rates]
+    found = applications.standing(series, entry)
+    assert found == Ratio(Range(0.75, 0.5, 1.0, 2), Range(1.0, 1.0, 1.0, 1))
+    assert applications.standing(series, replace(entry, letter="B")) is None
 
 
 # --------------------------------------------------------------------------- the tool's own cost
@@ -426,9 +601,10 @@ def swept(at_8: float = 1e-6, width: float = 0.01, sweep: float = 2.0, faults: i
 
 
 def side(
-    number: int, name: str, sweep: Sweep | None, buffers: str = "reused", load: Load = QUIET
+    number: int, name: str, sweep: Sweep | None, buffers: str = "reused", around: Around = QUIET
 ) -> sweeps.Measurement:
-    return sweeps.Measurement(number, "mpich", "pingpong", name, buffers, sweep, load, True, "" if sweep else "killed")
+    why = "" if sweep else "killed"
+    return sweeps.Measurement(number, "mpich", "pingpong", name, buffers, sweep, around, True, why)
 
 
 def standing_of(series: list[sweeps.Measurement], words: str) -> sweeps.Standing:
@@ -468,9 +644,9 @@ def test_every_table_that_imb_prints_is_read_back(
     body = [f"{size:>13} {n:>12} {t / 10**digits:>12.{digits}f} {0:>12.2f}" for size, (n, t) in lines.items()]
     found = imb.rows("\n".join([*around, head, *body, "", *around]))
     assert list(found) == list(lines)
-    for size, (repetitions, time) in lines.items():
+    for size, (repetitions, took) in lines.items():
         assert found[size].repetitions == repetitions
-        assert found[size].seconds == pytest.approx(time / 10**digits * 1e-6)
+        assert found[size].seconds == pytest.approx(took / 10**digits * 1e-6)
         assert found[size].resolution == pytest.approx(0.5e-6 / 10**digits)
 
 
@@ -553,36 +729,49 @@ def test_ratios_of_messages_are_paired_by_round() -> None:
     series += [side(n, "imb", swept(1e-6 * d, sweep=1.0)) for n, d in drift.items()]
     at_8, rate = standing_of(series, "time at 8 B, our median"), standing_of(series, "bandwidth at 1 MiB, our median")
     assert at_8.peer == "imb"
-    assert at_8.ratio == ratios.Range(*[pytest.approx(0.5)] * 3, count=3)
-    assert rate.ratio == ratios.Range(*[pytest.approx(2.0)] * 3, count=3)
-    assert standing_of(series, "sweep of 24 sizes").ratio == ratios.Range(4.0, 4.0, 4.0, 3)
-    assert standing_of(series, "the same, start to end").ratio == ratios.Range(2.5, 2.5, 2.5, 3)
+    assert at_8.ratio.full == Range(*[pytest.approx(0.5)] * 3, count=3)
+    assert rate.ratio.full == Range(*[pytest.approx(2.0)] * 3, count=3)
+    assert standing_of(series, "sweep of 24 sizes").ratio.full == Range(4.0, 4.0, 4.0, 3)
+    assert standing_of(series, "the same, start to end").ratio.full == Range(2.5, 2.5, 2.5, 3)
 
 
-def test_a_round_in_which_either_side_was_disturbed_is_not_among_the_quiet_ones() -> None:
-    series = [side(n, "ours", swept(), load=NOISY if n == 1 else QUIET) for n in (1, 2, 3)]
-    series += [side(n, "imb", swept(2e-6 if n == 3 else 1e-6), load=NOISY if n == 2 else QUIET) for n in (1, 2, 3)]
-    found = standing_of(series, "time at 8 B, our median")
-    assert found.ratio is not None
-    assert found.ratio.count == 3
-    assert found.quiet == ratios.Range(*[pytest.approx(0.5)] * 3, count=1)
+def test_a_round_in_which_either_side_was_disturbed_is_set_aside_but_counted() -> None:
+    series = [side(n, "ours", swept(), around=SHARED if n == 1 else QUIET) for n in (1, 2, 3)]
+    series += [side(n, "imb", swept(2e-6 if n == 3 else 1e-6), around=NOISY if n == 2 else QUIET) for n in (1, 2, 3)]
+    found = standing_of(series, "time at 8 B, our median").ratio
+    assert found.all is not None
+    assert found.all.count == 3
+    assert found.full == Range(*[pytest.approx(0.5)] * 3, count=1)
 
 
 def test_fresh_over_reused_needs_both_of_both_in_one_round() -> None:
     own = [side(1, "ours", swept(cached=2e-5)), side(1, "ours", swept(cached=6e-5), "fresh")]
     other = [side(1, "imb", swept(cached=1e-5)), side(1, "imb", swept(cached=4e-5), "fresh", NOISY)]
-    found = standing_of([*own, *other], "fresh over reused")
-    assert found.ratio == ratios.Range(*[pytest.approx(0.75)] * 3, count=1)
-    assert found.quiet is None
-    assert standing_of([*own, *other[:1]], "fresh over reused").ratio is None
-    assert standing_of([*own, other[0], side(1, "imb", None, "fresh")], "fresh over reused").ratio is None
+    found = standing_of([*own, *other], "fresh over reused").ratio
+    assert found == Ratio(Range(*[pytest.approx(0.75)] * 3, count=1), None)
+    assert standing_of([*own, *other[:1]], "fresh over reused").ratio.all is None
+    assert standing_of([*own, other[0], side(1, "imb", None, "fresh")], "fresh over reused").ratio.all is None
+
+
+def test_a_ratio_at_8_bytes_beyond_what_was_expected_is_marked() -> None:
+    (fine,) = sweeps.latencies([side(1, "ours", swept(1.04e-6)), side(1, "loop", swept())])
+    assert fine == "mpich: our median at 8 B over the plain loop's mean: 1.040 [1.040, 1.040]"
+    (off,) = sweeps.latencies([side(1, "ours", swept(1.06e-6)), side(1, "loop", swept(), around=SHARED)])
+    assert off.endswith("no round at full pace; 1.060 [1.060, 1.060] in all 1  <-- NOT WITHIN 0.95 … 1.05 (disturbed)")
+
+
+def test_only_the_sizes_that_were_asked_for_must_be_in_a_peers_table(tmp_path: Path) -> None:
+    body = "#bytes #repetitions t[usec]\n8 100000 0.2512"
+    told = imb.printed(program(tmp_path, f"cat <<'end'\n{body}\nend"), "PingPong", "0", "100000", "8", sizes=(8,))
+    assert told.rows == {8: Row(100_000, pytest.approx(0.2512e-6), pytest.approx(0.5e-10))}
 
 
 def test_the_sentence_about_messages_counts_rounds_sizes_and_page_faults() -> None:
     series = [side(n, "ours", swept(width=w)) for n, w in ((1, 0.01), (2, 0.05))]
     series += [side(1, "imb", swept(1.005e-6, 0.0)), side(2, "imb", swept(2e-6, 0.0))]
     series += [side(1, "ours", swept(faults=7), "fresh")]
-    (line,) = sweeps.summary(series)
+    line, length = sweeps.summary(series)
+    assert length == "mpich, pingpong: our sweep over the peer's: 1.000 [1.000, 1.000]"
     assert line.startswith(
         "mpich, pingpong: at 8 B the mean of imb beside our median's interval: above it 1×, within it 1×"
     )
@@ -594,7 +783,7 @@ def test_the_table_of_messages_has_every_quantity_and_says_where_a_side_failed()
     head, *rows = sweeps.table([side(1, "ours", swept()), side(1, "imb", None)])
     assert [row[2] for row in rows] == [q.name for q in sweeps.QUANTITIES]
     assert {row[5] for row in rows} == {"failed"}
-    assert rows[0][3:8] == ["1.00 µs", "imb", "failed", "none", "none  (0 of 0)"]
+    assert rows[0][3:] == ["1.00 µs", "imb", "failed", "none", "", ""]
     assert all(len(row) == len(head) for row in rows)
 
 
@@ -606,7 +795,7 @@ def test_in_every_round_the_sides_of_a_pair_follow_each_other() -> None:
         for name in ("ours", "imb")
         for buffers in ("reused", "fresh")
     ]
-    series = messages.carry_out(present, 3, seed=1, wait=lambda: True)
+    series = messages.carry_out(present, 3, seed=1, wait=lambda: True, watch=watch())
     for number in (1, 2, 3):
         pairs = [(m.mpi, m.pattern) for m in series if m.round == number]
         assert len(pairs) == 16
@@ -620,7 +809,7 @@ def test_a_side_that_fails_does_not_stop_the_others() -> None:
 
     present = [messages.Contender("a", "pingpong", "imb", "reused", fail)]
     present += [messages.Contender("a", "pingpong", "ours", "reused", swept)]
-    series = messages.carry_out(present, 1, seed=1, wait=lambda: False)
+    series = messages.carry_out(present, 1, seed=1, wait=lambda: False, watch=watch())
     assert {m.side: m.sweep for m in series} == {"imb": None, "ours": swept()}
     assert "Failed: a pingpong imb: ValueError: left out the sizes [8]" in messages.explanation(series)
 
