@@ -27,7 +27,7 @@ void add(std::vector<double>& numbers, const Pace& pace) {
 }
 Pace pace_at(const double* numbers) {
   Pace pace;
-  std::memcpy(&pace, numbers, sizeof pace);
+  std::memcpy(static_cast<void*>(&pace), numbers, sizeof pace);
   return pace;
 }
 
@@ -396,7 +396,7 @@ class RankSampler {
       for (std::size_t r = 0; r < out.seconds.size(); ++r) {
         if (heads[r * width] == 0) continue;
         RankView v;
-        std::memcpy(&v, &all[(r * count + i) * view_numbers], sizeof v);
+        std::memcpy(static_cast<void*>(&v), &all[(r * count + i) * view_numbers], sizeof v);
         extent.add(v.start, v.end, v.seconds);
         out.seconds[r].push_back(v.seconds);
         out.waited[r] += v.waited;
