@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import builders
 from steelyard import evaluation, shown
-from steelyard.model import Check, Record, Verdict
+from steelyard.model import Check, Host, Record, Verdict
 from steelyard.statistics.launches import combine
 from steelyard.statistics.pace import CORE_LOSS, MEASURES, Bounds, choose
 from steelyard.statistics.results import SETTLED_WIDTH, believed, identity, settled, undisturbed
@@ -357,3 +357,16 @@ def test_on_a_restless_host_what_is_clean_in_two_runs_agrees():
 
 def test_the_width_that_settles_keeps_two_results_within_a_tenth_of_each_other():
     assert 2 * SETTLED_WIDTH <= 0.1
+
+
+def test_what_messages_take_is_kept_for_the_hosts_and_the_pair_that_they_went_between(cache):
+    one, many = builders.machine(), builders.machine(hosts=(Host("a", 1), Host("b", 1)))
+    best = shown.Best({})
+    near = with_readings([FULL] * 3)
+    near = replace(near, parameters={**near.parameters, "ranks": 4, "partner": 1})
+    near.surroundings["pace"]["before"]["exchange"] = 1e-6
+    best.learn(near)
+    assert "exchange" in best.bounds("a.b", "k", near.parameters).best
+    assert "exchange" not in best.bounds("a.b", "k", {**near.parameters, "partner": 3}).best
+    shown.save(one, best)
+    assert shown.load(many).runs == 0

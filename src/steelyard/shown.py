@@ -22,6 +22,10 @@ KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
 THIRD = 3  # of the records the third best counts: one or two readings gone wrong do not
 
 
+# Parameters that decide between whom messages go, and by what way.
+BETWEEN = ("mpi", "ranks", "transport", "placement", "ranks_per_node", "mapping", "partner")
+
+
 class Best:
     """The best of each kind, for each kind of case: from earlier runs, and as records of this one come in."""
 
@@ -120,7 +124,8 @@ def _sound(best: Mapping[str, object]) -> dict[str, float]:
 def _file(machine: Machine) -> Path:
     from steelyard.build.program import cache
 
-    told = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count())
+    hosts = tuple((host.name, host.slots) for host in machine.hosts)
+    told = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count(), hosts)
     return cache() / "pace" / (hashlib.sha256(repr(told).encode()).hexdigest()[:16] + ".json")
 
 
@@ -130,7 +135,7 @@ def _key(kind: Kind, benchmark: str, kernel: str, parameters: Parameters) -> str
     if kind == "core_clock":
         words: Sequence[object] = (benchmark, kernel, count)
     elif kind == "exchange":
-        words = tuple(parameters.get(n, "") for n in ("mpi", "ranks", "transport", "placement", "ranks_per_node"))
+        words = tuple(parameters.get(n, "") for n in BETWEEN)
     else:
         words = ()
     return " ".join(str(w) for w in (kind, parameters.get("toolchain", ""), *words))
