@@ -18,6 +18,9 @@ REMEDIES = {
     "throttled": "lift the container's processor quota (steelyard doctor)",
     "page faults": "free memory and switch swapping off while you measure",
     "core clock": "set the governor to performance and switch turbo off (steelyard doctor)",
+    "shared core": "leave the other hardware threads idle, take a dedicated host, or wait until it is quiet (--wait 30m)",
+    "shared memory": "measure while nobody else uses the memory (--wait 30m), or take a dedicated host",
+    "slow messages": "measure while the network and the other hosts are quiet",
     "oversubscribed": "ask for at most as many threads as there are processors",
     "interrupts": "keep devices' interrupts off the measured cores (irqbalance, smp_affinity)",
     "bimodal": "pin the threads, and look for what alternates: page placement, clock, a neighbour",
@@ -71,7 +74,8 @@ def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
         f"None of the {count} results was disturbed." if count > 1 else "The only result was not disturbed.",
         (
             *evidence,
-            "Watched were competing load, steal, throttling, page faults, interrupts and the true clock.",
+            "Watched were competing load, steal, throttling, page faults, interrupts, the true clock, and the pace of cores "
+            "and memory.",
         ),
         "The machine was quiet.",
         "",
