@@ -87,6 +87,8 @@ def plan(asked: Asked) -> Planned:
     preset = effort(asked.preset)
     toolchains = _toolchains(asked.toolchains, here)
     budget = numbers.length_of_time(asked.budget, "--budget") if asked.budget else None
+    if asked.wait:
+        numbers.length_of_time(asked.wait, "--wait")  # refused before anything is built
     wanted: Settings = settings(asked.settings)
     if asked.shape:
         chosen, wanted = asked.shape(chosen, here, preset, wanted)
