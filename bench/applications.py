@@ -132,7 +132,7 @@ def series(asked: argparse.Namespace) -> list[Measurement]:
 
 def name(entry: Entry) -> str:
     """As lines of progress and tables have it."""
-    return f"{entry.code} {entry.model} {entry.letter}, {entry.workers}"
+    return f"{' '.join(filter(None, (entry.code, entry.model, entry.letter)))}, {entry.workers}"
 
 
 def told(found: Measurement) -> str:

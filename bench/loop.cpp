@@ -82,6 +82,8 @@ static void measure(const Asked& asked, int rank) {
 
 int main(int argc, char** argv) {
   steelyard::pin_by_launcher();
+  // As IMB, most programs without threads, and the harness. Open MPI 4 takes a quarter longer for 8 bytes where threads
+  // are announced (MPI_THREAD_FUNNELED): 196 instead of 157 ns.
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

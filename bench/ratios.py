@@ -218,4 +218,4 @@ def paces(sides: Iterable[tuple[str, Around]]) -> str:
     known = list(sides)
     series = [around for _, around in known]
     best = series[0].best if series else {}
-    return f"{layout(pace.table(known))}\n{pace.best_shown(best)} {pace.summary(series)}"
+    return f"{layout(pace.table(known))}\n{pace.best_shown(best)}\n{pace.summary(series)}"
