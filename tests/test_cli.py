@@ -64,7 +64,7 @@ def test_every_sample_is_kept(finished: Path) -> None:
     run = read(all_runs(finished / "runs")[0])
     assert run.finished
     assert {r.parameters["elements"] for r in run.records} == {4096, 65536}
-    assert {r.launch for r in run.records} == {1, 2}
+    assert {r.launch for r in run.records} >= {1, 2}  # and further ones of what was not settled
     assert all(len(r.samples) >= 5 for r in run.records)
     assert all(len(r.surroundings["samples"]["waited"]) == len(r.samples) for r in run.records)
 
@@ -175,7 +175,9 @@ def test_a_machine_with_an_old_compiler_is_an_explained_failure_that_leaves_noth
     )
     assert done.returncode == 4
     assert "bin/g++ is gcc 9.4.0, and Steelyard needs gcc 11 or later" in done.stderr
-    assert os.listdir(tmp_path) == ["bin"]
+    # An OpenCL driver that is asked what devices there are may make a cache of its own.
+    assert set(os.listdir(tmp_path)) - {".cache"} == {"bin"}
+    assert not (tmp_path / ".cache" / "steelyard").exists()
 
 
 def test_impossible_sizes_become_explained_records_and_exit_code_4(tmp_path: Path, programs: dict) -> None:
