@@ -238,11 +238,12 @@ def test_a_neighbour_planted_for_a_whole_case_slows_kernel_and_probe_and_is_wait
     stream: Path, here: Machine, plant: str, bound: str, name: str, factor: float
 ) -> None:
     line = ALONE.format(cpu=here.cpus[-1])
-    (alone,) = answers(stream, line)
-    quiet = median(pace(alone, name))
-    limit = quiet * (0.8 if factor < 1 else 1.3)
+    # Real neighbours come and go: the best reading is the machine's own.
+    best = max if factor < 1 else min
+    alone = best(best(pace(found, name)) for found in answers(stream, line, line, line))
+    limit = alone * (0.8 if factor < 1 else 1.3)
     (found,) = answers(stream, f"{line} plant={plant} {bound}={limit:.6g} patience=0.2")
-    assert median(pace(found, name)) == pytest.approx(quiet * factor, rel=0.3)
+    assert best(pace(found, name)) == pytest.approx(alone * factor, rel=0.3)
     assert 0.2 <= found["surroundings"]["pace"]["waited"] < 0.5
     assert len(found["samples"]) >= 6  # the range that the neighbour makes of the figure is still told
 
@@ -251,18 +252,16 @@ def test_a_neighbour_who_comes_and_goes_is_waited_for_and_only_quiet_samples_are
     stream: Path, here: Machine
 ) -> None:
     line = ALONE.format(cpu=here.cpus[-1])
-    (alone,) = answers(stream, line)
-    best = median(pace(alone, "issued"))
+    best = max(max(pace(found, "issued")) for found in answers(stream, line, line, line))
     (found,) = answers(stream, f"{line} plant=visits:0.5 least_issued={0.9 * best:.6g} patience=5")
     chosen = judgement(found["samples"], found["surroundings"], Check(True), bounds=Bounds({"issued": best}))
     kept = [s for i, s in enumerate(found["samples"]) if i not in set(chosen.aside)]
     spoiled = [s for i, s in enumerate(found["samples"]) if i in set(chosen.aside)]
     assert found["surroundings"]["pace"]["waited"] > 0.03
-    # The visitor is there for half of the time, and takes half of the speed.
+    # The visitor is there for half of the time, and takes half of the speed; real ones may come and go, too.
     slow = 1.5 * median(kept)
-    assert len(kept) > len(spoiled) > 0
-    assert sum(s > slow for s in kept) < 0.2 * len(kept)
-    assert any(s > slow for s in spoiled)
+    assert len(kept) >= 6
+    assert sum(s > slow for s in kept) / len(kept) < 0.5 * sum(s > slow for s in spoiled) / len(spoiled)
 
 
 def test_what_is_not_bounded_is_not_waited_for(stream: Path, here: Machine) -> None:
