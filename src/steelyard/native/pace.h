@@ -20,7 +20,7 @@ struct Pace {
   void join(const Pace& other);
 };
 
-// The core's part; some 12 µs. Two tries each, since the first finds its code in no cache.
+// The core's part; some 25 µs.
 Pace core_pace();
 
 // Adds the memory's part; some 0.2 ms. What it reads was thrown out of all caches before, so that these lose no more

@@ -221,7 +221,7 @@ class RankSampler {
   // Those `count` ranks of a machine from the `first` one on, each in a time slot of its own after a common start; the
   // others wait without asking MPI for anything, which would take much of a core that they share.
   Pace look_by_turns(std::size_t first, std::size_t count) {
-    constexpr double slot = 25e-6;
+    constexpr double slot = 40e-6;
     const Clock& clock = Clock::get();
     if (crowded_) return {};  // ranks that share a processor by turns have no pace of their own
     group_->barrier();

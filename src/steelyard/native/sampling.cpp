@@ -106,7 +106,7 @@ class Sampler {
   static constexpr double shortest = 0.2;
   static constexpr double longest_interruption = 0.05;  // seconds: some turns of another process
   static constexpr std::uint64_t long_chain = 100'000;  // cycles: some 30 µs
-  static constexpr double core_every = 2e-3;            // seconds between readings of the core's pace: 0.6 % of them
+  static constexpr double core_every = 2e-3;            // seconds between readings of the core's pace: 1.2 % of them
   static constexpr double memory_every = 4e-2;  // and of the memory's: 1.1 % with the sample after it that is not kept
   static constexpr double cold_matters = 1e-2;  // seconds of a sample: a longer one fills its caches in passing
   static constexpr timespec between_looks = {0, 2'000'000};  // while waiting

@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 # Relative to the best that the machine has shown. The core's readings scatter by 1 to 3 %, and another thread on it takes a
 # fifth to a half; the memory's stream scatters by 15 % where nobody else reads, its chase by 5 %.
-CORE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.10, 0.25, 0.08, 0.50
+CORE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.10, 0.33, 0.12, 0.50
 HIT = 0.01  # of a sample, lost while its threads waited for a processor: half of the width that is usually asked of the interval
 LEAST_KEPT = 6  # undisturbed samples, or all: fewer state no interval
 
