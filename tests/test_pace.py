@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import builders
-from steelyard import evaluation, shown
+from steelyard import evaluation, selfcheck, shown
 from steelyard.model import Check, Host, Record, Verdict
 from steelyard.statistics.launches import combine
 from steelyard.statistics.pace import CORE_LOSS, MEASURES, Bounds, choose
@@ -370,3 +371,12 @@ def test_what_messages_take_is_kept_for_the_hosts_and_the_pair_that_they_went_be
     assert "exchange" not in best.bounds("a.b", "k", {**near.parameters, "partner": 3}).best
     shown.save(one, best)
     assert shown.load(many).runs == 0
+
+
+def test_a_planted_delay_is_found_in_pairs_also_where_an_odd_number_of_samples_was_taken():
+    class Odd:
+        def measure(self, plant, samples, sample_seconds):
+            quiet = builders.samples(1.0, count=2001, spread=0.01)
+            return SimpleNamespace(samples=[s * (1.02 if i % 2 else 1.0) for i, s in enumerate(quiet)])
+
+    assert selfcheck.delay(Odd(), 1).state == "passed"
