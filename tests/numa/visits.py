@@ -101,6 +101,7 @@ def _visit(shape: Shape, started: Kernel, outside: Path) -> Visit:
         name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL") if name in os.environ
     }
     environment |= {"HOME": "/run", "TMPDIR": "/run", "PYTHONPATH": str(source.parent)}
+    environment |= {"PYTHONFAULTHANDLER": "1"}  # an interpreter that crashes there says where
     environment |= {"STEELYARD_CACHE": str(build.cache().resolve())}
     codes = guest.visit(
         shape,
