@@ -28,6 +28,12 @@ Pace core_pace();
 // thread's own: first touched at its first call.
 void add_memory_pace(Pace& pace);
 
+// How the samplers read both.
+inline constexpr double core_every = 2e-3;    // seconds between readings of the core: 1.2 % of them
+inline constexpr double memory_every = 4e-2;  // and of the memory: 1.1 % with the sample after it that is not kept
+inline constexpr double cold_matters = 1e-2;  // seconds of a sample: a longer one fills its caches in passing
+inline constexpr std::size_t looked_at = 8;   // cores of a machine in one look: 0.1 ms
+
 // The memory node of a processor; 0 where that is not known.
 int memory_node(int cpu);
 
@@ -38,7 +44,6 @@ struct Bounds {
   explicit Bounds(Params& p);
   bool core_holds(const Pace& pace) const;
   bool memory_holds(const Pace& pace) const;
-  bool hold(const Pace& pace) const { return core_holds(pace) && memory_holds(pace); }
 };
 
 // Which samples were undisturbed: those between readings that hold, before and after them. Their own times are never

@@ -113,9 +113,6 @@ std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::
   for (const auto& p : ranks.places()) hosts.push_back(p.host), cpus.push_back(p.cpu);
   std::string seconds;
   for (const auto& row : m.seconds) seconds.append(seconds.empty() ? "[" : ",").append(json::list(row));
-  std::vector<double> clock, issued, stream, chase;
-  for (const Pace& p : m.pace)
-    clock.push_back(p.core_clock), issued.push_back(p.issued), stream.push_back(p.stream), chase.push_back(p.chase);
   std::vector<double> offsets, uncertain, residuals;
   for (std::size_t i = 0; i + 2 < clocks.size(); i += 3)
     offsets.push_back(clocks[i]), uncertain.push_back(clocks[i + 1]), residuals.push_back(clocks[i + 2]);
@@ -124,10 +121,7 @@ std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::
       .add("cpus", json::list(cpus))
       .add("seconds", seconds.append("]"))
       .add("waited", json::list(m.waited))
-      .add("core_clock", json::list(clock))
-      .add("issued", json::list(issued))
-      .add("stream", json::list(stream))
-      .add("chase", json::list(chase))
+      .add(pace_columns(m.pace))
       .add("late", json::number(m.late))
       .add("colocated", json::boolean(ranks.colocated()))
       .add("clock", json::Object()

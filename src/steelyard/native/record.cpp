@@ -10,13 +10,13 @@ namespace steelyard {
 namespace {
 
 std::string samples_json(const Measurement& m) {
-  std::vector<double> at, seconds, waited, clock, issued, stream, chase;
+  std::vector<double> at, seconds, waited;
   std::vector<long> switches, faults;
+  std::vector<Pace> readings;
   for (const Sample& s : m.samples) {
     at.push_back(s.at), seconds.push_back(s.seconds), waited.push_back(s.waited);
-    clock.push_back(s.pace.core_clock), issued.push_back(s.pace.issued);
-    stream.push_back(s.pace.stream), chase.push_back(s.pace.chase);
     switches.push_back(s.switches), faults.push_back(s.faults);
+    readings.push_back(s.pace);
   }
   return json::Object()
       .add("at", json::list(at))
@@ -24,10 +24,7 @@ std::string samples_json(const Measurement& m) {
       .add("waited", json::list(waited))
       .add("switches", json::list(switches))
       .add("faults", json::list(faults))
-      .add("core_clock", json::list(clock))
-      .add("issued", json::list(issued))
-      .add("stream", json::list(stream))
-      .add("chase", json::list(chase))
+      .add(pace_columns(readings))
       .str();
 }
 
@@ -51,6 +48,19 @@ std::string counted(const Measurement& m) {
 }
 
 }  // namespace
+
+json::Object pace_columns(const std::vector<Pace>& readings) {
+  auto column = [&](double Pace::* part) {
+    std::vector<double> values;
+    for (const Pace& pace : readings) values.push_back(pace.*part);
+    return json::list(values);
+  };
+  return json::Object()
+      .add("core_clock", column(&Pace::core_clock))
+      .add("issued", column(&Pace::issued))
+      .add("stream", column(&Pace::stream))
+      .add("chase", column(&Pace::chase));
+}
 
 void Phases::next(const char* name) {
   double now = seconds_of(CLOCK_MONOTONIC_RAW);

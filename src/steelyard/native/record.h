@@ -19,6 +19,9 @@ class Phases {
   double last_ = seconds_of(CLOCK_MONOTONIC_RAW);
 };
 
+// Readings of the pace, a list of each of their parts.
+json::Object pace_columns(const std::vector<Pace>& readings);
+
 // Everything that was observed around and inside the samples.
 json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, const Phases& phases,
                           const std::string& details);

@@ -26,6 +26,17 @@ Sampling::Sampling(Params& p)
     throw CaseError("the sampling needs width > 0, seconds > 0 and 1 <= least <= most");
 }
 
+bool Sampling::spent(const Vigil& vigil, std::size_t taken, double elapsed, bool patient) const {
+  if (vigil.count() >= most || taken >= 4 * most) return true;
+  if (elapsed >= 4 * seconds) return true;  // even `least` must not hold a run up without end
+  return elapsed >= seconds && (patient ? vigil.count() : taken) >= least;
+}
+
+double Sampling::wanted_seconds() const {
+  const Clock& clock = Clock::get();
+  return std::max(sample_seconds, 1000 * std::max(clock.resolution(), clock.overhead()));
+}
+
 Plant::Plant(Params& p) {
   kind = p.word("plant", "none");
   if (std::size_t colon = kind.find(':'); colon != std::string::npos) {
@@ -43,6 +54,12 @@ Plant::Plant(Params& p) {
     throw CaseError("plant='" + kind +
                     "' is not known; known are none, skip, delay:share, turns:share, work:share, clock:factor, "
                     "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong");
+}
+
+std::size_t Plant::enough(std::size_t operations) const {
+  if (kind != "work" || !(amount > 0)) return operations;
+  auto share = static_cast<std::size_t>(std::ceil(1 / amount));
+  return (operations + share - 1) / share * share;
 }
 
 namespace {
@@ -94,7 +111,7 @@ class Sampler {
     take(m, meters);
     m.counters = meters.stop();
     MachineReading after(cpus);
-    m.pace_after = look(true);
+    m.pace_after = look();
     m.clock_after = clocks();
     account(m, before, after);
     return m;
@@ -104,19 +121,13 @@ class Sampler {
   // seconds, where the case's own limit allows: the kernel's accounts of steal and other load tick in 10 ms, and a
   // processor's clock and its neighbours change over tens of milliseconds; what is sampled for less has seen neither.
   static constexpr double shortest = 0.2;
-  static constexpr double longest_interruption = 0.05;  // seconds: some turns of another process
-  static constexpr std::uint64_t long_chain = 100'000;  // cycles: some 30 µs
-  static constexpr double core_every = 2e-3;            // seconds between readings of the core's pace: 1.2 % of them
-  static constexpr double memory_every = 4e-2;  // and of the memory's: 1.1 % with the sample after it that is not kept
-  static constexpr double cold_matters = 1e-2;  // seconds of a sample: a longer one fills its caches in passing
   static constexpr timespec between_looks = {0, 2'000'000};  // while waiting
-  static constexpr std::size_t looked_at = 8;                // cores: 0.1 ms
 
   // Samples while they are undisturbed; else a wait, as long as patience lasts.
   void take(Measurement& m, Meters& meters) {
     const Clock& clock = Clock::get();
     std::uint64_t begin = clock.ticks();
-    m.pace_before = look(true);
+    m.pace_before = look();
     vigil_.read(m.pace_before);
     wait(m, meters);
     warm_up(m.operations);
@@ -125,7 +136,7 @@ class Sampler {
       Sample s = sample(m.operations, begin);
       vigil_.sampled(s.seconds);
       bool cold = clock.seconds(clock.ticks() - memory_read_) > memory_every;
-      if (cold) s.pace.join(look(true));
+      if (cold) s.pace.join(look());
       vigil_.read(s.pace);
       m.samples.push_back(s);
       if (enough(m, clock.seconds(clock.ticks() - begin) - m.waited, next_look)) break;
@@ -135,10 +146,7 @@ class Sampler {
   }
 
   bool enough(const Measurement& m, double elapsed, std::size_t& next_look) const {
-    if (vigil_.count() >= sampling_.most || m.samples.size() >= 4 * sampling_.most) return true;
-    if (elapsed >= 4 * sampling_.seconds) return true;  // even `least` must not hold a run up without end
-    bool patient = m.waited < bounds_.patience;
-    if (elapsed >= sampling_.seconds && (patient ? vigil_.count() : m.samples.size()) >= sampling_.least) return true;
+    if (sampling_.spent(vigil_, m.samples.size(), elapsed, m.waited < bounds_.patience)) return true;
     if (vigil_.count() < next_look || elapsed < shortest) return false;
     // statistics/stopping.py says why not at every sample
     next_look = std::max(vigil_.count() + 1, vigil_.count() * 11 / 10);
@@ -153,7 +161,7 @@ class Sampler {
     meters.pause();
     do {
       nanosleep(&between_looks, nullptr);
-      vigil_.read(look(true));
+      vigil_.read(look());
       m.waited = before + seconds_of(CLOCK_MONOTONIC_RAW) - began;
     } while (!vigil_.quiet() && m.waited < bounds_.patience);
     meters.resume();
@@ -170,23 +178,23 @@ class Sampler {
 
   // The slowest of all cores (of so many, in turn, where there are more), and of the nodes' memories, which one thread
   // of each node reads.
-  Pace look(bool memory) {
-    if (memory) memory_read_ = Clock::get().ticks();
+  Pace look() {
+    memory_read_ = Clock::get().ticks();
     Pace slowest;
-    for (std::size_t i = 0; i < std::min(team_.size(), looked_at); ++i) slowest.join(look_at(turn_++ % team_.size()));
-    for (std::size_t i = 0; memory && i < team_.size(); ++i)
-      if (views_[i].first_of_node) slowest.join(look_at(i, true));
+    for (std::size_t i = 0; i < std::min(team_.size(), looked_at); ++i) slowest.join(look_in_turn());
+    for (std::size_t i = 0; i < team_.size(); ++i) {
+      if (!views_[i].first_of_node) continue;
+      Pace pace;
+      team_.one(i, [&] { add_memory_pace(pace); });
+      slowest.join(planted_memory(pace));
+    }
     return slowest;
   }
   // One thread at a time, while the others wait: two that share a core would take each other for a neighbour.
-  Pace look_at(std::size_t whose, bool memory = false) {
+  Pace look_in_turn() {
     Pace pace;
-    team_.each([&](Worker w) {
-      if (w.index != whose) return;
-      if (memory) add_memory_pace(pace);
-      pace = memory ? planted_memory(pace) : planted(core_pace());
-    });
-    return pace;
+    team_.one(turn_++ % team_.size(), [&] { pace = core_pace(); });
+    return planted(pace);
   }
 
   static std::set<int> processors(const Team& team) {
@@ -200,30 +208,13 @@ class Sampler {
     return allowed;
   }
 
-  // Doubles the operations of a sample until the clock's error is below 0.1 % of it and it is not too short to watch.
   void calibrate(Measurement& m) {
-    const Clock& clock = Clock::get();
-    double wanted = std::max(sampling_.sample_seconds, 1000 * std::max(clock.resolution(), clock.overhead()));
-    if (!kernel_.whole()) sample(1, clock.ticks());  // the warm-up: first use of code and data
+    auto took = [&](std::size_t operations) { return sample(operations, Clock::get().ticks()).seconds; };
+    if (!kernel_.whole()) took(1);  // the warm-up: first use of code and data
     // Where nothing runs there is nothing to calibrate by: the check will say so.
     if (plant_.kind == "skip") return;
-    while (!kernel_.whole()) {
-      double took = std::max(sample(m.operations, clock.ticks()).seconds, 1e-9);
-      // An interruption must not pass for a long operation: a length that one could have has to show twice alike.
-      for (int again = 0; again < 8 && took >= wanted && took < longest_interruption; ++again) {
-        double second = std::max(sample(m.operations, clock.ticks()).seconds, 1e-9), ratio = second / took;
-        took = std::min(took, second);
-        if (ratio > 0.8 && ratio < 1.25) break;
-      }
-      if (took >= wanted || m.operations > (std::size_t{1} << 40)) break;
-      double factor = std::min(100.0, 1.2 * wanted / took);
-      m.operations = std::max(m.operations + 1, static_cast<std::size_t>(static_cast<double>(m.operations) * factor));
-    }
-    // Extra work comes in whole operations: a sample must hold enough of them for its share to make one.
-    if (plant_.kind == "work" && plant_.amount > 0) {
-      auto share = static_cast<std::size_t>(std::ceil(1 / plant_.amount));
-      m.operations = (m.operations + share - 1) / share * share;
-    }
+    if (!kernel_.whole()) m.operations = calibrated(sampling_.wanted_seconds(), took);
+    m.operations = plant_.enough(m.operations);
   }
 
   struct alignas(128) View {
@@ -264,7 +255,7 @@ class Sampler {
       s.switches += v.after.switches - v.before.switches;
       s.faults += v.after.faults - v.before.faults;
     }
-    if (watch_core) s.pace = look_at(turn_++ % team_.size());
+    if (watch_core) s.pace = look_in_turn();
     length_ = s.seconds = Clock::get().seconds(last - first) / (slowed() ? plant_.amount : 1.0);
     ++taken_;
     return s;

@@ -1,5 +1,8 @@
 // Times a kernel: warm-up, then sample after sample until the median is known well enough or the time is up.
 #pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,7 +20,31 @@ struct Sampling {
   std::size_t least, most;
   double sample_seconds;  // the least length of a sample
   explicit Sampling(Params& p);
+
+  // Whether samples end here, however much is known: of time asked for or of samples there are no more.
+  bool spent(const Vigil& vigil, std::size_t taken, double elapsed, bool patient) const;
+  // The length of a sample by which the clock's error is below 0.1 % of it and it is not too short to watch.
+  double wanted_seconds() const;
 };
+
+// So many operations that one sample of them takes `wanted` seconds; `took(n)` takes one of n and returns its seconds.
+template <class Took>
+std::size_t calibrated(double wanted, Took took) {
+  constexpr double longest_interruption = 0.05;  // seconds: some turns of another process
+  constexpr double least = 1e-9;
+  for (std::size_t operations = 1;;) {
+    double seconds = std::max(took(operations), least);
+    // An interruption must not pass for a long operation: a length that one could have has to show twice alike.
+    for (int again = 0; again < 8 && seconds >= wanted && seconds < longest_interruption; ++again) {
+      double second = std::max(took(operations), least), ratio = second / seconds;
+      seconds = std::min(seconds, second);
+      if (ratio > 0.8 && ratio < 1.25) break;
+    }
+    if (seconds >= wanted || operations > (std::size_t{1} << 40)) return operations;
+    double factor = std::min(100.0, 1.2 * wanted / seconds);
+    operations = std::max(operations + 1, static_cast<std::size_t>(static_cast<double>(operations) * factor));
+  }
+}
 
 // A disturbance planted on purpose, by which the tool is tested (`steelyard selfcheck` and the contract of the
 // kernels).
@@ -29,6 +56,8 @@ struct Plant {
   double amount = 0;
   int rank = -1;  // of "slow"
   explicit Plant(Params& p);
+  // Extra work comes in whole operations: a sample must hold enough of them for its share to make one.
+  std::size_t enough(std::size_t operations) const;
 };
 
 // Why plant=wrong is refused for a kernel without corrupt().
@@ -40,6 +69,8 @@ struct Sample {
   long switches, faults;
   Pace pace;  // read after it
 };
+
+inline constexpr std::uint64_t long_chain = 100'000;  // cycles by which a case's clock is read: some 30 µs
 
 struct Measurement {
   std::size_t operations = 1;  // in each sample

@@ -36,29 +36,20 @@ json::Object measured(const NamedKernel& named, Params& params, Team& team) {
 json::Object looked(double seconds, Team& team) {
   constexpr timespec between = {0, 5'000'000};
   const double begin = seconds_of(CLOCK_MONOTONIC_RAW);
-  std::vector<double> at, clock, issued, stream, chase;
+  std::vector<double> at;
   std::vector<int> cpus;
+  std::vector<Pace> readings;
   for (std::size_t turn = 0; at.empty() || at.back() < seconds; ++turn) {
     std::size_t whose = turn % team.size();
-    Pace pace;
-    team.each([&](Worker w) {
-      if (w.index != whose) return;
-      pace = core_pace();
-      add_memory_pace(pace);
+    team.one(whose, [&] {
+      readings.push_back(core_pace());
+      add_memory_pace(readings.back());
     });
     at.push_back(seconds_of(CLOCK_MONOTONIC_RAW) - begin);
     cpus.push_back(team.cpus().empty() ? -1 : team.cpus()[whose % team.cpus().size()]);
-    clock.push_back(pace.core_clock), issued.push_back(pace.issued);
-    stream.push_back(pace.stream), chase.push_back(pace.chase);
     nanosleep(&between, nullptr);
   }
-  return json::Object()
-      .add("at", json::list(at))
-      .add("cpu", json::list(cpus))
-      .add("core_clock", json::list(clock))
-      .add("issued", json::list(issued))
-      .add("stream", json::list(stream))
-      .add("chase", json::list(chase));
+  return json::Object().add("at", json::list(at)).add("cpu", json::list(cpus)).add(pace_columns(readings));
 }
 
 // The team and the kernels of one program, from case to case.

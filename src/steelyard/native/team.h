@@ -79,6 +79,13 @@ class Team {
   void each(const Call& job) {
     perform({&job, [](const void* object, Worker w) { (*static_cast<const Call*>(object))(w); }});
   }
+  // Runs `job()` on one of the threads, while the others wait.
+  template <class Call>
+  void one(std::size_t whose, const Call& job) {
+    each([&](Worker w) {
+      if (w.index == whose) job();
+    });
+  }
 
  private:
   // A reference to something that can be called with a worker.

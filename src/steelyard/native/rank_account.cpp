@@ -1,0 +1,167 @@
+// Joins the ranks' accounts of a case.
+#include "rank_account.h"
+
+#include <cstring>
+
+#include "rank_pace.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t view_numbers = sizeof(RankView) / sizeof(double);
+
+// What a rank sends of a case as a whole; its counters follow.
+struct Head {
+  double samples, operations, clock_before, clock_after;
+  double own, busy, steal, busy_all, interrupt_time, interrupts, throttled, elapsed;  // as in MachineReading
+  double late, counter_error, counter_share, began, waited;
+  Pace before, after, slowest;
+};
+constexpr std::size_t head_numbers = sizeof(Head) / sizeof(double);
+
+// The first of several entries; unknown where there are none, as at a rank that takes no part.
+double first_of(const std::vector<double>& values) { return values.empty() ? unknown : values.front(); }
+
+std::vector<double> packed(const RankAccount& a, const MachineReading& before, const MachineReading& after) {
+  const Measurement& m = a.own;
+  const Head head{static_cast<double>(a.views.size()),
+                  static_cast<double>(m.operations),
+                  first_of(m.clock_before),
+                  first_of(m.clock_after),
+                  after.own - before.own,
+                  after.busy - before.busy,
+                  after.steal - before.steal,
+                  after.busy_all - before.busy_all,
+                  after.interrupt_time - before.interrupt_time,
+                  after.interrupts - before.interrupts,
+                  after.throttled - before.throttled,
+                  after.at - before.at,
+                  static_cast<double>(a.late),
+                  static_cast<double>(m.counters.error),
+                  m.counters.share,
+                  m.began,
+                  m.waited,
+                  m.pace_before,
+                  m.pace_after,
+                  a.slowest};
+  std::vector<double> numbers(head_numbers);
+  std::memcpy(numbers.data(), &head, sizeof head);
+  numbers.insert(numbers.end(), m.counters.values.begin(), m.counters.values.end());
+  return numbers;
+}
+
+// All ranks' accounts, at the first one.
+class Accounts {
+ public:
+  // `heads`: a row of each rank, as packed; `views`: of each rank as many as the one with the most has.
+  Accounts(const Ranks& ranks, std::vector<double> heads, std::vector<double> views)
+      : ranks_(ranks), heads_(std::move(heads)), views_(std::move(views)) {}
+
+  RankMeasurement measurement(const Start& start) const {
+    RankMeasurement out;
+    Measurement& m = out.whole;
+    m.oversubscribed = ranks_.oversubscribed();
+    m.steal = m.other = m.interrupt_time = m.interrupts = m.machine_other = m.throttled = 0;
+    m.began = head(0).began;
+    count(m.counters);
+    for (int r = 0; r < ranks_.size(); ++r) {
+      const Head h = head(r);
+      if (h.samples > 0) {
+        m.operations = static_cast<std::size_t>(h.operations);
+        m.clock_before.push_back(h.clock_before), m.clock_after.push_back(h.clock_after);
+        m.waited = std::max(m.waited, h.waited);
+        m.pace_before.join(h.before), m.pace_after.join(h.after);
+      }
+      out.pace.push_back(h.slowest);
+      m.elapsed = std::max(m.elapsed, h.elapsed);
+      out.late += static_cast<long>(h.late);
+      if (first_of_machine(r)) add_machine(m, r);
+    }
+    samples(out, start);
+    return out;
+  }
+
+ private:
+  std::size_t width() const { return heads_.size() / static_cast<std::size_t>(ranks_.size()); }
+  const double* row(int rank) const { return &heads_[static_cast<std::size_t>(rank) * width()]; }
+  Head head(int rank) const {
+    Head h;
+    std::memcpy(static_cast<void*>(&h), row(rank), sizeof h);
+    return h;
+  }
+  bool first_of_machine(int rank) const {
+    for (int before = 0; before < rank; ++before)
+      if (ranks_.same_machine(before, rank)) return false;
+    return true;
+  }
+
+  // What a machine's own accounts say, without what the ranks themselves used.
+  void add_machine(Measurement& m, int rank) const {
+    const Head h = head(rank);
+    double own = 0;
+    for (int other = rank; other < ranks_.size(); ++other)
+      if (ranks_.same_machine(rank, other)) own += head(other).own;
+    m.other += std::max(0.0, h.busy - own);
+    m.steal += h.steal;
+    m.machine_other = std::max(m.machine_other, std::max(0.0, h.busy_all - own) / std::max(h.elapsed, 1e-9));
+    m.interrupt_time += h.interrupt_time, m.interrupts += h.interrupts, m.throttled += h.throttled;
+  }
+
+  // The sum over the ranks that took part; unknown where one of them could not count. The least share stands for all.
+  void count(Counts& all) const {
+    all.values.assign(all.events.size(), 0.0);
+    all.share = 1;
+    for (int r = 0; r < ranks_.size(); ++r) {
+      const Head h = head(r);
+      if (h.samples == 0) continue;
+      if (all.error == 0) all.error = static_cast<int>(h.counter_error);
+      all.share = h.counter_share <= all.share || std::isnan(h.counter_share) ? h.counter_share : all.share;
+      for (std::size_t i = 0; i < all.values.size(); ++i) all.values[i] += row(r)[head_numbers + i];
+    }
+  }
+
+  void samples(RankMeasurement& out, const Start& start) const {
+    const auto ranks = static_cast<std::size_t>(ranks_.size());
+    const std::size_t count = views_.size() / view_numbers / ranks;
+    out.seconds.resize(ranks);
+    out.waited.resize(ranks);
+    double origin = INFINITY;
+    for (std::size_t i = 0; i < count; ++i) {
+      Extent extent;
+      Sample s{0, 0, 0, 0, 0, {}};
+      for (std::size_t r = 0; r < ranks; ++r) {
+        if (head(static_cast<int>(r)).samples == 0) continue;
+        RankView v;
+        std::memcpy(static_cast<void*>(&v), &views_[(r * count + i) * view_numbers], sizeof v);
+        extent.add(v.start, v.end, v.seconds);
+        out.seconds[r].push_back(v.seconds);
+        out.waited[r] += v.waited;
+        s.waited = std::isnan(v.waited) ? unknown : std::max(s.waited, v.waited);
+        s.switches += static_cast<long>(v.switches), s.faults += static_cast<long>(v.faults);
+        s.pace.join(v.pace);
+      }
+      origin = std::min(origin, extent.first);
+      s.at = extent.first - origin;
+      s.seconds = extent.seconds(start);
+      out.whole.samples.push_back(s);
+    }
+  }
+
+  const Ranks& ranks_;
+  const std::vector<double> heads_, views_;
+};
+
+}  // namespace
+
+RankMeasurement joined(const RankAccount& mine, const MachineReading& before, const MachineReading& after,
+                       const Ranks& ranks, const Start& start) {
+  std::vector<double> heads = ranks.world().gather(packed(mine, before, after));
+  double most = ranks.world().greatest(static_cast<double>(mine.views.size()));
+  std::vector<double> numbers(static_cast<std::size_t>(most) * view_numbers, unknown);
+  if (!mine.views.empty()) std::memcpy(numbers.data(), mine.views.data(), mine.views.size() * sizeof(RankView));
+  std::vector<double> views = ranks.world().gather(numbers);
+  if (ranks.rank() != 0) return {};
+  return Accounts(ranks, std::move(heads), std::move(views)).measurement(start);
+}
+
+}  // namespace steelyard
