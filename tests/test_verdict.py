@@ -266,7 +266,17 @@ def test_a_disturbed_case_names_the_cause_before_its_shape():
     samples, surroundings = delayed(hit, LENGTH)
     surroundings["samples"]["waited"] = (LENGTH * hit).tolist()
     keywords = [sentence.partition(":")[0] for sentence in judge(samples, surroundings, PASSED).evidence]
-    assert keywords == ["competing load", "set aside"]  # without those samples there are no two modes
+    assert keywords == ["competing load", "range", "set aside"]  # without those samples there are no two modes
+
+
+def test_a_disturbed_case_gives_the_range_that_the_disturbance_makes_of_its_samples():
+    samples, surroundings = quiet(100)
+    surroundings["oversubscribed"] = True
+    samples = [1.0] * 80 + [0.5] * 10 + [3.0] * 10
+    told = judge(samples, surroundings, PASSED).evidence
+    assert "range: the middle 90 % of the samples took 0.50 to 3.00 times their median." in told
+    quiet_samples, quiet_surroundings = quiet(100)
+    assert not any(s.startswith("range:") for s in judge(quiet_samples, quiet_surroundings, PASSED).evidence)
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.05, 1.0), st.integers(0, 100))

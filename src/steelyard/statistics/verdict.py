@@ -60,8 +60,8 @@ def judgement(
     surroundings, or a rule of `disturbances` found in those what could move their median. CLEAN: otherwise; its
     evidence then holds what was seen and did not matter.
     Each sentence starts with a keyword and a colon: error, check, samples, clock resolution, competing load,
-    steal, throttled, page faults, core clock, shared core, shared memory, slow messages, set aside, oversubscribed,
-    interrupts, bimodal, drift, autocorrelation.
+    steal, throttled, page faults, core clock, shared core, shared memory, slow messages, range, set aside,
+    oversubscribed, interrupts, bimodal, drift, autocorrelation.
     """
     if error is not None:
         return Judgement(Verdict("INVALID", (f"error: {error}",)))
@@ -87,6 +87,8 @@ def judgement(
     if not choice.enough and not disturbing:
         disturbing = [_set_aside(choice)]
     level: Level = "DISTURBED" if disturbing else "CLEAN"
+    if disturbing:
+        disturbing += _range(seen)
     return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(seen, CLOCK_NOTED))), aside)
 
 
@@ -116,6 +118,13 @@ def _set_aside(choice: pace.Choice) -> str:
             f"{next(iter(choice.causes))}: {many} of {all_of_them} samples were disturbed ({causes}); too few are left."
         )
     return f"set aside: {many} of {all_of_them} samples, whose own surroundings were disturbed ({causes})."
+
+
+def _range(seen: Seen) -> Iterator[str]:
+    """What the disturbance makes of the samples: no interval, since more of them would not narrow it."""
+    if len(seen.row) >= pace.LEAST_KEPT:
+        low, high = np.quantile(seen.row, (0.05, 0.95)) / np.median(seen.row)
+        yield f"range: the middle 90 % of the samples took {low:.2f} to {high:.2f} times their median."
 
 
 def name_disturbance(verdict: Verdict) -> str | None:
