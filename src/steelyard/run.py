@@ -19,7 +19,7 @@ from steelyard.records import RunFolder
 from steelyard.refusal import STARTED
 from steelyard.second import Patience
 from steelyard.shown import Best
-from steelyard.statistics.pace import UNBOUNDED, Bounds, Kind
+from steelyard.statistics.pace import UNBOUNDED, Bounds, Kind, seconds_waited
 from steelyard.statistics.results import identity
 from steelyard.statistics.verdict import judgement, name_disturbance
 
@@ -309,13 +309,6 @@ def line(
     if patience > 0:
         words["patience"] = f"{patience:.3g}"
     return " ".join(f"{name}={value}" for name, value in words.items())
-
-
-def seconds_waited(record: Record) -> float:
-    """How long the case waited for a quiet machine."""
-    found = record.surroundings.get("pace")
-    waited = found.get("waited") if isinstance(found, Mapping) else None
-    return float(waited) if isinstance(waited, int | float) else 0.0
 
 
 def record_of(

@@ -88,13 +88,6 @@ def course(run: Run) -> Course | None:
     return Course(tuple(ordered), tuple(pauses), end - left_out)
 
 
-def waited(record: Record) -> float:
-    """Seconds for which it waited for quiet."""
-    around = record.surroundings.get("pace")
-    seconds = number(around.get("waited")) if isinstance(around, Mapping) else None
-    return seconds or 0.0
-
-
 def causes(steps: Sequence[Step]) -> Counter[str]:
     """By what samples were set aside, with their number; several may share one."""
     found = Counter[str]()

@@ -11,8 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.model import Record
 from steelyard.statistics.interval import Array
-from steelyard.statistics.seen import Seen, number, numbers
+from steelyard.statistics.seen import Seen, number, numbers, part
 from steelyard.units import percent
 
 Kind = Literal["core_clock", "issued", "stream", "chase", "exchange"]
@@ -73,6 +74,11 @@ class Bounds:
 
 
 UNBOUNDED = Bounds({})
+
+
+def seconds_waited(record: Record) -> float:
+    """How long the case waited for a quiet machine."""
+    return number(part(record.surroundings, "pace").get("waited")) or 0.0
 
 
 @dataclass(frozen=True)
@@ -140,8 +146,7 @@ def _beside(seen: Seen, measure: Measure, bound: float) -> _Beside:
 
 
 def _around(seen: Seen, when: str, kind: Kind) -> float | None:
-    part = seen.part("pace").get(when)
-    return number(part.get(kind)) if isinstance(part, Mapping) else None
+    return number(part(seen.part("pace"), when).get(kind))
 
 
 def _waited(seen: Seen) -> Mask:

@@ -28,8 +28,7 @@ class Seen:
         return column if np.isfinite(column).any() else None
 
     def part(self, name: str) -> Mapping[str, Any]:
-        part = self.surroundings.get(name)
-        return part if isinstance(part, Mapping) else {}
+        return part(self.surroundings, name)
 
     @cached_property
     def lengths(self) -> Array | None:
@@ -71,6 +70,12 @@ class Observation:
 
     disturbed: bool
     sentence: str
+
+
+def part(surroundings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """One of the surroundings' parts; an empty one where it was not seen."""
+    found = surroundings.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
 def number(value: object) -> float | None:

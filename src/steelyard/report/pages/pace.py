@@ -11,9 +11,9 @@ from steelyard import second
 from steelyard.model import Evaluation, Shown
 from steelyard.remembered import in_turn
 from steelyard.report import course_figures, drawn, values
-from steelyard.report.course import Course, Step, causes, course, waited
+from steelyard.report.course import Course, Step, causes, course
 from steelyard.report.names import grouped, slug
-from steelyard.statistics.pace import Kind
+from steelyard.statistics.pace import Kind, seconds_waited
 from steelyard.statistics.verdict import name_disturbance
 
 MOST_CAUSES = 3  # in a sentence
@@ -90,7 +90,7 @@ def _held(steps: Sequence[Step], kinds: Sequence[Kind]) -> str:
 
 
 def _waited(steps: Sequence[Step]) -> str:
-    waiting = sum(waited(step.record) for step in steps)
+    waiting = sum(seconds_waited(step.record) for step in steps)
     return f"Cases waited {values.duration(waiting)} for quiet in all." if waiting else "No case waited for quiet."
 
 
@@ -146,7 +146,7 @@ def _row(evaluation: Evaluation, found: Course, name: str) -> Row:
     levels = [values.level(result) for result in evaluation.results if result.benchmark == name]
     still = sum(level not in ("DISTURBED", "INVALID") for level in levels)
     taken, aside = sum(len(s.record.samples) for s in steps), sum(len(s.record.aside) for s in steps)
-    waiting = sum(waited(step.record) for step in steps)
+    waiting = sum(seconds_waited(step.record) for step in steps)
     return Row(
         name,
         slug(name) if name in evaluation.benchmarks else "",
