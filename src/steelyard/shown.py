@@ -10,13 +10,11 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from statistics import median
 from typing import cast
 
 from steelyard.model import Machine, Parameters, Record, Run, Shown
 from steelyard.records import write_whole
-from steelyard.statistics.pace import MEASURES, UNBOUNDED, Bounds, Kind
-from steelyard.statistics.seen import numbers
+from steelyard.statistics.pace import MEASURES, UNBOUNDED, Bounds, Kind, typical
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
 THIRD = 3  # of the records the third best counts: one or two readings gone wrong do not
@@ -38,10 +36,10 @@ class Best:
         if record.surroundings.get("oversubscribed") is True:
             return
         for kind in MEASURES:
-            found = readings(record, kind)
-            if found:
+            found = typical(record, kind)
+            if found is not None:
                 key = _key(kind, record.benchmark, record.kernel, record.parameters)
-                self._now[key] = sorted((*self._now.get(key, ()), median(found)), reverse=MEASURES[kind].higher)[:THIRD]
+                self._now[key] = sorted((*self._now.get(key, ()), found), reverse=MEASURES[kind].higher)[:THIRD]
 
     def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
         """For a case whose `parameters` include its toolchain."""
@@ -147,13 +145,3 @@ def _higher(key: str) -> bool:
 
 def _third(ordered: Sequence[float]) -> float | None:
     return ordered[min(THIRD, len(ordered)) - 1] if ordered else None
-
-
-def readings(record: Record, kind: Kind) -> list[float]:
-    """What was read before, beside and after the samples of a record."""
-    samples, around = record.surroundings.get("samples"), record.surroundings.get("pace")
-    found = [*numbers(samples.get(kind))] if isinstance(samples, Mapping) else []
-    for when in ("before", "after"):
-        part = around.get(when) if isinstance(around, Mapping) else None
-        found += [*numbers([part.get(kind)])] if isinstance(part, Mapping) else []
-    return [float(x) for x in found if math.isfinite(x) and x > 0]

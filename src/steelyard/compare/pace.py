@@ -1,12 +1,13 @@
 """How fast the measured cores went by themselves: whether two runs of one machine had the same machine under them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
 from steelyard.model import Record, Result
 from steelyard.statistics.compare import Comparison
+from steelyard.statistics.pace import typical
 from steelyard.statistics.results import believed
 from steelyard.units import percent
 
@@ -55,15 +56,5 @@ def _rates(results: Iterable[Result]) -> list[float]:
 
 
 def _rate(record: Record) -> float | None:
-    samples = record.surroundings.get("samples")
-    if not isinstance(samples, Mapping):
-        return None
-    issued, clock = (_middle(samples.get(name)) for name in ("issued", "core_clock"))
+    issued, clock = typical(record, "issued", ends=False), typical(record, "core_clock", ends=False)
     return issued * clock if issued and clock else None
-
-
-def _middle(values: object) -> float | None:
-    if not isinstance(values, list | tuple):
-        return None
-    known = [float(v) for v in values if isinstance(v, int | float) and math.isfinite(v)]
-    return median(known) if known else None

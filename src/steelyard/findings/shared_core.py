@@ -1,10 +1,9 @@
 """Rule: whether another hardware thread worked on the measured cores: a neighbour whom no account shows."""
 
-import math
-from collections.abc import Mapping
 from statistics import median
 
-from steelyard.model import Evaluation, Finding, Record
+from steelyard.model import Evaluation, Finding
+from steelyard.statistics.pace import typical
 
 # Of the most additions per cycle that the run saw. A second thread takes up to half; readings scatter by some percent.
 SHARED = 0.85
@@ -14,7 +13,7 @@ FEWEST = 10  # records: fewer do not show how wide the core can issue
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """How many records were made on a core that issued clearly less than it can."""
-    rates = [rate for record in evaluation.run.records if (rate := _rate(record)) is not None]
+    rates = [rate for record in evaluation.run.records if (rate := typical(record, "issued", ends=False)) is not None]
     if len(rates) < FEWEST:
         return []
     most = sorted(rates)[-1 - len(rates) // 50]  # the outermost fiftieth may be a reading gone wrong
@@ -39,12 +38,3 @@ def find(evaluation: Evaluation) -> list[Finding]:
     remedy = "Leave the siblings idle (steelyard doctor names them); in a cloud take a dedicated host or whole cores."
     effect = most / median(rates)
     return [Finding("shared_core", "notice", told, evidence, cause, remedy, effect=effect, reach="figures")]
-
-
-def _rate(record: Record) -> float | None:
-    samples = record.surroundings.get("samples")
-    issued = samples.get("issued") if isinstance(samples, Mapping) else None
-    if not isinstance(issued, list | tuple):
-        return None
-    known = [float(x) for x in issued if isinstance(x, int | float) and math.isfinite(x) and x > 0]
-    return median(known) if known else None

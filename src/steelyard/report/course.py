@@ -4,15 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Literal
 
 import numpy as np
 
 from steelyard import shown
 from steelyard.model import Record, Run
-from steelyard.statistics.pace import MEASURES, Bounds, Kind, choose
-from steelyard.statistics.seen import Seen, number
+from steelyard.statistics.pace import MEASURES, Bounds, Kind, choose, typical
+from steelyard.statistics.seen import Seen, number, part
 
 State = Literal["kept", "aside", "disturbed", "invalid"]
 
@@ -100,9 +99,9 @@ def causes(steps: Sequence[Step]) -> Counter[str]:
 
 def _step(record: Record, at: float, seconds: float, bounds: Bounds) -> Step:
     shares = {
-        kind: _share(kind, median(found), best)
+        kind: _share(kind, found, best)
         for kind, best in bounds.best.items()
-        if (found := shown.readings(record, kind))
+        if (found := typical(record, kind)) is not None
     }
     return Step(record, at, seconds, shares, bounds, _state(record))
 
@@ -125,8 +124,7 @@ def _began(record: Record) -> float | None:
 
 def _elapsed(record: Record) -> float:
     """Seconds from its first sample to its last."""
-    accounts = record.surroundings.get("processor_seconds")
-    seconds = number(accounts.get("elapsed")) if isinstance(accounts, Mapping) else None
+    seconds = number(part(record.surroundings, "processor_seconds").get("elapsed"))
     if seconds is None:
         seconds = math.fsum(record.samples) * record.operations
     return max(0.0, seconds)

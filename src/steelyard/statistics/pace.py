@@ -6,7 +6,8 @@ whose surroundings looked undisturbed stays in it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from statistics import median
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,16 @@ class Bounds:
 UNBOUNDED = Bounds({})
 
 
+def typical(record: Record, kind: Kind, ends: bool = True) -> float | None:
+    """The median of what was read beside the samples of a record, with `ends` also before and after them; None: nothing was."""
+    found: list[float] = numbers(part(record.surroundings, "samples").get(kind)).tolist()
+    if ends:
+        around = part(record.surroundings, "pace")
+        found += [x for when in ("before", "after") if (x := _end(around, when, kind)) is not None]
+    known = [x for x in found if x > 0]  # NaN is not
+    return median(known) if known else None
+
+
 def seconds_waited(record: Record) -> float:
     """How long the case waited for a quiet machine."""
     return number(part(record.surroundings, "pace").get("waited")) or 0.0
@@ -129,7 +140,7 @@ def _beside(seen: Seen, measure: Measure, bound: float) -> _Beside:
     kind = measure.kind
     column = seen.column(kind)
     rows = column if column is not None else np.full(len(seen.row), np.nan)
-    before, after = (_around(seen, when, kind) for when in ("before", "after"))
+    before, after = (_end(seen.part("pace"), when, kind) for when in ("before", "after"))
     readings = np.concatenate(([np.nan if before is None else before], rows, [np.nan if after is None else after]))
     at = np.flatnonzero(np.isfinite(readings))
     if not at.size:
@@ -145,8 +156,8 @@ def _beside(seen: Seen, measure: Measure, bound: float) -> _Beside:
     return _Beside(~spared, float(known.min() if measure.higher else known.max()))
 
 
-def _around(seen: Seen, when: str, kind: Kind) -> float | None:
-    return number(part(seen.part("pace"), when).get(kind))
+def _end(around: Mapping[str, Any], when: str, kind: Kind) -> float | None:
+    return number(part(around, when).get(kind))
 
 
 def _waited(seen: Seen) -> Mask:
