@@ -10,7 +10,7 @@ from steelyard.launch import local
 from steelyard.launch.program import Conversation, Program
 from steelyard.model import Machine, Shown
 from steelyard.shown import Best
-from steelyard.statistics.pace import MEASURES, Bounds, Kind
+from steelyard.statistics.pace import MEASURES, Kind
 from steelyard.statistics.seen import numbers
 from steelyard.units import duration, percent
 
@@ -75,14 +75,11 @@ def _share(answer: Mapping[str, object], earlier: Mapping[Kind, float]) -> float
     for kind in KINDS:
         readings = numbers(answer.get(kind))
         measure = MEASURES[kind]
-        shown = sorted(readings[readings > 0], reverse=measure.higher)[:3]
-        if not shown:
+        leading = measure.leading(readings[readings > 0].tolist())
+        if not leading:
             continue
-        seen = float(shown[-1])
-        best = earlier.get(kind, seen)
-        bound = Bounds({kind: max(best, seen) if measure.higher else min(best, seen)}).bound(kind)
-        assert bound is not None
-        holds = measure.holds(readings, bound)
+        best = measure.best((leading[-1], earlier.get(kind, leading[-1])))
+        holds = measure.holds(readings, measure.bound(best))
         inside = holds if inside is None else inside & holds
     return None if inside is None else float(inside.mean())
 

@@ -14,11 +14,9 @@ from typing import cast
 
 from steelyard.model import Machine, Parameters, Record, Run, Shown
 from steelyard.records import write_whole
-from steelyard.statistics.pace import MEASURES, UNBOUNDED, Bounds, Kind, typical
+from steelyard.statistics.pace import MEASURES, UNBOUNDED, Bounds, Kind, Measure, typical
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
-THIRD = 3  # of the records the third best counts: one or two readings gone wrong do not
-
 
 # Parameters that decide between whom messages go, and by what way.
 BETWEEN = ("mpi", "ranks", "transport", "placement", "ranks_per_node", "mapping", "partner")
@@ -29,7 +27,7 @@ class Best:
 
     def __init__(self, earlier: Mapping[str, float]) -> None:
         self._earlier = dict(earlier)
-        self._now: dict[str, list[float]] = {}  # of each key the best medians, as many as can count
+        self._now: dict[str, list[float]] = {}  # of each key the leading medians
 
     def learn(self, record: Record) -> None:
         """Adds what was read beside the samples of a record."""
@@ -39,7 +37,7 @@ class Best:
             found = typical(record, kind)
             if found is not None:
                 key = _key(kind, record.benchmark, record.kernel, record.parameters)
-                self._now[key] = sorted((*self._now.get(key, ()), found), reverse=MEASURES[kind].higher)[:THIRD]
+                self._now[key] = MEASURES[kind].leading((*self._now.get(key, ()), found))
 
     def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
         """For a case whose `parameters` include its toolchain."""
@@ -52,13 +50,13 @@ class Best:
 
     def all(self) -> dict[str, float]:
         """The best of each key that this run has shown."""
-        keys = self._now
-        return {k: best for k in keys if (best := _third(keys[k])) is not None}
+        return {key: leading[-1] for key, leading in self._now.items()}
 
     def _best(self, kind: Kind, key: str) -> float | None:
-        now = _third(self._now.get(key, ()))
-        known = [x for x in (self._earlier.get(key), now) if x is not None]
-        return (max if MEASURES[kind].higher else min)(known) if known else None
+        known = self._now.get(key, [])[-1:]
+        if key in self._earlier:
+            known.append(self._earlier[key])
+        return MEASURES[kind].best(known) if known else None
 
 
 def learned(run: Run) -> Best:
@@ -82,8 +80,7 @@ def load(machine: Machine) -> Shown:
     best: dict[str, float] = {}
     for _, shown in runs:
         for key, value in shown.items():
-            better = max if _higher(key) else min
-            best[key] = better(best.get(key, value), value)
+            best[key] = _measure(key).best((best.get(key, value), value))
     return Shown(best, len(runs), runs[0][0] if runs else "")
 
 
@@ -139,9 +136,5 @@ def _key(kind: Kind, benchmark: str, kernel: str, parameters: Parameters) -> str
     return " ".join(str(w) for w in (kind, parameters.get("toolchain", ""), *words))
 
 
-def _higher(key: str) -> bool:
-    return MEASURES[cast(Kind, key.partition(" ")[0])].higher
-
-
-def _third(ordered: Sequence[float]) -> float | None:
-    return ordered[min(THIRD, len(ordered)) - 1] if ordered else None
+def _measure(key: str) -> Measure:
+    return MEASURES[cast(Kind, key.partition(" ")[0])]

@@ -99,7 +99,7 @@ def causes(steps: Sequence[Step]) -> Counter[str]:
 
 def _step(record: Record, at: float, seconds: float, bounds: Bounds) -> Step:
     shares = {
-        kind: _share(kind, found, best)
+        kind: MEASURES[kind].share(found, best)
         for kind, best in bounds.best.items()
         if (found := typical(record, kind)) is not None
     }
@@ -112,10 +112,6 @@ def _state(record: Record) -> State:
     if record.verdict.level == "DISTURBED":
         return "disturbed"
     return "aside" if record.aside else "kept"
-
-
-def _share(kind: Kind, reading: float, best: float) -> float:
-    return reading / best if MEASURES[kind].higher else best / reading
 
 
 def _began(record: Record) -> float | None:

@@ -4,7 +4,7 @@ Samples are chosen by the readings before and after them, never by their own tim
 whose surroundings looked undisturbed stays in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
@@ -24,6 +24,7 @@ Mask = NDArray[np.bool_]
 # fifth to a half; the memory's stream scatters by 15 % where nobody else reads, its chase by 5 %.
 CORE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.10, 0.33, 0.12, 0.50
 HIT = 0.01  # of a sample, lost while its threads waited for a processor: half of the width that is usually asked of the interval
+THIRD = 3  # of readings the third best counts: one or two gone wrong do not
 LEAST_KEPT = 6  # undisturbed samples, or all: fewer state no interval
 
 
@@ -41,6 +42,17 @@ class Measure:
 
     def written(self, reading: float) -> str:
         return f"{reading * self.scale:.3g} {self.unit}"
+
+    def best(self, readings: Iterable[float]) -> float:
+        return (max if self.higher else min)(readings)
+
+    def leading(self, readings: Iterable[float]) -> list[float]:
+        """The best of them, as many as can count: the last stands for what was shown."""
+        return sorted(readings, reverse=self.higher)[:THIRD]
+
+    def share(self, reading: float, best: float) -> float:
+        """Of the best; 1 is as good."""
+        return reading / best if self.higher else best / reading
 
     def bound(self, best: float) -> float:
         """What counts as undisturbed, from the best."""
@@ -185,10 +197,10 @@ def _rank(seen: Seen, kind: Kind) -> str:
         return ""
     if np.isfinite(readings).sum() < 2:
         return ""
-    higher = MEASURES[kind].higher
-    worst = int(np.nanargmin(readings) if higher else np.nanargmax(readings))
+    measure = MEASURES[kind]
+    worst = int(np.nanargmin(readings) if measure.higher else np.nanargmax(readings))
     others = float(np.nanmedian(np.delete(readings, worst)))
-    loss = 1 - (readings[worst] / others if higher else others / readings[worst])
+    loss = 1 - measure.share(readings[worst], others)
     if loss < CORE_LOSS:
         return ""
     where = f"processor {cpus[worst]}" if cpus[worst] is not None and cpus[worst] >= 0 else "not pinned"
