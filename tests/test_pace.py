@@ -275,7 +275,7 @@ def test_more_threads_than_processors_teach_nothing_and_are_not_judged_by_their_
     crowded = replace(crowded, surroundings={**crowded.surroundings, "oversubscribed": True})
     best.learn(crowded)
     assert best.all() == {"issued gcc": 3.9}
-    assert shown.bounds_of(best, crowded).best == {}
+    assert best.bounds_of(crowded).best == {}
 
 
 def test_the_clock_is_compared_with_cases_of_the_same_kernel_only():

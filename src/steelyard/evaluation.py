@@ -8,7 +8,7 @@ from steelyard import catalogue, findings, records, shown
 from steelyard.machine.limits import limits
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
 from steelyard.statistics.results import results
-from steelyard.statistics.verdict import judgement, stands
+from steelyard.statistics.verdict import stands, with_verdict
 
 
 def evaluate(path: Path, paths: Iterable[Path] = ()) -> Evaluation:
@@ -31,11 +31,10 @@ def rejudged(run: Run) -> Run:
 
 
 def rejudge(record: Record, best: shown.Best) -> Record:
-    bounds = shown.bounds_of(best, record)
+    bounds = best.bounds_of(record)
     if record.verdict.level == "INVALID" or stands(record, bounds):
         return record
-    found = judgement(record.samples, record.surroundings, record.check, record.error, bounds)
-    return replace(record, verdict=found.verdict, aside=found.aside)
+    return with_verdict(record, bounds)
 
 
 def benchmarks_of(run: Run) -> list[str]:

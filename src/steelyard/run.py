@@ -21,7 +21,7 @@ from steelyard.second import Patience
 from steelyard.shown import Best
 from steelyard.statistics.pace import UNBOUNDED, Bounds, Kind, seconds_waited
 from steelyard.statistics.results import identity
-from steelyard.statistics.verdict import judgement, name_disturbance
+from steelyard.statistics.verdict import name_disturbance, with_verdict
 
 # Words that the harness reads for itself; everything else that a kernel read is one of its parameters.
 HARNESS = {
@@ -323,14 +323,11 @@ def record_of(
     samples = tuple(float(s) if s is not None else float("nan") for s in answer.get("samples", []))
     surroundings = answer.get("surroundings", {})
     error = answer.get("error")
-    crowded = surroundings.get("oversubscribed") is True
-    bounds = best.bounds(case.benchmark, case.kernel, parameters) if best and not crowded else UNBOUNDED
-    found = judgement(samples, surroundings, check, error, bounds)
     operations, work = (
         int(answer.get("operations", 0)),
         {k: v for k, v in answer.get("work", {}).items() if v is not None},
     )
-    return Record(
+    record = Record(
         case.benchmark,
         case.kernel,
         parameters,
@@ -341,11 +338,11 @@ def record_of(
         operations,
         work,
         check,
-        found.verdict,
+        Verdict("CLEAN"),  # until it is judged
         surroundings,
         error,
-        found.aside,
     )
+    return with_verdict(record, best.bounds_of(record) if best else UNBOUNDED)
 
 
 def failed_record(launch: Launch, index: int, case: Case, attempt: int, reason: str) -> Record:

@@ -48,6 +48,12 @@ class Best:
                 found[kind] = best
         return Bounds(found)
 
+    def bounds_of(self, record: Record) -> Bounds:
+        """For a record; none where more threads than processors shared them by turns."""
+        if record.surroundings.get("oversubscribed") is True:
+            return UNBOUNDED
+        return self.bounds(record.benchmark, record.kernel, record.parameters)
+
     def all(self) -> dict[str, float]:
         """The best of each key that this run has shown."""
         return {key: leading[-1] for key, leading in self._now.items()}
@@ -65,13 +71,6 @@ def learned(run: Run) -> Best:
     for record in run.records:
         best.learn(record)
     return best
-
-
-def bounds_of(best: Best, record: Record) -> Bounds:
-    """Those of a record; none where more threads than processors shared them by turns."""
-    if record.surroundings.get("oversubscribed") is True:
-        return UNBOUNDED
-    return best.bounds(record.benchmark, record.kernel, record.parameters)
 
 
 def load(machine: Machine) -> Shown:

@@ -81,7 +81,7 @@ def course(run: Run) -> Course | None:
             left_out += when - end
         seconds = _elapsed(record)
         end = max(end, when + seconds)
-        steps.append(_step(record, when - left_out, seconds, shown.bounds_of(best, record)))
+        steps.append(_step(record, when - left_out, seconds, best.bounds_of(record)))
     order = list(STATES)
     ordered = sorted(steps, key=lambda step: order.index(step.state))
     return Course(tuple(ordered), tuple(pauses), end - left_out)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,12 @@ def judgement(
     if disturbing:
         disturbing += _range(seen)
     return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(seen, CLOCK_NOTED))), aside)
+
+
+def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
+    """The record judged by these bounds, whatever it was called before."""
+    found = judgement(record.samples, record.surroundings, record.check, record.error, bounds)
+    return replace(record, verdict=found.verdict, aside=found.aside)
 
 
 def stands(record: Record, bounds: pace.Bounds) -> bool:
