@@ -43,6 +43,8 @@ ANY: dict[str, Scalar] = {"toolchain": "any"}
 # Samples with and without the delay, in turn, each so short that a pair has one clock and the same neighbours.
 TURNS, TURN_SECONDS = 2000, 1e-3
 
+Beside = tuple[Record, float, float]  # a case beside something planted, and the quiet value before and after it
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -168,12 +170,8 @@ def polite(bench: Bench, repetitions: int) -> Outcome:
 
 
 def _beside_load(bench: Bench, name: str, repetitions: int, nice: int, after: float, tolerated: float = 0.0) -> Outcome:
-    """Cases beside a process of that niceness, which begins `after` so many seconds; a share of them may be missed.
-
-    The quiet value is measured before and after each; where these two differ, anything between them counts as quiet.
-    """
-    missed: list[str] = []
-    found = 0
+    """Cases beside a process of that niceness, which begins `after` so many seconds; a share of them may be missed."""
+    cases: list[Beside] = []
     with competitor(bench.cpu, nice) as process:
         for _ in range(repetitions):
             before = median(undisturbed(bench.measure()))
@@ -182,17 +180,8 @@ def _beside_load(bench: Bench, name: str, repetitions: int, nice: int, after: fl
             record = bench.measure()
             timer.join()
             process.send_signal(signal.SIGSTOP)
-            truth = sorted((before, median(undisturbed(bench.measure()))))
-            value = median(undisturbed(record))
-            found += record.verdict.level != "CLEAN"
-            moved = max(value / truth[1] - 1, 1 - value / truth[0])
-            if record.verdict.level == "CLEAN" and moved > TOLERATED:
-                missed.append(f"called clean although the median was {percent(moved, 1)} off the quiet value")
-    right = repetitions - len(missed)
-    seen = f"{right} of {repetitions} cases were flagged ({found}) or within {percent(TOLERATED)} of the quiet value"
-    if len(missed) <= tolerated * repetitions:
-        return Outcome(name, "passed", seen)
-    return _missed(bench, name, seen, tuple(missed[:5]))
+            cases.append((record, before, median(undisturbed(bench.measure()))))
+    return _flagged_or_near(bench, name, cases, TOLERATED, tolerated)
 
 
 def streaming(bench: Bench, repetitions: int) -> Outcome:
@@ -202,21 +191,32 @@ def streaming(bench: Bench, repetitions: int) -> Outcome:
     """
     if bench.other is None:
         return Outcome("streaming", "unknown", "this machine has one processor: nothing can stream beside the case")
-    missed: list[str] = []
-    found, repetitions = 0, min(repetitions, STREAMED)
-    for _ in range(repetitions):
+    cases: list[Beside] = []
+    for _ in range(min(repetitions, STREAMED)):
         before = median(bench.measure(elements=IN_MEMORY).samples)
         with neighbour(bench):
             record = bench.measure(elements=IN_MEMORY, hidden=True)
-        truth = sorted((before, median(bench.measure(elements=IN_MEMORY).samples)))
+        cases.append((record, before, median(bench.measure(elements=IN_MEMORY).samples)))
+    return _flagged_or_near(bench, "streaming", cases, AGREES)
+
+
+def _flagged_or_near(bench: Bench, name: str, cases: Sequence[Beside], near: float, tolerated: float = 0.0) -> Outcome:
+    """Each case is flagged, or its median is within `near` of the quiet value, but for a share of them that is `tolerated`.
+
+    Where the quiet values before and after differ, anything between them counts as quiet.
+    """
+    missed: list[str] = []
+    for record, *quiet_values in cases:
+        low, high = sorted(quiet_values)
         value = median(undisturbed(record))
-        found += record.verdict.level != "CLEAN"
-        moved = max(value / truth[1] - 1, 1 - value / truth[0])
-        if record.verdict.level == "CLEAN" and moved > AGREES:
+        moved = max(value / high - 1, 1 - value / low)
+        if record.verdict.level == "CLEAN" and moved > near:
             missed.append(f"called clean although the median was {percent(moved, 1)} off the quiet value")
-    right = repetitions - len(missed)
-    seen = f"{right} of {repetitions} cases were flagged ({found}) or within {percent(AGREES)} of the quiet value"
-    return _missed(bench, "streaming", seen, tuple(missed[:5])) if missed else Outcome("streaming", "passed", seen)
+    right, found = len(cases) - len(missed), sum(record.verdict.level != "CLEAN" for record, *_ in cases)
+    seen = f"{right} of {len(cases)} cases were flagged ({found}) or within {percent(near)} of the quiet value"
+    if len(missed) <= tolerated * len(cases):
+        return Outcome(name, "passed", seen)
+    return _missed(bench, name, seen, tuple(missed[:5]))
 
 
 @contextmanager
