@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.statistics.interval import Array
-from steelyard.statistics.launches import MEDIAN_ERROR, USUAL_SPREAD, USUAL_WEIGHT
+from steelyard.statistics.launches import median_error, moderated
 from steelyard.statistics.summary import effective_size
 from steelyard.units import percent
 
@@ -63,7 +63,7 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
     """
     logs_a, logs_b = _logs(a, "a"), _logs(b, "b")
     medians_a, medians_b = _medians(logs_a), _medians(logs_b)
-    errors_a, errors_b = _errors(logs_a), _errors(logs_b)
+    errors_a, errors_b = median_errors(logs_a), median_errors(logs_b)
     ratio = math.exp(np.median(medians_b) - np.median(medians_a))
     low, high, p = _student(medians_a, medians_b, np.concatenate((errors_a, errors_b)), confidence)
     draws = _bootstrap(medians_b, errors_b, SEED) - _bootstrap(medians_a, errors_a, SEED + 1)
@@ -246,7 +246,7 @@ def _medians(logs: list[Array]) -> Array:
     return np.array([float(np.median(row)) for row in logs])
 
 
-def _errors(logs: list[Array]) -> Array:
+def median_errors(logs: list[Array]) -> Array:
     """Standard error of each launch's median: √(π/2) · robust deviation / √effective; 0 if unseen."""
     spreads = [1.4826 * float(np.median(np.abs(row - np.median(row)))) for row in logs]
     sizes = [effective_size(row.tolist()) for row in logs]
@@ -257,15 +257,12 @@ def _student(a: Array, b: Array, errors: Array, confidence: float) -> tuple[floa
     """(low, high, p) of the difference of the medians of `b` and `a`, logarithms of seconds."""
     from scipy.special import stdtr, stdtrit
 
-    freedom = len(a) + len(b) - 2
-    squares = float(((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum())
-    usual = (USUAL_SPREAD if freedom else LONE_SPREAD) ** 2 + float(np.mean(errors**2))
-    variance = (squares + USUAL_WEIGHT * usual) / (freedom + USUAL_WEIGHT)
-    factors = [MEDIAN_ERROR.get(len(side), math.sqrt(math.pi / 2)) ** 2 / len(side) for side in (a, b)]
+    variance, freedom = moderated((a, b), LONE_SPREAD, float(np.mean(errors**2)))
+    factors = [median_error(len(side)) ** 2 / len(side) for side in (a, b)]
     error = math.sqrt(variance * sum(factors))
     difference = float(np.median(b) - np.median(a))
-    half = float(stdtrit(freedom + USUAL_WEIGHT, (1 + confidence) / 2)) * error
-    p = 2 * float(stdtr(freedom + USUAL_WEIGHT, -abs(difference) / error))
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    p = 2 * float(stdtr(freedom, -abs(difference) / error))
     return difference - half, difference + half, p
 
 

@@ -7,19 +7,19 @@ from statistics import fmean, median, stdev
 
 import numpy as np
 
-from steelyard.statistics.interval import interval_at, normal_quantile
+from steelyard.statistics.interval import Array, interval_at, normal_quantile
 from steelyard.statistics.summary import Summary, summarise
 
 # With fewer, not even least … greatest of the launches' medians is a 95 % interval: 2 · 0.5^5 > 0.05.
 LAUNCHES_FOR_RANKS = 6
 CONFIDENCE = 0.95
 SAMPLES_FOR_RANGE = 6  # the same for independent samples
-# What launches of the same program usually differ by, believed as if seen in two launches more: two launches that happen to
-# agree must not claim to be exact (a moderated t statistic: G. K. Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3:3).
+# What launches of the same program usually differ by, believed as if seen in two launches more (see `moderated`).
 USUAL_SPREAD, USUAL_WEIGHT = 0.005, 2
 LONE_SPREAD = 0.01  # instead, where one launch shows nothing
 # Standard error of the median of k normal values over that of their mean; at k = 3 1.16, in the limit √(π/2).
 MEDIAN_ERROR = {1: 1.0, 2: 1.0, 3: 1.16, 4: 1.09, 5: 1.20}
+MEDIAN_OF_MANY = math.sqrt(math.pi / 2)
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,24 @@ def combine(launches: Sequence[Sequence[float]]) -> Spread:
     )
 
 
+def median_error(n: int) -> float:
+    """The standard error of the median of n normal values over that of their mean."""
+    return MEDIAN_ERROR.get(n, MEDIAN_OF_MANY)
+
+
+def moderated(groups: Sequence[Array], lone: float, own: float) -> tuple[float, int]:
+    """The variance of launches within `groups` (logarithms of their medians), and its degrees of freedom.
+
+    What is usual, `USUAL_SPREAD` or `lone` where no group has two, and the variance `own` of a median itself, is believed
+    beforehand: two launches that happen to agree must not claim to be exact.
+    Source: the moderated t statistic, G. K. Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3:3.
+    """
+    freedom = sum(len(group) - 1 for group in groups)
+    squares = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    usual = (USUAL_SPREAD if freedom else lone) ** 2 + own
+    return (squares + USUAL_WEIGHT * usual) / (freedom + USUAL_WEIGHT), freedom + USUAL_WEIGHT
+
+
 def _interval(summaries: Sequence[Summary], medians: Sequence[float]) -> tuple[float | None, float | None]:
     if len(medians) >= LAUNCHES_FOR_RANKS:
         # Launches are shuffled over the run, so that they may count as independent.
@@ -88,15 +106,11 @@ def _between(summaries: Sequence[Summary], medians: Sequence[float]) -> float:
     """The end of Student's interval over its middle: the launches' spread, with the error of their own medians."""
     from scipy.special import stdtrit
 
-    logs = np.log(medians)
     own = [
         (math.log(s.high / s.low) / 2 / normal_quantile(CONFIDENCE)) ** 2
         for s in summaries
         if s.low is not None and s.high is not None
     ]
-    freedom = len(medians) - 1
-    usual = (USUAL_SPREAD if freedom else LONE_SPREAD) ** 2 + (fmean(own) if own else 0.0)
-    squares = float(((logs - logs.mean()) ** 2).sum())
-    variance = (squares + USUAL_WEIGHT * usual) / (freedom + USUAL_WEIGHT)
-    error = MEDIAN_ERROR[len(medians)] * math.sqrt(variance / len(medians))
-    return math.exp(float(stdtrit(freedom + USUAL_WEIGHT, (1 + CONFIDENCE) / 2)) * error)
+    variance, freedom = moderated([np.log(medians)], LONE_SPREAD, fmean(own) if own else 0.0)
+    error = median_error(len(medians)) * math.sqrt(variance / len(medians))
+    return math.exp(float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error)

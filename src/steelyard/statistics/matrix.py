@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.statistics import peers
 from steelyard.statistics.interval import Array
+from steelyard.statistics.launches import median_error
 from steelyard.statistics.peers import LEVEL, SMALLEST, Outlier, Scatter
 from steelyard.statistics.polish import Table, medians, polished, table
 
@@ -115,7 +116,7 @@ def outliers(
     if pairs is None:
         return Outliers(None, None, None)
     fewest = int(np.isfinite(steady).sum(axis=0)[seen].min())
-    shrunk = peers.median_error(fewest) / math.sqrt(fewest)
+    shrunk = median_error(fewest) / math.sqrt(fewest)
     count = len(known.ranks)
     tests = count + (int(seen.sum()) if count >= LEAST_NODES_FOR_LINKS else 0)
     inflated = NODE_ERROR if count > 4 else NODE_ERROR_OF_FOUR

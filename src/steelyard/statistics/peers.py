@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from steelyard.statistics.interval import Array, correlations
-from steelyard.statistics.launches import MEDIAN_ERROR
+from steelyard.statistics.launches import median_error
 
 # The chance that quiet peers give any false alarm shall stay below 1 %; half of it is left for what the normal theory
 # of medians gets wrong (tests/test_network_statistics.py).
@@ -19,7 +19,6 @@ LEAST_PEERS = 3  # of two, either could be the slow one
 LEAST_FOR_DEPENDENCE = 10  # repetitions of a rank, which show whether they depend on each other
 LEAST_FOR_SPREAD = 8  # the median distance of so many is uncertain by a third
 MAD = 1.4826  # a standard deviation over the median distance from the median, for normal values
-MEDIAN_OF_MANY = math.sqrt(math.pi / 2)  # the standard error of a median over that of the mean
 
 
 @dataclass(frozen=True)
@@ -121,11 +120,6 @@ def spread(values: Array) -> float:
     if len(values) < LEAST_FOR_SPREAD:
         return 0.0
     return MAD * float(np.median(np.abs(values - np.median(values))))
-
-
-def median_error(n: int) -> float:
-    """The standard error of the median of n normal values over that of their mean."""
-    return MEDIAN_ERROR.get(n, MEDIAN_OF_MANY)
 
 
 def logarithms(seconds: Sequence[float], where: str) -> Array:

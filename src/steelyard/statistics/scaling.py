@@ -7,13 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.statistics.compare import (
-    LONE_SPREAD,
-    Launches,
-    compare,
-)
+from steelyard.statistics.compare import LONE_SPREAD, Launches, compare, median_errors
 from steelyard.statistics.interval import Array
-from steelyard.statistics.launches import MEDIAN_ERROR, USUAL_SPREAD, USUAL_WEIGHT, combine
+from steelyard.statistics.launches import combine, median_error, moderated
 from steelyard.statistics.scaling_models import (
     AMDAHL,
     DRAWS,
@@ -27,7 +23,6 @@ from steelyard.statistics.scaling_models import (
     fit,
     refused,
 )
-from steelyard.statistics.summary import effective_size
 
 Worth = Literal["worth", "not worth", "not told apart"]
 # Of a core's worth that one more core must add. A core that adds less would do more than twice as much in another run of the
@@ -184,23 +179,14 @@ def _costs(per_unit: Mapping[int, Launches]) -> Costs:
     counts = tuple(per_unit)
     rows = [[np.log(np.asarray(row, dtype=np.float64)) for row in per_unit[count]] for count in counts]
     medians = [np.array([float(np.median(row)) for row in of_count]) for of_count in rows]
-    within = [_error(row) ** 2 for of_count in rows for row in of_count]
-    freedom = sum(len(m) - 1 for m in medians)
-    squares = sum(float(((m - m.mean()) ** 2).sum()) for m in medians)
-    usual = (USUAL_SPREAD if freedom else LONE_SPREAD) ** 2 + float(np.mean(within))
-    variance = (squares + USUAL_WEIGHT * usual) / (freedom + USUAL_WEIGHT)
-    errors = [math.sqrt(variance / len(m)) * MEDIAN_ERROR.get(len(m), math.sqrt(math.pi / 2)) for m in medians]
+    within = [error**2 for of_count in rows for error in median_errors(of_count).tolist()]
+    variance, freedom = moderated(medians, LONE_SPREAD, float(np.mean(within)))
+    errors = [math.sqrt(variance / len(m)) * median_error(len(m)) for m in medians]
     random = np.random.default_rng(SEED)
     # Multivariate t: the common variance is as uncertain for all counts at once.
-    chi = random.chisquare(freedom + USUAL_WEIGHT, (DRAWS, 1)) / (freedom + USUAL_WEIGHT)
+    chi = random.chisquare(freedom, (DRAWS, 1)) / freedom
     scatter = random.standard_normal((DRAWS, len(counts))) / np.sqrt(chi)
     return Costs(counts, np.array([float(np.median(m)) for m in medians]), np.array(errors), scatter)
-
-
-def _error(logs: Array) -> float:
-    """Standard error of a launch's median."""
-    spread = 1.4826 * float(np.median(np.abs(logs - np.median(logs))))
-    return math.sqrt(math.pi / 2) * spread / math.sqrt(effective_size(logs.tolist()))
 
 
 def _laws(laws: Sequence[Law], costs: Costs | None, counts: Sequence[int]) -> tuple[tuple[Fit, ...], dict[str, str]]:
