@@ -130,8 +130,9 @@ class Evaluator:
         """Whether neighbours came and went so far: cases waited for them to go for a twentieth of the time."""
         return self.patience.spent > RESTLESS_SHARE * (self.around.now() - self._begin)
 
-    def _known(self) -> second.Records:
-        return {place: self._records[name] for place, name in self._places.items()}
+    def _known(self, launch: int, case: int) -> Sequence[Record]:
+        name = self._places.get((launch, case))
+        return () if name is None else self._records[name]
 
     def begin(self) -> None:
         """Starts the clock; for who carries out the launches one at a time, as two runs in turn."""

@@ -3,7 +3,7 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.model import Case, Launch, Plan, Record, Verdict
@@ -15,12 +15,10 @@ PASSES = 3  # further launches of a case: what does not settle with them will no
 SPARE = 1.5  # of the planned time: with what is left cases are settled
 RESTLESS = 1.6  # of its length may a run take where neighbours come and go
 PATIENCE = 1 / 2  # of the time spent otherwise may go into waiting for quiet
-LONGEST_WAIT, SHORTEST_WAIT = (
-    2.0,
-    0.05,
-)  # seconds that one case waits: quiet stretches are that far apart, or it is in vain
+LONGEST_WAIT = 2.0  # seconds that one case waits: quiet stretches are that far apart
+SHORTEST_WAIT = 0.05  # the same, after waits that were in vain
 
-Records = Mapping[tuple[int, int], Sequence[Record]]  # of each (launch, case) of the plan, all records of that case
+Records = Callable[[int, int], Sequence[Record]]  # by launch and case of the plan, all records of that case so far
 
 
 @dataclass
@@ -57,10 +55,10 @@ def length(plan: Plan, restless: bool) -> float:
     return usual * (RESTLESS if restless else 1.0)
 
 
-def launches(plan: Plan, records: Callable[[], Records], time_left: Callable[[], float]) -> Iterator[Launch]:
+def launches(plan: Plan, records: Records, time_left: Callable[[], float]) -> Iterator[Launch]:
     """Launches to add, one after the other, each of the cases of a first launch that are not settled by then.
 
-    `records` and `time_left` (seconds) are asked anew before each.
+    `records` and `time_left` (seconds) are asked anew before each; where no time is left, none follows.
     """
     firsts = [launch for launch in plan.launches if launch.repetition == 1]
     number = max((launch.number for launch in plan.launches), default=0)
@@ -70,8 +68,10 @@ def launches(plan: Plan, records: Callable[[], Records], time_left: Callable[[],
         repetition += 1
         chance.shuffle(firsts)
         for first in firsts:
-            cases = _affordable(first, _unsettled(first, records()), time_left())
-            if cases:
+            left = time_left()
+            if left <= 0:
+                return
+            if cases := _affordable(first, _unsettled(first, records), left):
                 number += 1
                 yield replace(first, number=number, repetition=repetition, cases=cases)
 
@@ -92,17 +92,15 @@ def verdict(records: Sequence[Record]) -> Verdict:
     return settled(used, combine([undisturbed(r) for r in used]), found) if used else found
 
 
-def _unsettled(first: Launch, records: Records) -> list[Case]:
-    found = []
+def _unsettled(first: Launch, records: Records) -> Iterator[Case]:
     for index, case in enumerate(first.cases):
-        known = records.get((first.number, index), ())
+        known = records(first.number, index)
         hopeless = any(r.surroundings.get("oversubscribed") is True for r in known)
         if known and not hopeless and verdict(known).level in ("UNSETTLED", "DISTURBED"):
-            found.append(case)
-    return found
+            yield case
 
 
-def _affordable(first: Launch, cases: Sequence[Case], seconds: float) -> tuple[Case, ...]:
+def _affordable(first: Launch, cases: Iterable[Case], seconds: float) -> tuple[Case, ...]:
     """As many of them as fit, with the start of the program."""
     left = seconds - (PARALLEL_START_SECONDS if any("mpi" in c.parameters for c in first.cases) else START_SECONDS)
     found: list[Case] = []
