@@ -23,7 +23,7 @@ from steelyard.launch.start import Site, start
 from steelyard.launch.told import _told
 from steelyard.machine.tools import mpiexec_of
 from steelyard.model import Benchmark, Case, Check, Launch, Machine, Tool
-from steelyard.statistics.verdict import judge, name_disturbance
+from steelyard.statistics.verdict import judgement, name_disturbance
 
 LINE = "case=0 kernel=pingpong ranks={ranks} message_bytes=8 seconds=0.05 least=6 most=40"
 
@@ -122,7 +122,7 @@ def test_a_neighbour_on_one_ranks_processor_makes_the_latency_disturbed_and_the_
                 answer = program.ask(
                     "case=1 kernel=pingpong ranks=2 message_bytes=8 seconds=0.5 least=2000 most=4000 width=1e-9", 60
                 )
-                verdict = judge(answer["samples"], answer["surroundings"], Check(True, ""))
+                verdict = judgement(answer["samples"], answer["surroundings"], Check(True, "")).verdict
                 assert (verdict.level, name_disturbance(verdict)) == ("DISTURBED", "competing load"), verdict
                 if any("Mostly it was rank 1" in e for e in verdict.evidence):
                     break

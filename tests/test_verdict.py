@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.model import Check
-from steelyard.statistics.verdict import judge, name_disturbance
+from steelyard.statistics.verdict import judgement, name_disturbance
 
 PASSED = Check(True)
 LENGTH = 0.01  # s, of a quiet sample
@@ -48,6 +48,10 @@ def delayed(hit, by):
         length + by * struck for length, struck in zip(surroundings["samples"]["seconds"], hit, strict=True)
     ]
     return [s + by / 10 * struck for s, struck in zip(samples, hit, strict=True)], surroundings
+
+
+def judge(samples, surroundings, check, error=None):
+    return judgement(samples, surroundings, check, error).verdict
 
 
 def keyword(samples, surroundings, check=PASSED):

@@ -31,17 +31,6 @@ class Judgement:
     aside: tuple[int, ...] = ()
 
 
-def judge(
-    samples: Sequence[float],
-    surroundings: Mapping[str, Any] | None,
-    check: Check | None,
-    error: str | None = None,
-    bounds: pace.Bounds = pace.UNBOUNDED,
-) -> Verdict:
-    """The verdict of `judgement`."""
-    return judgement(samples, surroundings, check, error, bounds).verdict
-
-
 def judgement(
     samples: Sequence[float],
     surroundings: Mapping[str, Any] | None,
