@@ -35,13 +35,12 @@ def test_each_processor_is_looked_at_in_turn():
 
 def test_the_share_of_readings_that_are_within_all_bounds():
     seen = look(issued=[4.0, 4.0, 2.0, 4.0], stream=[3e10, 3e10, 3e10, 1e10], chase=[1e-7, 1e-7, 1e-7, 1e-7])
-    assert (seen.share, seen.quiet, seen.never, seen.first) == (0.5, False, False, False)
+    assert (seen.share, seen.quiet, seen.never) == (0.5, False, False)
 
 
 def test_a_machine_that_was_always_shared_is_known_by_what_it_showed_earlier():
     assert look(issued=[2.0] * 20).never
     assert look(known=Shown(), issued=[2.0] * 20).quiet  # nothing better is known of it
-    assert look(known=Shown(), issued=[2.0] * 20).first
 
 
 def test_on_a_machine_seen_for_the_first_time_the_best_of_the_look_itself_counts():
@@ -56,7 +55,7 @@ def test_where_no_pace_can_be_read_nothing_is_held_against_the_machine(columns):
 def looks(*shares):
     """Looks one after the other; the last one again and again."""
     left = list(shares)
-    return lambda seconds: quiet.Look(left.pop(0) if len(left) > 1 else left[0], False)
+    return lambda seconds: quiet.Look(left.pop(0) if len(left) > 1 else left[0])
 
 
 def prepared(look, wait=0.0):
@@ -65,7 +64,7 @@ def prepared(look, wait=0.0):
 
 
 def test_a_quiet_machine_is_not_talked_about():
-    assert prepared(looks(0.97)) == (quiet.Look(0.97, False), [])
+    assert prepared(looks(0.97)) == (quiet.Look(0.97), [])
 
 
 def test_a_first_look_at_a_bad_moment_is_looked_at_again():

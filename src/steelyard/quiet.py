@@ -15,10 +15,8 @@ from steelyard.statistics.seen import numbers
 from steelyard.units import duration, percent
 
 LOOK, LONGER = 1.5, 5.0  # seconds of a look, and of a second one where the first was not quiet: together below ten
-QUIET, NEVER = (
-    0.9,
-    0.1,
-)  # share of the readings within bounds, from which the machine is quiet, and below which it never is
+QUIET = 0.9  # share of the readings within bounds, from which the machine is quiet
+NEVER = 0.1  # the same, below which it never is
 LIMIT = 30.0  # seconds beyond the look after which the program hangs
 
 # What one thread alone on a core reads, whatever it computes otherwise.
@@ -27,10 +25,9 @@ KINDS: tuple[Kind, ...] = ("issued", "stream", "chase")
 
 @dataclass(frozen=True)
 class Look:
-    """How often the machine's pace was within bounds of its best; `first`: nothing was known of it before."""
+    """How often the machine's pace was within bounds of its best."""
 
     share: float
-    first: bool
 
     @property
     def quiet(self) -> bool:
@@ -63,10 +60,9 @@ def at(program: Conversation, machine: Machine, toolchain: str, known: Shown, se
     answer = program.ask(
         f"look={seconds:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}", 2 * seconds + LIMIT
     ).get("look", {})
-    best = Best(known.best)
-    earlier = best.bounds("", "", {"threads": 1, "toolchain": toolchain}).best
+    earlier = Best(known.best).bounds("", "", {"threads": 1, "toolchain": toolchain}).best
     share = _share(answer, earlier)
-    return Look(1.0 if share is None else share, "issued" not in earlier)
+    return Look(1.0 if share is None else share)
 
 
 def _share(answer: Mapping[str, object], earlier: Mapping[Kind, float]) -> float | None:

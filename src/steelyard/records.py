@@ -64,10 +64,7 @@ class RunFolder:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, end)
-            raise MachineFailed(
-                f"A record cannot be written to {self.path}: {error}. Nothing that was finished is lost; "
-                f"make room and go on with: steelyard resume {self.path}"
-            ) from error
+            raise self._full(f"A record cannot be written to {self.path}: {error}.") from error
 
     def replan(self, plan: Plan) -> None:
         """Writes the plan with what was added to it."""
@@ -76,10 +73,12 @@ class RunFolder:
             content = json.loads(file.read_text(encoding="utf-8"))
             write_whole(file, json.dumps({**content, "plan": to_plain(plan)}, indent=1))
         except (OSError, ValueError) as error:
-            raise MachineFailed(
-                f"The run folder {self.path} cannot be written: {error}. Nothing that was finished is lost; "
-                f"make room and go on with: steelyard resume {self.path}"
-            ) from error
+            raise self._full(f"The run folder {self.path} cannot be written: {error}.") from error
+
+    def _full(self, why: str) -> MachineFailed:
+        return MachineFailed(
+            f"{why} Nothing that was finished is lost; make room and go on with: steelyard resume {self.path}"
+        )
 
     def finish(self, about: Mapping[str, Any]) -> None:
         """Says that the plan was carried out to its end."""
