@@ -17,7 +17,7 @@ import builders
 from steelyard import evaluation, selfcheck, shown
 from steelyard.model import Check, Host, Record, Verdict
 from steelyard.statistics.launches import combine
-from steelyard.statistics.pace import CORE_LOSS, MEASURES, Bounds, choose
+from steelyard.statistics.pace import ISSUE_LOSS, MEASURES, Bounds, choose
 from steelyard.statistics.results import SETTLED_WIDTH, believed, identity, settled, undisturbed
 from steelyard.statistics.seen import Seen
 from steelyard.statistics.summary import median_interval
@@ -45,29 +45,44 @@ def aside(samples, surroundings, bounds=BOUNDS):
 # ------------------------------------------------------------------------------------------------ the choice
 
 
-def test_samples_between_two_good_readings_are_kept_and_those_beside_a_bad_one_set_aside():
+def test_samples_with_two_good_readings_on_each_side_are_kept_and_those_beside_a_bad_one_set_aside():
     issued = [FULL] * 20
-    issued[7] = FULL / 2  # read after sample 7: it says something about 7 and, until the next reading, about 8
-    assert aside([1.0] * 20, around(issued)) == (7, 8)
+    issued[7] = FULL / 2  # read after sample 7
+    assert aside([1.0] * 20, around(issued)) == (6, 7, 8, 9)
 
 
-def test_a_reading_speaks_for_all_samples_up_to_the_next_one():
+def test_a_reading_speaks_for_all_samples_up_to_the_next_ones():
     issued = [None] * 20
-    issued[9], issued[14] = FULL, FULL / 2
-    assert aside([1.0] * 20, around(issued)) == tuple(range(10, 20))
+    issued[5], issued[10], issued[15] = FULL, FULL, FULL / 2
+    assert aside([1.0] * 20, around(issued)) == tuple(range(6, 20))
+
+
+def test_a_neighbour_who_comes_and_goes_is_not_gone_where_a_reading_finds_him_away():
+    issued = [FULL, FULL, FULL / 2] * 20
+    assert judgement([1.0] * 60, around(issued), PASSED, bounds=BOUNDS).verdict.level == "DISTURBED"
 
 
 def test_what_was_read_before_the_first_and_after_the_last_sample_counts():
     issued = [FULL] * 20
-    assert aside([1.0] * 20, around(issued, before=1.0)) == (0,)
-    # After the last one it was read twice: the sample's own reading was good, and stands between.
-    assert aside([1.0] * 20, around(issued, after=1.0)) == ()
-    issued[-1] = None
+    assert aside([1.0] * 20, around(issued, before=1.0)) == (0, 1)
+    # After the last one it was read twice.
     assert aside([1.0] * 20, around(issued, after=1.0)) == (19,)
+    issued[-1] = None
+    assert aside([1.0] * 20, around(issued, after=1.0)) == (18, 19)
+
+
+def test_what_was_read_at_the_end_of_a_wait_stands_between_the_samples():
+    issued = [FULL] * 20
+    issued[7] = FULL / 2
+    surroundings = around(issued)
+    surroundings["pace"]["looks"] = {"sample": [8, 8], "issued": [FULL, FULL]}
+    assert aside([1.0] * 20, surroundings) == (6, 7)
+    surroundings["pace"]["looks"]["issued"] = [FULL / 2, FULL]  # it ended without two good ones
+    assert aside([1.0] * 20, surroundings) == (6, 7, 8)
 
 
 def test_a_reading_a_little_below_the_best_is_scatter():
-    inside, outside = FULL * (1 - CORE_LOSS + 0.01), FULL * (1 - CORE_LOSS - 0.01)
+    inside, outside = FULL * (1 - ISSUE_LOSS + 0.01), FULL * (1 - ISSUE_LOSS - 0.01)
     assert aside([1.0] * 10, around([inside] * 10)) == ()
     assert judgement([1.0] * 10, around([outside] * 10), PASSED, bounds=BOUNDS).verdict.level == "DISTURBED"
 
@@ -214,7 +229,7 @@ def test_the_values_of_a_result_rest_on_the_undisturbed_samples_only():
     record = with_readings(issued, times)
     found = judgement(record.samples, record.surroundings, PASSED, bounds=BOUNDS)
     kept = undisturbed(replace(record, aside=found.aside))
-    assert len(kept) == 19
+    assert len(kept) == 18
     assert max(kept) < 1.1
 
 

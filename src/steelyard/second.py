@@ -13,7 +13,7 @@ from steelyard.statistics.results import believed, settled, undisturbed
 
 PASSES = 3  # further launches of a case: what does not settle with them will not with one more
 SPARE = 1.5  # of the planned time: with what is left cases are settled
-RESTLESS = 1.6  # of its length may a run take where neighbours come and go
+RESTLESS = 1.5  # of its length may a run take where neighbours come and go
 PATIENCE = 1 / 2  # of the time spent otherwise may go into waiting for quiet
 LONGEST_WAIT = 2.0  # seconds that one case waits: quiet stretches are that far apart
 SHORTEST_WAIT = 0.05  # the same, after waits that were in vain

@@ -152,8 +152,8 @@ bool Bounds::memory_holds(const Pace& pace) const {
 }
 
 void Vigil::read(const Pace& pace) {
-  if (!std::isnan(pace.core_clock)) note(core_, bounds_.core_holds(pace));
-  if (!std::isnan(pace.stream)) note(memory_, bounds_.memory_holds(pace));
+  if (!std::isnan(pace.core_clock)) note(core_, bounds_.core_holds(pace), core_.earlier);
+  if (!std::isnan(pace.stream)) note(memory_, bounds_.memory_holds(pace), memory_.since);
 }
 
 void Vigil::sampled(double seconds) {
@@ -162,12 +162,12 @@ void Vigil::sampled(double seconds) {
   spared_ += quiet();
 }
 
-void Vigil::note(Side& side, bool holds) {
-  for (std::size_t i = side.since; !holds && i < disturbed_.size(); ++i) {
+void Vigil::note(Side& side, bool holds, std::size_t from) {
+  for (std::size_t i = from; !holds && i < disturbed_.size(); ++i) {
     spared_ -= !disturbed_[i];
     disturbed_[i] = true;
   }
-  side = {holds, disturbed_.size()};
+  side = {holds, side.holds, disturbed_.size(), side.since};
 }
 
 std::vector<double> Vigil::undisturbed() const {

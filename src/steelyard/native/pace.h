@@ -46,7 +46,8 @@ struct Bounds {
   bool memory_holds(const Pace& pace) const;
 };
 
-// Which samples were undisturbed: those between readings that hold, before and after them. Their own times are never
+// Which samples were undisturbed: those between readings that hold, before and after them. Of the core two on each side
+// must hold: a neighbour who comes and goes within milliseconds may be away at any one. Their own times are never
 // asked. statistics/pace.py judges by the same rule what was recorded.
 class Vigil {
  public:
@@ -56,14 +57,14 @@ class Vigil {
   // In the order of time; those since the last reading are still taken for undisturbed.
   std::vector<double> undisturbed() const;
   std::size_t count() const { return spared_; }
-  bool quiet() const { return core_.holds && memory_.holds; }
+  bool quiet() const { return core_.holds && core_.held && memory_.holds; }
 
  private:
   struct Side {
-    bool holds = true;
-    std::size_t since = 0;  // samples at the last reading
+    bool holds = true, held = true;      // the last reading, and the one before it
+    std::size_t since = 0, earlier = 0;  // samples at these
   };
-  void note(Side& side, bool holds);
+  void note(Side& side, bool holds, std::size_t from);
 
   const Bounds& bounds_;
   Side core_, memory_;

@@ -8,7 +8,11 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t view_numbers = sizeof(RankView) / sizeof(double);
+// A Look among numbers.
+struct LookNumbers {
+  double sample;
+  Pace pace;
+};
 
 // What a rank sends of a case as a whole; its counters follow.
 struct Head {
@@ -50,11 +54,24 @@ std::vector<double> packed(const RankAccount& a, const MachineReading& before, c
   return numbers;
 }
 
+// Every rank's values at the first one, as many of each as the rank with the most has; the others' are NaN throughout.
+template <class Numbers>
+std::vector<Numbers> gathered(const std::vector<Numbers>& mine, const Group& world) {
+  constexpr std::size_t width = sizeof(Numbers) / sizeof(double);
+  auto most = static_cast<std::size_t>(world.greatest(static_cast<double>(mine.size())));
+  std::vector<double> numbers(most * width, unknown);
+  if (!mine.empty()) std::memcpy(numbers.data(), mine.data(), mine.size() * sizeof(Numbers));
+  std::vector<double> all = world.gather(numbers);
+  std::vector<Numbers> found(all.size() / width);
+  if (!all.empty()) std::memcpy(static_cast<void*>(found.data()), all.data(), all.size() * sizeof(double));
+  return found;
+}
+
 // All ranks' accounts, at the first one.
 class Accounts {
  public:
   // `heads`: a row of each rank, as packed; `views`: of each rank as many as the one with the most has.
-  Accounts(const Ranks& ranks, std::vector<double> heads, std::vector<double> views)
+  Accounts(const Ranks& ranks, std::vector<double> heads, std::vector<RankView> views)
       : ranks_(ranks), heads_(std::move(heads)), views_(std::move(views)) {}
 
   RankMeasurement measurement(const Start& start) const {
@@ -122,7 +139,7 @@ class Accounts {
 
   void samples(RankMeasurement& out, const Start& start) const {
     const auto ranks = static_cast<std::size_t>(ranks_.size());
-    const std::size_t count = views_.size() / view_numbers / ranks;
+    const std::size_t count = views_.size() / ranks;
     out.seconds.resize(ranks);
     out.waited.resize(ranks);
     double origin = INFINITY;
@@ -131,8 +148,7 @@ class Accounts {
       Sample s{0, 0, 0, 0, 0, {}};
       for (std::size_t r = 0; r < ranks; ++r) {
         if (head(static_cast<int>(r)).samples == 0) continue;
-        RankView v;
-        std::memcpy(static_cast<void*>(&v), &views_[(r * count + i) * view_numbers], sizeof v);
+        const RankView& v = views_[r * count + i];
         extent.add(v.start, v.end, v.seconds);
         out.seconds[r].push_back(v.seconds);
         out.waited[r] += v.waited;
@@ -148,7 +164,8 @@ class Accounts {
   }
 
   const Ranks& ranks_;
-  const std::vector<double> heads_, views_;
+  const std::vector<double> heads_;
+  const std::vector<RankView> views_;
 };
 
 }  // namespace
@@ -156,12 +173,15 @@ class Accounts {
 RankMeasurement joined(const RankAccount& mine, const MachineReading& before, const MachineReading& after,
                        const Ranks& ranks, const Start& start) {
   std::vector<double> heads = ranks.world().gather(packed(mine, before, after));
-  double most = ranks.world().greatest(static_cast<double>(mine.views.size()));
-  std::vector<double> numbers(static_cast<std::size_t>(most) * view_numbers, unknown);
-  if (!mine.views.empty()) std::memcpy(numbers.data(), mine.views.data(), mine.views.size() * sizeof(RankView));
-  std::vector<double> views = ranks.world().gather(numbers);
+  std::vector<RankView> views = gathered(mine.views, ranks.world());
+  std::vector<LookNumbers> looks;
+  for (const Look& look : mine.own.looks) looks.push_back({static_cast<double>(look.sample), look.pace});
+  looks = gathered(looks, ranks.world());
   if (ranks.rank() != 0) return {};
-  return Accounts(ranks, std::move(heads), std::move(views)).measurement(start);
+  RankMeasurement out = Accounts(ranks, std::move(heads), std::move(views)).measurement(start);
+  for (const LookNumbers& look : looks)  // only the first of those that take part has any
+    if (!std::isnan(look.sample)) out.whole.looks.push_back({static_cast<std::size_t>(look.sample), look.pace});
+  return out;
 }
 
 }  // namespace steelyard

@@ -137,28 +137,32 @@ class RankSampler {
       vigil_.read(slowest);
     }
   }
-  // A reading of all ranks, to the first one's vigil.
-  void gathered(const Pace& mine) {
+  // A reading of all ranks, to the first one's vigil; there the slowest of them.
+  Pace gathered(const Pace& mine) {
     std::vector<double> numbers;
     append(numbers, mine);
     std::vector<double> all = group_->gather(numbers);
     Pace slowest;
     for (std::size_t at = 0; at < all.size(); at += pace_numbers) slowest.join(pace_at(&all[at]));
     vigil_.read(slowest);
+    return slowest;
   }
   // Until all ranks' places are quiet, as long as patience lasts; asleep between looks.
   void wait(Measurement& mine, Counters& counters) {
     const double began = clock_.now(), before = mine.waited;
     counters.pause();
+    Look last{views_.size(), {}}, latest = last;
     bool on = true;
     while (on) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      gathered(pace_.look());
+      last = latest;
+      latest.pace = gathered(pace_.look());
       mine.waited = before + clock_.now() - began;
       on = !vigil_.quiet() && mine.waited < bounds_.patience;
       group_->tell(on);
     }
     counters.resume();
+    if (group_->rank() == 0) mine.looks.insert(mine.looks.end(), {last, latest});
   }
   // Not kept, as in sampling.cpp.
   void warm_up(std::size_t operations) {

@@ -28,6 +28,13 @@ std::string samples_json(const Measurement& m) {
       .str();
 }
 
+std::string looks_json(const std::vector<Look>& looks) {
+  std::vector<std::size_t> samples;
+  std::vector<Pace> readings;
+  for (const Look& look : looks) samples.push_back(look.sample), readings.push_back(look.pace);
+  return json::Object().add("sample", json::list(samples)).add(pace_columns(readings)).str();
+}
+
 std::string pace_json(const Pace& pace) {
   return json::Object()
       .add("core_clock", json::number(pace.core_clock))
@@ -86,6 +93,7 @@ json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, co
                        .add("before", pace_json(m.pace_before))
                        .add("after", pace_json(m.pace_after))
                        .add("waited", json::number(m.waited))
+                       .add("looks", looks_json(m.looks))
                        .str())
       .add("processor_seconds", json::Object()
                                     .add("elapsed", json::number(m.elapsed))

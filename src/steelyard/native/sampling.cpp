@@ -159,12 +159,16 @@ class Sampler {
     if (vigil_.quiet() || m.waited >= bounds_.patience) return false;
     const double began = seconds_of(CLOCK_MONOTONIC_RAW), before = m.waited;
     meters.pause();
+    Look last{m.samples.size(), {}}, latest = last;
     do {
       nanosleep(&between_looks, nullptr);
-      vigil_.read(look());
+      last = latest;
+      latest.pace = look();
+      vigil_.read(latest.pace);
       m.waited = before + seconds_of(CLOCK_MONOTONIC_RAW) - began;
     } while (!vigil_.quiet() && m.waited < bounds_.patience);
     meters.resume();
+    m.looks.insert(m.looks.end(), {last, latest});
     return true;
   }
 

@@ -72,13 +72,20 @@ struct Sample {
 
 inline constexpr std::uint64_t long_chain = 100'000;  // cycles by which a case's clock is read: some 30 µs
 
+// What was read at the end of a wait, before the sample of that number.
+struct Look {
+  std::size_t sample;
+  Pace pace;
+};
+
 struct Measurement {
   std::size_t operations = 1;  // in each sample
   std::vector<Sample> samples;
   std::vector<double> clock_before, clock_after;  // Hz, one a thread
   Pace pace_before, pace_after;
-  double began = 0;   // s since 1970, by the machine's own clock
-  double waited = 0;  // s of `elapsed`: for a machine that is quiet
+  std::vector<Look> looks;  // the last two of each wait: as many as decide about the samples after it
+  double began = 0;         // s since 1970, by the machine's own clock
+  double waited = 0;        // s of `elapsed`: for a machine that is quiet
   double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown,
          interrupts = unknown, throttled = unknown;
   bool oversubscribed = false;
