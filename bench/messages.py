@@ -48,8 +48,9 @@ from steelyard.plain import to_plain
 from steelyard.records import write_whole
 from steelyard.units import binary_size, duration, percent, quantity
 
-# Seconds, least and most samples of a size: what a standard run would take is longer, and reaches the width more often.
-SAMPLING = "width=0.02 seconds=0.5 least=10 most=2000"
+# As a quick run samples a size of its ping-pong; a standard run takes four times as long, and reaches the width more often.
+SECONDS = 0.1
+SAMPLING = f"width=0.02 seconds={SECONDS} least=6 most=2000"
 AT_8 = "width=1e-6 seconds=0.1 least=50 most=500"  # samples of 0.2 ms: as many round trips as the loop has, about
 FRESH = (
     8,
@@ -246,7 +247,7 @@ def how_to_read() -> str:
     """What the table of the sweeps compares."""
     return (
         "Medians over the rounds; ratios are paired by round: median [low, high]. The peer's time is always its mean.\n"
-        f"Ours samples each size until ± {percent(WIDTH)} or 0.5 s; the peer counts its repetitions once for all."
+        f"Ours samples each size until ± {percent(WIDTH)} or {duration(SECONDS)}; the peer counts its repetitions once for all."
     )
 
 
