@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include "rank_pace.h"
-
 namespace steelyard {
 namespace {
 
@@ -70,9 +68,15 @@ std::vector<Numbers> gathered(const std::vector<Numbers>& mine, const Group& wor
 // All ranks' accounts, at the first one.
 class Accounts {
  public:
-  // `heads`: a row of each rank, as packed; `views`: of each rank as many as the one with the most has.
-  Accounts(const Ranks& ranks, std::vector<double> heads, std::vector<RankView> views)
-      : ranks_(ranks), heads_(std::move(heads)), views_(std::move(views)) {}
+  // `rows`: of each rank, as packed; `views`: of each rank as many as the one with the most has.
+  Accounts(const Ranks& ranks, std::vector<double> rows, std::vector<RankView> views)
+      : ranks_(ranks),
+        rows_(std::move(rows)),
+        heads_(static_cast<std::size_t>(ranks.size())),
+        views_(std::move(views)) {
+    for (int r = 0; r < ranks.size(); ++r)
+      std::memcpy(static_cast<void*>(&heads_[static_cast<std::size_t>(r)]), row(r), sizeof(Head));
+  }
 
   RankMeasurement measurement(const Start& start) const {
     RankMeasurement out;
@@ -82,7 +86,7 @@ class Accounts {
     m.began = head(0).began;
     count(m.counters);
     for (int r = 0; r < ranks_.size(); ++r) {
-      const Head h = head(r);
+      const Head& h = head(r);
       if (h.samples > 0) {
         m.operations = static_cast<std::size_t>(h.operations);
         m.clock_before.push_back(h.clock_before), m.clock_after.push_back(h.clock_after);
@@ -99,13 +103,10 @@ class Accounts {
   }
 
  private:
-  std::size_t width() const { return heads_.size() / static_cast<std::size_t>(ranks_.size()); }
-  const double* row(int rank) const { return &heads_[static_cast<std::size_t>(rank) * width()]; }
-  Head head(int rank) const {
-    Head h;
-    std::memcpy(static_cast<void*>(&h), row(rank), sizeof h);
-    return h;
+  const double* row(int rank) const {
+    return &rows_[static_cast<std::size_t>(rank) * (rows_.size() / static_cast<std::size_t>(ranks_.size()))];
   }
+  const Head& head(int rank) const { return heads_[static_cast<std::size_t>(rank)]; }
   bool first_of_machine(int rank) const {
     for (int before = 0; before < rank; ++before)
       if (ranks_.same_machine(before, rank)) return false;
@@ -114,7 +115,7 @@ class Accounts {
 
   // What a machine's own accounts say, without what the ranks themselves used.
   void add_machine(Measurement& m, int rank) const {
-    const Head h = head(rank);
+    const Head& h = head(rank);
     double own = 0;
     for (int other = rank; other < ranks_.size(); ++other)
       if (ranks_.same_machine(rank, other)) own += head(other).own;
@@ -129,7 +130,7 @@ class Accounts {
     all.values.assign(all.events.size(), 0.0);
     all.share = 1;
     for (int r = 0; r < ranks_.size(); ++r) {
-      const Head h = head(r);
+      const Head& h = head(r);
       if (h.samples == 0) continue;
       if (all.error == 0) all.error = static_cast<int>(h.counter_error);
       all.share = h.counter_share <= all.share || std::isnan(h.counter_share) ? h.counter_share : all.share;
@@ -147,7 +148,7 @@ class Accounts {
       Extent extent;
       Sample s{0, 0, 0, 0, 0, {}};
       for (std::size_t r = 0; r < ranks; ++r) {
-        if (head(static_cast<int>(r)).samples == 0) continue;
+        if (heads_[r].samples == 0) continue;
         const RankView& v = views_[r * count + i];
         extent.add(v.start, v.end, v.seconds);
         out.seconds[r].push_back(v.seconds);
@@ -164,7 +165,8 @@ class Accounts {
   }
 
   const Ranks& ranks_;
-  const std::vector<double> heads_;
+  const std::vector<double> rows_;
+  std::vector<Head> heads_;
   const std::vector<RankView> views_;
 };
 
