@@ -37,7 +37,7 @@ TOLERATED = 0.02  # a value that was moved by less than this need not be flagged
 FALSE_ALARMS = 0.05  # the share of quiet cases that may be flagged
 DELAY = 0.02
 IN_CACHE, IN_MEMORY = 1024, 1 << 23  # elements of 8 bytes in each of three vectors
-STREAMED = 10  # repetitions at most beside a real neighbour, of seconds each
+STREAMED = 20  # repetitions at most beside a real neighbour, of seconds each
 LEARNED = 5  # cases of each by which the machine's best is known
 # Samples with and without the delay, in turn, each so short that a pair has one clock and the same neighbours.
 TURNS, TURN_SECONDS = 2000, 1e-3
