@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 import builders
 from steelyard import evaluation, selfcheck, shown
 from steelyard.model import Check, Host, Record, Verdict
-from steelyard.statistics.launches import combine
 from steelyard.statistics.pace import ISSUE_LOSS, MEASURES, Bounds, choose
-from steelyard.statistics.results import SETTLED_WIDTH, believed, identity, settled, undisturbed
+from steelyard.statistics.results import SETTLED_WIDTH, identity, judged, undisturbed
 from steelyard.statistics.seen import Seen
 from steelyard.statistics.summary import median_interval
 from steelyard.statistics.verdict import judgement, stands
@@ -191,8 +190,7 @@ def settle(*launches, level="CLEAN"):
     records = [
         with_readings([FULL] * len(row), row, launch=i, verdict=Verdict(level)) for i, row in enumerate(launches, 1)
     ]
-    used, verdict = believed(records)
-    return settled(used, combine([undisturbed(r) for r in used]), verdict)
+    return judged(records)[2]
 
 
 def quiet_row(middle, seed):
@@ -207,6 +205,18 @@ def test_launches_that_differ_are_unsettled():
     found = settle(quiet_row(1.0, 1), quiet_row(1.12, 2))
     assert found.level == "UNSETTLED"
     assert "it rests on 2 launches" in found.evidence[0]
+
+
+def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
+    clean = with_readings([FULL] * 30, quiet_row(1.0, 1), launch=1, verdict=Verdict("CLEAN"))
+
+    def beside(middle):
+        return judged([clean, replace(clean, samples=quiet_row(middle, 2), launch=2, verdict=Verdict("DISTURBED"))])[2]
+
+    assert beside(0.6).level == "UNSETTLED"
+    assert beside(0.6).evidence[0].startswith("launches differ: one that was disturbed took 3")
+    # What a disturbance can explain, and what lies within an interval, contradict nothing.
+    assert beside(1.6).level == beside(0.97).level == "CLEAN"
 
 
 def test_one_sample_never_is_clean():
@@ -349,10 +359,9 @@ def _results(records, best):
         cases.setdefault(identity(record), []).append(evaluation.rejudge(record, best))
     found = {}
     for name, members in cases.items():
-        used, verdict = believed(members)
-        if used:
-            spread = combine([undisturbed(r) for r in used])
-            found[name] = (settled(used, spread, verdict).level, spread)
+        _, spread, verdict = judged(members)
+        if spread:
+            found[name] = (verdict.level, spread)
     return found
 
 

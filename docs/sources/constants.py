@@ -32,6 +32,7 @@ _NAMED = (
     ("statistics.pace", "EXCHANGE_LOSS", "the same of messages there and back"),
     ("statistics.pace", "LEAST_KEPT", "undisturbed samples: with fewer the case is DISTURBED"),
     ("statistics.results", "SETTLED_WIDTH", "half of the interval, relative: a wider one is UNSETTLED"),
+    ("statistics.results", "FASTER", "by which a disturbed launch may be faster than the interval"),
     ("shown", "KEPT_RUNS", "runs whose best pace is kept"),
     ("shown", "KEPT_DAYS", "days for which it is kept"),
     ("second", "PASSES", "further launches of a case that is not settled"),

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.model import Case, Launch, Plan, Record, Verdict
+from steelyard.model import Case, Launch, Plan, Record
 from steelyard.plan import EFFORTS, PARALLEL_START_SECONDS, START_SECONDS
-from steelyard.statistics.launches import combine
-from steelyard.statistics.results import believed, settled, undisturbed
+from steelyard.statistics.results import judged
 
 PASSES = 3  # further launches of a case: what does not settle with them will not with one more
 SPARE = 1.5  # of the planned time: with what is left cases are settled
@@ -86,17 +85,11 @@ def added(plan: Plan) -> tuple[Launch, ...]:
     return tuple(launch for launch in plan.launches if launch.repetition not in usual)
 
 
-def verdict(records: Sequence[Record]) -> Verdict:
-    """That of the case whose records these are."""
-    used, found = believed(records)
-    return settled(used, combine([undisturbed(r) for r in used]), found) if used else found
-
-
 def _unsettled(first: Launch, records: Records) -> Iterator[Case]:
     for index, case in enumerate(first.cases):
         known = records(first.number, index)
         hopeless = any(r.surroundings.get("oversubscribed") is True for r in known)
-        if known and not hopeless and verdict(known).level in ("UNSETTLED", "DISTURBED"):
+        if known and not hopeless and judged(known)[2].level in ("UNSETTLED", "DISTURBED"):
             yield case
 
 

@@ -85,7 +85,7 @@ def parse_size(text: str) -> int:
     # 1.1m is rounded, but half of a byte or of an element is a mistake.
     if value < 1 or (text.strip()[-1].isdigit() and value != int(value)):
         raise ValueError(f"'{text}' is not {expected}: it must be whole")
-    return int(value)
+    return round(value)
 
 
 def _parse(text: str, factors: dict[str, int], expected: str) -> float:

@@ -10,6 +10,8 @@ from steelyard.units import percent
 
 # Of the interval's half: two results that are this near to their truths lie within 10 % of each other.
 SETTLED_WIDTH = 0.05
+# By so much a launch that was set aside may lie below the interval: nothing that disturbs makes a program faster.
+FASTER = 0.05
 
 
 def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> tuple[Result, ...]:
@@ -56,29 +58,44 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
     return [], Verdict("INVALID", tuple(dict.fromkeys(e for r in invalid for e in r.verdict.evidence)))
 
 
-def settled(used: Sequence[Record], spread: Spread, verdict: Verdict) -> Verdict:
-    """A CLEAN verdict, or UNSETTLED where the samples are too few, or too far apart, for their figure to come out alike again."""
-    if verdict.level != "CLEAN":
-        return verdict
-    counted = sum(len(undisturbed(r)) for r in used)
+def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
+    """The records of one case that its value rests on, how they spread, and the verdict of all; None where nothing is usable."""
+    used, verdict = believed(records)
+    if not used:
+        return used, None, verdict
+    spread = combine([undisturbed(r) for r in used])
+    if verdict.level == "CLEAN" and (doubt := _doubt(records, used, spread)):
+        verdict = Verdict("UNSETTLED", (doubt, *verdict.evidence))
+    return used, spread, verdict
+
+
+def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) -> str | None:
+    """Why the figure of undisturbed launches may not come out alike again: too few samples, or too far apart; None if it will."""
     if spread.low is None or spread.high is None:
+        counted = sum(len(undisturbed(r)) for r in used)
         many = "one sample" if counted == 1 else f"{counted} samples that depend on each other, or are too few,"
-        return Verdict("UNSETTLED", (f"few samples: {many} cannot state an interval.", *verdict.evidence))
+        return f"few samples: {many} cannot state an interval."
     width = (spread.high / spread.low) ** 0.5 - 1 if spread.low > 0 else math.inf
-    if width <= SETTLED_WIDTH:
-        return verdict
-    apart = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
-    why = f"; it rests on {'one launch' if spread.launches == 1 else f'{spread.launches} launches'}"
-    return Verdict("UNSETTLED", (f"wide interval: {apart}{why}.", *verdict.evidence))
+    if width > SETTLED_WIDTH:
+        rests = "one launch" if spread.launches == 1 else f"{spread.launches} launches"
+        apart = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
+        return f"wide interval: {apart}; it rests on {rests}."
+    fastest = min((median(r.samples) for r in _disturbed(records)), default=math.inf)
+    if fastest < (1 - FASTER) * spread.low:
+        below = percent(1 - fastest / spread.low)
+        return f"launches differ: one that was disturbed took {below} less time than the interval, and no disturbance does that."
+    return None
+
+
+def _disturbed(records: Sequence[Record]) -> list[Record]:
+    return [r for r in records if r.verdict.level == "DISTURBED" and r.samples]
 
 
 def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:
-    used, verdict = believed(records)
+    used, spread, verdict = judged(records)
     first = records[0]
     metrics: dict[str, Value] = {}
-    if used:
-        spread = combine([undisturbed(r) for r in used])
-        verdict = settled(used, spread, verdict)
+    if spread:
         for metric in benchmark.metrics:
             value = _value(metric, used, spread.value, spread.low, spread.high)
             if value is not None:
