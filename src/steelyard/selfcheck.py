@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Literal
@@ -41,8 +42,6 @@ STREAMED = 20  # repetitions at most beside a real neighbour, of seconds each
 LEARNED = 5  # cases of each by which the machine's best is known
 # Samples with and without the delay, in turn, each so short that a pair has one clock and the same neighbours.
 TURNS, TURN_SECONDS = 2000, 1e-3
-
-Beside = tuple[Record, float, float]  # a case beside something planted, and the quiet value before and after it
 
 
 @dataclass(frozen=True)
@@ -170,17 +169,17 @@ def polite(bench: Bench, repetitions: int) -> Outcome:
 
 def _beside_load(bench: Bench, name: str, repetitions: int, nice: int, after: float, tolerated: float = 0.0) -> Outcome:
     """Cases beside a process of that niceness, which begins `after` so many seconds; a share of them may be missed."""
-    cases: list[Beside] = []
+    records: list[Record] = []
     with competitor(bench.cpu, nice) as process:
+        quiet_values = [median(undisturbed(bench.measure()))]
         for _ in range(repetitions):
-            before = median(undisturbed(bench.measure()))
             timer = threading.Timer(after, lambda: process.send_signal(signal.SIGCONT))
             timer.start()
-            record = bench.measure()
+            records.append(bench.measure())
             timer.join()
             process.send_signal(signal.SIGSTOP)
-            cases.append((record, before, median(undisturbed(bench.measure()))))
-    return _flagged_or_near(bench, name, cases, TOLERATED, tolerated)
+            quiet_values.append(median(undisturbed(bench.measure())))
+    return _flagged_or_near(bench, name, records, quiet_values, TOLERATED, tolerated)
 
 
 def streaming(bench: Bench, repetitions: int) -> Outcome:
@@ -190,30 +189,38 @@ def streaming(bench: Bench, repetitions: int) -> Outcome:
     """
     if bench.other is None:
         return Outcome("streaming", "unknown", "this machine has one processor: nothing can stream beside the case")
-    cases: list[Beside] = []
+    records: list[Record] = []
+    quiet_values = [median(bench.measure(elements=IN_MEMORY).samples)]
     for _ in range(min(repetitions, STREAMED)):
-        before = median(bench.measure(elements=IN_MEMORY).samples)
         with neighbour(bench):
-            record = bench.measure(elements=IN_MEMORY, hidden=True)
-        cases.append((record, before, median(bench.measure(elements=IN_MEMORY).samples)))
-    return _flagged_or_near(bench, "streaming", cases, AGREES)
+            records.append(bench.measure(elements=IN_MEMORY, hidden=True))
+        quiet_values.append(median(bench.measure(elements=IN_MEMORY).samples))
+    return _flagged_or_near(bench, "streaming", records, quiet_values, AGREES)
 
 
-def _flagged_or_near(bench: Bench, name: str, cases: Sequence[Beside], near: float, tolerated: float = 0.0) -> Outcome:
+def _flagged_or_near(
+    bench: Bench,
+    name: str,
+    records: Sequence[Record],
+    quiet_values: Sequence[float],
+    near: float,
+    tolerated: float = 0.0,
+) -> Outcome:
     """Each case is flagged, or its median is within `near` of the quiet value, but for a share of them that is `tolerated`.
 
-    Where the quiet values before and after differ, anything between them counts as quiet.
+    `quiet_values` were measured before, between and after the cases. Where those beside a case differ, anything between them
+    counts as quiet.
     """
     missed: list[str] = []
-    for record, *quiet_values in cases:
-        low, high = sorted(quiet_values)
+    for record, around in zip(records, pairwise(quiet_values), strict=True):
+        low, high = sorted(around)
         value = median(undisturbed(record))
         moved = max(value / high - 1, 1 - value / low)
         if record.verdict.level == "CLEAN" and moved > near:
             missed.append(f"called clean although the median was {percent(moved, 1)} off the quiet value")
-    right, found = len(cases) - len(missed), sum(record.verdict.level != "CLEAN" for record, *_ in cases)
-    seen = f"{right} of {len(cases)} cases were flagged ({found}) or within {percent(near)} of the quiet value"
-    if len(missed) <= tolerated * len(cases):
+    right, found = len(records) - len(missed), sum(record.verdict.level != "CLEAN" for record in records)
+    seen = f"{right} of {len(records)} cases were flagged ({found}) or within {percent(near)} of the quiet value"
+    if len(missed) <= tolerated * len(records):
         return Outcome(name, "passed", seen)
     return _missed(bench, name, seen, tuple(missed[:5]))
 
@@ -264,15 +271,24 @@ def _missed(bench: Bench, name: str, seen: str, evidence: tuple[str, ...] = ()) 
     )
 
 
-def _planted(kind: str, plant: str, expected: str) -> Callable[[Bench, int], Outcome]:
+def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[Bench, int], Outcome]:
+    """Disturbs the samples from `first` on: the case is flagged, or rests on those before; its evidence names `expected`."""
+
+    def wrong(record: Record) -> str | None:
+        sentences = record.verdict.evidence
+        named = [e for e in sentences if e.startswith(f"{expected}:") or (e.startswith("set aside:") and expected in e)]
+        counted = max(set(range(len(record.samples))) - set(record.aside), default=-1)
+        if named and (record.verdict.level != "CLEAN" or counted < first):
+            return None
+        return f"missed: called {record.verdict.level}, {name_disturbance(record.verdict) or 'nothing named'}"
+
     def check(bench: Bench, repetitions: int) -> Outcome:
-        verdicts = [bench.measure(plant).verdict for _ in range(repetitions)]
-        missed = [
-            v for v in verdicts if v.level == "CLEAN" or not any(e.startswith(expected + ":") for e in v.evidence)
-        ]
-        seen = f"{repetitions - len(missed)} of {repetitions} cases were flagged and their evidence names '{expected}'"
-        others = dict.fromkeys(f"missed: called {v.level}, {name_disturbance(v) or 'nothing named'}" for v in missed)
-        return _missed(bench, kind, seen, tuple(others)) if missed else Outcome(kind, "passed", seen)
+        missed = [w for w in (wrong(bench.measure(plant)) for _ in range(repetitions)) if w]
+        right = "flagged, or rest on undisturbed samples," if first else "flagged"
+        seen = f"{repetitions - len(missed)} of {repetitions} cases were {right} and their evidence names '{expected}'"
+        if missed:
+            return _missed(bench, kind, seen, tuple(dict.fromkeys(missed)))
+        return Outcome(kind, "passed", seen)
 
     return check
 
@@ -306,7 +322,7 @@ def intervals(bench: Bench, repetitions: int) -> Outcome:
 
 CHECKS: dict[str, Callable[[Bench, int], Outcome]] = {
     "intervals": intervals,
-    "clock": _planted("clock", "clock:0.8", "core clock"),
+    "clock": _planted("clock", "clock:0.8", "core clock", first=SAMPLES // 2),
     "faults": _planted("faults", "faults:500", "page faults"),
     "delay": delay,
     "shared": _planted("shared", "shared:0.5", "shared core"),

@@ -18,7 +18,7 @@ def test_cg_and_lu_verify_over_tcp_with_one_core_and_two_loaded_on_each_host(
     four_hosts: Cluster, open_mpi: Path, tmp_path: Path
 ) -> None:
     before = four_hosts.rates()
-    words = (*CODES, "--set=class=S", "--set=model=mpi", "--preset=standard", "--budget=100s")
+    words = (*CODES, "--set=class=S", "--set=model=mpi", "--preset=standard", "--budget=60s")
     done = run(four_hosts, tmp_path, open_mpi, *words, hosts=TWO_EACH)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found = records.read(records.all_runs(tmp_path / "runs")[0]).records

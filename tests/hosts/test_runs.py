@@ -69,7 +69,7 @@ def test_the_networks_benchmarks_run_between_the_hosts_over_tcp(
     words = [
         f"--only={name}" for name in ("network.transfer", "network.nettest", "network.bisection", "cluster.stream")
     ]
-    done = run(four_hosts, tmp_path, open_mpi, *words, "--set", "message_bytes=0,8k")
+    done = run(four_hosts, tmp_path, open_mpi, *words, "--set", "message_bytes=0,8k", "--budget=60s")
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found = exported(tmp_path)
     assert {r["benchmark"] for r in found["results"]} == {
@@ -101,6 +101,7 @@ def test_a_host_with_a_slow_network_is_named(four_hosts: Cluster, open_mpi: Path
         "--set=kernel=pairs",
         "--set=message_bytes=0,256k",
         "--set=together=no",
+        "--budget=35s",
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     slow = [f for f in exported(tmp_path)["findings"] if f["rule"] == "slow_node"]

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from steelyard.statistics.interval import Array, correlations
 from steelyard.statistics.launches import median_error
@@ -83,9 +82,11 @@ def beyond_chance(
     `errors` are its standard errors, of `freedom` degrees; `tests` is among how many was looked (S. Holm 1979, Scand.
     J. Statist. 6:65). The slowest is first.
     """
+    from scipy.special import stdtr
+
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(excess > 0, excess / errors, 0.0)
-    chances = stats.t.sf(ratios, freedom)
+    chances = stdtr(freedom, -ratios)
     found, greatest = [], 0.0
     for rank, index in enumerate(np.argsort(chances, kind="stable")):
         greatest = max(greatest, min(1.0, (tests - rank) * float(chances[index])))

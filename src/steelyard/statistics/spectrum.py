@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
 
 from steelyard.statistics.detours import detours
 from steelyard.statistics.interval import Array
@@ -73,6 +72,8 @@ def _lines(events: Array, length: float, quanta: int) -> _Lines:
     cells = 2 * quanta
     cell = length / cells
     series = np.bincount((events / cell).astype(int), weights=window, minlength=cells + 1)
+    from scipy import fft
+
     padded = fft.next_fast_len(FINER * cells, real=True)
     sums = np.abs(fft.rfft(series, padded))[: padded // 4]
     heights = sums**2 / float((window**2).sum())
