@@ -6,6 +6,7 @@ Run as a program of its own, so that no answer is remembered from before. Names 
 import builtins
 import ctypes
 import ctypes.util
+import importlib
 import io
 import os
 import platform
@@ -39,6 +40,9 @@ LOOKS = (
     (ctypes.util, ("find_library",)),
 )
 
+# Each part of SciPy asks for settings of its own when it is first used: now, before anything is refused.
+for part in ("fft", "special", "stats"):
+    importlib.import_module(f"scipy.{part}")
 
 OWN = str(Path(steelyard.__file__).parent) + os.sep  # the package's own data says nothing of the machine
 MOST_CASES = 12  # of each preset: evenly chosen from all

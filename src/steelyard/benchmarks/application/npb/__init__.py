@@ -15,7 +15,8 @@ PARALLEL = ("mpi", "rma", "shmem")  # the programming models of many processes
 MODELS = ("threads", *PARALLEL)
 MEMORY_SHARE = 0.5  # of the machine's memory: what a class may need to be planned without being asked for
 HIDDEN = ("kernel", "model", "start")  # parameters that tell no line of a figure from another
-QUICK_SECONDS = 0.2  # of a quick run's samples: one, where a run is longer
+# Of a quick run in each of its two launches: with fewer than six samples in all no interval can be stated.
+QUICK_SAMPLES, QUICK_SECONDS = 3, 0.2
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -
     cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
     each = one / min(workers, cores)
     if effort.name == "quick":
-        return Sampling(effort.sampling.width, QUICK_SECONDS, 1, 5), 1.2 * each + 0.2
+        seconds = max(QUICK_SECONDS, QUICK_SAMPLES * each)
+        return Sampling(effort.sampling.width, seconds, QUICK_SAMPLES, 5), 1.2 * each + 0.2
     return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 2, 30), each + 0.2
 
 
