@@ -9,8 +9,8 @@ import pytest
 from native import linked
 from steelyard import build, catalogue, site
 from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
-from steelyard.model import Case, Launch, Machine, Scalar
+from steelyard.launch.start import start
+from steelyard.model import Case, Launch, Machine, Scalar, Site
 
 MODELS = {
     "cg": ("threads", "mpi", "rma", "shmem"),

@@ -21,7 +21,7 @@ from steelyard.errors import UsageError
 from steelyard.evaluation import evaluate
 from steelyard.figure import Figure
 from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
+from steelyard.launch.start import start
 from steelyard.model import (
     Benchmark,
     Case,
@@ -34,6 +34,7 @@ from steelyard.model import (
     Result,
     Sampling,
     Scalar,
+    Site,
     Verdict,
 )
 from steelyard.report.pages import applications as page

@@ -10,8 +10,8 @@ import pytest
 
 from steelyard import build, catalogue
 from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
-from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling, Tool
+from steelyard.launch.start import start
+from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling, Site, Tool
 from steelyard.plan import EFFORTS, make
 from steelyard.run import line, record_of
 from steelyard.site import possible
@@ -193,7 +193,7 @@ def test_a_benchmark_explains_itself_and_draws_its_figures(
     assert all(len(text) > 40 for text in (benchmark.summary, benchmark.reading, benchmark.caution, benchmark.source))
     made = make({benchmark.name: benchmark}, here, EFFORTS["quick"], {}, ["any"], mpis=["any"])
     records = tuple(measured(programs, here, case) for case in small_cases(benchmark, here))
-    run = Run("a", "a", "now", here, made, {}, records, True)
+    run = Run("a", "a", "now", here, made, records, True)
     found = results(run.records, {benchmark.name: benchmark})
     assert len({f.name for f in benchmark.figures(found, here)}) == len(benchmark.figures(found, here))
     for figure in benchmark.figures((), here):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +263,7 @@ def test_a_slowdown_is_found_although_the_pace_wanders_by_far_more(two_sockets: 
         bench, made = Bench(slowdown), schedule(stream("copy", "triad"), stream("copy", "triad"), 40, 1)
         a, b = begun(tmp_path, bench, made, two_sockets)
         in_turn.carry_out(made, a, b, lambda progress: None)
-        assert in_turn.partners(a.folder.path, b.folder.path)
+        assert in_turn.partners(*(records.head(e.folder.path) for e in (a, b)))
         found = in_turn.compare(a.folder.path, b.folder.path, [])
         assert [row.call for row in found.rows] == [call, call]
         assert [whole.call for whole in found.wholes] == [call]
@@ -392,7 +392,7 @@ def test_a_run_whose_benchmark_is_gone_is_refused_by_its_name(here: Machine, tmp
     toolchain = build.resolve(tool.name, here)
     cases = (Case("mine.gone", "k", {"threads": 1}),)
     made = Plan("quick", 1, (Launch(1, "mine.gone", toolchain.name, 1, cases),), 1.0)
-    a = written(tmp_path, here, made, toolchains={toolchain.name: vars(toolchain)})
+    a = written(tmp_path, here, made, toolchains={toolchain.name: asdict(toolchain)})
     assert "has the benchmark 'mine.gone', which is not found now" in refused(tmp_path, a, a)
 
 

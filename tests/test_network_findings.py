@@ -649,8 +649,8 @@ def odd() -> list[Result]:
     facts: list[Any] = [
         None,
         {},
-        {"hosts": 3, "cpus": "x", "seconds": None, "clock": []},
-        {"hosts": ["a"], "cpus": [0, 1], "seconds": [[1.0], ["x"]], "clock": {"offset": [None], "uncertainty": 1}},
+        {"hosts": None, "cpus": None, "seconds": None, "clock": {}},
+        {"hosts": ["a"], "cpus": [0, 1], "seconds": [[1.0], [None]], "clock": {"offset": [None], "uncertainty": None}},
         {"hosts": ["a", "b"], "cpus": [0, -1], "seconds": [[math.nan], []], "clock": {"offset": [0, math.nan]}},
         {"hosts": ["a", "b", "c"], "cpus": [9, 9, 9], "seconds": [[0.0], [1.0], [1.0]], "colocated": True},
     ]
@@ -667,9 +667,9 @@ def odd() -> list[Result]:
                     operations=(0, 1)[k % 2],
                     surroundings={
                         "ranks": facts[(i + k + number) % len(facts)],
-                        "oversubscribed": (True, False, None, "yes")[k % 4],
+                        "oversubscribed": (True, False, None)[k % 3],
                         "details": details[(i + k) % len(details)],
-                        "samples": (None, {"waited": [None], "seconds": ["x"]})[k % 2],
+                        "samples": (None, {"waited": [None], "seconds": [None]})[k % 2],
                     },
                     work=({}, {"messages": math.nan}, {"messages": 0.0, "bytes": 1.0}, {"quanta": 0.0})[i % 4],
                 )

@@ -12,8 +12,8 @@ from steelyard import build
 from steelyard.benchmarks.network import bisection, collectives, nettest, operations
 from steelyard.findings import steadiest
 from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
-from steelyard.model import Benchmark, Case, Host, Launch, Limit, Machine, Result, Scalar, Value
+from steelyard.launch.start import start
+from steelyard.model import Benchmark, Case, Host, Launch, Limit, Machine, Result, Scalar, Site, Value
 from steelyard.plan import EFFORTS, make
 from steelyard.statistics.steadiness import steadiness
 

@@ -13,7 +13,7 @@ from steelyard import build
 from steelyard.benchmarks.network import rate, sendrecv, transfer
 from steelyard.findings import partners_spread
 from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
+from steelyard.launch.start import start
 from steelyard.model import (
     Benchmark,
     Case,
@@ -27,11 +27,13 @@ from steelyard.model import (
     Record,
     Result,
     Scalar,
+    Site,
     Verdict,
 )
 from steelyard.plan import EFFORTS, make
 from steelyard.statistics.matrix import rounds
-from steelyard.statistics.pairs import hosts, pair_seconds, variants
+from steelyard.statistics.messages import hosts_of
+from steelyard.statistics.pairs import pair_seconds, variants
 
 NAMES = ("network.transfer", "network.sendrecv", "network.rate")
 
@@ -130,8 +132,8 @@ def test_two_matrices_are_not_mixed() -> None:
 
 
 def test_the_hosts_come_from_the_first_record_that_tells_them() -> None:
-    assert hosts([record("pairs", {}), *whole()]) == ("n0", "n1", "n2", "n3")
-    assert hosts([]) == ()
+    assert hosts_of([record("pairs", {}), *whole()]) == ("n0", "n1", "n2", "n3")
+    assert hosts_of([]) == ()
 
 
 def result(found: Record) -> Result:

@@ -19,10 +19,10 @@ from mpis import FLAVOURS, mpi, shadow
 from steelyard import build
 from steelyard.errors import ProgramFailed
 from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
+from steelyard.launch.start import start
 from steelyard.launch.told import _told
 from steelyard.machine.tools import mpiexec_of
-from steelyard.model import Benchmark, Case, Check, Launch, Machine, Tool
+from steelyard.model import Benchmark, Case, Check, Launch, Machine, Site, Tool
 from steelyard.statistics.verdict import judgement, name_disturbance
 
 LINE = "case=0 kernel=pingpong ranks={ranks} message_bytes=8 seconds=0.05 least=6 most=40"

@@ -11,6 +11,9 @@ from steelyard import model
 _PLAIN = {
     "str": "text",
     "int": "whole number",
+    "Whole": "whole number",
+    "Count": "whole number",  # from 0 on
+    "Observed": "object: see [above](#what-surroundings-hold)",
     "float": "number",
     "bool": "true or false",
     "Scalar": "text or number",

@@ -1,21 +1,32 @@
 """A run read back and judged: results, limits that follow from the measured clock, findings."""
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard import catalogue, findings, records, shown
+from steelyard import catalogue, findings, records, remembered, shown
+from steelyard.errors import SteelyardError
 from steelyard.machine.limits import limits
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
 from steelyard.statistics.results import results
 from steelyard.statistics.verdict import stands, with_verdict
 
 
-def evaluate(path: Path, paths: Iterable[Path] = ()) -> Evaluation:
-    """The evaluation of the run in the folder `path`; `paths` are where further benchmarks were found."""
+def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
+    """The evaluation of the run in the folder `path`, with its own benchmarks and those in the folders `paths`."""
     run = rejudged(records.read(path))
-    known = catalogue.find(paths)
+    known = catalogue.find(remembered.folders(run, paths))
     return judged(run, {name: known[name] for name in benchmarks_of(run) if name in known})
+
+
+def readable(runs: Iterable[Path], paths: Sequence[Path] = ()) -> Iterator[Evaluation]:
+    """The evaluations of those runs that can be read; of the others it says why not."""
+    for path in runs:
+        try:
+            yield evaluate(path, paths)
+        except SteelyardError as error:
+            print(f"steelyard: left out: {error}", file=sys.stderr)
 
 
 def judged(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Axis:
     """An axis of a figure. `log` where decades matter; `ratio`, beside it, of two times: powers of two, and bars from 1."""
 
@@ -14,7 +14,7 @@ class Axis:
     ratio: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Series:
     """One line, or one set of points. `low`/`high` draw the interval; `published` is another system's, off at first."""
 
@@ -27,7 +27,7 @@ class Series:
     connected: bool = True  # False: the points are no trend, and are not joined
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mark:
     """A line across a figure: a limit (`axis` "y") or a cache's size (`axis` "x")."""
 
@@ -36,7 +36,7 @@ class Mark:
     label: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Band:
     """A shaded stretch of the horizontal axis, `low` … `high`, in which something holds that `label` says."""
 
@@ -45,7 +45,7 @@ class Band:
     label: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Point:
     """A named place on a figure, as G and L on the APEX surface."""
 
@@ -54,7 +54,7 @@ class Point:
     label: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Figure:
     """Plain data of a figure: "lines" (series), "heat" or "surface" (z over x and y), "bars" (series over names), "table"."""
 

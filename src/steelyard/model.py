@@ -1,21 +1,29 @@
-"""The nouns of Steelyard: frozen dataclasses, no behaviour beyond their own identity. SI units throughout."""
+"""The nouns of Steelyard: frozen dataclasses, no behaviour beyond their own identity. SI units throughout.
+
+They have slots: without, what msgspec read back would be written without its defaults.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from steelyard.figure import Figure
+from steelyard.observed import Observed, Whole
 
-Scalar = str | int | float | bool
+Count = Annotated[int, Meta(ge=0, lt=2**31)]
+Scalar = str | Whole | float | bool
 Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
 Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]  # in the order of trust
 Reach = Literal["figures", "machine", "program"]
+Launcher = Literal["mpiexec", "srun"]
 
 # --------------------------------------------------------------------------- the machine
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cache:
     """One instance of a cache: its level (1, 2, 3 …), kind ("data", "unified", "instruction"), bytes, and who shares it."""
 
@@ -27,7 +35,7 @@ class Cache:
     inclusive: bool | None = None  # None: the machine does not tell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Core:
     """A physical core: `cpus` are its hardware threads (more than one with SMT)."""
 
@@ -37,7 +45,7 @@ class Core:
     cpus: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NumaNode:
     """A memory node: bytes of memory, the processors near it, and the firmware's distance (SLIT) to every node."""
 
@@ -47,7 +55,7 @@ class NumaNode:
     distances: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MemoryModule:
     """One memory module as the firmware (SMBIOS) describes it: bytes and transfers per second."""
 
@@ -58,7 +66,7 @@ class MemoryModule:
     channel: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Setting:
     """A setting of the machine that can change a measurement. `value` None: could not be read, `reason` says why."""
 
@@ -68,7 +76,7 @@ class Setting:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A compiler or an MPI found on the machine."""
 
@@ -77,7 +85,26 @@ class Tool:
     version: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler with its flags; `name` is the factor's value in the records, as "gcc-12.2.0"."""
+
+    name: str
+    compiler: str
+    version: str
+    flags: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What the start of a parallel program needs besides the plan: the MPIs by their names in it, and who starts."""
+
+    mpis: Mapping[str, Tool] = field(default_factory=dict)
+    launcher: Launcher = "mpiexec"
+    extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """A machine on which ranks may be started, by the name that the site's MPI or batch system knows; `slots` ranks fit on it."""
 
@@ -85,7 +112,7 @@ class Host:
     slots: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Device:
     """An OpenCL device: its number among all of the machine's, its kind ("CPU", "GPU", "accelerator"), bytes of its memory."""
 
@@ -96,7 +123,7 @@ class Device:
     shares_memory: bool  # with the host: nothing has to be copied
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Library:
     """A numerical library of the site: its kind ("blas", "fftw"), its file, and whether it computes with several threads."""
 
@@ -105,7 +132,7 @@ class Library:
     threads: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Limit:
     """A physical ceiling of a metric, and how it was derived."""
 
@@ -114,7 +141,7 @@ class Limit:
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Machine:
     """What was evaluated. `cpus` are those that this process may use; `cpu_quota` is in cores (None: no quota)."""
 
@@ -146,7 +173,7 @@ class Machine:
 # --------------------------------------------------------------------------- the plan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """How long a case is sampled: until the 95 % interval of the median is within ± `width` (relative), or `seconds` are over."""
 
@@ -156,7 +183,7 @@ class Sampling:
     most: int = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     """One point of a benchmark's parameter space."""
 
@@ -167,7 +194,7 @@ class Case:
     setup_seconds: float = 0.0  # expected time outside the samples: allocation, first touch, check
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Effort:
     """A preset: how many launches, how wide the intervals, and which share of the parameter space."""
 
@@ -178,7 +205,7 @@ class Effort:
     promised: float | None = None  # seconds in which it should end with each toolchain, disturbed cases repeated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Launch:
     """One start of one program with many cases. `number` is unique in the run, `repetition` counts equal launches."""
 
@@ -190,7 +217,7 @@ class Launch:
     model: str = ""  # the programming model, of a benchmark that has a program for each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run will do: launches in the order in which they are started, already shuffled with `seed`."""
 
@@ -203,7 +230,7 @@ class Plan:
 # --------------------------------------------------------------------------- what was measured
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """The kernel's own verdict on its result."""
 
@@ -211,7 +238,7 @@ class Check:
     detail: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a record or a result may be believed, and the evidence for that, one sentence each.
 
@@ -222,7 +249,7 @@ class Verdict:
     evidence: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """One case of one launch with all its samples.
 
@@ -235,20 +262,20 @@ class Record:
     benchmark: str
     kernel: str
     parameters: Parameters
-    launch: int
-    case: int  # index of the case in its launch
-    attempt: int  # 1, and one more for each repetition of a disturbed case
+    launch: Count
+    case: Count  # index of the case in its launch
+    attempt: Count  # 1, and one more for each repetition of a disturbed case
     samples: tuple[float, ...]
-    operations: int  # operations in each sample
+    operations: Whole  # operations in each sample
     work: Mapping[str, float]
     check: Check
     verdict: Verdict
-    surroundings: Mapping[str, Any]
+    surroundings: Observed
     error: str | None = None
-    aside: tuple[int, ...] = ()
+    aside: tuple[Count, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Value:
     """A metric's value with its 95 % interval. `low`/`high` are None where too little was measured to state one."""
 
@@ -259,7 +286,7 @@ class Value:
     better: Better
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     """All the records of one case over its launches, summarised. `parameters` include `toolchain`."""
 
@@ -274,7 +301,7 @@ class Result:
 # --------------------------------------------------------------------------- what a benchmark declares
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Metric:
     """A number with a unit that follows from the time of one operation.
 
@@ -289,7 +316,7 @@ class Metric:
     of: Callable[[float, Record], float | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Axes:
     """A block of the parameter space: the cases are the product of `values` (every axis a tuple), each sampled by `sampling`.
 
@@ -313,7 +340,7 @@ class Axes:
     weak: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Source:
     """The source of one program. A benchmark in several programming models has one for each: `model` is then its name."""
 
@@ -323,7 +350,7 @@ class Source:
     mpis: tuple[str, ...] | None = None  # those that it can be built with, where not with all
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Benchmark:
     """A benchmark as its folder declares it: <group>/<name>.py beside <group>/<name>.cpp, or a folder <group>/<name>."""
 
@@ -343,7 +370,7 @@ class Benchmark:
 # --------------------------------------------------------------------------- the judgement
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A statement with its evidence. `serious` findings make the exit code 1.
 
@@ -363,7 +390,7 @@ class Finding:
     reach: Reach = "machine"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Shown:
     """The best pace that the machine had shown before a run (see `shown`): by key, in how many runs, since when."""
 
@@ -372,7 +399,16 @@ class Shown:
     since: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """That a run was measured in turn with another: of the same series, on the other side; `notes` are of both."""
+
+    series: str
+    side: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One evaluation, read back from its folder."""
 
@@ -381,14 +417,21 @@ class Run:
     started: str
     machine: Machine
     plan: Plan
-    versions: Mapping[str, str]
     records: tuple[Record, ...]
     finished: bool
+    versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what reading it back had to mend
     shown: Shown = Shown()
+    toolchains: Mapping[str, Toolchain] = field(default_factory=dict)  # by the name that stands in the records
+    site: Site = Site()
+    slurm_job: str | None = None
+    command: tuple[str, ...] = ()
+    budget: float | None = None  # seconds asked for
+    paths: tuple[str, ...] = ()  # folders with further benchmarks
+    in_turn: InTurn | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """A run with everything that is judged from it: what the report, the terminal and the exports show."""
 

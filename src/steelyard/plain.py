@@ -1,16 +1,22 @@
-"""Dataclasses to plain data (what JSON can say) and back, driven by their annotations alone."""
+"""Dataclasses to plain data (what JSON can say) and back, checked to the last field by their annotations alone."""
 
-import dataclasses
-import math
-import types
-import typing
+import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, TypeVar
+
+import msgspec
 
 from steelyard.model import Scalar
 
 T = TypeVar("T")
+
+# What could move a terminal's cursor, colour it or turn its text around, or is no character; a line's end and a tab stay.
+_CONTROL = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Where none of these stands, JSON holds no such character, as it is or written out: most of it need not be searched by text.
+_SUSPECT = re.compile(
+    rb"\\[bfr]|\\u(?:00[01789]|20|[dD][89abcdefABCDEF])"
+    rb"|\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
+)
 
 
 def scalar(text: str) -> Scalar:
@@ -25,68 +31,46 @@ def scalar(text: str) -> Scalar:
 
 def to_plain(value: Any) -> Any:
     """Dictionaries, lists and scalars. What is not finite becomes None: JSON has no NaN."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return msgspec.json.decode(to_json(value))
+
+
+def to_json(value: Any) -> bytes:
+    """In one line of JSON."""
+    try:
+        return msgspec.json.encode(value, enc_hook=_other)
+    except UnicodeEncodeError:  # a word of a command line that is no UTF-8
+        return msgspec.json.encode(visible(msgspec.to_builtins(value, enc_hook=_other)))
+
+
+def _other(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(k): to_plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+        return dict(value)
+    return value.item()  # NumPy's numbers
+
+
+def from_json(text: bytes) -> Any:
+    """Plain data, with control characters in texts made visible. ValueError where it is no JSON."""
+    try:
+        found = msgspec.json.decode(text)
+        return visible(found) if _SUSPECT.search(text) else found
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def visible(value: Any) -> Any:
+    """Plain data in which no text can act on a terminal: an escape character reads '\\x1b'."""
+    if isinstance(value, str):
+        return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), value)
+    if isinstance(value, dict):
+        return {visible(key): visible(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [visible(item) for item in value]
     return value
 
 
 def from_plain(kind: type[T], data: Any) -> T:
     """An instance of the dataclass `kind`. Raises ValueError, naming the field, where `data` is not of its shape."""
-    if not isinstance(data, dict):
-        raise ValueError(f"{kind.__name__}: an object was expected, not {type(data).__name__}")
-    hints = _hints(kind)  # type: ignore[arg-type]  # a class is hashable; the stubs know it not
-    given: dict[str, Any] = {}
-    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        if field.name in data:
-            given[field.name] = _value(hints[field.name], data[field.name], f"{kind.__name__}.{field.name}")
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise ValueError(f"{kind.__name__}.{field.name} is missing")
-    return kind(**given)
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
-def _value(hint: Any, data: Any, where: str) -> Any:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any or data is None:
-        return _none(hint, where) if data is None else data
-    if origin in (types.UnionType, typing.Union):
-        options = [a for a in arguments if a is not type(None)]
-        return _value(options[0], data, where) if len(options) == 1 else data
-    if origin is tuple:
-        if not isinstance(data, list):
-            raise ValueError(f"{where}: a list was expected, not {type(data).__name__}")
-        return tuple(_value(arguments[0], item, where) for item in data)
-    if dataclasses.is_dataclass(hint):
-        return from_plain(typing.cast(type, hint), data)
-    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        if not isinstance(data, dict):
-            raise ValueError(f"{where}: an object was expected, not {type(data).__name__}")
-        return {k: _value(arguments[1], v, where) for k, v in data.items()}
-    return _scalar(hint, data, where)
-
-
-def _none(hint: Any, where: str) -> None:
-    if hint is not Any and type(None) not in typing.get_args(hint) and hint is not float:
-        raise ValueError(f"{where} must not be null")
-
-
-def _scalar(hint: Any, data: Any, where: str) -> Any:
-    if typing.get_origin(hint) is typing.Literal:
-        if data not in typing.get_args(hint):
-            raise ValueError(f"{where}: '{data}' is none of {', '.join(map(str, typing.get_args(hint)))}")
-        return data
-    if hint is float and isinstance(data, (int, float)) and not isinstance(data, bool):
-        return float(data)
-    if isinstance(hint, type) and not isinstance(data, hint):
-        raise ValueError(f"{where}: {hint.__name__} was expected, not {type(data).__name__}")
-    return data
+    try:
+        return msgspec.convert(data, kind)
+    except (msgspec.ValidationError, RecursionError, OverflowError) as error:
+        raise ValueError(f"{kind.__name__}: {error}") from None

@@ -117,7 +117,8 @@ def query(
     """
     from steelyard import evaluation, export, records, show
 
-    show.table(*export.query((evaluation.evaluate(p, paths or []) for p in records.all_runs(runs)), sql), json_)
+    found = evaluation.readable(records.all_runs(runs), paths or [])
+    show.table(*export.query(found, sql), json_)
 
 
 def compare(
@@ -159,7 +160,7 @@ def compare(
     **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
     **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet)
     """
-    from steelyard import evaluation, records, remembered
+    from steelyard import evaluation, records
     from steelyard.compare import beside, tables
     from steelyard.compare import in_turn as turns
     from steelyard.compare import runs as comparing
@@ -184,8 +185,8 @@ def compare(
         return
     if in_turn:
         earlier, path = turns.measure(earlier, path, runs, paths or [], rounds, seed, quiet)
-    a, b = (evaluation.evaluate(p, remembered.folders(p, paths or [])) for p in (earlier, path))
-    compared = turns.judged(a, b, earlier) if turns.partners(earlier, path) else comparing.compare(a, b)
+    a, b = (evaluation.evaluate(p, paths or []) for p in (earlier, path))
+    compared = turns.judged(a, b) if turns.partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":
         side_by_side.show(a, b, compared)
     else:

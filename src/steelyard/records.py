@@ -5,16 +5,18 @@ Records are appended and forced to the disk one by one, so that a run that is ki
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.files import is_folder
-from steelyard.model import Machine, Plan, Record, Run, Shown
-from steelyard.plain import from_plain, to_plain
+from steelyard.model import Machine, Plan, Record, Run
+from steelyard.plain import from_json, from_plain, to_json, to_plain
 
 FORMAT = 1  # of run.json and records.jsonl; one more for each change that older readers would misread
 
@@ -54,7 +56,7 @@ class RunFolder:
 
     def append(self, record: Record) -> None:
         """One line, on the disk when this returns. After a failure the file is as it was before."""
-        line = json.dumps(to_plain(record), separators=(",", ":")).encode() + b"\n"
+        line = to_json(record) + b"\n"
         end = os.lseek(self._file, 0, os.SEEK_END)
         try:
             written = 0
@@ -175,37 +177,37 @@ def _cut_torn_line(file: int) -> None:
 
 def read(path: Path) -> Run:
     """A run from its folder. UsageError where it is none, MachineFailed where it cannot be read; bad lines become notes."""
+    run = head(path)
+    records, notes = _read_records(_content(path, "records.jsonl").split(b"\n"))
+    return replace(run, records=tuple(records), notes=(*notes, *run.notes))
+
+
+def head(path: Path) -> Run:
+    """The same without its records: all of run.json."""
+    text = _content(path, "run.json")
     try:
-        about = json.loads((path / "run.json").read_text(encoding="utf-8"))
-        lines = (path / "records.jsonl").read_bytes().split(b"\n")
-    except FileNotFoundError as error:
-        raise UsageError(
-            f"'{path}' is not a run folder: it has no {Path(str(error.filename)).name}.{_runs_near(path)}"
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise MachineFailed(f"The run folder {path} cannot be read: {error}.") from error
-    records, notes = _read_records(lines)
-    try:
-        if about.get("format", 0) > FORMAT:
-            notes.append(
-                f"the run was written by a newer Steelyard (format {about['format']}, this one knows {FORMAT})"
-            )
-        return Run(
-            id=str(about["id"]),
-            path=str(path),
-            started=str(about["started"]),
-            machine=from_plain(Machine, about["machine"]),
-            plan=from_plain(Plan, about["plan"]),
-            versions={k: str(v) for k, v in about.get("versions", {}).items()},
-            records=tuple(records),
-            finished=(path / "finished.json").exists(),
-            notes=tuple(notes),
-            shown=from_plain(Shown, about.get("shown", {})),
-        )
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        about = from_json(text)
+        if not isinstance(about, dict):
+            raise ValueError("an object was expected")
+        version = about.get("format", FORMAT)
+        if not isinstance(version, int):
+            raise ValueError(f"'{version}' is no format")
+        newer = f"the run was written by a newer Steelyard (format {version}, this one knows {FORMAT})"
+        known = {"path": str(path), "finished": (path / "finished.json").exists(), "records": []}
+        return from_plain(Run, {**about, **known, "notes": [newer] if version > FORMAT else []})
+    except ValueError as error:
         raise MachineFailed(
             f"The run folder {path} cannot be read: run.json is not of the expected form ({error})."
-        ) from error
+        ) from None
+
+
+def _content(path: Path, name: str) -> bytes:
+    try:
+        return (path / name).read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"'{path}' is not a run folder: it has no {name}.{_runs_near(path)}") from None
+    except OSError as error:
+        raise MachineFailed(f"The run folder {path} cannot be read: {error}.") from error
 
 
 def _read_records(lines: list[bytes]) -> tuple[list[Record], list[str]]:
@@ -215,12 +217,19 @@ def _read_records(lines: list[bytes]) -> tuple[list[Record], list[str]]:
     *whole, rest = lines
     for number, line in enumerate(whole, 1):
         try:
-            records.append(from_plain(Record, json.loads(line)))
-        except (ValueError, TypeError) as error:
+            records.append(_record(line))
+        except ValueError as error:
             notes.append(f"line {number} of records.jsonl was left out: {error}")
     if rest.strip():
         notes.append("the last line of records.jsonl is torn (the run was killed while writing it) and was left out")
     return records, notes
+
+
+def _record(line: bytes) -> Record:
+    found = from_json(line)
+    if isinstance(found, dict) and isinstance(samples := found.get("samples"), list) and None in samples:
+        found["samples"] = [math.nan if seconds is None else seconds for seconds in samples]  # JSON has no NaN
+    return from_plain(Record, found)
 
 
 def find(runs: Path, name: str | None) -> Path:

@@ -10,9 +10,10 @@ from steelyard import second
 from steelyard.build import program_name
 from steelyard.errors import ProgramFailed
 from steelyard.launch.program import Conversation, Program
-from steelyard.launch.start import Site, start
+from steelyard.launch.start import start
 from steelyard.machine.load import wait_until_quiet
-from steelyard.model import Case, Check, Launch, Machine, Parameters, Plan, Record, Scalar, Verdict
+from steelyard.model import Case, Check, Launch, Machine, Parameters, Plan, Record, Scalar, Site, Verdict
+from steelyard.observed import Observed
 from steelyard.plain import scalar
 from steelyard.plan import EFFORTS, cpus_of
 from steelyard.records import RunFolder
@@ -261,7 +262,7 @@ class Evaluator:
     def _remember(self, record: Record) -> None:
         """What says later whether the case is settled; the readings beside its samples are on the disk."""
         self.best.learn(record)
-        kept = {k: v for k, v in record.surroundings.items() if k == "oversubscribed"}
+        kept: Observed = {"oversubscribed": record.surroundings.get("oversubscribed")}
         self._records.setdefault(identity(record), []).append(replace(record, surroundings=kept))
         self._places[record.launch, record.case] = identity(record)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from steelyard import catalogue, evaluation, numbers, remembered, session
+from steelyard import catalogue, evaluation, numbers, session
 from steelyard.errors import UsageError, nearest
 from steelyard.forms import Form
 from steelyard.model import Axes, Benchmark, Effort, Machine, Scalar
@@ -252,7 +252,7 @@ def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form)
     from steelyard import report as reports
     from steelyard.report import lines, scaled, screen
 
-    judged = evaluation.evaluate(path, remembered.folders(path, paths))
+    judged = evaluation.evaluate(path, paths)
     where = reports.write(judged, report or path / "report.html")
     found = sweeps(judged)
     if form == "json":

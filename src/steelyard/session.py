@@ -27,8 +27,7 @@ from steelyard import (
 from steelyard import plan as planning
 from steelyard import quiet as looks
 from steelyard.errors import UsageError, nearest
-from steelyard.launch.start import Site
-from steelyard.model import Benchmark, Effort, Evaluation, Machine, Plan, Run, Scalar, Shown
+from steelyard.model import Benchmark, Effort, Evaluation, Machine, Plan, Run, Scalar, Shown, Site, Toolchain
 from steelyard.plain import to_plain
 from steelyard.progress import BuildDisplay, Display
 from steelyard.run import Evaluator, built_with
@@ -70,7 +69,7 @@ def machine(system: str | None) -> Machine:
     return describe(system_file=find_system(system) if system else None)
 
 
-Planned = tuple[Plan, Machine, dict[str, build.Toolchain], Site, dict[str, Benchmark]]
+Planned = tuple[Plan, Machine, dict[str, Toolchain], Site, dict[str, Benchmark]]
 
 
 def plan(asked: Asked) -> Planned:
@@ -129,7 +128,7 @@ def settings(words: Sequence[str]) -> dict[str, list[Scalar]]:
     return found
 
 
-def _toolchains(names: Sequence[str], here: Machine) -> dict[str, build.Toolchain]:
+def _toolchains(names: Sequence[str], here: Machine) -> dict[str, Toolchain]:
     found = [build.resolve(text, here) for text in (names or [build.default(here)])]
     return {toolchain.name: toolchain for toolchain in found}
 
@@ -149,7 +148,7 @@ def build_all(
 
 
 def _build(
-    chosen: Mapping[str, Benchmark], toolchains: Mapping[str, build.Toolchain], found: Site, quiet: bool
+    chosen: Mapping[str, Benchmark], toolchains: Mapping[str, Toolchain], found: Site, quiet: bool
 ) -> dict[tuple[str, str], Path]:
     """The programs as the evaluator looks for them: (name, toolchain), the parallel ones with their MPI."""
     wanted = {}
@@ -172,7 +171,7 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
     about = {
         "shown": to_plain(best),
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
-        "toolchains": {name: vars(t) for name, t in toolchains.items()},
+        "toolchains": to_plain(toolchains),
         "site": to_plain(found),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "command": ["steelyard", *sys.argv[1:]],
@@ -212,7 +211,7 @@ def _look(
 def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
     """The rest of a run that was interrupted."""
     run = records.read(path)
-    if remembered.in_turn(path):
+    if run.in_turn:
         raise UsageError(
             f"The run {path} was measured in turn with another: what is missing, measured alone, would be out of turn. "
             "Compare the two as far as they are, or measure both again with: steelyard compare --in-turn"
@@ -245,14 +244,14 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
 
 def again(
     path: Path, run: Run, paths: Sequence[Path], here: Machine, quiet: bool
-) -> tuple[dict[tuple[str, str], Path], dict[str, build.Toolchain], Site]:
+) -> tuple[dict[tuple[str, str], Path], dict[str, Toolchain], Site]:
     """What carries out the plan of an earlier run: its programs, built where they are not kept, its toolchains and its site.
 
     UsageError where a toolchain or a benchmark of it is gone.
     """
     names = sorted({launch.toolchain for launch in run.plan.launches})
-    known: dict[str, build.Toolchain] = {}
-    for words in remembered.commands(path):
+    known: dict[str, Toolchain] = {}
+    for words in remembered.commands(run):
         with contextlib.suppress(UsageError):  # a compiler that is gone is named below, with the run that needs it
             toolchain = build.resolve(words, here)
             known[toolchain.name] = toolchain
@@ -261,14 +260,13 @@ def again(
             f"The run {path} was built with {missing[0]}, which is not on this machine any more "
             f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
         )
-    chosen = planning.needed(catalogue.find(remembered.folders(path, paths)), run.plan)
+    chosen = planning.needed(catalogue.find(remembered.folders(run, paths)), run.plan)
     if lost := [n for n in evaluation.benchmarks_of(run) if n not in chosen]:
         raise UsageError(
             f"The run {path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
         )
-    found = site.remembered(path)
     toolchains = {n: known[n] for n in names}
-    return _build(chosen, toolchains, found, quiet), toolchains, found
+    return _build(chosen, toolchains, run.site, quiet), toolchains, run.site
 
 
 def finished_cases(run: Run) -> set[tuple[int, int]]:
@@ -330,7 +328,7 @@ def write_report(path: Path, paths: Sequence[Path], output: Path | None, against
 
 
 def _read(path: Path, paths: Sequence[Path]) -> Evaluation:
-    return evaluation.evaluate(path, remembered.folders(path, paths))
+    return evaluation.evaluate(path, paths)
 
 
 def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:

@@ -88,7 +88,7 @@ def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_jso
         state = "finished" if row["finished"] else "interrupted: steelyard resume " + row["run"]
         made.add_row(
             escape(row["run"]),
-            row["started"],
+            escape(row["started"]),
             escape(row["system"]),
             row["preset"],
             f"{row['done']}/{row['cases']}",

@@ -1,22 +1,19 @@
 """Where ranks are started: the hosts, the MPIs and the launcher that a user names, or that the surroundings tell."""
 
-import json
 import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import cast
 
 from steelyard import build, numbers
 from steelyard.errors import UsageError, nearest
 from steelyard.launch import slurm
-from steelyard.launch.start import LAUNCHERS, Launcher, Site
+from steelyard.launch.start import LAUNCHERS
 from steelyard.machine.tools import has_shmem
-from steelyard.model import Benchmark, Host, Machine, Source, Tool
+from steelyard.model import Benchmark, Host, Launcher, Machine, Site, Source
 from steelyard.numbers import MOST_SLOTS
-from steelyard.plain import from_plain
 
 
 def hosts(words: str | None) -> tuple[Host, ...]:
@@ -82,15 +79,3 @@ def _able(sources: Sequence[Source], found: Site) -> tuple[Source, ...]:
         for s in sources
         if not s.parallel or (with_shmem if s.model == "shmem" else found.mpis)
     )
-
-
-def remembered(path: Path) -> Site:
-    """The site of a run, as its folder keeps it; that of older runs has no MPI."""
-    try:
-        kept = json.loads((path / "run.json").read_text(encoding="utf-8")).get("site")
-    except (OSError, ValueError, RecursionError):
-        return Site()
-    if not isinstance(kept, dict):
-        return Site()
-    mpis = {name: from_plain(Tool, tool) for name, tool in kept.get("mpis", {}).items()}
-    return Site(mpis, cast(Launcher, kept.get("launcher", "mpiexec")), tuple(kept.get("extra", ())))

@@ -1,7 +1,6 @@
 """`steelyard submit`: a run as a Slurm batch job, from the words of the user to the report."""
 
 import contextlib
-import json
 import math
 import re
 import shlex
@@ -82,10 +81,10 @@ def find_run(request: Request, before: set[Path], state: batch.State) -> Path | 
         return None  # the job has not started
     found: dict[Path, str] = {}
     for path in records.all_runs(request.folder):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            about = json.loads((path / "run.json").read_text(encoding="utf-8"))
-            if path not in before and about["command"][1:] == list(request.words):
-                found[path] = str(about["machine"]["host"])
+        with contextlib.suppress(SteelyardError):
+            about = records.head(path)
+            if path not in before and about.command[1:] == request.words:
+                found[path] = about.machine.host
     # Several, where equal jobs were submitted at the same time: then the host tells them apart.
     same = [path for path, host in found.items() if host.partition(".")[0] == state.host.partition(".")[0]]
     return next(reversed(same or list(found)), None)

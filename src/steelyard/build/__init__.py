@@ -5,8 +5,8 @@ from pathlib import Path
 
 from steelyard.build.compiling import Progress, make
 from steelyard.build.program import NATIVE, Program, cache, harness_objects, program_name, programs
-from steelyard.build.toolchain import FLAGS, Toolchain, default, default_mpi, mpi_name, resolve, resolve_mpi
-from steelyard.model import Benchmark, Tool
+from steelyard.build.toolchain import FLAGS, default, default_mpi, mpi_name, resolve, resolve_mpi
+from steelyard.model import Benchmark, Tool, Toolchain
 
 __all__ = [
     "FLAGS",

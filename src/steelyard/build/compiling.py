@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.build.program import NATIVE, STANDARD, Object, Program, cache, harness_objects
-from steelyard.build.toolchain import Toolchain
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.machine.tools import mpi_flags
-from steelyard.model import Tool
+from steelyard.model import Tool, Toolchain
 
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
 _STATUS = "steelyard:%f:"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from steelyard.build.toolchain import Toolchain, mpi_name
-from steelyard.model import Benchmark, Tool
+from steelyard.build.toolchain import mpi_name
+from steelyard.model import Benchmark, Tool, Toolchain
 
 NATIVE = Path(__file__).parents[1] / "native"
 STANDARD = "-std=c++20"

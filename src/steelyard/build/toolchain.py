@@ -2,26 +2,15 @@
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError, nearest
-from steelyard.model import Machine, Tool
+from steelyard.model import Machine, Tool, Toolchain
 
 # As users build for speed: all optimisation that keeps IEEE arithmetic, for the processor at hand.
 FLAGS = "-O3 -march=native"
 LEAST = {"gcc": 11, "clang": 14}  # versions whose C++20 has what the harness needs
 FAMILIES = {"gcc": "g++", "clang": "clang++", "intel": "icpx"}
-
-
-@dataclass(frozen=True)
-class Toolchain:
-    """A compiler with its flags; `name` is the factor's value in the records, as "gcc-12.2.0"."""
-
-    name: str
-    compiler: str
-    version: str
-    flags: str
 
 
 def resolve(text: str, machine: Machine) -> Toolchain:

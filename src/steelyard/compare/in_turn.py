@@ -16,8 +16,7 @@ from steelyard.compare.runs import RunComparison
 from steelyard.compare.schedule import Schedule, schedule
 from steelyard.compare.surroundings import differences
 from steelyard.errors import UsageError
-from steelyard.launch.start import Site
-from steelyard.model import Evaluation, Machine, Plan, Run
+from steelyard.model import Evaluation, Machine, Plan, Run, Site
 from steelyard.plain import to_plain
 from steelyard.plan import cpus_of
 from steelyard.progress import Display
@@ -128,11 +127,11 @@ def _ready(
     programs, toolchains, site = session.again(path, run, paths, here, quiet)
     about = {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
-        "toolchains": {name: vars(t) for name, t in toolchains.items()},
+        "toolchains": to_plain(toolchains),
         "site": to_plain(site),
         "command": ["steelyard", *sys.argv[1:]],
         "budget": None,
-        "paths": [str(p.resolve()) for p in remembered.folders(path, paths)],
+        "paths": [str(p.resolve()) for p in remembered.folders(run, paths)],
     }
     return programs, site, about
 
@@ -152,18 +151,18 @@ def _left_behind(a: Run, b: Run, alone: tuple[int, int]) -> list[str]:
 # --------------------------------------------------------------------------- comparing
 
 
-def partners(first: Path, second: Path) -> bool:
-    """Whether the two run folders were measured in turn with each other."""
-    a, b = remembered.in_turn(first), remembered.in_turn(second)
-    return bool(a and b and a.get("series") == b.get("series") and a.get("side") != b.get("side"))
+def partners(first: Run, second: Run) -> bool:
+    """Whether the two runs were measured in turn with each other."""
+    a, b = first.in_turn, second.in_turn
+    return bool(a and b and a.series == b.series and a.side != b.side)
 
 
 def compare(first: Path, second: Path, paths: Sequence[Path]) -> RunComparison:
     """Compares two runs that were measured in turn (`partners`), in pairs, as far as both got."""
-    a, b = (evaluation.evaluate(path, remembered.folders(path, paths)) for path in (first, second))
-    return judged(a, b, first)
+    a, b = (evaluation.evaluate(path, paths) for path in (first, second))
+    return judged(a, b)
 
 
-def judged(a: Evaluation, b: Evaluation, first: Path) -> RunComparison:
-    """The same from runs that were read back; `first` is a's folder, which remembers what was left behind."""
-    return pairs.compare(a, b, (remembered.in_turn(first) or {}).get("notes", ()))
+def judged(a: Evaluation, b: Evaluation) -> RunComparison:
+    """The same from runs that were read back."""
+    return pairs.compare(a, b, a.run.in_turn.notes if a.run.in_turn else ())

@@ -24,9 +24,26 @@ class Kind:
 def judge(evaluation: Evaluation) -> Evaluation:
     """The evaluation with the findings of all rules, in the order of their weight."""
     found: list[Finding] = []
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        found += importlib.import_module(f"{__name__}.{module}").find(evaluation)
+    for name in sorted(m.name for m in pkgutil.iter_modules(__path__)):
+        rule = importlib.import_module(f"{__name__}.{name}")
+        try:
+            found += rule.find(evaluation)
+        except Exception as error:  # one rule that cannot judge must not hide what the others found
+            found.append(_cannot(name, error))
     return replace(evaluation, findings=ranked(found))
+
+
+def _cannot(rule: str, error: Exception) -> Finding:
+    said = f"{type(error).__name__}: {error}"
+    return Finding(
+        rule=rule,
+        level="notice",
+        seen=f"The rule '{rule}' cannot judge this run ({said}).",
+        evidence=(),
+        cause="Records hold what no program of Steelyard writes: they are damaged, or of a benchmark from outside.",
+        remedy="Measure again. If the records are as they were written, please report this sentence.",
+        reach="figures",
+    )
 
 
 def weight(finding: Finding) -> float:

@@ -2,31 +2,20 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
 from steelyard.launch import local, mpiexec, slurm
 from steelyard.launch.job import Job, Order, Transport
 from steelyard.machine.rank_placement import PAIRS, place_ranks
-from steelyard.model import Launch, Machine, Parameters, Tool
+from steelyard.model import Launch, Machine, Parameters, Site
 
-Launcher = Literal["mpiexec", "srun"]
 Started = tuple[list[str], dict[str, str]]  # command line, environment
 
 LAUNCHERS: Mapping[str, tuple[Callable[[Job], list[str]], Callable[[Job, Mapping[str, str]], dict[str, str]]]] = {
     "mpiexec": (mpiexec.argv, mpiexec.environment),
     "srun": (slurm.argv, slurm.environment),
 }
-
-
-@dataclass(frozen=True)
-class Site:
-    """What the start of a parallel program needs besides the plan: the MPIs by their names in it, and who starts."""
-
-    mpis: Mapping[str, Tool] = field(default_factory=dict)
-    launcher: Launcher = "mpiexec"
-    extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them
 
 
 def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Started:

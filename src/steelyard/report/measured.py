@@ -5,6 +5,7 @@ from typing import Any
 
 from steelyard import units
 from steelyard.model import Evaluation, Record, Result
+from steelyard.observed import TimerClock
 from steelyard.report import counted, values
 
 _WORDED = {"pinning", "memory_policy", "page_size", "mpi"}  # factors of the measurement, not of the question
@@ -81,17 +82,14 @@ def _clock(records: list[Record]) -> str:
     told = []
     for record in records:
         clock = record.surroundings.get("clock")
-        if isinstance(clock, dict) and "source" in clock:
+        if clock and "source" in clock:
             told.append(f"{clock['source']}{_precision(clock)}")
     return told[0] if told else ""
 
 
-def _precision(clock: dict[str, Any]) -> str:
-    parts = [
-        f"{name} {units.quantity(value, 's')}"
-        for name in ("resolution", "overhead")
-        if isinstance(value := clock.get(name), int | float)
-    ]
+def _precision(clock: TimerClock) -> str:
+    known = (("resolution", clock.get("resolution")), ("overhead", clock.get("overhead")))
+    parts = [f"{name} {units.quantity(value, 's')}" for name, value in known if value is not None]
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -99,10 +97,8 @@ def _core_clock(records: list[Record]) -> str:
     """The least and greatest core clock in hertz that a dependent chain showed around the samples."""
     seen: list[float] = []
     for record in records:
-        clock = record.surroundings.get("core_clock")
-        if isinstance(clock, dict):
-            ends = [clock.get("before"), clock.get("after")]
-            seen += [v for end in ends if isinstance(end, list) for v in end if isinstance(v, int | float) and v > 0]
+        clock = record.surroundings.get("core_clock") or {}
+        seen += [v for end in (clock.get("before"), clock.get("after")) for v in end or () if v and v > 0]
     if not seen:
         return ""
     low, high = units.quantity(min(seen), "Hz"), units.quantity(max(seen), "Hz")

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from steelyard.model import Record, Result
+from steelyard.observed import Counters
 from steelyard.statistics.results import believed
 
 
@@ -58,12 +58,11 @@ def sources(records: Iterable[Record]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(source) for source in told if source))
 
 
-def _part(record: Record) -> dict[str, Any]:
-    found = record.surroundings.get("counters")
-    return found if isinstance(found, dict) else {}
+def _part(record: Record) -> Counters:
+    return record.surroundings.get("counters") or {}
 
 
-def _numbers(parts: Sequence[dict[str, Any]], name: str) -> list[float]:
+def _numbers(parts: Sequence[Counters], name: str) -> list[float]:
     given = [part.get(name) for part in parts]
     return [
         float(v)
@@ -72,6 +71,6 @@ def _numbers(parts: Sequence[dict[str, Any]], name: str) -> list[float]:
     ]
 
 
-def _median(parts: Sequence[dict[str, Any]], name: str) -> float | None:
+def _median(parts: Sequence[Counters], name: str) -> float | None:
     seen = _numbers(parts, name)
     return median(seen) if seen else None

@@ -87,7 +87,7 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
     """All pairs, of nodes where there are several."""
     records = [r for result in results for r in result.records if r.kernel == pairs.KERNEL and _whole(r)]
     for members in pairs.variants(records).values():
-        hosts, crowded = pairs.hosts(members), any(r.surroundings.get("oversubscribed") is True for r in members)
+        hosts, crowded = messages.hosts_of(members), any(r.surroundings.get("oversubscribed") is True for r in members)
         apart = len(set(hosts)) > 1
         if crowded and not (apart and all(map(_balanced, members))):
             continue
@@ -114,9 +114,9 @@ def _whole(record: Record) -> bool:
     names = (messages.SIZE, "round")
     if record.verdict.level == "INVALID" or not all(type(record.parameters.get(n)) is int for n in names):
         return False
-    if not isinstance(seconds, list | tuple) or type(count) is not int or len(seconds) != count:
+    if not seconds or type(count) is not int or len(seconds) != count:
         return False
-    rows = all(isinstance(row, list | tuple) and all(isinstance(t, int | float) for t in row) for row in seconds)
+    rows = all(t is not None for row in seconds for t in row)
     known = len(messages.hosts(record)) == len(messages.processors(record)) == count
     return rows and known and 0 <= int(record.parameters["round"]) < count + count % 2 - 1 and record.operations > 0
 
@@ -192,14 +192,10 @@ def _alike(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
 
 def _rows(record: Record) -> list[list[float]]:
     """Of each rank the seconds of an operation; empty where the record does not tell them."""
-    seconds = messages.ranks(record).get("seconds")
-    if (
-        not isinstance(seconds, list | tuple)
-        or len(messages.processors(record)) != len(seconds)
-        or record.operations < 1
-    ):
+    seconds = messages.rank_seconds(record)
+    if not seconds or len(messages.processors(record)) != len(seconds) or record.operations < 1:
         return []
-    if not all(isinstance(row, list | tuple) and all(_positive(t) for t in row) for row in seconds):
+    if not all(_positive(t) for row in seconds for t in row):
         return []
     return [[t / record.operations for t in row] for row in seconds]
 

@@ -1,11 +1,11 @@
 """Results of message benchmarks: their curves over the size, what surrounded them, and what they are called."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Any
 
 from steelyard.model import Machine, Record, Result
+from steelyard.observed import RanksSeen
 from steelyard.statistics import cases
 from steelyard.statistics.artefact import Caches, Point
 from steelyard.statistics.cost import launches
@@ -56,16 +56,25 @@ def transport(result: Result) -> str:
     return str(result.parameters.get("transport") or "default")
 
 
-def ranks(record: Record) -> Mapping[str, Any]:
+def ranks(record: Record) -> RanksSeen:
     """What the record tells of its ranks; empty where it was no program of many ranks."""
-    told = record.surroundings.get("ranks")
-    return told if isinstance(told, Mapping) else {}
+    return record.surroundings.get("ranks") or {}
+
+
+def rank_seconds(record: Record) -> tuple[tuple[float, ...], ...]:
+    """Of each rank the whole length of each sample (NaN: unknown), none for one that took no part; empty where not told."""
+    rows = ranks(record).get("seconds") or ()
+    return tuple(tuple(math.nan if s is None else float(s) for s in row) for row in rows)
 
 
 def hosts(record: Record) -> tuple[str, ...]:
     """The host of each rank; empty where the record does not tell."""
-    names = ranks(record).get("hosts")
-    return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
+    return tuple(ranks(record).get("hosts") or ())
+
+
+def hosts_of(records: Iterable[Record]) -> tuple[str, ...]:
+    """The same of the first record that tells it."""
+    return next(filter(None, map(hosts, records)), ())
 
 
 def apart(result: Result) -> bool:

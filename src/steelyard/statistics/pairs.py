@@ -5,6 +5,7 @@ from statistics import median
 
 from steelyard.model import Record, Scalar
 from steelyard.statistics.matrix import Pair, rounds
+from steelyard.statistics.messages import rank_seconds
 
 KERNEL = "pairs"
 OWN = {"round", "message_bytes"}  # parameters in which the records of one matrix differ
@@ -43,19 +44,13 @@ def pair_seconds(records: Iterable[Record], message_bytes: int) -> dict[Pair, li
     return dict(sorted(found.items()))
 
 
-def hosts(records: Iterable[Record]) -> tuple[str, ...]:
-    """The host of each rank, as the first record that tells it; empty where none does."""
-    told: Iterable[Sequence[str]] = (r.surroundings.get("ranks", {}).get("hosts", ()) for r in records)
-    return tuple(next((names for names in told if names), ()))
-
-
 def _variant(record: Record) -> tuple[tuple[str, Scalar], ...]:
     return tuple(sorted((name, value) for name, value in record.parameters.items() if name not in OWN))
 
 
 def _one_way(record: Record) -> dict[Pair, float]:
     """The median of each pair of this round; a pair's time is that of the slower of its two ranks."""
-    seconds: Sequence[Sequence[float]] = record.surroundings["ranks"]["seconds"]
+    seconds = rank_seconds(record)
     met = rounds(int(record.parameters["ranks"]))[int(record.parameters["round"])]
     times = {(a, b): [max(both) for both in zip(seconds[a], seconds[b], strict=True)] for a, b in met}
     if record.parameters.get("together") == "no":

@@ -12,6 +12,7 @@ from steelyard.units import percent
 SETTLED_WIDTH = 0.05
 # By so much a launch that was set aside may lie below the interval: nothing that disturbs makes a program faster.
 FASTER = 0.05
+LONGEST = 1e9  # seconds: no sample lasts thirty years
 
 
 def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> tuple[Result, ...]:
@@ -45,7 +46,8 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
     last = {r.launch: r for r in sorted(records, key=lambda r: r.attempt)}
     groups: dict[str, list[Record]] = {"CLEAN": [], "DISTURBED": [], "INVALID": []}
     for record in last.values():
-        groups[record.verdict.level].append(record)
+        level = record.verdict.level
+        groups[level if level in groups and _measured(record) else "INVALID"].append(record)
     invalid = groups["INVALID"]
     if groups["CLEAN"]:
         left = len(last) - len(groups["CLEAN"])
@@ -56,6 +58,12 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
         disturbed = groups["DISTURBED"]
         return disturbed, Verdict("DISTURBED", tuple(dict.fromkeys(e for r in disturbed for e in r.verdict.evidence)))
     return [], Verdict("INVALID", tuple(dict.fromkeys(e for r in invalid for e in r.verdict.evidence)))
+
+
+def _measured(record: Record) -> bool:
+    """Whether it has samples that a clock can show: a damaged record may be called CLEAN without."""
+    samples = undisturbed(record)
+    return bool(samples) and min(samples) > 0 and max(samples) < LONGEST and not any(map(math.isnan, samples))
 
 
 def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
@@ -97,7 +105,12 @@ def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:
     metrics: dict[str, Value] = {}
     if spread:
         for metric in benchmark.metrics:
-            value = _value(metric, used, spread.value, spread.low, spread.high)
+            try:
+                value = _value(metric, used, spread.value, spread.low, spread.high)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                damaged = f"damaged: '{metric.name}' does not follow from what was recorded ({type(error).__name__}: {error})."
+                verdict = Verdict("INVALID", (damaged, *verdict.evidence))
+                continue
             if value is not None:
                 metrics[metric.name] = value
     return Result(first.benchmark, first.kernel, first.parameters, tuple(records), metrics, verdict)

@@ -23,6 +23,7 @@ from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.figure import Axis, Figure
 from steelyard.machine.rank_placement import ranks_here
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.statistics.messages import hosts
 
 parallel = True
 
@@ -68,7 +69,7 @@ def _is_corner(point: Parameters) -> bool:
 
 def nodes(record: Record) -> int:
     """Different hosts of the ranks; 1 where the record does not tell."""
-    return len(set((record.surroundings.get("ranks") or {}).get("hosts") or ("",)))
+    return max(1, len(set(hosts(record))))
 
 
 def bandwidth(seconds: float, record: Record) -> float:

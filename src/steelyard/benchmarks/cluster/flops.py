@@ -66,7 +66,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 def of_nodes(record: Record) -> dict[str, float]:
     """Each node's speed (flop/s): the sum of its ranks', by host."""
-    hosts = (record.surroundings.get("ranks") or {}).get("hosts") or ()
+    hosts = messages.hosts(record)
     rates, found = of_ranks(record, "flops"), dict[str, float]()
     for host, rate in zip(hosts, rates, strict=len(hosts) == len(rates)):
         found[host] = found.get(host, 0.0) + rate

@@ -3,6 +3,7 @@
 from statistics import median
 
 from steelyard.model import Record
+from steelyard.statistics.messages import rank_seconds
 
 
 def of_ranks(record: Record, work: str) -> tuple[float, ...]:
@@ -10,6 +11,6 @@ def of_ranks(record: Record, work: str) -> tuple[float, ...]:
 
     A rank without times is left out; () where the record has no rank's times.
     """
-    times = (record.surroundings.get("ranks") or {}).get("seconds") or ()
+    times = rank_seconds(record)
     each = record.work[work] * record.operations / max(1, len(times))
     return tuple(each / median(own) for own in times if own)

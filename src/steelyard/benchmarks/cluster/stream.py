@@ -24,6 +24,7 @@ from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.figure import Axis, Figure, Series
 from steelyard.machine.rank_placement import ranks_here
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.statistics import messages
 
 parallel = True
 
@@ -122,7 +123,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 
 def _each(result: Result) -> Series:
     record = next(r for r in result.records if r.samples)
-    hosts = (record.surroundings.get("ranks") or {}).get("hosts") or ()
+    hosts = messages.hosts(record)
     several = len(set(hosts)) > 1
     rates = of_ranks(record, "bytes")
     names = tuple(f"{rank} ({hosts[rank]})" if several else str(rank) for rank in range(len(rates)))

@@ -75,9 +75,9 @@ def seconds_of_pass(result: Result) -> float:
 def _resolution(result: Result) -> float:
     """Of the timer, in seconds a pass: a sample holds many passes. 0 where it is not known."""
     told = [
-        clock["resolution"] / r.operations
+        resolution / r.operations
         for r in result.records
-        if isinstance(clock := r.surroundings.get("clock"), dict) and clock.get("resolution") and r.operations
+        if r.operations and (resolution := (r.surroundings.get("clock") or {}).get("resolution"))
     ]
     return float(max(told, default=0.0))
 

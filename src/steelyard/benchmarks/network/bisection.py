@@ -24,10 +24,10 @@ from typing import Any
 
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
-from steelyard.benchmarks.network.room import hosts_of
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.statistics.messages import hosts_of, rank_seconds
 from steelyard.units import binary_size, quantity
 
 parallel = True
@@ -88,8 +88,7 @@ def rate(seconds: float, record: Record) -> float | None:
 
 def rank0_rate(seconds: float, record: Record) -> float | None:
     """As mpptest prints it: all pairs' bytes over the time that rank 0 saw; None where rank 0 took no part."""
-    rows: Sequence[Sequence[Any]] = (record.surroundings.get("ranks") or {}).get("seconds") or [[]]
-    own = [float(s) for s in rows[0] if s is not None]
+    own = next(iter(rank_seconds(record)), ())
     return record.work["bytes"] * record.operations / median(own) or None if own else None
 
 
@@ -116,7 +115,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
     Each host sends no more than B; a round trip has one message in flight, so that a pair adds B at most, head to head 2 B.
     """
-    link, hosts, met = machine.limits.get("network_bandwidth"), hosts_of(result), pairs_of(result)
+    link, hosts, met = machine.limits.get("network_bandwidth"), hosts_of(result.records), pairs_of(result)
     if metric not in ("rate", "rank0_rate") or link is None or not hosts or not met:
         return None
     if any(hosts[a] == hosts[b] for a, b in met):

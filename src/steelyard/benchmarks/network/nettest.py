@@ -22,12 +22,13 @@ follow from counting what each port must send and receive.
 from collections.abc import Sequence
 
 from steelyard.benchmarks.figures import against, published, select
-from steelyard.benchmarks.network.room import bytes_per_rank, hosts_of
+from steelyard.benchmarks.network.room import bytes_per_rank
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.compare import published as others
 from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.numbers import GREATEST
+from steelyard.statistics.messages import hosts_of
 from steelyard.statistics.steadiness import steadiness
 from steelyard.units import binary_size, quantity
 
@@ -105,7 +106,7 @@ def bound(topology: str, ranks: int, link: float) -> float:
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """The bound by a system file's link rate, where every rank has a host of its own."""
-    link, hosts = machine.limits.get("network_bandwidth"), hosts_of(result)
+    link, hosts = machine.limits.get("network_bandwidth"), hosts_of(result.records)
     ranks = int(result.parameters.get("ranks", 0))
     if metric != "throughput" or link is None or ranks < 2 or len(set(hosts)) != ranks:
         return None
@@ -124,7 +125,7 @@ def link_of(results: Sequence[Result], machine: Machine, spread: bool) -> tuple[
     pairs = [
         r.metrics["throughput"].value
         for r in select(results, ranks=2, direction="one-way")
-        if "throughput" in r.metrics and (len(set(hosts_of(r))) > 1) == spread
+        if "throughput" in r.metrics and (len(set(hosts_of(r.records))) > 1) == spread
     ]
     return (max(pairs), "the best one-way throughput of two ranks in this run") if pairs else None
 
@@ -138,7 +139,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 
 def _of_size(results: tuple[Result, ...], machine: Machine, ranks: int) -> Figure:
     shown = select(results, ranks=ranks)
-    link = link_of(results, machine, any(len(set(hosts_of(r))) > 1 for r in shown))
+    link = link_of(results, machine, any(len(set(hosts_of(r.records))) > 1 for r in shown))
     origin = (
         f" B = {quantity(link[0], 'B/s')}: {link[1]}."
         if link

@@ -26,6 +26,7 @@ from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs
 from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.statistics.messages import rank_seconds
 
 parallel = True
 
@@ -91,7 +92,7 @@ def _at_origin(seconds: float, record: Record) -> float:
     """The origin's own time: the target's ends a message later, with which it learns that it may go on."""
     if record.parameters.get("synchronisation") == "fence":
         return seconds
-    own: list[float] = ((record.surroundings.get("ranks") or {}).get("seconds") or [[]])[0]
+    own = next(iter(rank_seconds(record)), ())
     return seconds * median(own) / record.operations / median(record.samples) if own and record.samples else seconds
 
 

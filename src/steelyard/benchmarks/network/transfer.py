@@ -27,7 +27,8 @@ from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_coun
 from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.statistics import messages
-from steelyard.statistics.pairs import hosts, pair_seconds, variants
+from steelyard.statistics.messages import hosts_of
+from steelyard.statistics.pairs import pair_seconds, variants
 from steelyard.statistics.partners import LARGE, spreads
 from steelyard.units import binary_size, quantity
 
@@ -214,7 +215,7 @@ def _matrices(results: Sequence[Result]) -> tuple[Figure, ...]:
 
 def _matrix(records: Sequence[Record], name: str, size: int, words: str) -> Figure:
     seconds = {pair: median(times) for pair, times in pair_seconds(records, size).items()}
-    ranks, where = sorted({rank for pair in seconds for rank in pair}), hosts(records)
+    ranks, where = sorted({rank for pair in seconds for rank in pair}), hosts_of(records)
     labels = tuple(f"{rank} {where[rank]}" if len(set(where)) > 1 else str(rank) for rank in ranks)
     return Figure(
         name="-".join(["transfer-matrix", name, *words.replace(",", "").split()]),

@@ -3,13 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from markupsafe import Markup
 
 from steelyard import second
 from steelyard.model import Evaluation, Shown
-from steelyard.remembered import in_turn
 from steelyard.report import course_figures, drawn, values
 from steelyard.report.course import Course, Step, causes, course
 from steelyard.report.names import grouped, slug
@@ -51,7 +49,7 @@ def data(evaluation: Evaluation) -> Page | None:
         return None
     measured = {step.record.launch for step in found.steps}
     added = [launch for launch in second.added(evaluation.run.plan) if launch.number in measured]
-    if in_turn(Path(evaluation.run.path)):  # its rounds are no further launches
+    if evaluation.run.in_turn:  # its rounds are no further launches
         added = []
     return Page(
         (

@@ -3,11 +3,9 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Evaluation, Level
-from steelyard.remembered import kept
 from steelyard.report import doubts, drawn, figures, scaled, values
 from steelyard.report.axes import Json, label
 from steelyard.report.doubts import Doubts
@@ -95,8 +93,7 @@ def data(evaluation: Evaluation) -> Page | None:
 
 def asked(evaluation: Evaluation) -> bool:
     """Whether the run is one of `steelyard scale`: all of it was measured for this page."""
-    command = kept(Path(evaluation.run.path)).get("command")
-    return isinstance(command, list) and command[1:2] == ["scale"]
+    return evaluation.run.command[1:2] == ("scale",)
 
 
 def _choice(swept: bool, rest: bool) -> str:
