@@ -24,6 +24,11 @@ LONGEST = 5.0  # seconds, of any reading
 ACTS = ("\x1b[2J", "\x1b]0", "\x07", "\u202e")
 
 
+@pytest.fixture(autouse=True)
+def stumbling() -> None:
+    """Rules may stumble over what is damaged, and say so."""
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A healthy run, alone in its folder of runs."""
@@ -52,6 +57,13 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
         "compare": lambda e: side_by_side.show(healthy, e, comparing.compare(healthy, e)),
         "compare the other way": lambda e: comparing.show(comparing.compare(e, healthy), False),
     }
+
+
+def test_over_a_sound_run_no_rule_stumbles(run: Path) -> None:
+    found = evaluation.evaluate(run)
+    assert found.run.notes == ()
+    assert not [f.seen for f in found.findings if "cannot judge" in f.seen]
+    assert not [e for r in found.results for e in r.verdict.evidence if e.startswith("damaged")]
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))

@@ -71,6 +71,19 @@ def test_a_first_look_at_a_bad_moment_is_looked_at_again():
     assert prepared(looks(0.3, 0.95))[1] == []
 
 
+def test_a_short_run_is_looked_at_shortly_unless_it_is_to_wait():
+    def lengths(usual, wait):
+        asked = []
+        quiet.prepare(
+            lambda seconds: asked.append(seconds) or quiet.Look(0.5), wait, usual, 1.5 * usual, lambda said: None
+        )
+        return asked[:2]
+
+    assert lengths(180.0, 0.0) == [quiet.LOOK, quiet.LONGER]
+    assert lengths(4.0, 0.0) == pytest.approx([0.2, 0.2])
+    assert lengths(4.0, 0.01) == [quiet.LOOK, quiet.LONGER]
+
+
 def test_a_restless_machine_is_told_with_the_time_that_it_will_take():
     seen, said = prepared(looks(0.4))
     assert not seen.never

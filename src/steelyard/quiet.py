@@ -1,5 +1,6 @@
 """Whether a machine is quiet: how much of the time its cores and its memory are its own, looked at before a run."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from steelyard.statistics.seen import numbers
 from steelyard.units import duration, percent
 
 LOOK, LONGER = 1.5, 5.0  # seconds of a look, and of a second one where the first was not quiet: together below ten
+LOOK_SHARE = 0.05  # of a run's usual length, the most that each of them takes: a short run is not held up
 QUIET = 0.9  # share of the readings within bounds, from which the machine is quiet
 NEVER = 0.1  # the same, below which it never is
 LIMIT = 30.0  # seconds beyond the look after which the program hangs
@@ -85,9 +87,10 @@ def prepare(look: Looking, wait: float, usual: float, restless: float, say: Call
 
     `usual` and `restless` are the lengths of the run in seconds, on a quiet machine and on another one.
     """
-    seen = look(LOOK)
+    most = math.inf if wait > 0 else LOOK_SHARE * usual
+    seen = look(min(LOOK, most))
     if not seen.quiet:
-        seen = look(LONGER)
+        seen = look(min(LONGER, most))
     if wait > 0 and not seen.quiet:
         seen = _waited(look, seen, wait, say)
     if not seen.quiet:

@@ -1,4 +1,4 @@
-"""How much memory a rank may take for its messages, and how its results tell where the ranks were."""
+"""How much memory a rank may take for its messages."""
 
 from steelyard.machine.rank_placement import ranks_here
 from steelyard.model import Machine
