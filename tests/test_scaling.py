@@ -575,9 +575,9 @@ def test_applications_are_shown_in_full_and_others_in_one_table() -> None:
     assert "Stop at 8 threads" in html
 
 
-def test_a_run_of_the_command_is_shown_in_full_whatever_the_benchmark(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"command": ["steelyard", "scale", "memory.stream"]}))
-    run = evaluation(line(amdahl(0.1), benchmark="memory.stream"), machine(cores=64), path=str(tmp_path))
+def test_a_run_of_the_command_is_shown_in_full_whatever_the_benchmark() -> None:
+    command = ("steelyard", "scale", "memory.stream")
+    run = evaluation(line(amdahl(0.1), benchmark="memory.stream"), machine(cores=64), command=command)
     found = page.data(run)
     assert found is not None
     assert [s.name for s in found.sections] == ["memory.stream"]
