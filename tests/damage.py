@@ -7,9 +7,8 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-WHOLE = (
-    Path(__file__).parent / "data" / "small-run.tar.xz"
-)  # of a quick run two cases of each benchmark, with few samples
+# Of a quick run one case or two of each benchmark, with few samples.
+WHOLE = Path(__file__).parent / "data" / "small-run.tar.xz"
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\r\b\u202e</script><script>alert(1)</script>{{7*7}}"
 NESTED = "[" * 5000 + "]" * 5000
 
@@ -74,8 +73,8 @@ class Damage:
             value = chance.choice(_values(inner, chance))
             if value is DELETED:
                 del tree[key]
-            else:
-                tree[key] = value
+                return f"{path} taken away"
+            tree[key] = value
             return f"{path} = {str(value)[:40]!r}"
 
 

@@ -113,7 +113,7 @@ def result(
     records = tuple(
         Record(
             benchmark, kernel, case, launch, 0, 1, samples, 4, {"bytes": 2.4e7},
-            Check(verdict.level != "INVALID"), own, surroundings(benchmark),
+            Check(verdict.level != "INVALID"), own, surroundings(),
         )
         for launch in (1, 2, 3)
     )  # fmt: skip
@@ -155,10 +155,9 @@ def one_node() -> tuple[Figure, ...]:
     return cell, pair, point, bar, loaded, row, empty, none
 
 
-def surroundings(benchmark: str) -> dict[str, object]:
+def surroundings() -> dict[str, object]:
     """What the harness says around the samples."""
     return {
-        "command": f"taskset -c 0-3 ./{benchmark} < cases.txt",
         "clock": {
             "source": "time-stamp counter",
             "frequency": 2.6e9,

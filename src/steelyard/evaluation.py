@@ -1,12 +1,10 @@
 """A run read back and judged: results, limits that follow from the measured clock, findings."""
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from steelyard import catalogue, findings, records, remembered, shown
-from steelyard.errors import SteelyardError
 from steelyard.machine.limits import limits
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
 from steelyard.statistics.results import results
@@ -18,15 +16,6 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
     run = rejudged(records.read(path))
     known = catalogue.find(remembered.folders(run, paths))
     return judged(run, {name: known[name] for name in benchmarks_of(run) if name in known})
-
-
-def readable(runs: Iterable[Path], paths: Sequence[Path] = ()) -> Iterator[Evaluation]:
-    """The evaluations of those runs that can be read; of the others it says why not."""
-    for path in runs:
-        try:
-            yield evaluate(path, paths)
-        except SteelyardError as error:
-            print(f"steelyard: left out: {error}", file=sys.stderr)
 
 
 def judged(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:

@@ -1,6 +1,7 @@
 """The commands that read what was measured: list, show, report, export, query, compare."""
 
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +9,9 @@ import typer
 
 from steelyard import files
 from steelyard.compare import ROUNDS
-from steelyard.errors import UsageError
+from steelyard.errors import SteelyardError, UsageError
 from steelyard.forms import Form
+from steelyard.model import Evaluation
 from steelyard.numbers import option
 from steelyard.options import All, Json, NpbOutput, Paths, Quiet, RunName, Runs, Seed
 
@@ -115,10 +117,20 @@ def query(
 
     Example: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"**
     """
-    from steelyard import evaluation, export, records, show
+    from steelyard import export, records, show
 
-    found = evaluation.readable(records.all_runs(runs), paths or [])
-    show.table(*export.query(found, sql), json_)
+    show.table(*export.query(_readable(records.all_runs(runs), paths or []), sql), json_)
+
+
+def _readable(runs: Iterable[Path], paths: Sequence[Path]) -> Iterator[Evaluation]:
+    """The evaluations of those runs that can be read; of the others it says why not."""
+    from steelyard import evaluation
+
+    for path in runs:
+        try:
+            yield evaluation.evaluate(path, paths)
+        except SteelyardError as error:
+            print(f"steelyard: left out: {error}", file=sys.stderr)
 
 
 def compare(

@@ -80,10 +80,10 @@ def find_run(request: Request, before: set[Path], state: batch.State) -> Path | 
     if not state.host and state.name != "GONE":
         return None  # the job has not started
     found: dict[Path, str] = {}
-    for path in records.all_runs(request.folder):
+    for path in (p for p in records.all_runs(request.folder) if p not in before):
         with contextlib.suppress(SteelyardError):
             about = records.head(path)
-            if path not in before and about.command[1:] == request.words:
+            if about.command[1:] == request.words:
                 found[path] = about.machine.host
     # Several, where equal jobs were submitted at the same time: then the host tells them apart.
     same = [path for path, host in found.items() if host.partition(".")[0] == state.host.partition(".")[0]]

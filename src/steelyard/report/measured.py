@@ -1,4 +1,4 @@
-"""How a benchmark's results were measured, in words: launches, samples, clocks, toolchain, commands."""
+"""How a benchmark's results were measured, in words: launches, samples, clocks, toolchain."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -29,17 +29,6 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
         *((values.words(n).capitalize(), _distinct(r.parameters.get(n) for r in results)) for n in sorted(_WORDED)),
     )
     return tuple((what, text) for what, text in found if text)
-
-
-def commands(results: tuple[Result, ...]) -> tuple[str, ...]:
-    """The command lines that started the programs, each once."""
-    told = (_command(record) for result in results for record in result.records)
-    return tuple(dict.fromkeys(text for text in told if text))
-
-
-def _command(record: Record) -> str:
-    command = record.surroundings.get("command", "")
-    return " ".join(str(word) for word in command) if isinstance(command, list | tuple) else str(command or "")
 
 
 def _span(numbers: Iterable[int]) -> str:

@@ -88,15 +88,12 @@ def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) ->
         rests = "one launch" if spread.launches == 1 else f"{spread.launches} launches"
         apart = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
         return f"wide interval: {apart}; it rests on {rests}."
-    fastest = min((median(r.samples) for r in _disturbed(records)), default=math.inf)
+    disturbed = (r for r in records if r.verdict.level == "DISTURBED" and r.samples)
+    fastest = min((median(r.samples) for r in disturbed), default=math.inf)
     if fastest < (1 - FASTER) * spread.low:
         below = percent(1 - fastest / spread.low)
         return f"launches differ: one that was disturbed took {below} less time than the interval, and no disturbance does that."
     return None
-
-
-def _disturbed(records: Sequence[Record]) -> list[Record]:
-    return [r for r in records if r.verdict.level == "DISTURBED" and r.samples]
 
 
 def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:

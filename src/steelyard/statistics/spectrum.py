@@ -68,12 +68,12 @@ class _Lines:
 
 def _lines(events: Array, length: float, quanta: int) -> _Lines:
     """Of `events` (seconds from 0 to `length`), up to half the rate of the `quanta` in it."""
+    from scipy import fft
+
     window = np.sin(np.pi * events / length) ** 2
     cells = 2 * quanta
     cell = length / cells
     series = np.bincount((events / cell).astype(int), weights=window, minlength=cells + 1)
-    from scipy import fft
-
     padded = fft.next_fast_len(FINER * cells, real=True)
     sums = np.abs(fft.rfft(series, padded))[: padded // 4]
     heights = sums**2 / float((window**2).sum())

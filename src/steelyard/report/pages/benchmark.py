@@ -94,7 +94,6 @@ class BenchmarkPage:
     figures: tuple[drawn.Drawn, ...]
     tables: tuple[Table, ...]
     measured: tuple[tuple[str, str], ...]
-    commands: tuple[str, ...]
 
 
 def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
@@ -110,7 +109,6 @@ def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
         drawn.figures(benchmark, results, evaluation.run.machine),
         _tables(benchmark, results, evaluation.run.machine),
         measured.how(evaluation, results),
-        measured.commands(results),
     )
 
 

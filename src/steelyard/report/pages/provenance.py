@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from steelyard import units
 from steelyard.model import Evaluation
-from steelyard.report import measured
 from steelyard.report.pages.times import Times
 from steelyard.report.pages.times import data as times
 
@@ -15,19 +14,14 @@ class Provenance:
 
     facts: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]
-    commands: tuple[tuple[str, tuple[str, ...]], ...]
     times: Times | None
     notes: tuple[str, ...]
 
 
 def data(evaluation: Evaluation) -> Provenance:
-    """The run's identity, versions, the commands of each benchmark, and what reading it back had to mend."""
+    """The run's identity, versions, and what reading it back had to mend."""
     run = evaluation.run
     cases = sum(len(launch.cases) for launch in run.plan.launches)
-    names = dict.fromkeys(result.benchmark for result in evaluation.results)
-    commands = (
-        (name, measured.commands(tuple(r for r in evaluation.results if r.benchmark == name))) for name in names
-    )
     return Provenance(
         (
             ("Run", run.id),
@@ -43,7 +37,6 @@ def data(evaluation: Evaluation) -> Provenance:
             ("Records", str(len(run.records))),
         ),
         tuple(sorted(run.versions.items())),
-        tuple((name, lines) for name, lines in commands if lines),
         times(evaluation),
         run.notes,
     )
