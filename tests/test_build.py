@@ -1,6 +1,8 @@
 """Compiling: the cache's key, compilers that are missing, and errors shown whole."""
 
 import os
+import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +16,7 @@ import pytest
 
 from steelyard import build
 from steelyard.build.program import Object, included
+from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError
 from steelyard.machine.tools import mpi_flags
 from steelyard.model import Benchmark, Machine, Source, Tool
@@ -113,6 +116,35 @@ def test_other_flags_are_another_toolchain(tmp_path: Path, here: Machine) -> Non
     assert own.name == plain.name + "+-O1"
     assert own.flags == "-O1"
     assert Object("x", Path(__file__), plain).key != Object("x", Path(__file__), own).key
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads the jumps of x86's machine code")
+def test_short_loops_begin_with_a_cache_line_and_a_users_flags_win(tmp_path: Path, here: Machine) -> None:
+    sums = [
+        f"double sum{n}(const double* x, int n) {{ double s = {n}; for (int i = 0; i < n; ++i) s += x[i]; return s; }}"
+        for n in range(4)
+    ]
+    source = tmp_path / "sums.cpp"
+    source.write_text("\n".join(sums))
+
+    def begins(flags: str) -> set[int]:
+        """Where in a cache line the four loops begin: where their jumps back go to."""
+        toolchain = build.resolve(f"{build.default(here)} {flags}", here)
+        words = [toolchain.compiler, *compiler_flags(toolchain), "-c", str(source), "-o", str(tmp_path / "sums.o")]
+        subprocess.run(words, check=True)
+        text = subprocess.run(["objdump", "-d", tmp_path / "sums.o"], capture_output=True, text=True, check=True).stdout
+        jumps = [(int(at, 16), int(to, 16)) for at, to in re.findall(r"^ *(\w+):.*\tj\w+ +(\w+) ", text, re.MULTILINE)]
+        loops = [to % 64 for at, to in jumps if to < at]
+        assert len(loops) == len(sums)
+        return set(loops)
+
+    assert begins("-O2") == {0}
+    assert begins("-O2 -falign-loops=1") != {0}
+
+
+def test_flags_with_an_open_quotation_mark_are_refused(here: Machine) -> None:
+    with pytest.raises(UsageError, match="quotation mark"):
+        build.resolve(f"{build.default(here)} -DNAME='a", here)
 
 
 def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: Machine) -> None:

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.build.program import NATIVE, STANDARD, Object, Program, cache, harness_objects
+from steelyard.build.program import NATIVE, Object, Program, cache, harness_objects
+from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.machine.tools import mpi_flags
 from steelyard.model import Tool, Toolchain
@@ -118,7 +119,7 @@ def _program(program: Program, common: Common) -> _Edge:
     variables = {
         **_compiling(own),
         "header": words,
-        "link": program.toolchain.flags,
+        "link": _shell(compiler_flags(program.toolchain)),
         "objects": _shell(str(obj.path) for obj in harness),
         "program": _shell([str(program.path)]),
         "libraries": _shell((*flags, *program.libraries)),
@@ -134,7 +135,7 @@ def _compiling(obj: Object) -> dict[str, str]:
     flags = mpi_flags(obj.mpi)[0] if obj.mpi else ()
     return {
         "cxx": _shell([obj.toolchain.compiler]),
-        "flags": f"{obj.toolchain.flags} {STANDARD} {_shell((*flags, f'-I{NATIVE}'))}",
+        "flags": _shell((*compiler_flags(obj.toolchain), *flags, f"-I{NATIVE}")),
         "source": _shell([str(obj.source)]),
         "object": _shell([str(obj.path)]),
     }

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from steelyard.build.toolchain import mpi_name
+from steelyard.build.toolchain import compiler_flags, mpi_name
 from steelyard.model import Benchmark, Tool, Toolchain
 
 NATIVE = Path(__file__).parents[1] / "native"
-STANDARD = "-std=c++20"
 LIBRARIES = ("-pthread", "-ldl")  # threads; OpenCL and the site's BLAS are looked for when a case asks for them
 
 
@@ -134,7 +133,7 @@ def _includes(path: Path, _changed: int) -> tuple[Path, ...]:
 
 def _surroundings(toolchain: Toolchain, mpi: Tool | None) -> str:
     """What besides the text decides about the code. One MPI is one, by whatever path its wrapper was named."""
-    parts = [toolchain.compiler, toolchain.version, toolchain.flags, STANDARD]
+    parts = [toolchain.compiler, toolchain.version, *compiler_flags(toolchain)]
     if mpi:
         parts += [str(Path(mpi.path).parent.resolve() / Path(mpi.path).name), mpi.version]
     if "native" in toolchain.flags:  # in a home that nodes of different kinds share, each kind needs its own

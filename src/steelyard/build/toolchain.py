@@ -1,6 +1,7 @@
 """Which compilers and MPIs programs are built with, and how a user names them."""
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from steelyard.model import Machine, Tool, Toolchain
 
 # As users build for speed: all optimisation that keeps IEEE arithmetic, for the processor at hand.
 FLAGS = "-O3 -march=native"
+STANDARD = "-std=c++20"
+# Where a loop of a few instructions lies within a cache line decides its speed by up to 2: with this, no edit elsewhere moves it.
+PLACED = "-falign-loops=64"
 LEAST = {"gcc": 11, "clang": 14}  # versions whose C++20 has what the harness needs
 FAMILIES = {"gcc": "g++", "clang": "clang++", "intel": "icpx"}
 
@@ -26,6 +30,10 @@ def resolve(text: str, machine: Machine) -> Toolchain:
         if text.strip() == _toolchain(tool, "").name:
             return _new_enough(tool, "")
     wanted, _, flags = text.strip().partition(" ")
+    try:
+        shlex.split(flags)
+    except ValueError:
+        raise UsageError(f"--toolchain {shlex.quote(text)}: a quotation mark is not closed in the flags.") from None
     name = FAMILIES.get(wanted, wanted)
     meant = [
         tool
@@ -40,6 +48,12 @@ def resolve(text: str, machine: Machine) -> Toolchain:
     raise UsageError(
         f"There is no compiler '{wanted}' on this machine (given by --toolchain). {nearest(wanted, known)}"
     )
+
+
+def compiler_flags(toolchain: Toolchain) -> tuple[str, ...]:
+    """All that every file of ours is compiled with: what the user asked for stands behind what we want, and wins."""
+    placed = (PLACED,) if toolchain.name.partition("-")[0] in FAMILIES else ()
+    return (*placed, *shlex.split(toolchain.flags), STANDARD)
 
 
 def default(machine: Machine) -> str:
