@@ -65,10 +65,11 @@ bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench and IMB (
 	$(BIN)/python bench/nodes.py
 	$(BIN)/python bench/applications.py --classes A,B
 
-lint: $(VENV)/.lint  ## style and types
+lint: $(VENV)/.lint  ## style, types, and the arrows between the rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	find src bench tests -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
 
 format: $(VENV)/.lint  ## put everything into the house's style

@@ -23,14 +23,16 @@ from hpcc import MissingError
 from pace import Around
 from ratios import Ratio, Rounds, cells, paces, ratio, sentence
 
-from steelyard import build, catalogue, site
+from steelyard import build
 from steelyard.errors import SteelyardError
+from steelyard.launch import site
 from steelyard.launch.program import Program
 from steelyard.launch.start import Site, start
 from steelyard.machine import describe
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Case, Launch, Machine
-from steelyard.plain import to_plain
+from steelyard.model.plain import to_plain
+from steelyard.plan import catalogue
 from steelyard.records import write_whole
 from steelyard.run import line
 

@@ -44,7 +44,7 @@ from steelyard.launch.program import Program
 from steelyard.machine import describe
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Machine
-from steelyard.plain import to_plain
+from steelyard.model.plain import to_plain
 from steelyard.records import write_whole
 from steelyard.units import binary_size, duration, percent, quantity
 

@@ -19,14 +19,15 @@ import pace
 from pace import Around, Watch
 from ratios import Ratio, Rounds, cells, layout, paces, ratio
 
-from steelyard import build, catalogue
+from steelyard import build
 from steelyard.benchmarks.memory import stream
 from steelyard.errors import SteelyardError
 from steelyard.launch.program import Program
 from steelyard.machine import describe
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Machine
-from steelyard.plain import to_plain
+from steelyard.model.plain import to_plain
+from steelyard.plan import catalogue
 from steelyard.records import write_whole
 from steelyard.units import quantity
 

@@ -15,11 +15,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from steelyard import build, catalogue
+from steelyard import build
 from steelyard.errors import SteelyardError
 from steelyard.launch import local
 from steelyard.launch.program import Conversation, Program
 from steelyard.model import Machine
+from steelyard.plan import catalogue
 from steelyard.statistics.pace import MEASURES
 from steelyard.statistics.seen import numbers
 from steelyard.units import quantity

@@ -24,13 +24,14 @@ from hpcc import MissingError
 from pace import Watch
 from ratios import Measurement, layout, paces, standings, summary, table
 
-from steelyard import build, catalogue
+from steelyard import build
 from steelyard.benchmarks.memory import stream
 from steelyard.errors import SteelyardError
 from steelyard.machine import describe
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Machine
-from steelyard.plain import to_plain
+from steelyard.model.plain import to_plain
+from steelyard.plan import catalogue
 from steelyard.records import write_whole
 from steelyard.units import duration, percent
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import build, catalogue, findings, site
+from steelyard import build, findings
+from steelyard.launch import site
 from steelyard.machine import describe
 from steelyard.model import Benchmark, Cache, Core, Finding, Machine, NumaNode
+from steelyard.plan import catalogue
 
 # Started in the background of a script, the tests would hand an ignored Ctrl-C down to the programs that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

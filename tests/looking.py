@@ -21,10 +21,9 @@ from typing import Any
 
 import builders
 import steelyard
-from steelyard import catalogue
 from steelyard.errors import UsageError
 from steelyard.model import Benchmark, Case, Check, Device, Host, Library, Limit, Machine, Record, Verdict
-from steelyard.plan import EFFORTS, make
+from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.statistics.results import results
 
 LOOKS = (

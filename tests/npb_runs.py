@@ -7,10 +7,12 @@ from typing import Any, Self
 import pytest
 
 from native import linked
-from steelyard import build, catalogue, site
+from steelyard import build
+from steelyard.launch import site
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
 from steelyard.model import Case, Launch, Machine, Scalar, Site
+from steelyard.plan import catalogue
 
 MODELS = {
     "cg": ("threads", "mpi", "rma", "shmem"),

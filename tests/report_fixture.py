@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from steelyard.compare import published
-from steelyard.figure import Axis, Figure, Mark, Point, Series
+from steelyard import published
 from steelyard.model import (
     Benchmark,
     Cache,
@@ -32,6 +31,7 @@ from steelyard.model import (
     Value,
     Verdict,
 )
+from steelyard.model.figure import Axis, Figure, Mark, Point, Series
 
 HOSTILE = "<script>alert(1)</script>"
 STOLEN = "The hypervisor took 12 % of the processor's time during 41 of 60 samples."

@@ -15,11 +15,12 @@ import pytest
 
 import builders
 from builders import evaluation, machine, triad
-from steelyard import build, catalogue, cli, report
+from steelyard import build, report
 from steelyard.benchmarks.application.npb import output
+from steelyard.benchmarks.application.npb import results as applications
+from steelyard.commands import cli
 from steelyard.errors import UsageError
 from steelyard.evaluation import evaluate
-from steelyard.figure import Figure
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
 from steelyard.model import (
@@ -37,9 +38,10 @@ from steelyard.model import (
     Site,
     Verdict,
 )
+from steelyard.model.figure import Figure
+from steelyard.plan import catalogue
 from steelyard.report.pages import applications as page
 from steelyard.run import line
-from steelyard.statistics import applications
 from steelyard.statistics.results import results as summarised
 
 OPERATIONS = 1e9  # of one run, made up

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from steelyard import build, catalogue
+from steelyard import build
 from steelyard.launch.program import Program
+from steelyard.launch.site import possible
 from steelyard.launch.start import start
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling, Site, Tool
-from steelyard.plan import EFFORTS, make
+from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.run import line, record_of
-from steelyard.site import possible
 from steelyard.statistics.results import results
 
 # Large enough that every thread has work, small enough that a case takes milliseconds.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import catalogue
-from steelyard.cli import arguments
+from steelyard.commands.cli import arguments
 from steelyard.errors import UsageError
+from steelyard.plan import catalogue
 
 SOURCE = """// Adds one number after the other: the smallest benchmark there is.
 #include "kernel.h"
@@ -38,7 +38,7 @@ Source: Our own.
 """
 
 from steelyard.benchmarks.figures import against
-from steelyard.figure import Axis, Figure
+from steelyard.model.figure import Axis, Figure
 from steelyard.model import Axes, Metric, Sampling
 
 

@@ -18,13 +18,15 @@ import numpy as np
 import pytest
 
 from builders import evaluation, machine, triad
-from steelyard import cli, records, session
 from steelyard import evaluation as evaluating
-from steelyard.compare import ROUNDS, in_turn, pairs
+from steelyard import records
+from steelyard.commands import cli
+from steelyard.compare import ROUNDS, pairs
+from steelyard.compare import in_turn as comparing
 from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, schedule
 from steelyard.errors import UsageError
 from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling, Verdict
-from steelyard.run import Evaluator, Progress, Surroundings
+from steelyard.run import Evaluator, Progress, Surroundings, in_turn, session, setup
 from steelyard.statistics.compare import Comparison, _scores, _sign_flips, compare_pairs
 
 # --------------------------------------------------------------------------- a machine that wanders, simulated
@@ -263,8 +265,8 @@ def test_a_slowdown_is_found_although_the_pace_wanders_by_far_more(two_sockets: 
         bench, made = Bench(slowdown), schedule(stream("copy", "triad"), stream("copy", "triad"), 40, 1)
         a, b = begun(tmp_path, bench, made, two_sockets)
         in_turn.carry_out(made, a, b, lambda progress: None)
-        assert in_turn.partners(*(records.head(e.folder.path) for e in (a, b)))
-        found = in_turn.compare(a.folder.path, b.folder.path, [])
+        assert comparing.partners(*(records.head(e.folder.path) for e in (a, b)))
+        found = comparing.compare(a.folder.path, b.folder.path, [])
         assert [row.call for row in found.rows] == [call, call]
         assert [whole.call for whole in found.wholes] == [call]
         assert "A note." in found.notes
@@ -281,7 +283,7 @@ def test_what_was_measured_before_an_interruption_is_readable_and_compared_as_fa
         read = [records.read(e.folder.path) for e in (a, b)]
         assert not any(run.finished for run in read)
         assert sum(len(run.records) for run in read) == break_at
-        found = in_turn.compare(a.folder.path, b.folder.path, [])
+        found = comparing.compare(a.folder.path, b.folder.path, [])
         if pairs_measured < pairs.FEWEST_PAIRS:
             assert found.rows[0].call == "NOT COMPARABLE"
             assert f"Only {pairs_measured} pairs" in found.rows[0].detail
@@ -365,7 +367,7 @@ def refused(folder: Path, *words: str) -> str:
 @pytest.fixture
 def by_hand(monkeypatch: pytest.MonkeyPatch, two_sockets: Machine) -> Machine:
     """Stands for this machine."""
-    monkeypatch.setattr(session, "machine", lambda system: two_sockets)
+    monkeypatch.setattr(setup, "machine", lambda system=None: two_sockets)
     return two_sockets
 
 

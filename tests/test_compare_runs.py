@@ -10,15 +10,16 @@ import pytest
 from rich.console import Console
 
 from builders import chase, evaluation, gather, machine, message, result, samples, triad
-from steelyard import catalogue, cli
 from steelyard.benchmarks.memory import placement
-from steelyard.compare import beside, tables
-from steelyard.compare.runs import Row, RunComparison, compare, show, slower
+from steelyard.commands import cli
+from steelyard.compare import beside
+from steelyard.compare.runs import Row, RunComparison, compare, slower
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Limit, Machine, Result, Setting, Value
-from steelyard.plain import to_plain
-from steelyard.plan import EFFORTS, make
+from steelyard.model.plain import to_plain
+from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.records import RunFolder
+from steelyard.report import comparison as tables
 from steelyard.report import side_by_side
 
 
@@ -140,7 +141,7 @@ def test_an_unsettled_case_is_marked_and_its_call_stands(
         shown.split()
     )
     assert "b is SLOWER UNSETTLED" in shown
-    show(found, as_json=False)
+    tables.runs(found, as_json=False)
     assert "SLOWER (unsettled in a)" in capsys.readouterr().out
 
 
@@ -184,7 +185,7 @@ def test_it_is_shown_as_tables_and_hostile_names_stay_text(
 ) -> None:
     monkeypatch.setattr(tables, "Console", lambda: Console(width=200))
     slow = [triad(9e9), chase(1e-7, level="INVALID", evidence=("error: [red]x[/]",))]
-    show(compare(run([triad(10e9), chase(1e-7), gather(1e-8)]), run(slow, id="[bold]b[/]")), as_json=False)
+    tables.runs(compare(run([triad(10e9), chase(1e-7), gather(1e-8)]), run(slow, id="[bold]b[/]")), as_json=False)
     text = capsys.readouterr().out
     for part in ("SLOWER", "NOT COMPARABLE", "[bold]b[/]", "[red]x[/]", "Only in a: 1 cases", "10.0 GB/s"):
         assert part in text
@@ -192,7 +193,7 @@ def test_it_is_shown_as_tables_and_hostile_names_stay_text(
 
 def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     found = compare(run(CASES), run(shifted(CASES, 2)))
-    show(found, as_json=True)
+    tables.runs(found, as_json=True)
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(to_plain(found)))
 
 

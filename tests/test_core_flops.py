@@ -16,13 +16,13 @@ import pytest
 
 from builders import evaluation, machine, message, result
 from native import linked
-from steelyard import build, catalogue
+from steelyard import build
 from steelyard.benchmarks.cluster import flops as cluster
 from steelyard.benchmarks.cluster.rates import of_ranks
 from steelyard.benchmarks.core import flops as modules
 from steelyard.benchmarks.core import peak
 from steelyard.model import Benchmark, Evaluation, Finding, Host, Limit, Machine, Result, Scalar, Value
-from steelyard.plan import EFFORTS, make
+from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.statistics import flops_mix
 
 CORE = Path(peak.__file__).parent

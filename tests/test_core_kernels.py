@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import evaluation, machine, result
-from steelyard import build, catalogue
+from steelyard import build
 from steelyard.benchmarks.core import groups, kernel_figures, kernels
 from steelyard.findings import vectors
 from steelyard.launch.program import Program
 from steelyard.model import Evaluation, Finding, Limit, Machine, Result
-from steelyard.plan import EFFORTS, make
+from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.statistics import rinf
 from steelyard.statistics.results import results
 

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from damage import ESCAPES, NESTED, Damage, unpack
-from steelyard import cli, evaluation, export, forms, records, report, show
+from steelyard import evaluation, records, report
+from steelyard.commands import cli, forms
+from steelyard.commands import tables as show
 from steelyard.compare import runs as comparing
 from steelyard.errors import MachineFailed, SteelyardError
 from steelyard.model import Evaluation
-from steelyard.report import side_by_side
+from steelyard.report import comparison, export, side_by_side
 
 SEEDS = int(os.environ.get("STEELYARD_DAMAGE", "24"))
 AT_ONCE = 4
@@ -55,7 +57,7 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
         "export": lambda e: (export.metric_rows(e), export.sample_rows(e)),
         "report": report.render,
         "compare": lambda e: side_by_side.show(healthy, e, comparing.compare(healthy, e)),
-        "compare the other way": lambda e: comparing.show(comparing.compare(e, healthy), False),
+        "compare the other way": lambda e: comparison.runs(comparing.compare(e, healthy), False),
     }
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 import typer
 
-from steelyard import build, catalogue, model, plan, selfcheck
-from steelyard.cli import app
+from steelyard import build, model, plan
+from steelyard.commands.cli import app
 from steelyard.launch import local
 from steelyard.launch.program import Program
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Sampling
-from steelyard.run import line, record_of
+from steelyard.plan import catalogue
+from steelyard.run import line, record_of, selfcheck
 from steelyard.statistics.results import results
 
 ROOT = Path(__file__).parents[1]
@@ -165,11 +166,12 @@ def test_what_the_surroundings_hold_is_documented_and_nothing_else(programs: dic
 def test_every_field_of_run_json_is_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import json
 
-    from steelyard import session
+    from steelyard.plan import EFFORTS
+    from steelyard.run import session, setup
 
     monkeypatch.setattr(session, "_carry_out", lambda folder, *rest: folder.path)
-    asked = session.Asked("quick", ["memory.cores"], [], [], None, None, 1, [])
-    if "memory.cores" not in {x.benchmark for x in session.plan(asked)[0].launches}:
+    asked = setup.Request(EFFORTS["quick"], ["memory.cores"])
+    if "memory.cores" not in {x.benchmark for x in setup.plan(asked)[0].launches}:
         pytest.skip("one processor has no pair of cores")
     about = json.loads((session.start(asked, tmp_path, True) / "run.json").read_text())
     section = (DOCS / "formats.md").read_text(encoding="utf-8").partition("## run.json\n")[2].partition("\n## ")[0]

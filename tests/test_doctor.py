@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.findings.doctor import Advice, examine
 from steelyard.machine import describe
-from steelyard.machine.doctor import Advice, examine
 from steelyard.model import Core, Machine, MemoryModule, NumaNode, Setting, Tool
 
 GIB = 1 << 30

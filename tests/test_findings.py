@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -24,7 +23,7 @@ from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, S
 MIB = 1 << 20
 LIMIT = {"memory_bandwidth": Limit(20e9, "B/s", "2 channels × 1250 MT/s × 8 B")}
 NEVER = Setting("transparent_huge_pages", "never", "/sys/kernel/mm/transparent_hugepage/enabled")
-RULES = sorted(m.name for m in pkgutil.iter_modules(findings.__path__))
+RULES = findings.rules()
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from steelyard.evaluation import evaluate
-from steelyard.export import as_json
-from steelyard.plain import to_plain
+from steelyard.model.plain import to_plain
 from steelyard.records import read
+from steelyard.report.export import as_json
 
 GOLDEN = Path(__file__).with_name("golden")
 

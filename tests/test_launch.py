@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import plan as planning
-from steelyard import site
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import mpiexec
+from steelyard.launch import mpiexec, site
 from steelyard.launch.job import Job
 from steelyard.launch.start import job, shown
 from steelyard.launch.told import explain, without_reports

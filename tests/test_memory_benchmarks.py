@@ -4,22 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard import catalogue
 from steelyard.benchmarks.memory import apexmap, cores, latency, placement, stream
 from steelyard.benchmarks.memory.nodes import placements
-from steelyard.model import (
-    Cache,
-    Check,
-    Core,
-    Limit,
-    Machine,
-    NumaNode,
-    Record,
-    Result,
-    Value,
-    Verdict,
-)
-from steelyard.plan import EFFORTS, make
+from steelyard.model import Cache, Check, Core, Limit, Machine, NumaNode, Record, Result, Value, Verdict
+from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.statistics.summary import best_by_copy
 
 NAMES = ("memory.apexmap", "memory.latency", "memory.placement", "memory.cores")

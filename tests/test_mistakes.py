@@ -17,10 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import catalogue, cli, plan, records, streams
+from steelyard import plan, records
+from steelyard.commands import cli, streams
 from steelyard.errors import MachineFailed
 from steelyard.machine import describe
 from steelyard.model import Check, Machine, Record, Verdict
+from steelyard.plan import catalogue
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 LONG = "x" * 5000

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from builders import evaluation, machine, message, result
-from steelyard import catalogue, plan
+from steelyard import plan
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value, Verdict
+from steelyard.plan import catalogue
 from steelyard.statistics import looks, messages, nodes
 from steelyard.statistics.matrix import rounds
 

@@ -85,7 +85,7 @@ def trains(**own: float) -> tuple[Result, ...]:
 
 
 def benchmark() -> Any:
-    from steelyard import catalogue
+    from steelyard.plan import catalogue
 
     return catalogue.find()["network.model"]
 

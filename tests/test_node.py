@@ -17,14 +17,14 @@ import pytest
 
 from builders import evaluation, machine, result
 from native import linked
-from steelyard import build, catalogue
+from steelyard import build, published
 from steelyard.benchmarks.node import modes
 from steelyard.compare import modes as across
-from steelyard.compare import published
 from steelyard.errors import UsageError
 from steelyard.findings import mixed_mode
 from steelyard.machine.devices import find_devices
 from steelyard.model import Device, Evaluation, Machine, Parameters, Result, Value
+from steelyard.plan import catalogue
 from steelyard.records import all_runs, read
 from steelyard.report import render
 from steelyard.report.pages import node_against, node_kernels

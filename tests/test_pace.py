@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import builders
-from steelyard import evaluation, selfcheck, shown
+from steelyard import evaluation
 from steelyard.model import Check, Host, Record, Verdict
+from steelyard.records import shown
+from steelyard.run import selfcheck
 from steelyard.statistics.pace import ISSUE_LOSS, MEASURES, Bounds, choose
 from steelyard.statistics.results import SETTLED_WIDTH, identity, judged, undisturbed
 from steelyard.statistics.seen import Seen

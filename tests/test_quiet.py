@@ -3,8 +3,8 @@
 import pytest
 
 import builders
-from steelyard import quiet
 from steelyard.model import Shown
+from steelyard.run import quiet
 
 KNOWN = Shown({"issued gcc": 4.0, "stream gcc": 3e10, "chase gcc": 1e-7}, 3, "2026-01-01")
 

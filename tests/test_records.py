@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from steelyard import records
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model import Case, Check, Launch, Machine, Plan, Record, Verdict
-from steelyard.plain import from_plain, to_plain
+from steelyard.model.plain import from_plain, to_plain
 
 PLAN = Plan("quick", 1, (Launch(1, "g.b", "gcc", 1, (Case("g.b", "k", {"threads": 1}),)),), 1.0)
 

@@ -12,11 +12,10 @@ from rich.console import Console
 
 import builders
 import report_fixture
-from steelyard import report
-from steelyard.compare import published
+from steelyard import published, report
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.figure import Axis, Band, Figure, Series
 from steelyard.model import Evaluation, Finding, Level, Result, Scalar, Setting, Verdict
+from steelyard.model.figure import Axis, Band, Figure, Series
 from steelyard.report import compared, doubts, figures, headline, reasons, sentences, terminal, values
 from steelyard.report.axes import log_ticks, scale, tick
 from steelyard.report.names import grouped

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import builders
-from steelyard import evaluation, report, second
+from steelyard import evaluation, report
 from steelyard.model import Case, Check, Evaluation, Launch, Level, Plan, Record, Shown, Verdict
+from steelyard.plan import second
 from steelyard.report import course
 from steelyard.report.pages import pace
 from steelyard.statistics.pace import CHASE_LOSS, STREAM_LOSS

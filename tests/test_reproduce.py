@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 import typer
 
-from steelyard import catalogue, plan, scale, session, site
-from steelyard.cli import app
+from steelyard import plan
+from steelyard.commands import request
+from steelyard.commands.cli import app
+from steelyard.launch import site
 from steelyard.model import Benchmark, Machine, NumaNode
+from steelyard.plan import catalogue, sweep
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
@@ -78,12 +81,12 @@ def test_each_command_is_accepted_and_plans_cases(
         assert words[1] in ("compare", "report")
         return
     here = replace(four_nodes, hosts=site.hosts(given["hosts"]))
-    settings: session.Settings = session.settings(given["settings"] or [])
+    settings: plan.Settings = request.values(given["settings"] or [])
     chosen = catalogue.choose(benchmarks, [given["benchmark"]] if words[1] == "scale" else given["only"])
     effort = plan.EFFORTS[given["preset"]]
     if words[1] == "scale":
-        wanted = scale.wanted(given["benchmark"], given["over"], given["counts"], given["weak"], [])
-        chosen, settings = scale.shape(wanted)(chosen, here, effort, settings)
+        wanted = sweep.wanted(given["benchmark"], given["over"], given["counts"], given["weak"], [])
+        chosen, settings = sweep.shape(wanted)(chosen, here, effort, settings)
     made = plan.make(chosen, here, effort, settings, given["toolchains"] or ["gcc"], mpis=["any"])
     cases = [c for launch in made.launches for c in launch.cases]
     assert cases

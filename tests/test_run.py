@@ -11,9 +11,9 @@ from steelyard import records
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.model import Case, Launch, Machine, Plan, Sampling
 from steelyard.plan import EFFORTS
+from steelyard.plan.second import Patience
+from steelyard.records.shown import Best
 from steelyard.run import ATTEMPTS, Evaluator, Progress, Surroundings
-from steelyard.second import Patience
-from steelyard.shown import Best
 
 
 class Script:

@@ -21,10 +21,11 @@ from rich.console import Console
 
 import builders
 from builders import evaluation, machine, result
-from steelyard import plan, report, scale
+from steelyard import plan, report
 from steelyard.errors import UsageError
 from steelyard.findings import scaling as rule
 from steelyard.model import Axes, Benchmark, Case, Evaluation, Host, Result, Scalar, Source
+from steelyard.plan import sweep
 from steelyard.records import all_runs, read
 from steelyard.report import scaled
 from steelyard.report.pages import scaling as page
@@ -457,12 +458,12 @@ def test_the_data_of_a_sweep_are_plain_json() -> None:
 
 def planned(name: str, words: Mapping[str, Sequence[Scalar]] | None = None, hosts: int = 0, **more: Any) -> list[Case]:
     """The cases of one launch each of `steelyard scale NAME` on a machine with 8 processors."""
-    from steelyard import catalogue
+    from steelyard.plan import catalogue
 
     where = machine(cores=8, hosts=tuple(Host(f"n{i}", 4) for i in range(hosts)))
-    asked = scale.wanted(name, more.get("over"), more.get("counts"), more.get("weak", False), more.get("paths", ()))
+    asked = sweep.wanted(name, more.get("over"), more.get("counts"), more.get("weak", False), more.get("paths", ()))
     effort = plan.EFFORTS["quick"]
-    chosen, rest = scale.shape(asked)({name: catalogue.find()[name]}, where, effort, words or {})
+    chosen, rest = sweep.shape(asked)({name: catalogue.find()[name]}, where, effort, words or {})
     made = plan.make(chosen, where, effort, rest, ["gcc"], mpis=["openmpi"])
     return [case for launch in made.launches if launch.repetition == 1 for case in launch.cases]
 
@@ -514,14 +515,14 @@ def two_models() -> Benchmark:
 
 
 def test_every_programming_model_is_swept_in_its_own_way() -> None:
-    wanted = scale.Wanted("application.two", None, (1, 2), False)
-    chosen, rest = scale.shape(wanted)({"application.two": two_models()}, machine(), plan.EFFORTS["quick"], {})
+    wanted = sweep.Wanted("application.two", None, (1, 2), False)
+    chosen, rest = sweep.shape(wanted)({"application.two": two_models()}, machine(), plan.EFFORTS["quick"], {})
     made = plan.make(chosen, machine(), plan.EFFORTS["quick"], rest, ["gcc"], mpis=["openmpi"])
     cases = [c for launch in made.launches if launch.repetition == 1 for c in launch.cases]
     found = {tuple(c.parameters.get(n) for n in ("model", "threads", "ranks")) for c in cases}
     assert found == {("threads", n, None) for n in (1, 2)} | {(m, None, n) for m in ("mpi", "rma") for n in (1, 2)}
     assert {c.parameters["class"] for c in cases} == {"A"}, "the greatest class of the preset"
-    only = scale.shape(wanted)({"application.two": two_models()}, machine(), plan.EFFORTS["quick"], {"model": ["mpi"]})
+    only = sweep.shape(wanted)({"application.two": two_models()}, machine(), plan.EFFORTS["quick"], {"model": ["mpi"]})
     mpi = plan.make(only[0], machine(), plan.EFFORTS["quick"], only[1], ["gcc"], mpis=["openmpi"])
     assert {c.parameters["model"] for x in mpi.launches for c in x.cases} == {"mpi"}
 

@@ -1,9 +1,11 @@
 """From a user's words to the programs that are built."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from steelyard import session
 from steelyard.model import Benchmark
+from steelyard.plan import EFFORTS
+from steelyard.run import setup
 
 
 def without_openshmem(folder: Path) -> Path:
@@ -21,27 +23,20 @@ def without_openshmem(folder: Path) -> Path:
     return wrapper
 
 
-def asked(**changed: object) -> session.Asked:
-    usual = {
-        "preset": "quick", "only": (), "settings": (), "toolchains": (), "budget": None, "system": None, "seed": 1,
-        "paths": (),
-    }  # fmt: skip
-    return session.Asked(**{**usual, **changed})  # type: ignore[arg-type]
-
-
-def programs(chosen: dict[str, Benchmark]) -> set[tuple[str, str]]:
+def programs(chosen: Mapping[str, Benchmark]) -> set[tuple[str, str]]:
     return {(name, source.model) for name, benchmark in chosen.items() for source in benchmark.sources}
 
 
 def test_what_the_mpi_cannot_build_is_neither_planned_nor_built(tmp_path: Path) -> None:
     mpi = str(without_openshmem(tmp_path))
-    made, _, _, _, chosen = session.plan(asked(only=["application.npb_cg"], mpis=[mpi]))
+    made, here, _ = setup.plan(setup.Request(EFFORTS["quick"], ["application.npb_cg"], mpis=[mpi]))
+    chosen = here.benchmarks
     assert programs(chosen) == {(launch.benchmark, launch.model) for launch in made.launches}
     assert programs(chosen) == {("application.npb_cg", model) for model in ("threads", "mpi", "rma")}
 
 
 def test_programs_that_no_case_of_the_plan_needs_are_not_built(tmp_path: Path) -> None:
     mpi = str(without_openshmem(tmp_path))
-    words = asked(only=["application.npb_cg", "memory.stream"], mpis=[mpi], settings=["model=threads"])
-    chosen = session.plan(words)[4]
+    only, settings = ["application.npb_cg", "memory.stream"], {"model": ["threads"]}
+    chosen = setup.plan(setup.Request(EFFORTS["quick"], only, settings, mpis=[mpi]))[1].benchmarks
     assert programs(chosen) == {("application.npb_cg", "threads"), ("memory.stream", "")}

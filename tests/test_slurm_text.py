@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from steelyard import submit
+from steelyard.commands import submit
 from steelyard.errors import MachineFailed, ProgramFailed, SteelyardError, UsageError
 from steelyard.launch import batch, slurm
 from steelyard.launch.job import Job
@@ -530,9 +530,10 @@ def test_a_finished_run_without_a_report_tells_how_to_write_it(
 
 def test_a_job_that_slurm_has_forgotten_is_judged_by_its_run(tmp_path: Path) -> None:
     run = finished(tmp_path)
-    from steelyard import evaluation, session
+    from steelyard import evaluation
+    from steelyard.commands import outcome
 
-    assert attended(request(tmp_path), FORGOTTEN) == session.exit_code(evaluation.evaluate(run))
+    assert attended(request(tmp_path), FORGOTTEN) == outcome.exit_code(evaluation.evaluate(run))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The pages of the benchmarks and of the findings, from their docstrings and declarations."""
 
 import importlib
-import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 
 from sources.tables import table
@@ -101,7 +100,7 @@ def _word(name: str, value: Scalar) -> str:
 def findings_page(note: str) -> str:
     """The rules, each by the first line of its file."""
     rows = []
-    for name in sorted(m.name for m in pkgutil.iter_modules(findings.__path__)):
+    for name in findings.rules():
         told = (importlib.import_module(f"steelyard.findings.{name}").__doc__ or "").strip()
         rows.append((f"`{name}`", told.partition("\n")[0].removeprefix("Rule: ").rstrip(".")))
     text = (

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from sources.tables import table
-from steelyard.cli import app
+from steelyard.commands.cli import app
 
 # What stands for an option's value where the application names none.
 _WORDS = {

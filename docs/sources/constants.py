@@ -1,12 +1,14 @@
 """The chosen constants that the pages name, with their present values."""
 
 import importlib
+from pathlib import Path
 
 from sources.tables import table
 from steelyard import plan
 from steelyard.machine import system_file
 from steelyard.units import percent
 
+_HOUSE = Path(plan.__file__).parents[1]
 # Where it is, what it is called, and in our words what it does.
 _NAMED = (
     ("statistics.stopping", "LEAST_EFFECTIVE", "independent samples before sampling may stop"),
@@ -33,14 +35,14 @@ _NAMED = (
     ("statistics.pace", "LEAST_KEPT", "undisturbed samples: with fewer the case is DISTURBED"),
     ("statistics.results", "SETTLED_WIDTH", "half of the interval, relative: a wider one is UNSETTLED"),
     ("statistics.results", "FASTER", "by which a disturbed launch may be faster than the interval"),
-    ("shown", "KEPT_RUNS", "runs whose best pace is kept"),
-    ("shown", "KEPT_DAYS", "days for which it is kept"),
-    ("second", "PASSES", "further launches of a case that is not settled"),
-    ("second", "RESTLESS", "times its promised length that a run may take on a restless machine"),
-    ("second", "PATIENCE", "share of that length that may be waited for quiet"),
-    ("second", "LONGEST_WAIT", "seconds that one case waits"),
-    ("quiet", "QUIET", "share of the readings within bounds, from which a machine is quiet"),
-    ("quiet", "NEVER", "the same, below which it never is"),
+    ("records.shown", "KEPT_RUNS", "runs whose best pace is kept"),
+    ("records.shown", "KEPT_DAYS", "days for which it is kept"),
+    ("plan.second", "PASSES", "further launches of a case that is not settled"),
+    ("plan.second", "RESTLESS", "times its promised length that a run may take on a restless machine"),
+    ("plan.second", "PATIENCE", "share of that length that may be waited for quiet"),
+    ("plan.second", "LONGEST_WAIT", "seconds that one case waits"),
+    ("run.quiet", "QUIET", "share of the readings within bounds, from which a machine is quiet"),
+    ("run.quiet", "NEVER", "the same, below which it never is"),
     ("statistics.launches", "USUAL_SPREAD", "relative spread of launches that is believed beforehand"),
     ("statistics.launches", "LONE_SPREAD", "the same of a lone launch"),
     ("statistics.compare", "LONE_SPREAD", "the same where each side of a comparison has one launch"),
@@ -66,8 +68,9 @@ def named() -> str:
     """The constants of the method."""
     rows = []
     for module, name, meaning in _NAMED:
-        value = getattr(importlib.import_module(f"steelyard.{module}"), name)
-        rows.append((f"`{name}`", f"{value:g}", meaning, f"`{module.replace('.', '/')}.py`"))
+        held = importlib.import_module(f"steelyard.{module}")
+        file = Path(str(held.__file__)).relative_to(_HOUSE)
+        rows.append((f"`{name}`", f"{getattr(held, name):g}", meaning, f"`{file}`"))
     return table(("constant", "value", "meaning", "where"), rows)
 
 

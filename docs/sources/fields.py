@@ -1,4 +1,4 @@
-"""The fields of the files that a run consists of, from the dataclasses of model.py."""
+"""The fields of the files that a run consists of, from the dataclasses of the room model."""
 
 import ast
 import inspect
@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 
 from sources.tables import table
-from steelyard import model
+from steelyard.model import benchmark, machine, plan, record, run
+
+_SOURCE = "\n".join(inspect.getsource(file) for file in (machine, plan, record, benchmark, run))
 
 _PLAIN = {
     "str": "text",
@@ -27,12 +29,12 @@ _PLURAL = {"text": "texts", "whole number": "whole numbers", "number": "numbers"
 
 
 def described(*roots: str) -> str:
-    """The dataclasses `roots` and all that they hold, in the order of model.py, each with its fields."""
+    """The dataclasses `roots` and all that they hold, in the order of the room's files, each with its fields."""
     return "\n".join(_described(node) for node in _closure(roots))
 
 
 def _closure(roots: Iterable[str]) -> list[ast.ClassDef]:
-    tree = ast.parse(inspect.getsource(model))
+    tree = ast.parse(_SOURCE)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     wanted: set[str] = set()
     to_see = list(roots)
@@ -45,7 +47,7 @@ def _closure(roots: Iterable[str]) -> list[ast.ClassDef]:
 
 
 def _described(node: ast.ClassDef) -> str:
-    source = inspect.getsource(model).splitlines()
+    source = _SOURCE.splitlines()
     rows = [
         (f"`{field.target.id}`", in_json(field.annotation), source[field.lineno - 1].partition("  # ")[2])
         for field in node.body

@@ -18,7 +18,7 @@ if _wanted:
 def main() -> None:
     """Runs the command line."""
     try:
-        from steelyard import cli
+        from steelyard.commands import cli
 
         if _wanted:
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from steelyard.errors import UsageError
 from steelyard.model import Scalar
-from steelyard.plain import scalar
+from steelyard.model.plain import scalar
 from steelyard.units import parse_duration, parse_size
 
 GREATEST = 2**63 - 1  # what the programs can count

@@ -13,13 +13,14 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from steelyard import build, catalogue
+from steelyard import build
 from steelyard import plan as planning
 from steelyard.machine import describe
 from steelyard.model import Case, Effort, Launch, Machine, Plan, Sampling
+from steelyard.plan import catalogue
 from steelyard.records import RunFolder
 from steelyard.run import Evaluator
-from steelyard.session import settings
+from steelyard.run.session import settings
 
 # Two samples show that a case can be sampled; they say nothing about speed, and need not.
 MOMENT = Sampling(width=0.5, seconds=0.02, least=2, most=2)

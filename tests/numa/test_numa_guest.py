@@ -6,9 +6,9 @@ from guest import Shape
 from visits import PINNINGS, SHAPES, Visit, visited
 
 from steelyard.benchmarks.memory.nodes import Placement, placements
-from steelyard.figure import Figure
 from steelyard.machine.placement import place
 from steelyard.model import Evaluation, Machine, Record
+from steelyard.model.figure import Figure
 
 pytestmark = pytest.mark.timeout(900)  # the first time, a kernel is downloaded and programs are compiled
 

@@ -1,6 +1,6 @@
 """Values of the axes that many benchmarks share, taken from the machine."""
 
-from steelyard.machine.advice import setting
+from steelyard.machine.settings import setting
 from steelyard.model import Machine
 
 

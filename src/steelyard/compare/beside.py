@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from steelyard import published
 from steelyard.benchmarks.memory.nodes import placements
-from steelyard.compare import clusters, published
-from steelyard.compare.published import SOURCES, Published
+from steelyard.compare import clusters
 from steelyard.model import Evaluation, Level, Result, Value
+from steelyard.published import SOURCES, Published
 from steelyard.statistics import cases, trust
 from steelyard.statistics.tolerance import points
 from steelyard.units import percent, quantity

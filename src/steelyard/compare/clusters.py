@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.compare.published import Published
 from steelyard.model import Evaluation, Result, Value
+from steelyard.published import Published
 from steelyard.statistics import cases, messages
 from steelyard.statistics.partners import spreads
 

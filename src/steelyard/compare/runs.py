@@ -140,13 +140,6 @@ def slower(comparison: RunComparison) -> list[str]:
     return rows + [w.benchmark for w in comparison.wholes if w.call == "SLOWER" and not w.disturbed]
 
 
-def show(comparison: RunComparison, as_json: bool) -> None:
-    """Print it: tables for people, JSON for programs."""
-    from steelyard.compare import tables
-
-    tables.comparison(comparison, as_json)
-
-
 # --------------------------------------------------------------------------- judging
 
 Launches = Mapping[int, Sequence[float]]

@@ -21,10 +21,15 @@ class Kind:
     others: int
 
 
+def rules() -> list[str]:
+    """Their names: the files of this folder."""
+    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg)
+
+
 def judge(evaluation: Evaluation) -> Evaluation:
     """The evaluation with the findings of all rules, in the order of their weight."""
     found: list[Finding] = []
-    for name in sorted(m.name for m in pkgutil.iter_modules(__path__)):
+    for name in rules():
         rule = importlib.import_module(f"{__name__}.{name}")
         try:
             found += rule.find(evaluation)

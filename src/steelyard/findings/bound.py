@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
+from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Evaluation, Finding, Machine, Result
-from steelyard.statistics import applications, cases, messages
+from steelyard.statistics import cases, messages
 from steelyard.statistics.compare import Comparison, compare
 from steelyard.statistics.roofs import MEMORY, bandwidths, level_of, working_set
 from steelyard.units import percent, quantity

@@ -1,8 +1,8 @@
 """Rule: classes of the NAS Parallel Benchmarks whose runs are too short for a speed"""
 
+from steelyard.benchmarks.application.npb import results as applications
+from steelyard.benchmarks.application.npb.results import LEAST_SECONDS
 from steelyard.model import Evaluation, Finding, Result
-from steelyard.statistics import applications
-from steelyard.statistics.applications import LEAST_SECONDS
 from steelyard.units import quantity
 
 NAMED = 8

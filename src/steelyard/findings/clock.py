@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from statistics import median
 
-from steelyard.machine.advice import setting
+from steelyard.machine.settings import setting
 from steelyard.model import Evaluation, Finding, Machine, Record
 from steelyard.units import quantity
 

@@ -1,6 +1,6 @@
 """Rule: a control group (container, batch system) limits processors or memory."""
 
-from steelyard.machine.advice import setting
+from steelyard.machine.settings import setting
 from steelyard.model import Evaluation, Finding, Machine
 from steelyard.units import binary_size, quantity
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from statistics import fmean
 
-from steelyard.machine.advice import setting
 from steelyard.machine.caches import cache_levels
+from steelyard.machine.settings import setting
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
 from steelyard.statistics.cost import Ratio, cost, ratio

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Evaluation, Finding, Machine, Result
-from steelyard.statistics import applications, cases, messages
+from steelyard.statistics import cases, messages
 from steelyard.statistics.scaling import HALF, Scaling, Stop, scaling
 from steelyard.statistics.sweeps import sweeps
 from steelyard.units import percent

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from steelyard.machine.cpulist import format_cpu_list, readable_cpu_list
 from steelyard.machine.files import KernelFiles, kibibytes, natural
-from steelyard.model import Setting
+from steelyard.model import Machine, Setting
 from steelyard.units import binary_size, quantity
 
 _CPU = "/sys/devices/system/cpu"
@@ -261,3 +261,9 @@ def _counters(files: KernelFiles) -> Setting:
         name for name in names if name.startswith(("cpu", "armv", "apple_")) and files.exists(f"{folder}/{name}/type")
     ]
     return Setting("performance_counters", " ".join(units) or "none", folder)
+
+
+def setting(machine: Machine, name: str) -> Setting:
+    """The setting of that name; one without a value where the machine has none of that name."""
+    absent = Setting(name, None, "", "this machine's description does not mention it")
+    return next((known for known in machine.settings if known.name == name), absent)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from steelyard import units
-from steelyard.figure import Axis
+from steelyard.model.figure import Axis
 from steelyard.report import values
 
 Json = dict[str, Any]

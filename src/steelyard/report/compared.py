@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.compare import published
-from steelyard.figure import Series
+from steelyard import published
+from steelyard.model.figure import Series
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard import shown
 from steelyard.model import Record, Run
+from steelyard.records import shown
 from steelyard.statistics.pace import MEASURES, Bounds, Kind, choose, typical
 from steelyard.statistics.seen import Seen, number, part
 

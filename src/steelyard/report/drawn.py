@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from steelyard.figure import Axis, Figure
 from steelyard.model import Benchmark, Level, Machine, Result
+from steelyard.model.figure import Axis, Figure
 from steelyard.report import doubts as marks
 from steelyard.report import figures as plots
 from steelyard.report import values

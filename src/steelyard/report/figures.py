@@ -2,7 +2,7 @@
 
 import math
 
-from steelyard.figure import Axis, Band, Figure, Mark, Point, Series
+from steelyard.model.figure import Axis, Band, Figure, Mark, Point, Series
 from steelyard.report import maps
 from steelyard.report.axes import Json, divided, label, plotted, text, tick
 from steelyard.report.doubts import HOLLOW, NONE, PATTERNS, SIZES, Doubts, level_of, marked

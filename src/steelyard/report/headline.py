@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Evaluation, Machine, Metric, Result, Scalar, Value
 from steelyard.report import values
 from steelyard.report.reasons import kinds
-from steelyard.statistics import applications, messages
+from steelyard.statistics import messages
 from steelyard.statistics.roofs import MEMORY, level_of, working_set
 from steelyard.statistics.tolerance import LONG_BLOCKS, NEAR_START
 from steelyard.statistics.trust import ORDER

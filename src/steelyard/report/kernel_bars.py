@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 
-from steelyard.figure import Figure, Series
 from steelyard.model import Level, Result
+from steelyard.model.figure import Figure, Series
 from steelyard.report import doubts, drawn, figures, values
 from steelyard.statistics import messages
 from steelyard.statistics.compare import compare

@@ -3,7 +3,7 @@
 import math
 
 from steelyard import units
-from steelyard.figure import Axis, Figure, Point
+from steelyard.model.figure import Axis, Figure, Point
 from steelyard.report.axes import Json, divided, label, log_ticks, scale, text, tick, title
 from steelyard.report.doubts import CELLS, Doubts, level_of, marked
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from steelyard import units
 from steelyard.model import Evaluation, Record, Result
-from steelyard.observed import TimerClock
+from steelyard.model.observed import TimerClock
 from steelyard.report import counted, values
 
 _WORDED = {"pinning", "memory_policy", "page_size", "mpi"}  # factors of the measurement, not of the question

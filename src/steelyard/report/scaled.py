@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.plain import to_plain
+from steelyard.model.plain import to_plain
 from steelyard.report import doubts, lines, values
 from steelyard.report.lamps import SIGNS
 from steelyard.statistics import cases

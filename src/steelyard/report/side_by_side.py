@@ -10,8 +10,8 @@ from rich.text import Text
 from steelyard.compare.beside import Beside, Line
 from steelyard.compare.runs import RULE_4, Call, Row, RunComparison
 from steelyard.compare.surroundings import that_matter
-from steelyard.compare.tables import STYLE
 from steelyard.model import Evaluation, Result, Scalar, Value
+from steelyard.report.comparison import STYLE
 from steelyard.report.headline import Headline, headlines
 from steelyard.report.lamps import LAMPS
 from steelyard.report.lines import brief, console, cut, pad

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from steelyard.model import Record, Result
-from steelyard.observed import Counters
+from steelyard.model.observed import Counters
 from steelyard.statistics.results import believed
 
 

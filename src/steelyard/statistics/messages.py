@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from steelyard.model import Machine, Record, Result
-from steelyard.observed import RanksSeen
+from steelyard.model.observed import RanksSeen
 from steelyard.statistics import cases
 from steelyard.statistics.artefact import Caches, Point
 from steelyard.statistics.cost import launches

@@ -25,7 +25,7 @@ from steelyard.statistics.roofs import (
     told,
     usable,
     working_set,
-)  # fmt: skip
+)
 from steelyard.units import binary_size
 
 # Two cases that differ in one of these are two points; of all others the usual one, and the largest, stands for all.

@@ -20,9 +20,9 @@ the ranks' parts lie, how remote blocks are asked for, and the check of the remo
 from steelyard.benchmarks.figures import against, select, table
 from steelyard.benchmarks.memory.apexmap import ALPHAS, CORNERS, LENGTHS
 from steelyard.benchmarks.network.sizes import rank_counts
-from steelyard.figure import Axis, Figure
 from steelyard.machine.rank_placement import ranks_here
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure
 from steelyard.statistics.messages import hosts
 
 parallel = True

@@ -24,8 +24,8 @@ from statistics import median
 from steelyard.benchmarks.cluster.rates import of_ranks
 from steelyard.benchmarks.figures import against, cell, published, select
 from steelyard.benchmarks.network.sizes import rank_counts
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics import messages
 from steelyard.statistics.results import believed
 from steelyard.units import quantity

@@ -21,9 +21,9 @@ from steelyard.benchmarks.cluster.rates import of_ranks
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.memory.stream import elements
 from steelyard.benchmarks.network.sizes import rank_counts
-from steelyard.figure import Axis, Figure, Series
 from steelyard.machine.rank_placement import ranks_here
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics import messages
 
 parallel = True

@@ -21,9 +21,9 @@ from collections.abc import Iterable
 
 from steelyard.benchmarks.axes import thread_counts
 from steelyard.benchmarks.core.peak import cores_of
-from steelyard.figure import Axis, Figure, Series
 from steelyard.machine.limits import usable_cores
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics.flops_mix import MIXES, MODULES, divisions, speeds
 from steelyard.units import quantity
 

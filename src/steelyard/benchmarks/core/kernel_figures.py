@@ -6,9 +6,9 @@ from statistics import harmonic_mean
 
 from steelyard.benchmarks.core import groups
 from steelyard.benchmarks.figures import against, select
-from steelyard.figure import Axis, Figure, Mark, Point, Series
 from steelyard.machine.limits import usable_cores
 from steelyard.model import Machine, Result
+from steelyard.model.figure import Axis, Figure, Mark, Point, Series
 from steelyard.statistics import cases
 from steelyard.statistics.cost import ratio
 from steelyard.statistics.rinf import Curve, between, fit, rate

@@ -25,8 +25,8 @@ from statistics import fmean, median
 from steelyard.benchmarks.axes import thread_counts
 from steelyard.benchmarks.cycles import core_clock
 from steelyard.benchmarks.figures import against, select
-from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.statistics.results import believed
 from steelyard.units import quantity
 

@@ -32,10 +32,10 @@ from collections.abc import Sequence
 from steelyard.benchmarks.axes import memory_policies, page_sizes, thread_counts
 from steelyard.benchmarks.cycles import access_cycles, access_time, cycles_of
 from steelyard.benchmarks.figures import against, cell, published, select, table
-from steelyard.compare.published import Published
-from steelyard.compare.published import select as select_published
-from steelyard.figure import Axis, Figure, Point
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Point
+from steelyard.published import Published
+from steelyard.published import select as select_published
 from steelyard.units import quantity
 
 WORDS = 64 << 20  # M of the standard grid: 512 MB

@@ -23,8 +23,8 @@ import random
 from itertools import combinations
 
 from steelyard.benchmarks.cycles import cycles_of
-from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Core, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure
 
 MOST_PAIRS = {"quick": 120, "standard": 2016, "full": 8128}  # all pairs of 16, 64 and 128 processors
 Pair = tuple[int, int]

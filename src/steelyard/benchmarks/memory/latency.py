@@ -29,9 +29,9 @@ from statistics import median
 from steelyard.benchmarks.axes import page_sizes, thread_counts
 from steelyard.benchmarks.cycles import access_cycles, access_time
 from steelyard.benchmarks.figures import against, cache_marks, select
-from steelyard.figure import Axis, Figure
 from steelyard.machine.caches import cache_levels, reachable_cache
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure
 from steelyard.units import binary_size, quantity
 
 SMALLEST = 4 << 10  # bytes: below every first cache

@@ -29,22 +29,14 @@ from dataclasses import replace
 from steelyard.benchmarks.cycles import cycles_of
 from steelyard.benchmarks.figures import select
 from steelyard.benchmarks.memory.latency import memory_bytes
-from steelyard.benchmarks.memory.nodes import (
-    TITLES,
-    cpu_nodes,
-    memory_nodes,
-    placements,
-    policy,
-    share,
-    usable_cpus,
-)
-from steelyard.compare.published import select as select_published
-from steelyard.compare.published import series as published_series
-from steelyard.compare.published import theoretical
-from steelyard.figure import Axis, Figure, Series
+from steelyard.benchmarks.memory.nodes import TITLES, cpu_nodes, memory_nodes, placements, policy, share, usable_cpus
 from steelyard.machine.caches import reachable_cache
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, NumaNode, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
+from steelyard.published import select as select_published
+from steelyard.published import series as published_series
+from steelyard.published import theoretical
 
 CACHE_RULE = 4  # STREAM's rule: each vector is at least four times all last-level caches together
 LARGEST_SHARE = 0.5  # of a node's memory for three vectors

@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping
 
 from steelyard.benchmarks.axes import page_sizes, thread_counts
 from steelyard.benchmarks.figures import against, cache_marks, published, select
-from steelyard.figure import Axis, Figure, Mark
 from steelyard.machine.caches import reachable_cache
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
+from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.statistics.summary import best_by_copy, classic_stream
 
 VECTORS = 3

@@ -25,8 +25,8 @@ from typing import Any
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics.messages import hosts_of, rank_seconds
 from steelyard.units import binary_size, quantity
 

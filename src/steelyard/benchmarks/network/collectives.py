@@ -30,8 +30,8 @@ from typing import Any
 from steelyard.benchmarks.figures import against, select, table
 from steelyard.benchmarks.network.room import bytes_per_rank
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.numbers import GREATEST
 
 parallel = True

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 
 from steelyard.benchmarks.network.protocol import named, networks, places, sizes_of
 from steelyard.benchmarks.network.sizes import pairs
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics.hockney import regions
 from steelyard.statistics.loggp import LogGP, Train, parameters
 

@@ -21,12 +21,12 @@ follow from counting what each port must send and receive.
 
 from collections.abc import Sequence
 
+from steelyard import published as others
 from steelyard.benchmarks.figures import against, published, select
 from steelyard.benchmarks.network.room import bytes_per_rank
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.compare import published as others
-from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.numbers import GREATEST
 from steelyard.statistics.messages import hosts_of
 from steelyard.statistics.steadiness import steadiness

@@ -25,8 +25,8 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.benchmarks.figures import select
 from steelyard.benchmarks.network.sizes import rank_counts
-from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
+from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.numbers import GREATEST
 
 parallel = True

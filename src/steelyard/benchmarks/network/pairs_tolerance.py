@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Result
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics.network_tolerance import PairTolerance, tolerances
 from steelyard.units import binary_size
 

@@ -17,8 +17,8 @@ defines it; the effect of reused buffers: measurements of MPICH-MX on a Hitachi 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.protocol import hockney
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs, reuse_bands
-from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure
 
 parallel = True
 

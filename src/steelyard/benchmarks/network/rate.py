@@ -22,8 +22,8 @@ Biband. OSU's window of 64 is taken (IMB: 256 since 2021.2).
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
-from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling
+from steelyard.model.figure import Axis, Figure
 
 parallel = True
 WINDOW = 64

@@ -20,8 +20,8 @@ of reused buffers on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.sizes import BUFFERS, LARGEST, message_sizes, pairs, rank_counts, reuse_bands
-from steelyard.figure import Axis, Figure
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure
 
 parallel = True
 SHARE = 2  # the buffers of all ranks in half of the memory

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from steelyard.figure import Band
 from steelyard.machine.rank_placement import pair_placements
 from steelyard.model import Effort, Machine, Result
+from steelyard.model.figure import Band
 from steelyard.statistics.reuse import artefacts
 
 HOLDS = {"core": "a core's own cache feigns it", "last": "the last-level cache feigns it", "memory": "reuse feigns it"}

@@ -24,8 +24,8 @@ from statistics import median
 
 from steelyard.benchmarks.figures import against, cache_marks, published, select
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics import messages
 from steelyard.statistics.messages import hosts_of
 from steelyard.statistics.pairs import pair_seconds, variants

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from steelyard.benchmarks.axes import thread_counts
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 
 MODES: dict[str, tuple[Scalar, ...]] = {"mode": ("threads", "opencl", "mixed")}
 

@@ -22,8 +22,8 @@ Operating Systems on the Performance of Collective Operations at Extreme Scale, 
 from itertools import chain
 
 from steelyard.benchmarks.noise.series import amplitudes, analysed, slices, threads, tones, usual
-from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.statistics.detours import Detours, expected_collective_slowdown, histogram
 from steelyard.units import quantity
 

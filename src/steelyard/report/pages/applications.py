@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from steelyard import units
 from steelyard.benchmarks.application.npb import phrase
-from steelyard.figure import Axis, Figure, Series
+from steelyard.benchmarks.application.npb import results as applications
+from steelyard.benchmarks.application.npb.results import LEAST_SECONDS, Quantity
 from steelyard.model import Evaluation, Level, Result
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.report import doubts, drawn, figures, values
 from steelyard.report.axes import label
 from steelyard.report.names import slug
-from steelyard.statistics import applications
-from steelyard.statistics.applications import LEAST_SECONDS, Quantity
 
 MEGA = 1e6  # NPB's own unit: millions of operations a second
 TOO_SMALL = "too small to time"

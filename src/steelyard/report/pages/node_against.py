@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from steelyard.compare.modes import Together, alone, together
 from steelyard.errors import UsageError
-from steelyard.figure import Axis, Figure, Mark
 from steelyard.model import Evaluation
+from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.report import kernel_bars
 from steelyard.report.kernel_bars import Kernel, Part
 from steelyard.report.names import slug

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from steelyard.figure import Axis, Figure, Mark
 from steelyard.model import Evaluation, Machine, Result
+from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.report import kernel_bars
 from steelyard.report.kernel_bars import Kernel, Part
 from steelyard.report.names import slug

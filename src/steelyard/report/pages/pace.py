@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from steelyard import second
 from steelyard.model import Evaluation, Shown
+from steelyard.plan import second
 from steelyard.report import course_figures, drawn, values
 from steelyard.report.course import Course, Step, causes, course
 from steelyard.report.names import grouped, slug

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Evaluation, Level
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.report import doubts, drawn, figures, values
 from steelyard.report.axes import Json, text
 from steelyard.report.names import slug

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.figure import Axis, Figure, Mark, Series
 from steelyard.model import Evaluation, Level
+from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.report import doubts, drawn, figures, scaled, values
 from steelyard.report.axes import Json, label
 from steelyard.report.doubts import Doubts

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from steelyard.benchmarks.axes import thread_counts
 from steelyard.benchmarks.figures import against
-from steelyard.figure import Axis, Figure, Series
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
 from steelyard.words import said
 
 CLASSES = ("S", "W", "A", "B", "C", "D")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard import __version__
+from steelyard.benchmarks.application.npb import results as applications
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Result
-from steelyard.statistics import applications
 from steelyard.units import percent
 from steelyard.words import said
 

@@ -1,0 +1,18 @@
+"""`steelyard build`."""
+
+from steelyard.commands.options import Compilers, Mpis, Only, Paths, Quiet
+
+
+def command(
+    only: Only = None, toolchains: Compilers = None, paths: Paths = None, mpis: Mpis = None, quiet: Quiet = False
+) -> None:
+    """Compile the native programs for this machine into the cache (a run does it by itself).
+
+    Example: **steelyard build --toolchain clang**
+    """
+    from steelyard.commands import request as asking
+    from steelyard.run import setup
+
+    asked = asking.request(preset="quick", only=only, toolchains=toolchains, mpis=mpis, paths=paths)
+    for (name, toolchain), program in setup.resolve(asked).programs(quiet).items():
+        print(f"{name} {toolchain} {program}")

@@ -1,0 +1,84 @@
+"""The command line. A command is a file of its own: it reads its words, calls the rooms that do it, and shows what came out."""
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+
+from steelyard import __version__
+from steelyard.commands import streams
+from steelyard.errors import MachineFailed, SteelyardError
+
+# In the order of the help.
+COMMANDS = (
+    "run", "scale", "resume", "plan", "list", "show", "report", "export", "query", "compare", "doctor", "build", "selfcheck",
+    "submit",
+)  # fmt: skip
+
+app = typer.Typer(
+    name="steelyard",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Measures computers honestly, from a laptop to a cluster, and explains what it measured.",
+    epilog="Begin with **steelyard run**, which ends with findings and an HTML report. Exit codes: 0 fine, 1 a serious finding, "
+    "2 wrong usage, 3 a wrong result, 4 the machine failed.",
+)
+
+
+def main() -> None:
+    """Mistakes are explained without a traceback, and Ctrl-C keeps what was measured."""
+    streams.prepare()
+    code = explained(app)
+    sys.exit(explained(sys.stdout.flush) or code)  # what is still to be written may fail, too
+
+
+def explained(work: Callable[[], object]) -> int:
+    """Does the work; returns the exit code, and says why it is not 0."""
+    try:
+        work()
+    except SystemExit as ended:
+        if ended.code == 130:
+            print("steelyard: interrupted", file=sys.stderr)
+        return ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
+    except SteelyardError as error:
+        print(f"steelyard: {error.shown()}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("steelyard: interrupted", file=sys.stderr)
+        return 130
+    except MemoryError:
+        print("steelyard: There is not enough memory for this. Ask for less, or free some.", file=sys.stderr)
+        return MachineFailed.exit_code
+    except OSError as error:
+        where = f": '{error.filename}'" if error.filename else ""
+        print(f"steelyard: The system refused: {error.strerror or error}{where}.", file=sys.stderr)
+        return MachineFailed.exit_code
+    return 0
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"steelyard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+for name in COMMANDS:
+    app.command(name)(importlib.import_module(f"steelyard.commands.{name}").command)
+
+
+def arguments(words: Sequence[str]) -> None:
+    """Runs the command line with these words; for tests."""
+    app(list(words), standalone_mode=False)

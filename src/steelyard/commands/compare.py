@@ -1,0 +1,89 @@
+"""`steelyard compare`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.commands import forms
+from steelyard.commands.options import All, Json, Paths, Quiet, Runs, Seed
+from steelyard.compare import ROUNDS
+from steelyard.errors import UsageError
+from steelyard.numbers import option
+
+MOST_ROUNDS = 10_000  # of a comparison in turn: months, and still planned in seconds
+
+
+def command(
+    first: Annotated[str, typer.Argument(help="A run.")],
+    second: Annotated[str, typer.Argument(help="Another run, or a published system.")],
+    in_turn: Annotated[
+        bool,
+        typer.Option(
+            "--in-turn",
+            help="Measure both again on this machine, launch by launch in turn, and compare the launches in pairs.",
+        ),
+    ] = False,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            "--rounds",
+            metavar="NUMBER",
+            parser=option("--rounds", 1, MOST_ROUNDS),
+            help="With --in-turn: how often each case is measured.",
+        ),
+    ] = ROUNDS,
+    seed: Seed = 1,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    all_: All = False,
+    json_: Json = False,
+    quiet: Quiet = False,
+    fail_on_slower: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-slower", help="Exit code 1 if anything undisturbed is slower for sure in the second run."
+        ),
+    ] = False,
+) -> None:
+    """Compare two runs on one screen: what differs around them, and which figures really differ; with --all every case.
+
+    Examples: **steelyard compare 20261120-101500 20261120-113000** ·
+    **steelyard compare 20261120-101500 20261120-113000 --all** (every case) ·
+    **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
+    **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet)
+    """
+    from steelyard import evaluation, records
+    from steelyard.compare import beside
+    from steelyard.compare import in_turn as turns
+    from steelyard.compare import runs as comparing
+    from steelyard.errors import nearest
+    from steelyard.report import comparison, side_by_side
+    from steelyard.run.in_turn import measure
+
+    form = forms.one(all_, json_)
+    earlier = records.find(runs, first)
+    try:
+        path = records.find(runs, second)
+    except UsageError as error:
+        system = beside.find(second)
+        if system is None:
+            raise UsageError(f"{error} Nor is it a published system. {nearest(second, beside.systems())}") from None
+        if fail_on_slower or in_turn:
+            option = "--in-turn" if in_turn else "--fail-on-slower"
+            raise UsageError(
+                f"{option} needs two runs: of a published system there are only printed numbers."
+            ) from None
+        told = beside.compare(evaluation.evaluate(earlier, paths or []), system)
+        side_by_side.show_published(told) if form == "screen" else comparison.beside(told, json_)
+        return
+    if in_turn:
+        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet)
+    a, b = (evaluation.evaluate(p, paths or []) for p in (earlier, path))
+    compared = turns.judged(a, b) if turns.partners(a.run, b.run) else comparing.compare(a, b)
+    if form == "screen":
+        side_by_side.show(a, b, compared)
+    else:
+        comparison.runs(compared, json_)
+    if fail_on_slower and comparing.slower(compared):
+        raise typer.Exit(1)

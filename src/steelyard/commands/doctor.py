@@ -1,0 +1,15 @@
+"""`steelyard doctor`."""
+
+from steelyard.commands.options import Json, System
+
+
+def command(system: System = None, json_: Json = False) -> None:
+    """Say what in this machine's settings will spoil a measurement, and how to change it.
+
+    Example: **steelyard doctor**
+    """
+    from steelyard.commands import tables
+    from steelyard.findings.doctor import examine
+    from steelyard.run import setup
+
+    tables.advice(examine(setup.machine(system)), json_)

@@ -1,0 +1,47 @@
+"""How a command ends that has a run to show: its screen, its report, and the exit code that it deserves."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard import evaluation
+from steelyard.commands import forms
+from steelyard.model import Evaluation
+
+
+def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: forms.Form = "screen") -> None:
+    """Shows a run's findings, writes its report, names it last, and ends with the exit code that the run deserves."""
+    judged = evaluation.evaluate(path, paths)
+    where = _write(judged, report)  # first: whoever reads the rest may stop reading (| head)
+    forms.show(judged, form, where)
+    if form != "screen":
+        print(f"\nThe report: {where}", file=sys.stdout if form == "all" else sys.stderr)
+    if code := exit_code(judged):
+        sys.exit(code)
+
+
+def exit_code(judged: Evaluation) -> int:
+    """3 where a result was wrong, 4 where a case could not be run, 1 for a serious finding, else 0."""
+    last = [r for result in judged.results for r in result.records]
+    if any(r.error is None and not r.check.passed for r in last):
+        return 3
+    if any(r.error for r in last):
+        return 4
+    return 1 if any(f.level == "serious" for f in judged.findings) else 0
+
+
+def present(path: Path, paths: Sequence[Path], form: forms.Form = "screen") -> None:
+    """A run's findings and figures on the terminal, or NPB's own blocks."""
+    written = path / "report.html"
+    forms.show(evaluation.evaluate(path, paths), form, written if written.is_file() else None)
+
+
+def write_report(path: Path, paths: Sequence[Path], output: Path | None, against: Path | None = None) -> Path:
+    """The HTML report of a run, with its kernels of the node against those of another run; returns where it is."""
+    return _write(evaluation.evaluate(path, paths), output, evaluation.evaluate(against, paths) if against else None)
+
+
+def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
+    from steelyard import report
+
+    return report.write(judged, output or Path(judged.run.path) / "report.html", base)

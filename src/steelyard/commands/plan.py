@@ -1,0 +1,63 @@
+"""`steelyard plan`."""
+
+import sys
+
+from steelyard.commands.options import (
+    Budget,
+    Compilers,
+    Hosts,
+    Json,
+    LauncherName,
+    LauncherWords,
+    Mpis,
+    Only,
+    Paths,
+    Preset,
+    Seed,
+    Settings,
+    System,
+)
+
+
+def command(
+    preset: Preset = "quick",
+    only: Only = None,
+    settings: Settings = None,
+    toolchains: Compilers = None,
+    budget: Budget = None,
+    system: System = None,
+    mpis: Mpis = None,
+    hosts: Hosts = None,
+    launcher: LauncherName = None,
+    launcher_words: LauncherWords = None,
+    seed: Seed = 1,
+    paths: Paths = None,
+    json_: Json = False,
+) -> None:
+    """Show what a run would do and how long it would take, without doing it.
+
+    Example: **steelyard plan --preset standard --only memory.apexmap**
+    """
+    from steelyard.commands import request as asking
+    from steelyard.commands import tables
+    from steelyard.run import setup
+
+    made, _, warnings = setup.plan(
+        asking.request(
+            preset=preset,
+            only=only,
+            settings=settings,
+            toolchains=toolchains,
+            budget=budget,
+            system=system,
+            mpis=mpis,
+            hosts=hosts,
+            launcher=launcher,
+            launcher_words=launcher_words,
+            seed=seed,
+            paths=paths,
+        )
+    )
+    for warning in warnings:
+        print(f"steelyard: {warning}", file=sys.stderr)
+    tables.plan(made, json_)

@@ -1,0 +1,40 @@
+"""`steelyard query`."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.commands.options import Json, Paths, Runs
+from steelyard.errors import SteelyardError
+from steelyard.model import Evaluation
+
+
+def command(
+    sql: Annotated[str, typer.Argument(help="SQL over the tables metrics and samples.")],
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    json_: Json = False,
+) -> None:
+    """Ask all runs at once, in SQL (DuckDB).
+
+    Example: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"**
+    """
+    from steelyard import records
+    from steelyard.commands import tables
+    from steelyard.report import export
+
+    tables.table(*export.query(_readable(records.all_runs(runs), paths or []), sql), json_)
+
+
+def _readable(runs: Iterable[Path], paths: Sequence[Path]) -> Iterator[Evaluation]:
+    """The evaluations of those runs that can be read; of the others it says why not."""
+    from steelyard import evaluation
+
+    for path in runs:
+        try:
+            yield evaluation.evaluate(path, paths)
+        except SteelyardError as error:
+            print(f"steelyard: left out: {error}", file=sys.stderr)

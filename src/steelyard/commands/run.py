@@ -1,0 +1,76 @@
+"""`steelyard run`."""
+
+from pathlib import Path
+
+from steelyard.commands import forms
+from steelyard.commands.options import (
+    All,
+    Budget,
+    Compilers,
+    Hosts,
+    Json,
+    LauncherName,
+    LauncherWords,
+    Mpis,
+    NpbOutput,
+    Only,
+    Paths,
+    Preset,
+    Quiet,
+    Report,
+    Runs,
+    Seed,
+    Settings,
+    System,
+    Wait,
+)
+
+
+def command(
+    preset: Preset = "quick",
+    only: Only = None,
+    settings: Settings = None,
+    toolchains: Compilers = None,
+    budget: Budget = None,
+    wait: Wait = None,
+    system: System = None,
+    mpis: Mpis = None,
+    hosts: Hosts = None,
+    launcher: LauncherName = None,
+    launcher_words: LauncherWords = None,
+    seed: Seed = 1,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    report: Report = None,
+    all_: All = False,
+    json_: Json = False,
+    npb_output: NpbOutput = False,
+    quiet: Quiet = False,
+) -> None:
+    """Evaluate this machine; ends with one screen and an HTML report: verdict, main figures, the findings that matter most.
+
+    Examples: **steelyard run** · **steelyard run --preset standard --all** (everything on the terminal) ·
+    **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang** ·
+    **steelyard run --only network --hosts node1:1,node2:1**
+    """
+    from steelyard.commands import outcome
+    from steelyard.commands import request as asking
+    from steelyard.run import session
+
+    form = forms.one(all_, json_, npb_output)
+    asked = asking.request(
+        preset=preset,
+        only=only,
+        settings=settings,
+        toolchains=toolchains,
+        budget=budget,
+        wait=wait,
+        system=system,
+        mpis=mpis,
+        hosts=hosts,
+        launcher=launcher,
+        launcher_words=launcher_words,
+        seed=seed,
+        paths=paths,
+    )
+    outcome.conclude(session.start(asked, runs, quiet), paths or [], report, form)

@@ -1,0 +1,132 @@
+"""Tables for the terminal: plans, benchmarks and runs, advice, answers of queries. With `as_json` for other programs."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from steelyard.errors import SteelyardError
+from steelyard.model import Benchmark, Plan
+from steelyard.model.plain import to_plain
+from steelyard.units import duration
+
+LEVEL_STYLE = {"serious": "bold red", "notice": "yellow", "fine": "green", "unknown": "dim"}
+
+
+def plan(made: Plan, as_json: bool) -> None:
+    """What would run: cases by benchmark and kernel, launches, expected time."""
+    if as_json:
+        print(json.dumps(to_plain(made), indent=1))
+        return
+    table_ = Table(title=f"Plan ({made.preset}, seed {made.seed})")
+    for column in ("benchmark", "kernels", "toolchain"):
+        table_.add_column(column)
+    for column in ("cases", "launches"):
+        table_.add_column(column, justify="right")
+    for (name, toolchain), launches in sorted(Counter((x.benchmark, x.toolchain) for x in made.launches).items()):
+        cases = next(x for x in made.launches if (x.benchmark, x.toolchain) == (name, toolchain)).cases
+        kernels = ", ".join(f"{k} ({n})" for k, n in Counter(c.kernel for c in cases).items())
+        table_.add_row(escape(name), escape(kernels), escape(toolchain), str(len(cases)), str(launches))
+    console = Console()
+    console.print(table_)
+    console.print(f"Expected time: about {duration(made.seconds)}, and a minute or two to build at the first run.")
+
+
+def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_json: bool) -> None:
+    """Benchmarks and runs."""
+    from steelyard import records
+
+    found: list[dict[str, Any]] = []
+    for path in runs:
+        try:
+            run = records.read(path)
+        except SteelyardError as error:
+            found.append({"run": path.name, "error": str(error)})
+            continue
+        planned = sum(len(x.cases) for x in run.plan.launches)
+        done = len({(r.launch, r.case) for r in run.records})
+        found.append(
+            {
+                "run": run.id,
+                "started": run.started,
+                "system": run.machine.system,
+                "preset": run.plan.preset,
+                "cases": planned,
+                "done": done,
+                "finished": run.finished,
+            }
+        )
+    if as_json:
+        listed = [
+            {"name": b.name, "title": b.title, "summary": b.summary, "programs": [s.path for s in b.sources]}
+            for b in benchmarks.values()
+        ]
+        print(json.dumps({"benchmarks": listed, "runs": found}, indent=1))
+        return
+    console = Console()
+    known = Table(title="Benchmarks")
+    known.add_column("name", style="bold")
+    known.add_column("what it measures")
+    for b in benchmarks.values():
+        known.add_row(escape(b.name), escape(b.title))
+    console.print(known)
+    if not found:
+        console.print("No runs yet. Make one with: steelyard run")
+        return
+    made = Table(title="Runs")
+    for column in ("run", "started", "system", "preset", "cases", "state"):
+        made.add_column(column)
+    for row in found:
+        if "error" in row:
+            made.add_row(escape(row["run"]), "", "", "", "", escape(row["error"]))
+            continue
+        state = "finished" if row["finished"] else "interrupted: steelyard resume " + row["run"]
+        made.add_row(
+            escape(row["run"]),
+            escape(row["started"]),
+            escape(row["system"]),
+            row["preset"],
+            f"{row['done']}/{row['cases']}",
+            escape(state),
+        )
+    console.print(made)
+
+
+def advice(found: Iterable[Any], as_json: bool) -> None:
+    """The doctor's words, the gravest first."""
+    listed = list(found)
+    if as_json:
+        print(json.dumps(to_plain(listed), indent=1))
+        return
+    console = Console()
+    for item in listed:
+        console.print(
+            f"[{LEVEL_STYLE[item.level]}]{item.level:>8}[/]  [bold]{escape(item.name)}[/]: {escape(item.seen)}"
+        )
+        if item.level in ("serious", "notice"):
+            console.print(f"          {escape(item.why)}")
+            for remedy in filter(None, (item.remedy, item.command)):
+                console.print(f"          [bold]→[/] {escape(remedy)}")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], as_json: bool) -> None:
+    """An answer of a query."""
+    if as_json:
+        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1, default=str))
+        return
+    out = Table()
+    for column in columns:
+        out.add_column(escape(column))
+    for row in rows:
+        out.add_row(
+            *(
+                "" if value is None else escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+                for value in row
+            )
+        )
+    Console().print(out)

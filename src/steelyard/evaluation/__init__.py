@@ -1,0 +1,57 @@
+"""A run read back and judged: results, limits that follow from the measured clock, findings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard import findings, records
+from steelyard.machine.limits import limits
+from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
+from steelyard.plan import catalogue
+from steelyard.records import remembered, shown
+from steelyard.statistics.results import results
+from steelyard.statistics.verdict import stands, with_verdict
+
+
+def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
+    """The evaluation of the run in the folder `path`, with its own benchmarks and those in the folders `paths`."""
+    run = rejudged(records.read(path))
+    known = catalogue.find(remembered.folders(run, paths))
+    return judged(run, {name: known[name] for name in benchmarks_of(run) if name in known})
+
+
+def judged(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:
+    """The same from a run at hand."""
+    run = replace(run, machine=with_limits(run.machine, run.records))
+    return findings.judge(Evaluation(run, benchmarks, results(run.records, benchmarks), ()))
+
+
+def rejudged(run: Run) -> Run:
+    """The run with the verdicts that all of it supports: what a record was worth shows beside the best of the whole run."""
+    best = shown.learned(run)
+    return replace(run, records=tuple(rejudge(record, best) for record in run.records))
+
+
+def rejudge(record: Record, best: shown.Best) -> Record:
+    bounds = best.bounds_of(record)
+    if record.verdict.level == "INVALID" or stands(record, bounds):
+        return record
+    return with_verdict(record, bounds)
+
+
+def benchmarks_of(run: Run) -> list[str]:
+    """The names of the benchmarks that the run planned, sorted."""
+    return sorted({launch.benchmark for launch in run.plan.launches})
+
+
+def core_clock(measured: Iterable[Record]) -> float | None:
+    """The true core clock (Hz): the median over the records of what the chain showed before the samples."""
+    seen = sorted(
+        hertz for r in measured for hertz in ((r.surroundings.get("core_clock") or {}).get("before") or ()) if hertz
+    )
+    return seen[len(seen) // 2] if seen else None
+
+
+def with_limits(machine: Machine, measured: Iterable[Record]) -> Machine:
+    """The machine with the limits that need the measured clock; those that the user gave stand above all."""
+    return replace(machine, limits={**limits(machine, core_clock(measured)), **machine.limits})

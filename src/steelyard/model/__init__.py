@@ -1,0 +1,34 @@
+"""The nouns of Steelyard: frozen dataclasses, no behaviour beyond their own identity. SI units throughout.
+
+They have slots: without, what msgspec read back would be written without its defaults. Imports nothing else of ours.
+"""
+
+from steelyard.model.benchmark import Axes, Benchmark, Metric, Source
+from steelyard.model.machine import (
+    Cache,
+    Core,
+    Device,
+    Host,
+    Library,
+    Limit,
+    Machine,
+    MemoryModule,
+    NumaNode,
+    Setting,
+    Site,
+    Tool,
+    Toolchain,
+)
+from steelyard.model.plan import Case, Effort, Launch, Plan, Sampling
+from steelyard.model.record import Check, Record, Result, Value, Verdict
+from steelyard.model.run import Evaluation, Finding, InTurn, Run, Shown
+from steelyard.model.scalars import Better, Count, Launcher, Level, Parameters, Reach, Scalar, Whole
+
+# fmt: off
+__all__ = [
+    "Axes", "Benchmark", "Better", "Cache", "Case", "Check", "Core", "Count", "Device", "Effort", "Evaluation",
+    "Finding", "Host", "InTurn", "Launch", "Launcher", "Level", "Library", "Limit", "Machine", "MemoryModule",
+    "Metric", "NumaNode", "Parameters", "Plan", "Reach", "Record", "Result", "Run", "Sampling", "Scalar", "Setting",
+    "Shown", "Site", "Source", "Tool", "Toolchain", "Value", "Verdict", "Whole",
+]
+# fmt: on

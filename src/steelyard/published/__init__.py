@@ -1,0 +1,136 @@
+"""Published systems as data: what others measured and printed, in SI units, to be set beside a run."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from steelyard.errors import MachineFailed
+from steelyard.model import Scalar
+from steelyard.model.figure import Series
+from steelyard.model.plain import scalar
+
+DATA = Path(__file__).with_name("published.csv")
+
+# What the sources are; the numbers in the file's first column.
+SOURCES = {
+    "000": "NICEVT 2008: nodes and clusters on AMD Barcelona and Shanghai",
+    "001": "An educational cluster of eight Celeron servers",
+    "002": "Firmware settings of a two-socket Xeon E5 v3 server (Cluster-on-Die)",
+    "003": "The Mont-Blanc prototype against MareNostrum III",
+    "004": "MPI inside a node of the HA8000",
+}
+
+# Factor to SI and the SI unit. Prefixes of rates are decimal (1 MB = 10^6 B); a watt-hour is 3600 J.
+_SI: Mapping[str, tuple[float, str]] = {
+    "cycle": (1.0, "cycle"),
+    "s": (1.0, "s"),
+    "us": (1e-6, "s"),
+    "ns": (1e-9, "s"),
+    "W": (1.0, "W"),
+    "Wh": (3600.0, "J"),
+    "MB/s": (1e6, "B/s"),
+    "GB/s": (1e9, "B/s"),
+    "Mflop/s": (1e6, "flop/s"),
+    "Gflop/s": (1e9, "flop/s"),
+    "Tflop/s": (1e12, "flop/s"),
+    "%": (0.01, "%"),  # a share: 1.0 is 100 %
+}
+
+
+# Parameters that were measured, or say what could be reached at most: no condition of the figure.
+BESIDE = ("theoretical", "calculation_time_s")
+
+# The sources' words for what has a name of its own here.
+_OURS = {("direction", "bidirectional"): "two-way", ("direction", "unidirectional"): "one-way"}
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed number: `value` in the SI `unit`; `benchmark` is the bare name, as "stream"."""
+
+    source: str
+    system: str
+    benchmark: str
+    metric: str
+    value: float
+    unit: str
+    parameters: Mapping[str, Scalar]
+    note: str
+    scale: float = 1.0  # the printed unit in the SI unit
+
+
+def read(path: Path = DATA) -> tuple[Published, ...]:
+    """All numbers in the file's order. MachineFailed where it cannot be read or a line is malformed."""
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = enumerate(csv.DictReader(lines), 2)
+            return tuple(_entry(row, path, number) for number, row in rows)
+    except OSError as error:
+        raise MachineFailed(f"The published systems cannot be read: {error}. Reinstall Steelyard.") from error
+
+
+@cache
+def shipped() -> tuple[Published, ...]:
+    """The numbers that come with this package, read once."""
+    return read()
+
+
+def select(benchmark: str, metric: str | None = None, **where: Scalar) -> tuple[Published, ...]:
+    """The shipped numbers of a benchmark ("memory.stream" or "stream") with the parameters `where`."""
+    bare = benchmark.rsplit(".", 1)[-1]
+    return tuple(
+        entry
+        for entry in shipped()
+        if entry.benchmark == bare
+        and metric in {None, entry.metric}
+        and all(entry.parameters.get(name) == value for name, value in where.items())
+    )
+
+
+def theoretical(entry: Published) -> float | None:
+    """The limit that was printed beside the number, in its SI unit; None where there was none."""
+    given = entry.parameters.get("theoretical")
+    return float(given) * entry.scale if isinstance(given, int | float) else None
+
+
+def series(entries: Iterable[Published], x: str) -> tuple[Series, ...]:
+    """The entries as lines against the parameter `x`: one a system, or more where other parameters vary."""
+    chosen = [entry for entry in entries if x in entry.parameters]
+    others = {name for entry in chosen for name in entry.parameters} - {x, *BESIDE}
+    varying = sorted(name for name in others if len({entry.parameters.get(name) for entry in chosen}) > 1)
+    lines: dict[str, list[tuple[Scalar, float]]] = {}
+    for entry in chosen:
+        rest = ", ".join(f"{name} {entry.parameters[name]}" for name in varying if name in entry.parameters)
+        name = f"{entry.system} ({rest})" if rest else entry.system
+        lines.setdefault(name, []).append((entry.parameters[x], entry.value))
+    return tuple(_line(name, points) for name, points in lines.items())
+
+
+def _line(name: str, points: list[tuple[Scalar, float]]) -> Series:
+    numeric = all(isinstance(x, int | float) for x, _ in points)
+    ordered = sorted(points, key=lambda point: point[0]) if numeric else points
+    return Series(
+        name,
+        tuple(x if isinstance(x, int | float) else str(x) for x, _ in ordered),
+        tuple(y for _, y in ordered),
+        published=True,
+        connected=numeric,
+    )
+
+
+def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
+    try:
+        factor, unit = _SI[row["unit"]]
+        pairs = (pair.split("=", 1) for pair in row["parameters"].split(";") if pair)
+        parameters = {name: scalar(_OURS.get((name, text), text)) for name, text in pairs}
+        value = float(row["value"]) * factor
+        names = (row["source"], row["system"], row["benchmark"], row["metric"])
+        return Published(*names, value, unit, parameters, row["note"] or "", factor)
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise MachineFailed(
+            f"'{path}', line {line}, is not a published number: {error!r}. Expected are the columns source, "
+            f"system, benchmark, metric, unit (one of {', '.join(_SI)}), value, "
+            "parameters (name=value;…) and note."
+        ) from error

@@ -1,0 +1,143 @@
+"""Comparisons on the terminal, as tables or as JSON."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from steelyard.compare.beside import Beside
+from steelyard.compare.runs import Lone, Row, RunComparison
+from steelyard.model import Value
+from steelyard.model.plain import to_plain
+from steelyard.statistics import cases, trust
+from steelyard.units import quantity, significant
+
+STYLE = {
+    "FASTER": "green",
+    "SLOWER": "bold red",
+    "SAME": "dim",
+    "UNCLEAR": "yellow",
+    "NOT COMPARABLE": "magenta",
+}
+FEW = 12  # lone cases that are listed; the rest are counted
+
+
+def runs(found: RunComparison, as_json: bool) -> None:
+    """Differences, benchmarks as a whole, every case, and what only one run has."""
+    if as_json:
+        print(json.dumps(to_plain(found), indent=1))
+        return
+    console = Console()
+    console.print(f"[bold]{escape(found.b)}[/] (b) compared with [bold]{escape(found.a)}[/] (a)")
+    _differences(console, found)
+    if found.wholes:
+        _wholes(console, found)
+    for name in dict.fromkeys(row.benchmark for row in found.rows):
+        _rows(console, name, [row for row in found.rows if row.benchmark == name])
+    _lone(console, found.a, found.only_a)
+    _lone(console, found.b, found.only_b)
+    for note in found.notes:
+        console.print(escape(note), style="dim")
+
+
+def beside(found: Beside, as_json: bool) -> None:
+    """A published system's numbers with those of a run."""
+    if as_json:
+        print(json.dumps(to_plain(found), indent=1))
+        return
+    console = Console()
+    table = _table(
+        f"{found.run} beside {found.system}",
+        ("benchmark", "what", "under"),
+        ("published", "this run", "this / published"),
+    )
+    for line in found.lines:
+        ratio = "" if line.ratio is None else f"{line.ratio:.3g}"
+        ours = quantity(line.ours.value, line.ours.unit) if line.ours else "not measured"
+        ours += trust.word(line.level)
+        table.add_row(
+            *(escape(text) for text in (line.benchmark, line.metric.replace("_", " "), line.conditions)),
+            quantity(line.published, line.unit), ours, ratio,
+        )  # fmt: skip
+    console.print(table)
+    for note in found.notes:
+        console.print(escape(note), style="dim")
+
+
+def _differences(console: Console, found: RunComparison) -> None:
+    if not found.differences:
+        console.print("Their surroundings are the same, as far as they are known.")
+        return
+    table = _table("What differs around them", ("", "name", "a", "b"), ())
+    for d in found.differences:
+        table.add_row(*(escape(text) for text in (d.group, d.name.replace("_", " "), d.a, d.b)))
+    console.print(table)
+
+
+def _wholes(console: Console, found: RunComparison) -> None:
+    table = _table(
+        "Benchmarks as a whole",
+        ("benchmark",),
+        ("cases", "geometric mean of times, b / a", "all samples, b / a"),
+    )
+    table.add_column("b is")
+    for w in found.wholes:
+        call = _call(w.call) + (" [yellow](disturbed)[/]" if w.disturbed else "")
+        span = f"{w.ratio:.3f} ({w.low:.3f} – {w.high:.3f})"
+        table.add_row(escape(w.benchmark), str(w.cases), f"{w.mean:.3f}", span, call)
+    console.print(table)
+
+
+def _rows(console: Console, name: str, rows: Sequence[Row]) -> None:
+    table = _table(name, ("case", "metric"), ("a", "b", "b / a"))
+    table.add_column("b is")
+    constant = _constant(rows)
+    for row in rows:
+        span = "" if row.ratio is None else f"{row.ratio:.3f} ({row.low:.3f} – {row.high:.3f})"
+        mark = f" [yellow](disturbed in {', '.join(row.disturbed)})[/]" if row.disturbed else ""
+        mark += f" [magenta](unsettled in {', '.join(row.unsettled)})[/]" if row.unsettled else ""
+        call = _call(row.call) + mark + (f"\n{escape(row.detail)}" if row.ratio is None else "")
+        table.add_row(escape(_case(row, constant)), escape(row.metric), _value(row.a), _value(row.b), span, call)
+    console.print(table)
+
+
+def _case(row: Row, constant: set[str]) -> str:
+    told = [cases.words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
+    told += [f"{cases.words(k, x)} / {cases.words(k, y)}" for k, x, y in row.differing]
+    return f"{row.kernel} ({', '.join(told)})" if told else row.kernel
+
+
+def _constant(rows: Sequence[Row]) -> set[str]:
+    """Parameters that say nothing in this table, since all its rows have the same."""
+    names = {name for row in rows for name in row.parameters}
+    return {n for n in names if len({str(row.parameters.get(n)) for row in rows}) == 1}
+
+
+def _lone(console: Console, run: str, lone: Sequence[Lone]) -> None:
+    if not lone:
+        return
+    console.print(f"Only in {escape(run)}: {len(lone)} cases.")
+    for case in lone[:FEW]:
+        told = ", ".join(cases.words(k, v) for k, v in case.parameters.items() if cases.USUAL.get(k) != v)
+        console.print(f"  {escape(case.benchmark)} {escape(case.kernel)} ({escape(told)})", style="dim")
+    if len(lone) > FEW:
+        console.print(f"  and {len(lone) - FEW} more", style="dim")
+
+
+def _table(title: str, left: Iterable[str], right: Iterable[str]) -> Table:
+    table = Table(title=escape(title), title_justify="left")
+    for name in left:
+        table.add_column(name)
+    for name in right:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _call(call: str) -> str:
+    return f"[{STYLE[call]}]{call}[/]"
+
+
+def _value(value: Value | None) -> str:
+    return "" if value is None else quantity(value.value, value.unit) if value.unit else significant(value.value)

@@ -1,0 +1,184 @@
+"""Runs as tables: CSV, JSON, Parquet, and questions in SQL over all runs."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from steelyard import files
+from steelyard.errors import UsageError
+from steelyard.model import Evaluation, Result
+from steelyard.model.plain import to_plain
+
+FORMATS = ("json", "csv", "parquet")
+WHAT = "The export"
+
+
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """The whole evaluation as plain data: the run, every record, and `metrics` for each case over its launches."""
+    run = evaluation.run
+    return {
+        "run": run.id,
+        "started": run.started,
+        "finished": run.finished,
+        "versions": dict(run.versions),
+        "machine": to_plain(run.machine),
+        "results": [_result(r) for r in evaluation.results],
+        "findings": to_plain(evaluation.findings),
+        "records": to_plain(run.records),
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    return {
+        "benchmark": result.benchmark,
+        "kernel": result.kernel,
+        "parameters": dict(result.parameters),
+        "launches": len({r.launch for r in result.records}),
+        "samples": sum(len(r.samples) for r in result.records),
+        "verdict": to_plain(result.verdict),
+        "metrics": {name: to_plain(value) for name, value in result.metrics.items()},
+    }
+
+
+def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """One row a metric of a case: the long form, as spreadsheets and data frames want it. Parameters are one JSON column."""
+    return [
+        {
+            "run": evaluation.run.id,
+            "system": evaluation.run.machine.system,
+            "benchmark": r.benchmark,
+            "kernel": r.kernel,
+            "parameters": json.dumps(dict(sorted(r.parameters.items()))),
+            "metric": name,
+            "value": value.value,
+            "unit": value.unit,
+            "low": value.low,
+            "high": value.high,
+            "better": value.better,
+            "verdict": r.verdict.level,
+            "evidence": "; ".join(r.verdict.evidence),
+        }
+        for r in evaluation.results
+        for name, value in r.metrics.items()
+    ]
+
+
+def sample_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """One row a sample: seconds per operation in the order of time; `aside`: no figure rests on it."""
+    return [
+        {
+            "run": evaluation.run.id,
+            "benchmark": r.benchmark,
+            "kernel": r.kernel,
+            "parameters": json.dumps(dict(sorted(r.parameters.items()))),
+            "launch": r.launch,
+            "attempt": r.attempt,
+            "sample": number,
+            "seconds": seconds,
+            "aside": number in aside,
+            "verdict": r.verdict.level,
+        }
+        for r, aside in ((r, {place + 1 for place in r.aside}) for r in evaluation.run.records)
+        for number, seconds in enumerate(r.samples, 1)
+    ]
+
+
+def write(evaluation: Evaluation, form: str, path: Path | None) -> str:
+    """The export; returns the text for standard output, or '' where it went to `path`. Parquet needs a path."""
+    if form == "parquet":
+        if path is None:
+            raise UsageError("Parquet is no text: name a file with --output FILE.parquet")
+        beside = path.with_name(path.stem + "-samples" + path.suffix)
+        for target in (path, beside):
+            files.expect_output(target, WHAT)
+        files.make(path, WHAT, lambda target: _parquet(metric_rows(evaluation), target))
+        files.make(beside, WHAT, lambda target: _parquet(sample_rows(evaluation), target))
+        return ""
+    text = json.dumps(as_json(evaluation), indent=1) + "\n" if form == "json" else _csv(metric_rows(evaluation))
+    if path is None:
+        return text
+    files.write(path, WHAT, text)
+    return ""
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(out, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return out.getvalue()
+
+
+_METRICS = (
+    "run VARCHAR, system VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, metric VARCHAR, value DOUBLE, "
+    "unit VARCHAR, low DOUBLE, high DOUBLE, better VARCHAR, verdict VARCHAR, evidence VARCHAR"
+)
+_SAMPLES = (
+    "run VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, launch INTEGER, attempt INTEGER, sample INTEGER, "
+    "seconds DOUBLE, aside BOOLEAN, verdict VARCHAR"
+)
+
+
+def _parquet(rows: list[dict[str, Any]], path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect() as base:
+        _fill(base, "rows_out", _SAMPLES if rows and "sample" in rows[0] else _METRICS, rows)
+        try:
+            base.execute(f"COPY rows_out TO {_quoted(path)} (FORMAT parquet)")
+        except duckdb.Error as error:
+            raise OSError(str(error)) from error
+
+
+def _quoted(path: Path | str) -> str:
+    """As a text in SQL."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _fill(base: Any, table: str, columns: str, rows: list[dict[str, Any]]) -> None:
+    base.execute(f"CREATE TABLE {table} ({columns})")
+    if not rows:
+        return
+    # Through DuckDB's own CSV reader: row by row insertion is slow by a factor of a hundred.
+    import os
+    import tempfile
+
+    handle, name = tempfile.mkstemp(suffix=".csv")
+    os.close(handle)
+    try:
+        Path(name).write_text(_csv(rows), encoding="utf-8", errors="replace")
+        base.execute(
+            f"INSERT INTO {table} SELECT * FROM read_csv({_quoted(name)}, header=true, all_varchar=true, nullstr='')"
+        )
+    finally:
+        Path(name).unlink()
+
+
+def query(evaluations: Iterable[Evaluation], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Column names and rows of a question over the tables `metrics` and `samples`. UsageError with DuckDB's own words."""
+    import duckdb
+
+    tables = f"Tables are metrics ({_METRICS}) and samples ({_SAMPLES})."
+    try:
+        if not duckdb.extract_statements(sql):
+            raise UsageError(f'The question is empty: expected SQL, as in "select * from metrics limit 5".\n{tables}')
+    except duckdb.Error as error:
+        raise UsageError(f"The question cannot be answered: {error}\n{tables}") from error
+    found = list(evaluations)
+    with duckdb.connect() as base:
+        _fill(base, "metrics", _METRICS, [row for e in found for row in metric_rows(e)])
+        _fill(base, "samples", _SAMPLES, [row for e in found for row in sample_rows(e)])
+        base.execute("SET enable_external_access = false")  # a question reads the runs and nothing else
+        try:
+            answer = base.execute(sql)
+            return [d[0] for d in answer.description or []], answer.fetchall()
+        except (
+            duckdb.Error,
+            ValueError,
+            OverflowError,
+        ) as error:  # the last two: an answer that Python has no form for
+            raise UsageError(f"The question cannot be answered: {error}\n{tables}") from error

@@ -1,0 +1,367 @@
+"""The evaluation itself: launches in the plan's order, a record on the disk for each case, disturbed cases repeated."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from steelyard.build import program_name
+from steelyard.errors import ProgramFailed
+from steelyard.launch.program import Conversation, Program
+from steelyard.launch.start import start
+from steelyard.machine.load import wait_until_quiet
+from steelyard.model import Case, Check, Launch, Machine, Parameters, Plan, Record, Scalar, Site, Verdict
+from steelyard.model.observed import Observed
+from steelyard.model.plain import scalar
+from steelyard.plan import EFFORTS, cpus_of, second
+from steelyard.plan.refusal import STARTED
+from steelyard.plan.second import Patience
+from steelyard.records import RunFolder
+from steelyard.records.shown import Best
+from steelyard.statistics.pace import UNBOUNDED, Bounds, Kind, seconds_waited
+from steelyard.statistics.results import identity
+from steelyard.statistics.verdict import name_disturbance, with_verdict
+
+# Words that the harness reads for itself; everything else that a kernel read is one of its parameters.
+HARNESS = {
+    "case",
+    "kernel",
+    "cpus",
+    "width",
+    "seconds",
+    "least",
+    "most",
+    "sample_seconds",
+    "placement",
+    "toolchain",
+    "pinning",
+    "limit",
+    "least_clock",
+    "least_issued",
+    "least_stream",
+    "most_chase",
+    "patience",
+}
+ATTEMPTS = 3  # of a case that a visible load disturbed: a neighbour that stays is not waited for without end
+REPEATING_SHARE = 0.1  # of the plan's time that may go into these
+REPEATING_LEAST = 0.05  # the same, also where the preset's promised length is used up
+SILENCE = 3.0  # seconds after the limit in which ranks that wait say so, and the one that hangs does not
+RESTLESS_SHARE = 0.05  # of its time that a run waited for quiet: from then on its machine is restless
+# How the harness calls the bounds of what counts as undisturbed (native/pace.h).
+BOUND_WORDS: Mapping[Kind, str] = {
+    "core_clock": "least_clock",
+    "issued": "least_issued",
+    "stream": "least_stream",
+    "chase": "most_chase",
+}
+TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
+
+
+@dataclass
+class Surroundings:
+    """What the evaluation depends on besides the plan; tests replace it (design: time can be replaced)."""
+
+    now: Callable[[], float] = time.monotonic
+    start: Callable[[list[str], Mapping[str, str], int | None], Conversation] = Program
+    wait: Callable[[float], object] = wait_until_quiet
+
+
+@dataclass
+class Progress:
+    """Told to whoever shows it; `seconds_left` follows the plan's own estimate, corrected by the pace so far."""
+
+    launch: Launch
+    case: Case
+    done: int
+    total: int
+    seconds_left: float
+    last: Record | None = None
+    waiting: bool = False
+
+
+@dataclass
+class Evaluator:
+    """Carries out a plan. `budget` is the most seconds that it may take; launches that do not fit are left out, and said."""
+
+    machine: Machine
+    plan: Plan
+    programs: Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
+    folder: RunFolder
+    done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) finished before, when resuming
+    budget: float | None = None
+    show: Callable[[Progress], None] = lambda progress: None
+    around: Surroundings = field(default_factory=Surroundings)
+    site: Site = field(default_factory=Site)
+    best: Best = field(default_factory=lambda: Best({}))  # what the machine has shown
+    patience: Patience = field(default_factory=lambda: Patience(0.0))  # none
+    earlier: Sequence[Record] = ()  # of the run that is gone on with
+    seconds: float = 0.0  # that the run took
+    waiting: float = 0.0  # of these, for disturbed cases: waiting and measuring them again
+
+    def run(self) -> list[str]:
+        """All launches, and with the time that is left further ones of what is not settled.
+
+        Returns notes on what was not done; records are in the folder.
+        """
+        self.begin()
+        for launch in self.plan.launches:
+            self.carry_out(launch)
+        self._settle()
+        return self.notes()
+
+    def _settle(self) -> None:
+        """Launches more of the cases that are not settled, in turn, as long as the preset's promise leaves time for them."""
+        for launch in second.launches(self.plan, self._known, self._time_left):
+            self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
+            self.folder.replan(self.plan)
+            cases = list(enumerate(launch.cases))
+            self._total += len(cases)
+            self._expected += sum(c.setup_seconds + c.sampling.seconds for c in launch.cases)
+            self._launch(launch, cases)
+
+    def _time_left(self) -> float:
+        """Seconds until the run should have ended: more where neighbours were waited for."""
+        length = self.budget if self.budget is not None else second.length(self.plan, self.restless)
+        return length - (self.around.now() - self._begin)
+
+    @property
+    def restless(self) -> bool:
+        """Whether neighbours came and went so far: cases waited for them to go for a twentieth of the time."""
+        return self.patience.spent > RESTLESS_SHARE * (self.around.now() - self._begin)
+
+    def _known(self, launch: int, case: int) -> Sequence[Record]:
+        name = self._places.get((launch, case))
+        return () if name is None else self._records[name]
+
+    def begin(self) -> None:
+        """Starts the clock; for who carries out the launches one at a time, as two runs in turn."""
+        self._begin = self.around.now()
+        cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
+        self._total = len(cases)
+        self._expected = sum(c.setup_seconds + c.sampling.seconds for n, i, c in cases if (n, i) not in self.done)
+        self._expected_done = 0.0
+        self._count = len(self.done)
+        self._last: Record | None = None
+        self._left_out = 0
+        self._records: dict[tuple[object, ...], list[Record]] = {}
+        self._places: dict[tuple[int, int], tuple[object, ...]] = {}
+        for record in self.earlier:
+            self._remember(record)
+
+    def carry_out(self, launch: Launch) -> None:
+        """One launch of the plan: those of its cases that were not done before, while the budget lasts."""
+        open_cases = [(i, c) for i, c in enumerate(launch.cases) if (launch.number, i) not in self.done]
+        if open_cases:
+            self._left_out += len(open_cases) if self._spent() else self._launch(launch, open_cases)
+
+    def notes(self) -> list[str]:
+        """Stops the clock, and says what was left out."""
+        self.seconds = self.around.now() - self._begin
+        if not self._left_out:
+            return []
+        return [f"{self._left_out} cases were left out because the budget of {self.budget:.0f} s was spent"]
+
+    def _spent(self) -> bool:
+        return self.budget is not None and self.around.now() - self._begin > self.budget
+
+    def _launch(self, launch: Launch, cases: list[tuple[int, Case]]) -> int:
+        """One start of the program; it is started again after a case that killed it. Returns the cases left out."""
+        program: Conversation | None = None
+        try:
+            for position, (index, case) in enumerate(cases):
+                if self._spent():
+                    return len(cases) - position
+                program = program or self._start(launch)
+                self._show(launch, case)
+                if not self._case(program, launch, index, case):
+                    program.close()
+                    program = None
+                self._count += 1
+                self._expected_done += case.setup_seconds + case.sampling.seconds
+        except BaseException:
+            # Ctrl-C, a full disk: the case in hand is given up, those before it are on the disk.
+            if isinstance(program, Program):
+                program.kill()
+                program = None
+            raise
+        finally:
+            if program:
+                program.close()
+        return 0
+
+    def _start(self, launch: Launch) -> Conversation:
+        parameters = launch.cases[0].parameters
+        name = program_name(launch.benchmark, launch.model)
+        program = self.programs[name, built_with(launch.toolchain, parameters)]
+        ranks = parameters.get("ranks")
+        return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
+
+    def _case(self, program: Conversation, launch: Launch, index: int, case: Case) -> bool:
+        """Measures a case, again while it is disturbed and time is left. False: the program is gone."""
+        limit = time_limit(case) + (SILENCE if "mpi" in case.parameters else 0)
+        for attempt in range(1, ATTEMPTS + 1):
+            began = self.around.now()
+            patience = self._patience(began - self._begin)
+            asked = line(self.machine, launch, index, case, self._bounds(launch, case), patience)
+            try:
+                answer = program.ask(asked, limit + patience)
+            except ProgramFailed as failure:
+                self._keep(failed_record(launch, index, case, attempt, str(failure)))
+                return False
+            record = record_of(launch, index, case, attempt, answer, self.best)
+            self._keep(record)
+            self.patience.waited(seconds_waited(record), patience)
+            took = self.around.now() - began
+            affordable = self.waiting + took <= self._for_repeating() and not self._spent()
+            hopeless = record.surroundings.get("oversubscribed") is True  # it will be so again
+            # What else disturbs cannot be seen to have passed: time for that is better spent at the end.
+            passing = name_disturbance(record.verdict) == "competing load"
+            if not passing or attempt == ATTEMPTS or hopeless or not affordable:
+                return True
+            self._show(launch, case, waiting=True)
+            self.around.wait(min(2.0, self._for_repeating() - self.waiting))
+            self.waiting += self.around.now() - began
+        return True
+
+    def _for_repeating(self) -> float:
+        """Seconds, in all, that may go into repeating: a share of the plan's, less where the preset's promise leaves less."""
+        share = REPEATING_SHARE * self.plan.seconds
+        effort = EFFORTS.get(self.plan.preset)
+        if self.budget is not None or effort is None or effort.promised is None:
+            return share
+        promised = effort.promised * len({launch.toolchain for launch in self.plan.launches})
+        measuring = self.around.now() - self._begin - self.waiting
+        spare = promised - measuring - self._left(measuring)
+        return min(share, max(REPEATING_LEAST * self.plan.seconds, spare))
+
+    def _left(self, elapsed: float) -> float:
+        """Seconds for what is not done yet, by the pace so far.
+
+        The estimate counts for a tenth of the work before it, so that the first minutes do not swing.
+        """
+        if not self._expected:
+            return 0.0
+        pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * self._expected)
+        return max(0.0, (self._expected - self._expected_done) * pace)
+
+    def _patience(self, elapsed: float) -> float:
+        """How long the next case may wait: not so long that the run takes more than what a restless one may."""
+        most = self.budget if self.budget is not None else second.length(self.plan, restless=True)
+        return max(0.0, min(self.patience.ask(elapsed), most - elapsed - self._left(elapsed)))
+
+    def _bounds(self, launch: Launch, case: Case) -> Bounds:
+        return self.best.bounds(case.benchmark, case.kernel, {**case.parameters, "toolchain": launch.toolchain})
+
+    def _keep(self, record: Record) -> None:
+        self.folder.append(record)
+        self._remember(record)
+        self._last = record
+
+    def _remember(self, record: Record) -> None:
+        """What says later whether the case is settled; the readings beside its samples are on the disk."""
+        self.best.learn(record)
+        kept: Observed = {"oversubscribed": record.surroundings.get("oversubscribed")}
+        self._records.setdefault(identity(record), []).append(replace(record, surroundings=kept))
+        self._places[record.launch, record.case] = identity(record)
+
+    def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
+        elapsed = self.around.now() - self._begin
+        left = self._left(elapsed)
+        self.show(
+            Progress(
+                launch,
+                case,
+                self._count,
+                self._total,
+                left if self.budget is None else min(left, max(0.0, self.budget - elapsed)),
+                self._last,
+                waiting,
+            )
+        )
+
+
+def time_limit(case: Case) -> float:
+    """Seconds after which a case is taken to hang."""
+    return TIME_LIMIT + 4 * (case.setup_seconds + 4 * case.sampling.seconds)
+
+
+def built_with(toolchain: str, parameters: Parameters) -> str:
+    """Which of a benchmark's programs a case needs: the toolchain's, and of a parallel one that of the MPI."""
+    return f"{toolchain} {parameters['mpi']}" if "mpi" in parameters else toolchain
+
+
+def line(
+    machine: Machine, launch: Launch, index: int, case: Case, bounds: Bounds = UNBOUNDED, patience: float = 0.0
+) -> str:
+    """The case as the program reads it: `name=value` words. A pure function, tested as text."""
+    sampling = case.sampling
+    words: dict[str, Any] = {"case": index, "kernel": case.kernel, **case.parameters}
+    words |= {"width": sampling.width, "seconds": sampling.seconds, "least": sampling.least, "most": sampling.most}
+    if "mpi" in case.parameters:
+        # How the ranks were started is no matter of theirs any more; their number is checked.
+        words = {name: value for name, value in words.items() if name not in STARTED or name == "ranks"}
+        words["limit"] = time_limit(case)
+    elif cpus := cpus_of(machine, case.parameters):
+        words["cpus"] = ",".join(map(str, cpus))
+    for kind, name in BOUND_WORDS.items():
+        if (bound := bounds.bound(kind)) is not None:
+            words[name] = f"{bound:.6g}"
+    if patience > 0:
+        words["patience"] = f"{patience:.3g}"
+    return " ".join(f"{name}={value}" for name, value in words.items())
+
+
+def record_of(
+    launch: Launch, index: int, case: Case, attempt: int, answer: Mapping[str, Any], best: Best | None = None
+) -> Record:
+    """The program's answer as a record, judged beside the best that the machine has shown."""
+    declared = {k: scalar(v) for k, v in answer.get("declared", {}).items() if k not in HARNESS and v != ""}
+    if declared.get("plant") == "none":
+        del declared["plant"]
+    parameters: dict[str, Scalar] = {**declared, **case.parameters, "toolchain": launch.toolchain}
+    check = Check(bool(answer.get("check", {}).get("passed", False)), str(answer.get("check", {}).get("detail", "")))
+    samples = tuple(float(s) if s is not None else float("nan") for s in answer.get("samples", []))
+    surroundings = answer.get("surroundings", {})
+    error = answer.get("error")
+    operations, work = (
+        int(answer.get("operations", 0)),
+        {k: v for k, v in answer.get("work", {}).items() if v is not None},
+    )
+    record = Record(
+        case.benchmark,
+        case.kernel,
+        parameters,
+        launch.number,
+        index,
+        attempt,
+        samples,
+        operations,
+        work,
+        check,
+        Verdict("CLEAN"),  # until it is judged
+        surroundings,
+        error,
+    )
+    return with_verdict(record, best.bounds_of(record) if best else UNBOUNDED)
+
+
+def failed_record(launch: Launch, index: int, case: Case, attempt: int, reason: str) -> Record:
+    """A case that ended its program: kept with the reason, and the run goes on."""
+    parameters = {**case.parameters, "toolchain": launch.toolchain}
+    verdict = Verdict("INVALID", (f"error: {reason}",))
+    return Record(
+        case.benchmark,
+        case.kernel,
+        parameters,
+        launch.number,
+        index,
+        attempt,
+        (),
+        0,
+        {},
+        Check(False, "did not end"),
+        verdict,
+        {},
+        reason,
+    )

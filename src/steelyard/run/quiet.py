@@ -1,0 +1,126 @@
+"""Whether a machine is quiet: how much of the time its cores and its memory are its own, looked at before a run."""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.launch import local
+from steelyard.launch.program import Conversation, Program
+from steelyard.model import Machine, Shown
+from steelyard.records.shown import Best
+from steelyard.statistics.pace import MEASURES, Kind
+from steelyard.statistics.seen import numbers
+from steelyard.units import duration, percent
+
+LOOK, LONGER = 1.5, 5.0  # seconds of a look, and of a second one where the first was not quiet: together below ten
+LOOK_SHARE = 0.05  # of a run's usual length, the most that each of them takes: a short run is not held up
+QUIET = 0.9  # share of the readings within bounds, from which the machine is quiet
+NEVER = 0.1  # the same, below which it never is
+LIMIT = 30.0  # seconds beyond the look after which the program hangs
+
+# What one thread alone on a core reads, whatever it computes otherwise.
+KINDS: tuple[Kind, ...] = ("issued", "stream", "chase")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How often the machine's pace was within bounds of its best."""
+
+    share: float
+
+    @property
+    def quiet(self) -> bool:
+        return self.share >= QUIET
+
+    @property
+    def never(self) -> bool:
+        return self.share < NEVER
+
+
+Looking = Callable[[float], Look]
+
+
+def looking(program: Path, machine: Machine, toolchain: str, known: Shown) -> Looking:
+    """Looks at this machine for so many seconds, by one of its kernel programs (any will do)."""
+
+    def look(seconds: float) -> Look:
+        running = Program(local.argv(program), local.environment(machine))
+        try:
+            return at(running, machine, toolchain, known, seconds)
+        finally:
+            running.close()
+
+    return look
+
+
+def at(program: Conversation, machine: Machine, toolchain: str, known: Shown, seconds: float) -> Look:
+    """The look of a program that runs: each processor in turn, all alone on the machine."""
+    cpus = machine.cpus
+    answer = program.ask(
+        f"look={seconds:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}", 2 * seconds + LIMIT
+    ).get("look", {})
+    earlier = Best(known.best).bounds("", "", {"threads": 1, "toolchain": toolchain}).best
+    share = _share(answer, earlier)
+    return Look(1.0 if share is None else share)
+
+
+def _share(answer: Mapping[str, object], earlier: Mapping[Kind, float]) -> float | None:
+    """Of the readings those within bounds; the third best of them stands for a machine of which nothing is known."""
+    inside = None
+    for kind in KINDS:
+        readings = numbers(answer.get(kind))
+        measure = MEASURES[kind]
+        leading = measure.leading(readings[readings > 0].tolist())
+        if not leading:
+            continue
+        best = measure.best((leading[-1], earlier.get(kind, leading[-1])))
+        holds = measure.holds(readings, measure.bound(best))
+        inside = holds if inside is None else inside & holds
+    return None if inside is None else float(inside.mean())
+
+
+def prepare(look: Looking, wait: float, usual: float, restless: float, say: Callable[[str], None]) -> Look:
+    """Looks at the machine before a run, waits for it at most `wait` seconds, and says early what can be expected.
+
+    `usual` and `restless` are the lengths of the run in seconds, on a quiet machine and on another one.
+    """
+    most = math.inf if wait > 0 else LOOK_SHARE * usual
+    seen = look(min(LOOK, most))
+    if not seen.quiet:
+        seen = look(min(LONGER, most))
+    if wait > 0 and not seen.quiet:
+        seen = _waited(look, seen, wait, say)
+    if not seen.quiet:
+        say(sentence(seen, usual, restless, wait > 0))
+    return seen
+
+
+def sentence(seen: Look, usual: float, restless: float, waited: bool) -> str:
+    """What a user is told before a run on a machine that is not quiet."""
+    if seen.never:
+        offer = "" if waited else " To begin when the machine is quiet: --wait 30m."
+        return (
+            f"The cores are this machine's own for {percent(seen.share)} of the time: most figures will be DISTURBED by "
+            f"neighbours, and say what these make of them.{offer}"
+        )
+    return (
+        f"Neighbours take part of the cores or of the memory for {percent(1 - seen.share)} of the time. Cases wait for quiet "
+        f"stretches: expect up to {duration(restless)} instead of {duration(usual)}."
+    )
+
+
+def _waited(look: Looking, seen: Look, wait: float, say: Callable[[str], None]) -> Look:
+    until = time.monotonic() + wait
+    while not seen.quiet and (left := until - time.monotonic()) > 0:
+        say(f"Waiting for a quiet machine ({percent(seen.share)} of the time now), at most {duration(left)} more …")
+        time.sleep(min(5.0, left))
+        seen = look(LOOK)
+    return seen
+
+
+def tell(words: str) -> None:
+    """To the user, beside what is piped."""
+    print(f"steelyard: {words}", file=sys.stderr, flush=True)

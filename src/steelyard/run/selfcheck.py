@@ -1,0 +1,335 @@
+"""Planted truth: known disturbances are planted on this machine, and each must be found and named.
+
+A tool that measures others must be measured itself: a competing process, a clock that drops, page faults inside the
+timed region, a delay of 2 %, and the coverage of its own intervals in simulation.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+from steelyard.errors import UsageError, nearest
+from steelyard.launch import local
+from steelyard.launch.program import Program
+from steelyard.machine.load import QUIET, busy_cores, wait_until_quiet
+from steelyard.model import Case, Launch, Machine, Record, Sampling, Scalar
+from steelyard.model.plain import to_plain
+from steelyard.records.shown import Best
+from steelyard.run import line, record_of
+from steelyard.statistics.results import undisturbed
+from steelyard.statistics.verdict import name_disturbance
+from steelyard.units import percent
+
+# 40 samples of 5 ms: long against the scheduler's slices (3 ms), short enough for a hundred repetitions.
+SAMPLES, SAMPLE_SECONDS = 40, 5e-3
+AGREES = 0.10  # what two CLEAN figures of one machine may lie apart
+TOLERATED = 0.02  # a value that was moved by less than this need not be flagged
+FALSE_ALARMS = 0.05  # the share of quiet cases that may be flagged
+DELAY = 0.02
+IN_CACHE, IN_MEMORY = 1024, 1 << 23  # elements of 8 bytes in each of three vectors
+STREAMED = 20  # repetitions at most beside a real neighbour, of seconds each
+LEARNED = 5  # cases of each by which the machine's best is known
+# Samples with and without the delay, in turn, each so short that a pair has one clock and the same neighbours.
+TURNS, TURN_SECONDS = 2000, 1e-3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check found: "unknown" where the machine did not let it be judged."""
+
+    name: str
+    state: Literal["passed", "failed", "unknown"]
+    seen: str
+    evidence: tuple[str, ...] = ()
+
+
+class Bench:
+    """A kernel in the first-level cache on one pinned core: what disturbs it is what was planted."""
+
+    def __init__(self, machine: Machine, program: Path) -> None:
+        self._machine = machine
+        self.cpu = machine.cpus[-1]  # the first processor is where systems put their own work
+        self.other = next((cpu for cpu in machine.cpus if cpu != self.cpu), None)
+        self.program = program
+        self._program = Program(local.argv(program), local.environment(machine))
+        self._best = Best({})
+
+    def learn(self) -> None:
+        """What the machine shows when it is quiet: what a neighbour who stays is known by."""
+        for _ in range(LEARNED):
+            wait_until_quiet(2.0)
+            self._best.learn(self.measure())
+            self._best.learn(self.measure(elements=IN_MEMORY))
+
+    def measure(
+        self,
+        plant: str = "none",
+        samples: int = SAMPLES,
+        sample_seconds: float = SAMPLE_SECONDS,
+        elements: int = IN_CACHE,
+        hidden: bool = False,
+    ) -> Record:
+        """One case, with a disturbance planted; `hidden`: the system's account of other load is not looked at."""
+        sampling = Sampling(1e-9, 60.0, samples, samples)
+        parameters: dict[str, Scalar] = {
+            "threads": 1,
+            "pinning": str(self.cpu),
+            "elements": elements,
+            "sample_seconds": sample_seconds,
+        }
+        case = Case("memory.stream", "triad", parameters | {"plant": plant}, sampling)
+        launch = Launch(1, case.benchmark, "any", 1, (case,))
+        # As many samples as asked for, disturbed or not: what was disturbed is judged afterwards.
+        answer = self._program.ask(line(self._machine, launch, 0, case), 120)
+        if hidden and "surroundings" in answer:
+            answer["surroundings"]["machine_other"] = None
+        return record_of(launch, 0, case, 1, answer, self._best)
+
+    def close(self) -> None:
+        """Ends the program."""
+        self._program.close()
+
+
+def main(only: Sequence[str], thorough: bool, as_json: bool) -> int:
+    """Runs the checks and prints what they found; the exit code is 3 where one failed, else 0."""
+    from steelyard.plan import EFFORTS
+    from steelyard.run import setup
+
+    known = {name: check for name, check in CHECKS.items() if not only or name in only}
+    for name in only:
+        if name not in CHECKS:
+            raise UsageError(f"There is no check '{name}' (given by --only). {nearest(name, CHECKS)}")
+    here = setup.resolve(setup.Request(EFFORTS["quick"], ["memory.stream"]))
+    programs = here.programs(quiet=True)
+    bench = Bench(here.machine, next(iter(programs.values())))
+    outcomes: list[Outcome] = []
+    try:
+        bench.learn()
+        for name, check in known.items():
+            if not as_json:
+                print(f"{name} … ", end="", flush=True)
+            outcomes.append(replace(check(bench, 100 if thorough else 10), name=name))
+            if not as_json:
+                show(outcomes[-1])
+    finally:
+        bench.close()
+    if as_json:
+        print(json.dumps(to_plain(outcomes), indent=1))
+    return 3 if any(o.state == "failed" for o in outcomes) else 0
+
+
+def show(outcome: Outcome) -> None:
+    """One outcome on the terminal."""
+    print(f"{outcome.state}: {outcome.seen}")
+    for sentence in outcome.evidence:
+        print(f"    {sentence}")
+
+
+def quiet(bench: Bench, repetitions: int) -> Outcome:
+    """Cases that nobody disturbs on purpose and whose value stayed where it was: hardly any may be flagged.
+
+    A machine whose values move by themselves (neighbours of a virtual machine, a wandering clock) cannot be judged.
+    """
+    records = []
+    for _ in range(repetitions):
+        wait_until_quiet(2.0)
+        records.append(bench.measure())
+    scatter = _scatter([median(r.samples) for r in records])
+    flagged = [r.verdict.evidence[0] for r in records if r.verdict.level != "CLEAN"]
+    seen = (
+        f"{len(flagged)} of {repetitions} undisturbed cases were flagged, whose values scatter by {percent(scatter, 1)}"
+    )
+    if len(flagged) <= FALSE_ALARMS * repetitions:
+        return Outcome("quiet", "passed", seen)
+    busy = busy_cores(1.0)
+    unsteady = scatter > TOLERATED or (busy is not None and busy > QUIET)
+    reason = "; this machine is not quiet, and what is a false alarm cannot be told" if unsteady else ""
+    return Outcome("quiet", "unknown" if unsteady else "failed", seen + reason, tuple(flagged[:5]))
+
+
+def competing(bench: Bench, repetitions: int) -> Outcome:
+    """A competing process on the measured core for half of the samples: flagged, or the value was not moved."""
+    return _beside_load(bench, "competing", repetitions, 0, SAMPLES / 2 * SAMPLE_SECONDS)
+
+
+def polite(bench: Bench, repetitions: int) -> Outcome:
+    """A process at nice 19 on the measured core all the time: flagged, or the value was not moved, but for one in twenty."""
+    return _beside_load(bench, "polite", repetitions, 19, 0.0, FALSE_ALARMS)
+
+
+def _beside_load(bench: Bench, name: str, repetitions: int, nice: int, after: float, tolerated: float = 0.0) -> Outcome:
+    """Cases beside a process of that niceness, which begins `after` so many seconds; a share of them may be missed."""
+    records: list[Record] = []
+    with competitor(bench.cpu, nice) as process:
+        quiet_values = [median(undisturbed(bench.measure()))]
+        for _ in range(repetitions):
+            timer = threading.Timer(after, lambda: process.send_signal(signal.SIGCONT))
+            timer.start()
+            records.append(bench.measure())
+            timer.join()
+            process.send_signal(signal.SIGSTOP)
+            quiet_values.append(median(undisturbed(bench.measure())))
+    return _flagged_or_near(bench, name, records, quiet_values, TOLERATED, tolerated)
+
+
+def streaming(bench: Bench, repetitions: int) -> Outcome:
+    """Another processor streams through the memory, and no account tells of it: flagged, or the value was not moved.
+
+    As `competing`, with vectors in the memory. Where there is one processor only, no such neighbour can be made.
+    """
+    if bench.other is None:
+        return Outcome("streaming", "unknown", "this machine has one processor: nothing can stream beside the case")
+    records: list[Record] = []
+    quiet_values = [median(bench.measure(elements=IN_MEMORY).samples)]
+    for _ in range(min(repetitions, STREAMED)):
+        with neighbour(bench):
+            records.append(bench.measure(elements=IN_MEMORY, hidden=True))
+        quiet_values.append(median(bench.measure(elements=IN_MEMORY).samples))
+    return _flagged_or_near(bench, "streaming", records, quiet_values, AGREES)
+
+
+def _flagged_or_near(
+    bench: Bench,
+    name: str,
+    records: Sequence[Record],
+    quiet_values: Sequence[float],
+    near: float,
+    tolerated: float = 0.0,
+) -> Outcome:
+    """Each case is flagged, or its median is within `near` of the quiet value, but for a share of them that is `tolerated`.
+
+    `quiet_values` were measured before, between and after the cases. Where those beside a case differ, anything between them
+    counts as quiet.
+    """
+    missed: list[str] = []
+    for record, around in zip(records, pairwise(quiet_values), strict=True):
+        low, high = sorted(around)
+        value = median(undisturbed(record))
+        moved = max(value / high - 1, 1 - value / low)
+        if record.verdict.level == "CLEAN" and moved > near:
+            missed.append(f"called clean although the median was {percent(moved, 1)} off the quiet value")
+    right, found = len(records) - len(missed), sum(record.verdict.level != "CLEAN" for record in records)
+    seen = f"{right} of {len(records)} cases were flagged ({found}) or within {percent(near)} of the quiet value"
+    if len(missed) <= tolerated * len(records):
+        return Outcome(name, "passed", seen)
+    return _missed(bench, name, seen, tuple(missed[:5]))
+
+
+@contextmanager
+def neighbour(bench: Bench) -> Iterator[None]:
+    """Another processor that streams through the memory by this tool's own kernel."""
+    words = f"kernel=triad threads=1 cpus={bench.other} elements={IN_MEMORY} seconds=60 width=1e-9 most=1000000"
+    process = subprocess.Popen([bench.program], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        assert process.stdin
+        process.stdin.write(words.encode() + b"\n")
+        process.stdin.flush()
+        time.sleep(0.5)  # until its vectors are filled
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def competitor(cpu: int, nice: int = 0) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that computes on `cpu` while it is not stopped; stopped at first."""
+    process = subprocess.Popen([sys.executable, "-c", f"import os; os.nice({nice})\nwhile True: pass"])
+    try:
+        os.sched_setaffinity(process.pid, {cpu})
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _scatter(values: Sequence[float]) -> float:
+    """How far apart nine tenths of the values lie, relative."""
+    ordered = sorted(values)
+    return ordered[-1 - len(ordered) // 20] / ordered[len(ordered) // 20] - 1
+
+
+def _missed(bench: Bench, name: str, seen: str, evidence: tuple[str, ...] = ()) -> Outcome:
+    """Something planted was missed: a failure, unless the machine's own unrest is large enough to hide it."""
+    apart = _scatter([median(bench.measure().samples) for _ in range(20)])
+    if apart <= TOLERATED:
+        return Outcome(name, "failed", seen, evidence)
+    return Outcome(
+        name, "unknown", f"{seen}; quiet values scatter by {percent(apart, 1)} themselves, which may hide it", evidence
+    )
+
+
+def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[Bench, int], Outcome]:
+    """Disturbs the samples from `first` on: the case is flagged, or rests on those before; its evidence names `expected`."""
+
+    def wrong(record: Record) -> str | None:
+        sentences = record.verdict.evidence
+        named = [e for e in sentences if e.startswith(f"{expected}:") or (e.startswith("set aside:") and expected in e)]
+        counted = max(set(range(len(record.samples))) - set(record.aside), default=-1)
+        if named and (record.verdict.level != "CLEAN" or counted < first):
+            return None
+        return f"missed: called {record.verdict.level}, {name_disturbance(record.verdict) or 'nothing named'}"
+
+    def check(bench: Bench, repetitions: int) -> Outcome:
+        missed = [w for w in (wrong(bench.measure(plant)) for _ in range(repetitions)) if w]
+        right = "flagged, or rest on undisturbed samples," if first else "flagged"
+        seen = f"{repetitions - len(missed)} of {repetitions} cases were {right} and their evidence names '{expected}'"
+        if missed:
+            return _missed(bench, kind, seen, tuple(dict.fromkeys(missed)))
+        return Outcome(kind, "passed", seen)
+
+    return check
+
+
+def delay(bench: Bench, repetitions: int) -> Outcome:
+    """A delay of 2 % in every other sample against the others: the comparison must call it slower, by 2 %."""
+    from steelyard.statistics.compare import compare_in_turn
+
+    samples = bench.measure(f"turns:{DELAY}", TURNS, TURN_SECONDS).samples
+    pairs = len(samples) // 2
+    without, delayed = ([(s,) for s in samples[first : 2 * pairs : 2]] for first in (0, 1))
+    found = compare_in_turn(without, delayed, smallest=DELAY / 2)
+    moved, low, high = (percent(end - 1, 2, signed=True) for end in (found.ratio, found.low, found.high))
+    seen = f"called {found.call}: {moved} [{low}, {high}] for a planted {percent(DELAY, signed=True)}"
+    right = found.call == "SLOWER" and abs(found.ratio - 1 - DELAY) <= DELAY / 4
+    return Outcome("delay", "passed", seen) if right else _missed(bench, "delay", seen)
+
+
+def intervals(bench: Bench, repetitions: int) -> Outcome:
+    """The 95 % interval of the median holds the truth in 93 to 97 % of simulated cases, also of autocorrelated samples."""
+    from steelyard.statistics.simulate import PROCESSES, coverage
+
+    shares = {(p, n): coverage(p, n, 4000, seed=n) for p in PROCESSES for n in (30, 100, 300)}
+    wrong = tuple(
+        f"{p}, {n} samples: {percent(share, 1)}" for (p, n), share in shares.items() if not 0.93 <= share <= 0.97
+    )
+    least, most = (percent(end(shares.values()), 1) for end in (min, max))
+    seen = f"the interval holds the truth in {least} to {most} of simulated cases"
+    return Outcome("intervals", "failed" if wrong else "passed", seen, wrong)
+
+
+CHECKS: dict[str, Callable[[Bench, int], Outcome]] = {
+    "intervals": intervals,
+    "clock": _planted("clock", "clock:0.8", "core clock", first=SAMPLES // 2),
+    "faults": _planted("faults", "faults:500", "page faults"),
+    "delay": delay,
+    "shared": _planted("shared", "shared:0.5", "shared core"),
+    "memory": _planted("memory", "memory:0.5", "shared memory"),
+    "quiet": quiet,
+    "streaming": streaming,
+    "competing": competing,
+    "polite": polite,
+}

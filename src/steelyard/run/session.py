@@ -1,0 +1,135 @@
+"""A run from its request to the folder that holds it: planned, built, looked at, carried out; or gone on with."""
+
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from steelyard import __version__, files, records
+from steelyard.errors import UsageError
+from steelyard.model import Plan, Run, Shown
+from steelyard.model.plain import to_plain
+from steelyard.plan import second
+from steelyard.plan.second import Patience
+from steelyard.records import shown
+from steelyard.records.shown import Best
+from steelyard.run import Evaluator, setup
+from steelyard.run import quiet as looks
+from steelyard.run.progress import Display
+from steelyard.run.setup import Programs, Request, Setup
+
+
+def start(request: Request, runs: Path, quiet: bool) -> Path:
+    """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
+    plan, here, warnings = setup.plan(request)
+    for warning in warnings:
+        print(f"steelyard: {warning}", file=sys.stderr)
+    files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
+    programs = here.programs(quiet)
+    best = shown.load(here.machine)
+    about = {
+        **remembered(here, [str(p.resolve()) for p in request.paths], request.budget),
+        "shown": to_plain(best),
+        "slurm_job": os.environ.get("SLURM_JOB_ID"),
+    }
+    _look(request, plan, here, programs, best, quiet)
+    folder = records.RunFolder.create(runs, here.machine, plan, about)
+    evaluator = Evaluator(
+        here.machine,
+        plan,
+        programs,
+        folder,
+        budget=request.budget,
+        site=here.site,
+        best=Best(best.best),
+        patience=Patience(),
+    )
+    return _carry_out(folder, evaluator, quiet)
+
+
+def remembered(here: Setup, paths: Sequence[str], budget: float | None) -> dict[str, Any]:
+    """What a run's folder says about what it was carried out with."""
+    return {
+        "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
+        "toolchains": to_plain(here.toolchains),
+        "site": to_plain(here.site),
+        "command": ["steelyard", *sys.argv[1:]],
+        "budget": budget,
+        "paths": paths,
+    }
+
+
+def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: Shown, quiet: bool) -> None:
+    """Says how quiet the machine is, where it is not; waits for it as long as the user asked for."""
+    toolchain = plan.launches[0].toolchain
+    of_threads = [path for (_, built), path in programs.items() if built == toolchain]
+    if not of_threads:
+        stream = replace(request, only=["memory.stream"], mpis=(), hosts=None, launcher=None, shape=None)
+        of_threads = list(setup.resolve(stream).programs(quiet=True).values())
+    say = (lambda words: None) if quiet else looks.tell
+    usual, restless = (second.length(plan, restless) for restless in (False, True))
+    looks.prepare(looks.looking(of_threads[0], here.machine, toolchain, best), request.wait, usual, restless, say)
+
+
+def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
+    """The rest of a run that was interrupted."""
+    run = records.read(path)
+    if run.in_turn:
+        raise UsageError(
+            f"The run {path} was measured in turn with another: what is missing, measured alone, would be out of turn. "
+            "Compare the two as far as they are, or measure both again with: steelyard compare --in-turn"
+        )
+    done = finished_cases(run)
+    folder = records.RunFolder(path)  # first: where nothing can be written, nothing need be built
+    try:
+        here = setup.again(run, paths, setup.machine())
+        programs = here.programs(quiet)
+    except BaseException:
+        folder.close()
+        raise
+    if not quiet:
+        print(
+            f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.",
+            file=sys.stderr,
+        )
+    evaluator = Evaluator(
+        run.machine,
+        run.plan,
+        programs,
+        folder,
+        done,
+        site=here.site,
+        best=Best(run.shown.best),
+        patience=Patience(),
+        earlier=run.records,
+    )
+    return _carry_out(folder, evaluator, quiet)
+
+
+def finished_cases(run: Run) -> set[tuple[int, int]]:
+    """(launch, case) of every record: what `resume` need not measure again."""
+    return {(r.launch, r.case) for r in run.records}
+
+
+def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> Path:
+    try:
+        with Display(quiet) as display:
+            evaluator.show = display.show
+            notes = evaluator.run()
+        shown.save(evaluator.machine, evaluator.best)
+        folder.finish({"notes": notes, "seconds": evaluator.seconds, "repeating_seconds": evaluator.waiting})
+        for note in notes:
+            print(f"steelyard: {note}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(
+            f"\nInterrupted; every finished case is kept in {folder.path}\n"
+            f"Go on with:   steelyard resume {folder.path}\nSee it with:  steelyard show {folder.path}",
+            file=sys.stderr,
+        )
+        raise
+    finally:
+        folder.close()
+    return folder.path

@@ -1,0 +1,117 @@
+"""What a user asked for, and what it is carried out with: both resolved once, at the edge."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from steelyard import build, evaluation
+from steelyard import plan as planning
+from steelyard.build import Program
+from steelyard.errors import UsageError
+from steelyard.launch import site
+from steelyard.model import Benchmark, Effort, Machine, Plan, Run, Site, Toolchain
+from steelyard.plan import Settings, Shape, catalogue, refusal
+from steelyard.records import remembered
+from steelyard.run import built_with
+from steelyard.run.progress import BuildDisplay
+
+Programs = Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asked for, understood: lengths in seconds, settings as values. What is named is looked for by `resolve`."""
+
+    effort: Effort
+    only: Sequence[str] = ()
+    settings: Settings = field(default_factory=dict)
+    toolchains: Sequence[str] = ()  # none: the usual one
+    mpis: Sequence[str] = ()
+    budget: float | None = None
+    wait: float = 0.0  # for a quiet machine, before the run begins
+    system: str | None = None
+    hosts: str | None = None
+    launcher: str | None = None
+    launcher_words: Sequence[str] = ()
+    seed: int = 1
+    paths: Sequence[Path] = ()
+    shape: Shape | None = None  # what else is done to the chosen benchmarks and the settings
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What plans, programs and launches rest on. `benchmarks` are those that can be built and started here."""
+
+    machine: Machine
+    toolchains: Mapping[str, Toolchain]  # by the names that stand in plans and records
+    site: Site
+    benchmarks: Mapping[str, Benchmark]
+
+    def of(self, plan: Plan) -> "Setup":
+        """With the benchmarks, and of these the programs, that the plan needs."""
+        return replace(self, benchmarks=planning.needed(self.benchmarks, plan))
+
+    def programs(self, quiet: bool) -> Programs:
+        """The benchmarks' programs with each toolchain, built where they are not kept."""
+        wanted: dict[tuple[str, str], Program] = {}
+        for t in self.toolchains.values():
+            wanted.update({(p.name, t.name): p for p in build.programs(self.benchmarks.values(), t)})
+            for label, mpi in self.site.mpis.items():
+                with_it = build.programs(self.benchmarks.values(), t, mpi)
+                wanted.update({(p.name, built_with(t.name, {"mpi": label})): p for p in with_it})
+        with BuildDisplay(", ".join(self.toolchains), quiet) as display:
+            build.make(list(wanted.values()), display.show)
+        return {name: program.path for name, program in wanted.items()}
+
+
+def machine(system: str | None = None) -> Machine:
+    """This machine; with a system file's own words where one is named."""
+    from steelyard.machine import describe
+    from steelyard.machine.system_file import find_system
+
+    return describe(system_file=find_system(system) if system else None)
+
+
+def resolve(request: Request) -> Setup:
+    """What there is here of what was asked for. UsageError for what there is not."""
+    here = replace(machine(request.system), hosts=site.hosts(request.hosts))
+    found = site.site(request.mpis, request.launcher, request.launcher_words, here)
+    toolchains = [build.resolve(text, here) for text in (request.toolchains or [build.default(here)])]
+    chosen = catalogue.choose(catalogue.find(request.paths), request.only)
+    able = site.possible(chosen, found, request.only)
+    return Setup(here, {t.name: t for t in toolchains}, found, able)
+
+
+def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
+    """The plan, what it is carried out with, and warnings of what it will be like. UsageError for what cannot be."""
+    setup = resolve(request)
+    chosen, settings = setup.benchmarks, request.settings
+    if request.shape:
+        chosen, settings = request.shape(chosen, setup.machine, request.effort, settings)
+    names = list(setup.toolchains), list(setup.site.mpis)
+    made = planning.make(
+        chosen, setup.machine, request.effort, settings, names[0], request.budget, request.seed, names[1]
+    )
+    return made, replace(setup, benchmarks=chosen).of(made), refusal.warnings(made, setup.machine)
+
+
+def again(run: Run, paths: Sequence[Path], here: Machine) -> Setup:
+    """What the plan of an earlier run is carried out with. UsageError where a toolchain or a benchmark of it is gone."""
+    names = sorted({launch.toolchain for launch in run.plan.launches})
+    known: dict[str, Toolchain] = {}
+    for words in remembered.commands(run):
+        with contextlib.suppress(UsageError):  # a compiler that is gone is named below, with the run that needs it
+            toolchain = build.resolve(words, here)
+            known[toolchain.name] = toolchain
+    if missing := [n for n in names if n not in known]:
+        raise UsageError(
+            f"The run {run.path} was built with {missing[0]}, which is not on this machine any more "
+            f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
+        )
+    benchmarks = catalogue.find(remembered.folders(run, paths))
+    if lost := [n for n in evaluation.benchmarks_of(run) if n not in benchmarks]:
+        raise UsageError(
+            f"The run {run.path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
+        )
+    return Setup(here, {n: known[n] for n in names}, run.site, benchmarks).of(run.plan)
