@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.statistics.interval import Array
 from steelyard.statistics.launches import median_error, moderated
+from steelyard.statistics.ranks import mann_whitney
 from steelyard.statistics.summary import effective_size
 from steelyard.units import percent
 
@@ -275,14 +276,12 @@ def _bootstrap(medians: Array, errors: Array, seed: int) -> Array:
 
 def _rank_test(logs_a: list[Array], logs_b: list[Array], medians_a: Array, medians_b: Array) -> float:
     """p of the Mann-Whitney test of the launches' medians, or, of few launches, of their thinned samples."""
-    from scipy.stats import mannwhitneyu
-
     a, b = medians_a, medians_b
     if min(len(a), len(b)) < MANY_LAUNCHES:
         a, b = (np.concatenate([_thinned(row) for row in logs]) for logs in (logs_a, logs_b))
     if np.ptp(np.concatenate((a, b))) == 0:
         return 1.0  # all equal: there are no ranks to test
-    return float(mannwhitneyu(a, b).pvalue)
+    return mann_whitney(a, b)
 
 
 def _thinned(row: Array) -> Array:
