@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard import evaluation
-from steelyard.commands import forms, outcome
+from steelyard.commands import forms
 from steelyard.commands.forms import Form
 from steelyard.commands.options import (
     All,
@@ -105,7 +104,9 @@ def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form
     """Shows a run's scaling, writes its report, names it last, and ends with the exit code that the run deserves."""
     from rich.console import Console
 
+    from steelyard import evaluation
     from steelyard import report as reports
+    from steelyard.commands import outcome
     from steelyard.report import lines, scaled, screen
     from steelyard.statistics.sweeps import sweeps
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard import findings, records
+from steelyard.evaluation import kept
 from steelyard.machine.limits import limits
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
 from steelyard.plan import catalogue
@@ -14,10 +15,19 @@ from steelyard.statistics.verdict import stands, with_verdict
 
 
 def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
-    """The evaluation of the run in the folder `path`, with its own benchmarks and those in the folders `paths`."""
-    run = rejudged(records.read(path))
+    """The evaluation of the run in the folder `path`, with its own benchmarks and those in the folders `paths`.
+
+    Judged once: what follows from the same files by the same rules is read from the user's cache.
+    """
+    run = records.read(path)
     known = catalogue.find(remembered.folders(run, paths))
-    return judged(run, {name: known[name] for name in benchmarks_of(run) if name in known})
+    benchmarks = {name: known[name] for name in benchmarks_of(run) if name in known}
+    name = kept.key(path, benchmarks)
+    if found := kept.load(name, run, benchmarks):
+        return found
+    new = judged(rejudged(run), benchmarks)
+    kept.save(name, new, run)
+    return new
 
 
 def judged(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:

@@ -37,12 +37,13 @@ def to_plain(value: Any) -> Any:
 def to_json(value: Any) -> bytes:
     """In one line of JSON."""
     try:
-        return msgspec.json.encode(value, enc_hook=_other)
+        return msgspec.json.encode(value, enc_hook=other)
     except UnicodeEncodeError:  # a word of a command line that is no UTF-8
-        return msgspec.json.encode(visible(msgspec.to_builtins(value, enc_hook=_other)))
+        return msgspec.json.encode(visible(msgspec.to_builtins(value, enc_hook=other)))
 
 
-def _other(value: Any) -> Any:
+def other(value: Any) -> Any:
+    """What msgspec does not know, as what it knows: a mapping that is no dictionary, a number of NumPy."""
     if isinstance(value, Mapping):
         return dict(value)
     return value.item()  # NumPy's numbers

@@ -8,14 +8,16 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.files import is_folder
-from steelyard.model import Machine, Plan, Record, Run
+from steelyard.model import Count, Machine, Plan, Record, Run
 from steelyard.model.plain import from_json, from_plain, to_json, to_plain
 
 FORMAT = 1  # of run.json and records.jsonl; one more for each change that older readers would misread
@@ -199,6 +201,24 @@ def head(path: Path) -> Run:
         raise MachineFailed(
             f"The run folder {path} cannot be read: run.json is not of the expected form ({error})."
         ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    launch: Count
+    case: Count
+
+
+_PLACES = msgspec.json.Decoder(_Place)
+
+
+def finished_cases(path: Path) -> int:
+    """How many cases of the run have a record. Only two fields of each are read: a hundredth of the time that all of it takes."""
+    found = set()
+    for line in _content(path, "records.jsonl").split(b"\n")[:-1]:
+        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+            found.add(_PLACES.decode(line))
+    return len(found)
 
 
 def _content(path: Path, name: str) -> bytes:

@@ -1,0 +1,119 @@
+"""What was judged once is kept in the user's cache, under a hash of all that it follows from: the run's files and the rules.
+
+Not in the run's folder: that may be another's, and a judgement must follow from the records that are shown beside it.
+"""
+
+import contextlib
+import hashlib
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from steelyard.build import cache
+from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
+from steelyard.model.plain import other
+
+MOST = 40  # runs
+HOUSE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rejudged:
+    """A record (by its place in the run) that is worth something else beside all the others than it was when it was measured."""
+
+    record: Count
+    verdict: Verdict
+    aside: tuple[Count, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """A result, whose records are named by their places."""
+
+    benchmark: str
+    kernel: str
+    parameters: Parameters
+    records: tuple[Count, ...]
+    metrics: Mapping[str, Value]
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    machine: Machine
+    rejudged: tuple[_Rejudged, ...]
+    results: tuple[_Summary, ...]
+    findings: tuple[Finding, ...]
+
+
+def key(path: Path, benchmarks: Mapping[str, Benchmark]) -> str:
+    """Of everything that the judgement of the run in the folder `path` follows from."""
+    found = hashlib.blake2b(digest_size=20)
+    for file in ("run.json", "records.jsonl"):
+        content = (path / file).read_bytes()
+        found.update(len(content).to_bytes(8, "big") + content)
+    folders = {HOUSE, *(Path(s.path).parent for b in benchmarks.values() for s in b.sources)}
+    rules = [(str(f), s.st_mtime_ns, s.st_size) for f in _files(folders) for s in [f.stat()]]
+    tools = platform.python_version(), version("numpy"), version("scipy")
+    found.update(repr((path, (path / "finished.json").exists(), sorted(benchmarks), rules, tools)).encode())
+    return found.hexdigest()
+
+
+def _files(folders: Iterable[Path]) -> Iterable[Path]:
+    for folder in sorted(folders):
+        for where, inner, names in os.walk(folder):
+            inner[:] = sorted(name for name in inner if name != "__pycache__")
+            yield from (Path(where, name) for name in sorted(names) if name.endswith((".py", ".csv")))
+
+
+def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation | None:
+    """What is kept under that key, for the run as it was read; None where nothing is, or nothing that fits."""
+    try:
+        kept = msgspec.msgpack.decode(_place(name).read_bytes(), type=_Kept)
+        records = list(run.records)
+        for one in kept.rejudged:
+            records[one.record] = replace(records[one.record], verdict=one.verdict, aside=one.aside)
+        results = tuple(
+            Result(r.benchmark, r.kernel, r.parameters, tuple(records[i] for i in r.records), r.metrics, r.verdict)
+            for r in kept.results
+        )
+    except (OSError, msgspec.MsgspecError, IndexError):
+        return None
+    return Evaluation(replace(run, machine=kept.machine, records=tuple(records)), benchmarks, results, kept.findings)
+
+
+def save(name: str, judged: Evaluation, run: Run) -> None:
+    """Keeps what was judged of the run as it was read; where nothing can be written nothing is."""
+    places = {id(record): place for place, record in enumerate(judged.run.records)}
+    rejudged = [
+        _Rejudged(place, new.verdict, new.aside)
+        for place, (old, new) in enumerate(zip(run.records, judged.run.records, strict=True))
+        if new is not old
+    ]
+    results = [
+        _Summary(r.benchmark, r.kernel, r.parameters, tuple(places[id(x)] for x in r.records), r.metrics, r.verdict)
+        for r in judged.results
+    ]
+    kept = _Kept(judged.run.machine, tuple(rejudged), tuple(results), judged.findings)
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        place = _place(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        making = place.with_name(f"{place.name}.{os.getpid()}.making")
+        making.write_bytes(msgspec.msgpack.encode(kept, enc_hook=other))
+        os.replace(making, place)
+        _tidy(place.parent)
+
+
+def _tidy(folder: Path) -> None:
+    newest: Sequence[Path] = sorted(folder.iterdir(), key=lambda f: f.stat().st_mtime, reverse=True)
+    for file in newest[MOST:]:
+        file.unlink(missing_ok=True)
+
+
+def _place(name: str) -> Path:
+    return cache() / "judged" / name
