@@ -31,6 +31,7 @@ struct ParallelSort {
   }
   Work work() const { return {{"items", static_cast<double>(elements)}}; }
   Check check() { return {sorted.front() != 0 && std::is_sorted(sorted.begin(), sorted.end()), "sorted"}; }
+  void corrupt() { sorted[elements / 3] = 0; }
 };
 
 int main() { return serve({kernel<ParallelSort>("sort")}); }

@@ -22,6 +22,7 @@ struct Sum {
   }
   Work work() const { return {{"flops", static_cast<double>(n)}}; }
   Check check() { return {sum > 0, "sum " + std::to_string(sum)}; }
+  void corrupt() { sum = 0; }
 };
 int main() { return serve({kernel<Sum>("sum")}); }
 """

@@ -298,8 +298,10 @@ def test_the_example_of_contributing_is_a_whole_benchmark(example: Path, here: M
     (value,) = (m.of(record.samples[0], record) for m in fill.metrics)
     assert value is not None
     assert value > 0
-    skipped = measured(program, here, dataclasses.replace(case, parameters={**case.parameters, "plant": "skip"}))
-    assert not skipped.check.passed
+    for plant in ("skip", "wrong"):
+        spoiled = measured(program, here, dataclasses.replace(case, parameters={**case.parameters, "plant": plant}))
+        assert spoiled.error is None
+        assert not spoiled.check.passed
     assert plan.make({fill.name: fill}, example_machine(), plan.EFFORTS["quick"], {}, ["any"]).launches
     (figure,) = fill.figures(results([record], {fill.name: fill}), here)
     assert figure.series

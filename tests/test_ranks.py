@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -62,6 +64,20 @@ def alive(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_kernel_of_ranks_without_corrupt_does_not_compile_and_is_told_so(
+    here: Machine, ping: Benchmark, tmp_path: Path
+) -> None:
+    source = Path(ping.sources[0].path)
+    shutil.copy(source.with_name("messages.h"), tmp_path)
+    lacking = tmp_path / source.name
+    lacking.write_text(re.sub(r"^ .* corrupt\(.*\n", "", source.read_text(), flags=re.MULTILINE))
+    toolchain = build.resolve(build.default(here), here)
+    with pytest.raises(ProgramFailed, match=r"kernel\.corrupt\(\). (is|would be) invalid"):
+        build.build(
+            [replace(ping, sources=(replace(ping.sources[0], path=str(lacking)),))], toolchain, mpi("default", here)
+        )
 
 
 def test_the_record_tells_of_every_rank(here: Machine, ping: Benchmark, tool: Tool) -> None:

@@ -5,14 +5,15 @@
 //       void run(Worker w, std::size_t operations);  // on every thread; the only thing that is timed
 //       Work work() const;                           // what one operation does: bytes, flops, …
 //       Check check();                               // must fail when run did not run
+//       void corrupt();                              // makes one value of the result wrong: check must find it
 //     };
 //     int main() { return steelyard::serve({steelyard::kernel<Triad>("triad")}); }
 //
-// The fifth member is its state. Where a kernel has them: `prepare(Worker, operations)` runs before each sample,
-// untimed, `std::string details() const` is JSON that the record keeps: what the kernel observed besides its time,
-// `corrupt()` makes one value of the result wrong (plant=wrong), which its check must find, and
-// `static constexpr bool whole = true` says that one operation is a whole run with its own untimed start: it is not
-// warmed up and not repeated within a sample, and `prepare` goes before each operation.
+// The sixth member is its state. `corrupt` is called once, between the samples and the check (plant=wrong). Where a
+// kernel has them: `prepare(Worker, operations)` runs before each sample, untimed, `std::string details() const` is
+// JSON that the record keeps: what the kernel observed besides its time, and `static constexpr bool whole = true` says
+// that one operation is a whole run with its own untimed start: it is not warmed up and not repeated within a sample,
+// and `prepare` goes before each operation.
 #pragma once
 #include <cmath>
 #include <concepts>
@@ -43,6 +44,7 @@ concept Kernel = std::constructible_from<K, Params&, Team&> &&
                    kernel.run(worker, operations);
                    { constant.work() } -> std::same_as<Work>;
                    { kernel.check() } -> std::same_as<Check>;
+                   kernel.corrupt();
                  };
 
 // Keeps the compiler from seeing through a repetition: memory may have changed.
@@ -60,7 +62,6 @@ class AnyKernel {
   virtual Work work() const = 0;
   virtual Check check() = 0;
   virtual std::string details() const = 0;  // "" where it has none
-  virtual bool has_corrupt() const = 0;
   virtual void corrupt() = 0;
   virtual bool whole() const = 0;
 };
@@ -84,12 +85,7 @@ class Wrapped : public Interface {
     if constexpr (requires { kernel_.details(); }) return kernel_.details();
     return "";
   }
-  bool has_corrupt() const override {
-    return requires(K& k) { k.corrupt(); };
-  }
-  void corrupt() override {
-    if constexpr (requires { kernel_.corrupt(); }) kernel_.corrupt();
-  }
+  void corrupt() override { kernel_.corrupt(); }
   bool whole() const override {
     if constexpr (requires { K::whole; }) return K::whole;
     return false;

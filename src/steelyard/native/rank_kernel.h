@@ -5,6 +5,7 @@
 //       void run(std::size_t operations);   // on every rank that takes part, from a common start; all that is timed
 //       Work work() const;                  // what one operation of all ranks together does: bytes, messages …
 //       Check check();                      // on every rank; must fail on one of them when run did not run
+//       void corrupt();                     // on every rank: makes a value wrong, which check must find on one of them
 //     };
 //     int main(int argc, char** argv) {
 //       return steelyard::serve_ranks(argc, argv, {steelyard::rank_kernel<PingPong>("pingpong")});
@@ -12,8 +13,8 @@
 //
 // Where a kernel has them: `bool active() const` (whether this rank takes part; the others sleep),
 // `prepare(operations)` (before each sample, untimed), `std::string details() const` (JSON, at rank 0: what it observed
-// besides its time), `corrupt()` and `whole` as in kernel.h, and `static constexpr const char* start` ("barrier" or
-// "clock": how its samples begin unless the case says otherwise).
+// besides its time), `whole` as in kernel.h, and `static constexpr const char* start` ("barrier" or "clock": how its
+// samples begin unless the case says otherwise).
 #pragma once
 #include "kernel.h"
 #include "ranks.h"
@@ -26,6 +27,7 @@ concept RankKernel =
       kernel.run(operations);
       { constant.work() } -> std::same_as<Work>;
       { kernel.check() } -> std::same_as<Check>;
+      kernel.corrupt();
     };
 
 // As ThreadKernel, of one rank.

@@ -60,9 +60,6 @@ struct Plant {
   std::size_t enough(std::size_t operations) const;
 };
 
-// Why plant=wrong is refused for a kernel without corrupt().
-inline constexpr const char* nothing_to_spoil = "plant='wrong': the kernel has no member that spoils its result";
-
 // One timed repetition as its threads saw it.
 struct Sample {
   double at, seconds, waited;

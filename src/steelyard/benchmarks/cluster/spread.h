@@ -103,7 +103,7 @@ struct Spread {
     double deviation = std::abs(static_cast<double>(remote) - n * f);
     bool as_expected = deviation <= allowed_deviation * std::sqrt(n * f * (1 - f)) + 1;
     return {contents && worst <= 1 && as_expected,
-            std::string(contents ? "every word fetched is right" : "a word fetched is wrong") +
+            std::string(contents ? "every word read is right" : "a word read is wrong") +
                 ", error of the sum over what rounding allows " + json::number(worst) + ", remote share " +
                 json::number(remote_share()) + ", expected " + json::number(f) + " (1 - P^-alpha)"};
   }

@@ -30,6 +30,7 @@ struct AllTriad {
     if (done == 0) return {false, "nothing was computed"};
     return Vectors::validate(Vectors::error(v.a, Triad::apply(2.0, 5.0, v.scalar)));
   }
+  void corrupt() { v.corrupt(); }
 };
 
 int main(int argc, char** argv) { return serve_ranks(argc, argv, {rank_kernel<AllTriad>("triad")}); }

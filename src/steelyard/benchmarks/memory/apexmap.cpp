@@ -141,6 +141,14 @@ struct Gather {
                                                     ", Kolmogorov's distance times the root of n " +
                                                     json::number(distance) + ", allowed " + json::number(critical)};
   }
+  // The sum is judged where it is made: one more operation reads a wrong word. It is put right again, since the array
+  // is kept for the next case.
+  void corrupt() {
+    double& word = data.back()[L * own.back().blocks.front()];
+    const double right = std::exchange(word, word + static_cast<double>(count * L));  // beyond what rounding may do
+    run({own.size() - 1, own.size()}, 1);
+    word = right;
+  }
 };
 
 int main() { return serve({kernel<Gather>("gather")}); }

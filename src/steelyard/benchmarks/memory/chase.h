@@ -85,6 +85,11 @@ class Rings {
     }
     return {true, "every chain stands where its steps lead"};
   }
+  // As if one chain had made a step too many.
+  void corrupt() {
+    Line*& at = heads_.back().at.front();
+    at = at->next;
+  }
 
  private:
   struct alignas(128) Heads {
@@ -132,6 +137,7 @@ struct Chase {
     return {{"accesses", accesses}, {"bytes", sizeof(Line) * accesses}};
   }
   Check check() { return rings.check(); }
+  void corrupt() { rings.corrupt(); }
 };
 
 }  // namespace steelyard

@@ -29,6 +29,7 @@ struct Transfer {
             std::to_string(rounds) + " round trips, the line holds " + std::to_string(found) + " and should hold " +
                 std::to_string(due)};
   }
+  void corrupt() { ++line; }
 
  private:
   // No pause instruction: it would be timed with the line. Two threads on one processor have to give way, however.

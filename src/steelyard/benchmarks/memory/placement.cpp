@@ -86,6 +86,7 @@ struct Loaded {
     }
     return rings.check();
   }
+  void corrupt() { a.back()[chunk / 3] += 1; }  // of the first chunk, which every run sweeps
 };
 
 int main() { return serve({kernel<Sweep<Triad>>("triad"), kernel<Chase>("chase"), kernel<Loaded>("loaded")}); }

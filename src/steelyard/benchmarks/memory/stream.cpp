@@ -63,6 +63,7 @@ struct Rotation {
     if (c == 0) return {false, "no rotation ran"};
     return Vectors::validate(std::max({Vectors::error(v.a, a), Vectors::error(v.b, b), Vectors::error(v.c, c)}));
   }
+  void corrupt() { v.corrupt(); }
 };
 
 int main() {

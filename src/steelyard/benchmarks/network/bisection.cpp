@@ -127,6 +127,7 @@ struct Bisection {
     if (!messages.holds(partner, place)) return {false, message + " is not what it sent"};
     return {true, message + " was compared after " + std::to_string(done)};
   }
+  void corrupt() { messages.corrupt(); }
   // Who met whom, where chance chose.
   std::string details() const {
     if (matching == "halves") return "";

@@ -42,12 +42,16 @@ struct Collective {
     auto once = [&] { (waits ? operation.now : operation.later)(memory.frame, 1); };
     memory.forget();
     Check found{true, ""};
-    if (operation.shape.volume == Volume::none)
-      found = keeps_together(ranks_, once);
-    else
-      once(), found = memory.compare(arrival);
+    if (operation.shape.volume == Volume::none) {
+      found = keeps_together(ranks_, corrupt_, once);
+    } else {
+      once();
+      if (corrupt_) memory.corrupt();
+      found = memory.compare(arrival);
+    }
     return done ? found : Check{false, "no operation was made"};
   }
+  void corrupt() { corrupt_ = true; }  // when the check's own operation has been made
   std::string details() const {
     if (waits) return "";
     return Overlap(ranks_, tests).measure([&](MPI_Request* request) { operation.begin(memory.frame, request); });
@@ -64,6 +68,7 @@ struct Collective {
     return bytes / sizeof(std::uint32_t);
   }
   Ranks& ranks_;
+  bool corrupt_ = false;
 };
 
 int main(int argc, char** argv) {

@@ -76,13 +76,18 @@ class Messages {
   void next() { place_ = place_ + 1 == places_ ? 0 : place_ + 1; }
 
   void forget() const { std::memset(in(), 0, stride_ - line); }
-  // Whether message `index` is what `sender` has at its own place `place`.
+  // Whether message `index`, since `forget`, is what `sender` has at its own place `place`; an empty one must have
+  // changed nothing.
   bool holds(int sender, std::size_t place, std::size_t index = 0) const {
+    char* came = in(index);
+    if (corrupt_) ++came[bytes_ / 3];
+    if (bytes_ == 0) return *came == 0;
     for (std::size_t i = 0; i < bytes_; ++i)
-      if (static_cast<unsigned char>(in(index)[i]) != pattern(place * stride_ + index * bytes_ + i, sender))
-        return false;
+      if (static_cast<unsigned char>(came[i]) != pattern(place * stride_ + index * bytes_ + i, sender)) return false;
     return true;
   }
+  // A check sends a message of its own, which would repair what was spoiled before: it is spoiled when it has come.
+  void corrupt() { corrupt_ = true; }
 
  private:
   // Row by row: the pattern repeats every 251 bytes.
@@ -94,7 +99,7 @@ class Messages {
   }
 
   std::size_t bytes_, stride_, places_ = 1, place_ = 0;
-  bool fresh_;
+  bool fresh_, corrupt_ = false;
   MemoryPolicy policy_;
   std::optional<Buffer<char>> out_, in_;
 };

@@ -41,6 +41,7 @@ struct Pair {
     return {done > 0 && messages.holds(rank == 0 ? last : 0, place),
             "a message of " + std::to_string(messages.bytes()) + " bytes was compared after " + std::to_string(done)};
   }
+  void corrupt() { messages.corrupt(); }
 
  private:
   static std::uint64_t ticks_of(double seconds) {

@@ -120,7 +120,9 @@ struct OneSided {
     pair->barrier();
     if (rank != 0) {
       at_home([&] {
-        MPI_Send(window->data() + place * walk.stride, static_cast<int>(length), MPI_BYTE, 0, 3, pair->comm());
+        char* seen = window->data() + place * walk.stride;
+        if (corrupt_ && (Operation::adds || put_into())) ++*seen;
+        MPI_Send(seen, static_cast<int>(length), MPI_BYTE, 0, 3, pair->comm());
       });
       return {true, "was read"};
     }
@@ -130,6 +132,7 @@ struct OneSided {
         Operation::adds ? added(seen) : moved(seen, place),
         std::to_string(length) + " bytes of the window were compared after " + std::to_string(done) + " operations"};
   }
+  void corrupt() { corrupt_ = true; }  // where the data went, when the check's own operations are done
 
  private:
   static constexpr int target = 1;  // in the pair
@@ -235,11 +238,14 @@ struct OneSided {
   bool moved(const std::vector<char>& seen, std::size_t place) {
     while (messages->place() != place) messages->next();
     if (put_into()) return std::equal(seen.begin(), seen.end(), messages->out());
+    if (corrupt_) ++*messages->in();
     bool right = std::equal(seen.begin(), seen.end(), messages->in());
     for (std::size_t i = 0; i < seen.size(); ++i)
       right = right && static_cast<unsigned char>(seen[i]) == pattern(place * walk.stride + i, last);
     return right;
   }
+
+  bool corrupt_ = false;
 };
 
 int main(int argc, char** argv) {

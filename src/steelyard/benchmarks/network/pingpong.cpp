@@ -34,6 +34,7 @@ struct PingPong {
     return {messages.holds(rank == 0 ? partner : 0, place),
             "a message of " + std::to_string(messages.bytes()) + " bytes was compared after " + std::to_string(done)};
   }
+  void corrupt() { messages.corrupt(); }
 
  private:
   void there_and_back() {

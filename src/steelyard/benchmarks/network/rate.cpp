@@ -49,6 +49,7 @@ struct Windows {
     return {right, "a window of messages of " + std::to_string(messages.bytes()) + " bytes from rank " +
                        std::to_string(partner) + " was compared after " + std::to_string(done)};
   }
+  void corrupt() { messages.corrupt(); }
 
  private:
   static int across(std::size_t window, std::size_t pairs, const Ranks& ranks) {

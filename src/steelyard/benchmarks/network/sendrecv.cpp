@@ -38,6 +38,7 @@ struct Chain {
     return {right_one, "the neighbours' messages of " + std::to_string(messages.bytes()) +
                            " bytes were compared after " + std::to_string(done)};
   }
+  void corrupt() { messages.corrupt(); }
 
  private:
   // The tag tells the direction: of two ranks the left neighbour is the right one, too.

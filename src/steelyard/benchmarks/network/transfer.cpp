@@ -31,6 +31,7 @@ class Pair {
                                                               " bytes from rank " + std::to_string(partner_) +
                                                               " was compared after " + std::to_string(done_)};
   }
+  void corrupt() { messages_.corrupt(); }
 
  private:
   void there_and_back() {
@@ -68,6 +69,7 @@ struct Transfer {
   void run(std::size_t operations) { two_way ? pair.two_way(operations) : pair.one_way(operations); }
   Work work() const { return {{"pairs", 1}, {"messages", 2}, {"bytes", 2 * pair.bytes()}}; }
   Check check() { return pair.check(two_way); }
+  void corrupt() { pair.corrupt(); }
 
  private:
   static int partner(Params& p, const Ranks& ranks) {
@@ -126,6 +128,7 @@ struct Pairs {
     return {{"pairs", pairs}, {"messages", 2 * pairs}, {"bytes", 2 * pairs * pair.bytes()}};
   }
   Check check() { return pair.check(false); }
+  void corrupt() { pair.corrupt(); }
 };
 
 int main(int argc, char** argv) {

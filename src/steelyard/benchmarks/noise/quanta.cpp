@@ -26,6 +26,7 @@ class Chain {
   }
   std::size_t blocks() const { return blocks_; }
   bool right() const { return blocks_ > 0 && x_ == 1 + 3 * block * blocks_; }
+  void corrupt() { x_ -= 3; }  // as if one addition had been left out
 
  private:
   std::uint64_t x_ = 1;
@@ -77,6 +78,7 @@ struct Quanta {
                                       " threads hold the sum of their additions, " + std::to_string(blocks * block) +
                                       " in all"};
   }
+  void corrupt() { logs.back().chain.corrupt(); }
 };
 
 struct FixedWork : Quanta {
