@@ -15,8 +15,9 @@ run: $(VENV)/.run  ## evaluate this machine (PRESET=quick, standard or full); en
 	@# exit code 1 says that a finding is serious: the report tells of it, and the job was done all the same
 	@$(BIN)/steelyard run --preset $(PRESET) || { code=$$?; [ $$code -eq 1 ] || exit $$code; }
 
-# Debian's packages, where they may be installed; otherwise the tests that need them say so.
-get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $(1) >/dev/null; } || true
+# Debian's packages, where they may be installed; otherwise the tests that need them say so. Two targets may ask at once.
+apt := flock Makefile apt-get -qq
+get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && $(apt) update && $(apt) -y install $(1) >/dev/null; } || true
 
 # Suites with a target of their own.
 ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications test_report_browser.py)
