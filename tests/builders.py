@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from steelyard.model import (
@@ -28,6 +29,8 @@ from steelyard.model import (
     Value,
     Verdict,
 )
+from steelyard.model.roles import Role
+from steelyard.plan import catalogue
 
 CLOCK = 2.5e9
 
@@ -232,8 +235,30 @@ def benchmark(name: str, limit: Limit | None = None) -> Benchmark:
     """A declaration that knows one metric, and that limit for it."""
     metric = Metric("bandwidth", "B/s", "higher", "Bandwidth", lambda s, r: r.work["bytes"] / s)
     return Benchmark(
-        name, name, "", "", "", "", (), lambda m, e: (), (metric,), lambda m, r, where: limit, lambda r, m: ()
+        name,
+        name,
+        "",
+        "",
+        "",
+        "",
+        (),
+        lambda m, e: (),
+        (metric,),
+        lambda m, r, where: limit,
+        lambda r, m: (),
+        roles(name),
     )
+
+
+@cache
+def known() -> Mapping[str, Benchmark]:
+    """The package's own benchmarks."""
+    return catalogue.find()
+
+
+def roles(name: str) -> tuple[Role, ...]:
+    """Those of the package's own benchmark of that name."""
+    return known()[name].roles if name in known() else ()
 
 
 def evaluation(results: Iterable[Result], where: Machine | None = None, **changed: Any) -> Evaluation:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import builders
 from steelyard import published
 from steelyard.model import (
     Benchmark,
@@ -112,7 +113,7 @@ def result(
     own = CLEAN if verdict.level == "UNSETTLED" else verdict  # too little is known of all launches together
     records = tuple(
         Record(
-            benchmark, kernel, case, launch, 0, 1, samples, 4, {"bytes": 2.4e7},
+            benchmark, kernel, case, launch, 0, 1, samples, 4, {"bytes": 24.0 * int(parameters.get("elements", 1e6))},
             Check(verdict.level != "INVALID"), own, surroundings(),
         )
         for launch in (1, 2, 3)
@@ -334,6 +335,7 @@ def benchmark(
         metrics=metrics,
         limit=lambda metric, result, machine: BOUND if limited and metric == "bandwidth" else None,
         figures=figures,
+        roles=builders.roles(name),
     )
 
 

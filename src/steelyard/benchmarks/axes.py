@@ -1,7 +1,10 @@
 """Values of the axes that many benchmarks share, taken from the machine."""
 
 from steelyard.machine.settings import setting
-from steelyard.model import Machine
+from steelyard.model import Machine, Scalar
+
+# What a newcomer's own program meets.
+USUAL: tuple[tuple[str, Scalar], ...] = (("page_size", "default"), ("memory_policy", "local"))
 
 
 def thread_counts(machine: Machine) -> tuple[int, ...]:

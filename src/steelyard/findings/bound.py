@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from steelyard.benchmarks.application.npb import results as applications
-from steelyard.model import Evaluation, Finding, Machine, Result
+from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases, messages
 from steelyard.statistics.compare import Comparison, compare
 from steelyard.statistics.roofs import MEMORY, bandwidths, level_of, working_set
@@ -69,16 +69,16 @@ def _near(result: Result, evaluation: Evaluation) -> Near | None:
     if not seconds or not moved or messages.apart(result):
         return None
     threads, size = applications.workers(result), working_set(result)
-    roof = _memory(evaluation, threads, evaluation.run.machine)
+    roof = _memory(evaluation, threads)
     if roof is None or (size and level_of(size, threads, evaluation.run.machine) != MEMORY):
         return None
     near = Near(result, moved / seconds, moved / seconds / roof)
     return near if NEAR <= near.share <= BEYOND else None
 
 
-def _memory(evaluation: Evaluation, threads: int, machine: Machine) -> float | None:
+def _memory(evaluation: Evaluation, threads: int) -> float | None:
     """The Triad's bandwidth with as many threads; None where it was not measured, or was 0."""
-    roofs = bandwidths(evaluation.results, threads, machine)
+    roofs = bandwidths(evaluation, threads)
     return next((roof.value for roof in roofs if roof.name == MEMORY and roof.value > 0), None)
 
 

@@ -7,6 +7,7 @@ from steelyard.model.figure import Figure
 from steelyard.model.machine import Limit, Machine
 from steelyard.model.plan import Effort, Sampling
 from steelyard.model.record import Record, Result
+from steelyard.model.roles import Role
 from steelyard.model.scalars import Better, Parameters, Scalar
 
 
@@ -74,3 +75,4 @@ class Benchmark:
     metrics: tuple[Metric, ...]
     limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
+    roles: tuple[Role, ...] = ()  # that it plays for the whole run

@@ -4,7 +4,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +22,7 @@ def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
     found = {b.name: b for b in map(_own, _declarations(OWN))}
     for point in importlib.metadata.entry_points(group="steelyard.benchmarks"):
         module = point.load()
-        found.update(_foreign(Path(str(module.__file__)).parent))
+        _add(found, _foreign(Path(str(module.__file__)).parent))
     for path in paths:
         foreign = _foreign(path)
         if not foreign:
@@ -30,8 +30,17 @@ def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
                 f"'{path}' given by --path holds no benchmark: expected <group>/<name>.py beside <group>/<name>.cpp, "
                 "or a folder <group>/<name> with __init__.py and a .cpp for each programming model."
             )
-        found.update(foreign)
+        _add(found, foreign)
     return dict(sorted(found.items()))
+
+
+def _add(found: dict[str, Benchmark], more: Mapping[str, Benchmark]) -> None:
+    """UsageError where two benchmarks have one name: which of them was measured could not be told."""
+    for name, benchmark in more.items():
+        known, new = ([Path(s.path).resolve() for s in b.sources] for b in (found.get(name, benchmark), benchmark))
+        if known != new:
+            raise UsageError(f"There are two benchmarks '{name}': {known[0]} and {new[0]}. Rename the file of one.")
+        found[name] = benchmark
 
 
 def choose(catalogue: dict[str, Benchmark], only: Iterable[str]) -> dict[str, Benchmark]:
@@ -107,6 +116,7 @@ def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
         metrics=tuple(module.metrics),
         limit=module.limit,
         figures=module.figures,
+        roles=tuple(getattr(module, "roles", ())),
     )
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Evaluation, Machine, Metric, Result, Scalar, Value
+from steelyard.model import roles as roles_
+from steelyard.model.roles import SIZES
 from steelyard.report import values
 from steelyard.report.reasons import kinds
 from steelyard.statistics import messages
 from steelyard.statistics.roofs import MEMORY, level_of, working_set
-from steelyard.statistics.tolerance import LONG_BLOCKS, NEAR_START
 from steelyard.statistics.trust import ORDER
 from steelyard.units import binary_size
 
@@ -39,66 +40,10 @@ class Headline:
         return told[0] if told else ""
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """Where a headline comes from: parameters at their least or most, and a metric recognised by its unit.
-
-    Of the values of `best` that which is fastest, clean or not, since another is slower by its nature. `fits`: what a result
-    must be to bear the title at all.
-    """
-
-    name: str
-    title: str
-    benchmark: str
-    kernel: str | None
-    unit: str
-    least: tuple[str, ...]
-    most: tuple[str, ...]
-    usual: tuple[tuple[str, Scalar], ...] = ()  # values that are taken where they were measured
-    best: str = ""
-    fits: Callable[[Result], bool] = lambda result: True
-
-
-def _at(result: Result, name: str) -> float:
-    number = values.number(result.parameters.get(name))
-    return float("nan") if number is None else number
-
-
-_SIZES = ("elements", "bytes", "working_set", "working_set_bytes", "size")
 # A newcomer's own program meets these; the others are on the benchmark's page.
-_USUAL: tuple[tuple[str, Scalar], ...] = (("page_size", "default"), ("memory_policy", "local"))
-_PINNED: tuple[tuple[str, Scalar], ...] = (*_USUAL, ("pinning", "compact"))
-_SENT: tuple[tuple[str, Scalar], ...] = (("transport", "default"),)
-_CHOICES = (
-    _Choice("triad", "Triad bandwidth", "memory.stream", "triad", "B/s", (), ("threads", *_SIZES), _PINNED),
-    _Choice("latency", "Latency of memory", "memory.latency", None, "s", ("threads", "chains"), _SIZES, _USUAL),
-    _Choice(
-        "G", "Worst locality (G)", "memory.apexmap", None, "cycle",
-        ("threads", "accumulators", "L"), ("alpha", *_SIZES), _USUAL,
-        fits=lambda result: _at(result, "L") == _at(result, "alpha") == 1,
-    ),
-    # With one accumulator an access at the best corner waits for the addition before it, not for the memory.
-    _Choice(
-        "L", "Best locality (L)", "memory.apexmap", None, "cycle",
-        ("threads", "alpha"), ("L", *_SIZES), _USUAL, "accumulators",
-        lambda result: _at(result, "L") >= LONG_BLOCKS and _at(result, "alpha") <= NEAR_START,
-    ),
-    _Choice(
-        "peak", "Peak of arithmetic", "core.peak", None, "flop/s",
-        (), ("threads",), (("precision", "double"), ("operation", "fma")),
-    ),
-    # Reused buffers lie in a cache, which matters as soon as there is a byte to send.
-    _Choice(
-        "message", "Short message, one way", "network.pingpong", None, "s",
-        ("ranks", "message_bytes"), (), (*_SENT, ("buffers", "fresh")),
-    ),
-    _Choice(
-        "messages", "Long messages, one way", "network.pingpong", None, "B/s",
-        ("ranks",), (), (*_SENT, ("buffers", "fresh")),
-        fits=lambda result: messages.size(result) >= LONG_MESSAGE,
-    ),
+_USUAL: tuple[tuple[str, Scalar], ...] = (
+    ("page_size", "default"), ("memory_policy", "local"), ("pinning", "compact"), ("transport", "default"), ("buffers", "fresh"),
 )  # fmt: skip
-LONG_MESSAGE = 256 << 10  # bytes: beyond what start-up costs
 _WORDS = {
     "buffers": "{} buffers",
     "message_bytes": "{}",
@@ -107,7 +52,7 @@ _WORDS = {
     "toolchain": "{}",
     "mpi": "{}",
 }
-_FIXED = {"L", "alpha", *_SIZES}
+_FIXED = {"L", "alpha", *SIZES}
 
 
 def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
@@ -115,7 +60,11 @@ def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
 
     Where few of them were measured, or all of the run fits, a figure of each other benchmark follows.
     """
-    chosen = [h for choice in _CHOICES if (h := _headline(evaluation, choice)) is not None]
+    roles = [
+        (b.name, role) for b in evaluation.benchmarks.values() for role in b.roles if isinstance(role, roles_.Headline)
+    ]
+    ordered = sorted(roles, key=lambda pair: (pair[1].order, pair[0]))
+    chosen = [h for name, role in ordered if (h := _headline(evaluation, name, role)) is not None]
     had = {headline.result.benchmark for headline in chosen}
     others = [h for name in evaluation.benchmarks if name not in had and (h := _usual_one(evaluation, name))]
     if len(chosen) + len(others) <= most or len(chosen) < FEW:
@@ -126,25 +75,24 @@ def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
 # --------------------------------------------------------------------------- choosing
 
 
-def _headline(evaluation: Evaluation, choice: _Choice) -> Headline | None:
-    mine = [r for r in evaluation.results if r.benchmark == choice.benchmark]
+def _headline(evaluation: Evaluation, name: str, choice: roles_.Headline) -> Headline | None:
+    mine = [r for r in evaluation.results if r.benchmark == name]
     kernel = [r for r in mine if choice.kernel is None or r.kernel == choice.kernel]
     candidates = _spared([r for r in kernel if choice.fits(r)])
     for names, pick in ((choice.least, min), (choice.most, max)):
-        for name in names:
-            candidates = _extreme(candidates, name, pick)
-    for name, value in choice.usual:
-        candidates = [r for r in candidates if r.parameters.get(name) == value] or candidates
-    benchmark = evaluation.benchmarks.get(choice.benchmark)
-    metric = _metric(candidates, benchmark.metrics if benchmark else (), choice.unit)
+        for axis in names:
+            candidates = _extreme(candidates, axis, pick)
+    for axis, value in choice.usual:
+        candidates = [r for r in candidates if r.parameters.get(axis) == value] or candidates
+    metric = _metric(candidates, evaluation.benchmarks[name].metrics, choice.unit)
     if metric is None:
         return None
     if choice.best:
         fastest = min(candidates, key=lambda r: _rank(r, metric, whether_clean=False))
         candidates = [r for r in candidates if r.parameters.get(choice.best) == fastest.parameters.get(choice.best)]
-    varying = [name for name in values.varying(tuple(kernel)) if name not in _FIXED]
-    told = [*varying, *(name for name in ("threads",) if name in choice.most and name not in varying)]
-    return _made(evaluation, choice.name, choice.title, candidates, metric, told)
+    varying = [axis for axis in values.varying(tuple(kernel)) if axis not in _FIXED]
+    told = [*varying, *(axis for axis in ("threads",) if axis in choice.most and axis not in varying)]
+    return _made(evaluation, choice, candidates, metric, told)
 
 
 def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
@@ -159,18 +107,19 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
     if metric is None:
         return None
     candidates = [r for r in of_kernel if not program or applications.timed(r)] or of_kernel
-    for name_ in ("threads", "ranks", "message_bytes", *_SIZES):
+    for name_ in ("threads", "ranks", "message_bytes", *SIZES):
         candidates = _extreme(candidates, name_, max)
-    for name_, value in (*_PINNED, *_SENT, ("buffers", "fresh")):
+    for name_, value in _USUAL:
         candidates = [r for r in candidates if r.parameters.get(name_) == value] or candidates
     told = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
     several = len({r.kernel for r in mine}) > 1
     title = f"{benchmark.title}: {mine[0].kernel}" if several else benchmark.title
-    return _made(evaluation, name, title, candidates, metric, told)
+    own = roles_.Headline(name, title, "", 0)
+    return _made(evaluation, own, candidates, metric, told)
 
 
 def _made(
-    evaluation: Evaluation, name: str, title: str, candidates: Sequence[Result], metric: str, told: Sequence[str]
+    evaluation: Evaluation, role: roles_.Headline, candidates: Sequence[Result], metric: str, told: Sequence[str]
 ) -> Headline | None:
     result = min(candidates, key=lambda r: _rank(r, metric))
     benchmark = evaluation.benchmarks.get(result.benchmark)
@@ -178,12 +127,12 @@ def _made(
     if shown is None:
         return None
     conditions = [_said(n, result.parameters[n]) for n in told if n in result.parameters]
-    conditions += _within(result, evaluation.run.machine) if name in ("triad", "latency") else []
+    conditions += _within(result, evaluation.run.machine) if role.of_memory else []
     doubted = any(
         f.reach == "figures" and f.level != "good" and f.benchmark == result.benchmark for f in evaluation.findings
     )
     return Headline(
-        name, title, ", ".join(filter(None, conditions)), shown, result.metrics.get(metric), result, doubted
+        role.name, role.title, ", ".join(filter(None, conditions)), shown, result.metrics.get(metric), result, doubted
     )
 
 

@@ -86,7 +86,7 @@ def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
     machine = evaluation.run.machine
     found = []
     for threads in sorted({1, max(1, len(machine.cpus))}):
-        roofs = (*bandwidths(evaluation.results, threads, machine), *peaks(evaluation.results, threads, machine))
+        roofs = (*bandwidths(evaluation, threads), *peaks(evaluation, threads))
         if {roof.kind for roof in roofs} == {"peak", "bandwidth"}:
             chosen = _chosen(evaluation.results, threads, machine)
             places = tuple(place for result in chosen if (place := _place(result, threads, roofs, machine)))

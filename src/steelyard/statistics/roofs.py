@@ -1,16 +1,15 @@
 """The roofs of a roofline: peaks of arithmetic and bandwidths of caches and memory, as this run measured them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.machine.caches import cache_levels
-from steelyard.model import Machine, Record, Result, Scalar
+from steelyard.model import Evaluation, Machine, Record, Result, Scalar
+from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics import cases, trust
 
-PEAK, STREAM = "core.peak", "memory.stream"
 MEMORY, VECTORS, APART, SCALAR = "memory", "vectors", "vectors, not fused", "scalar"
-TRIAD_BYTES = 24  # an element of each of the three vectors
 # A cache's bandwidth is taken well inside it: at most half of it, and at least twice what the level before holds.
 WELL_INSIDE, WELL_BEYOND, ROOMY = 0.5, 2.0, 0.75
 FIRST = (
@@ -53,12 +52,14 @@ def _capacities(threads: int, machine: Machine) -> list[tuple[str, int]]:
     return [(f"L{n}", sum(c.size for c in reached if c.level == n)) for n in sorted({c.level for c in reached})]
 
 
-def peaks(results: Iterable[Result], threads: int, machine: Machine) -> Iterator[Roof]:
+def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     """The fastest arithmetic in double precision: on vectors, on vectors without fused operations, on scalars."""
+    machine = evaluation.run.machine
+    names = {name for name, b in evaluation.benchmarks.items() if any(isinstance(role, Peak) for role in b.roles)}
     mine = [
         r
-        for r in results
-        if r.benchmark == PEAK and threads_of(r, machine) == threads and "flops" in r.metrics and usable(r)
+        for r in evaluation.results
+        if r.benchmark in names and threads_of(r, machine) == threads and "flops" in r.metrics and usable(r)
         and r.parameters.get("precision", "double") == "double"
     ]  # fmt: skip
     scalar = [r for r in mine if _width(r) == "scalar"]
@@ -74,14 +75,21 @@ def peaks(results: Iterable[Result], threads: int, machine: Machine) -> Iterator
         yield Roof("peak", SCALAR, one.metrics["flops"].value, one)
 
 
-def bandwidths(results: Iterable[Result], threads: int, machine: Machine) -> Iterator[Roof]:
-    """The best Triad of the memory and of each cache, by what is moved; the first cache by what the loop reads and writes."""
-    triad = [
+def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
+    """The best bandwidth of the memory and of each cache, by what is moved; the first cache by what the loop reads and writes."""
+    machine = evaluation.run.machine
+    kernels = {
+        (name, role.kernel)
+        for name, b in evaluation.benchmarks.items()
+        for role in b.roles
+        if isinstance(role, Bandwidth)
+    }
+    mine = [
         r
-        for r in results
-        if r.benchmark == STREAM and r.kernel == "triad" and usable(r) and threads_of(r, machine) == threads
+        for r in evaluation.results
+        if (r.benchmark, r.kernel) in kernels and usable(r) and threads_of(r, machine) == threads
     ]
-    sized = [(r, size) for r in triad if (size := working_set(r))]
+    sized = [(r, size) for r in mine if (size := working_set(r))]
     beyond = [r for r, size in sized if level_of(size, threads, machine) == MEMORY]
     yield from _roof(MEMORY, cases.with_most(beyond, "elements"))
     levels = _capacities(threads, machine)
@@ -108,9 +116,6 @@ def _best(results: Sequence[Result], metric: str) -> Result | None:
 
 def working_set(result: Result) -> float | None:
     """Bytes that an operation works on: every word that it names once. None where it jumps about, or does not tell."""
-    elements = cases.number(result, "elements")
-    if result.benchmark == STREAM and elements:
-        return TRIAD_BYTES * elements
     record = told(result)
     if record is None or record.work.get("accesses"):
         return None

@@ -27,6 +27,7 @@ from steelyard.benchmarks.cycles import core_clock
 from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
+from steelyard.model.roles import Headline, Peak
 from steelyard.statistics.results import believed
 from steelyard.units import quantity
 
@@ -114,6 +115,18 @@ metrics = (
     Metric("flops", "flop/s", "higher", "speed", flops),
     Metric("flops_per_cycle", "flop/cycle", "higher", "operations per cycle and thread", flops_per_cycle),
     Metric("clock", "Hz", "higher", "true core clock under this load", clock),
+)
+
+roles = (
+    Headline(
+        "peak",
+        "Peak of arithmetic",
+        "flop/s",
+        40,
+        most=("threads",),
+        usual=(("precision", "double"), ("operation", "fma")),
+    ),
+    Peak(),
 )
 
 

@@ -29,13 +29,16 @@ ours.
 
 from collections.abc import Sequence
 
-from steelyard.benchmarks.axes import memory_policies, page_sizes, thread_counts
+from steelyard.benchmarks.axes import USUAL, memory_policies, page_sizes, thread_counts
 from steelyard.benchmarks.cycles import access_cycles, access_time, cycles_of
 from steelyard.benchmarks.figures import against, cell, published, select, table
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Point
+from steelyard.model.roles import SIZES, Headline
 from steelyard.published import Published
 from steelyard.published import select as select_published
+from steelyard.statistics import cases
+from steelyard.statistics.tolerance import LONG_BLOCKS, NEAR_START
 from steelyard.units import quantity
 
 WORDS = 64 << 20  # M of the standard grid: 512 MB
@@ -115,6 +118,41 @@ metrics = (
     Metric("cycles", "cycle", "lower", "cycles of an access of one thread", access_cycles),
     Metric("cost", "cycle", "lower", "cycles per access, all threads together", cost),
     Metric("bandwidth", "B/s", "higher", "bandwidth of the words read", bandwidth),
+)
+
+
+def _worst(result: Result) -> bool:
+    return cases.number(result, "L") == cases.number(result, "alpha") == 1
+
+
+def _best(result: Result) -> bool:
+    length, alpha = cases.number(result, "L"), cases.number(result, "alpha")
+    return length is not None and alpha is not None and length >= LONG_BLOCKS and alpha <= NEAR_START
+
+
+roles = (
+    Headline(
+        "G",
+        "Worst locality (G)",
+        "cycle",
+        30,
+        least=("threads", "accumulators", "L"),
+        most=("alpha", *SIZES),
+        usual=USUAL,
+        fits=_worst,
+    ),
+    # With one accumulator an access at the best corner waits for the addition before it, not for the memory.
+    Headline(
+        "L",
+        "Best locality (L)",
+        "cycle",
+        31,
+        least=("threads", "alpha"),
+        most=("L", *SIZES),
+        usual=USUAL,
+        best="accumulators",
+        fits=_best,
+    ),
 )
 
 

@@ -26,12 +26,13 @@ from itertools import pairwise
 from math import log
 from statistics import median
 
-from steelyard.benchmarks.axes import page_sizes, thread_counts
+from steelyard.benchmarks.axes import USUAL, page_sizes, thread_counts
 from steelyard.benchmarks.cycles import access_cycles, access_time
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.machine.caches import cache_levels, reachable_cache
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
+from steelyard.model.roles import SIZES, Headline
 from steelyard.units import binary_size, quantity
 
 SMALLEST = 4 << 10  # bytes: below every first cache
@@ -112,6 +113,19 @@ metrics = (
     Metric("latency", "s", "lower", "time of an access of one thread (one chain: the latency)", access_time),
     Metric("cycles", "cycle", "lower", "cycles of an access of one thread", access_cycles),
     Metric("bandwidth", "B/s", "higher", "bandwidth of the lines loaded", bandwidth),
+)
+
+roles = (
+    Headline(
+        "latency",
+        "Latency of memory",
+        "s",
+        20,
+        least=("threads", "chains"),
+        most=SIZES,
+        usual=USUAL,
+        of_memory=True,
+    ),
 )
 
 

@@ -18,11 +18,12 @@ array rule and validation as STREAM 5.10 states them. The choice by the best Cop
 
 from collections.abc import Callable, Mapping
 
-from steelyard.benchmarks.axes import page_sizes, thread_counts
+from steelyard.benchmarks.axes import USUAL, page_sizes, thread_counts
 from steelyard.benchmarks.figures import against, cache_marks, published, select
 from steelyard.machine.caches import reachable_cache
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
 from steelyard.model.figure import Axis, Figure, Mark
+from steelyard.model.roles import Bandwidth, Headline
 from steelyard.statistics.summary import best_by_copy, classic_stream
 
 VECTORS = 3
@@ -180,6 +181,20 @@ metrics = (
     Metric("best_of_10", "B/s", "higher", "best of 10 without the first (STREAM's rule)", best_of(10)),
     Metric("best_of_25", "B/s", "higher", "best of 25 without the first", best_of(RUNS)),
     Metric("triad_by_copy", "B/s", "higher", "Triad of the run with the best Copy, of 25", by_copy),
+)
+
+roles = (
+    Headline(
+        "triad",
+        "Triad bandwidth",
+        "B/s",
+        10,
+        kernel="triad",
+        most=("threads", "elements"),
+        usual=(*USUAL, ("pinning", "compact")),
+        of_memory=True,
+    ),
+    Bandwidth("triad"),
 )
 
 

@@ -19,6 +19,8 @@ from steelyard.benchmarks.network.protocol import hockney
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs, reuse_bands
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
+from steelyard.model.roles import Headline
+from steelyard.statistics import messages
 
 parallel = True
 
@@ -54,6 +56,22 @@ def bandwidth(seconds: float, record: Record) -> float | None:
 metrics = (
     Metric("latency", "s", "lower", "time of one way", latency),
     Metric("bandwidth", "B/s", "higher", "bandwidth of one way", bandwidth),
+)
+
+# Reused buffers lie in a cache, which matters as soon as there is a byte to send.
+_USUAL = (("transport", "default"), ("buffers", "fresh"))
+LONG_MESSAGE = 256 << 10  # bytes: beyond what start-up costs
+roles = (
+    Headline("message", "Short message, one way", "s", 50, least=("ranks", "message_bytes"), usual=_USUAL),
+    Headline(
+        "messages",
+        "Long messages, one way",
+        "B/s",
+        51,
+        least=("ranks",),
+        usual=_USUAL,
+        fits=lambda result: messages.size(result) >= LONG_MESSAGE,
+    ),
 )
 
 
