@@ -13,21 +13,9 @@ from steelyard import files
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
 from steelyard.report import lamps, values
+from steelyard.report import pages as found
 from steelyard.report.names import grouped
-from steelyard.report.pages import (
-    applications,
-    benchmark,
-    findings,
-    machine,
-    method,
-    node_against,
-    node_kernels,
-    overview,
-    pace,
-    provenance,
-    roofline,
-    scaling,
-)
+from steelyard.report.pages import BENCHMARKS, benchmark, overview
 from steelyard.statistics.trust import doubtful
 
 _HERE = Path(__file__).parent
@@ -48,31 +36,17 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
     benchmarks = tuple(
         benchmark.data(evaluation, name) for names in grouped(evaluation.benchmarks).values() for name in names
     )
-    roofs = roofline.data(evaluation)
-    kernels = node_kernels.data(evaluation)
-    against = node_against.data(evaluation, base) if base else None
-    scaled = scaling.data(evaluation)
-    programs = applications.data(evaluation)
-    paced = pace.data(evaluation)
-    found = (roofs, kernels, against, scaled, programs and programs.phases, paced and paced.figures)
-    drawn = any(found) or any(figure for page in benchmarks for figure in page.figures if not figure.error)
+    whole = found.pages(evaluation, base)
+    drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
     return (
         _environment()
         .get_template("layout.html")
         .render(
             run=evaluation.run,
-            overview=overview.data(evaluation),
-            findings=findings.data(evaluation),
-            machine=machine.data(evaluation),
-            roofline=roofs,
-            node_kernels=kernels,
-            node_against=against,
-            scaling=scaled,
-            applications=programs,
+            before=[page for page in whole if page.place < BENCHMARKS],
             benchmarks=benchmarks,
-            pace=paced,
-            method=method.data(evaluation),
-            provenance=provenance.data(evaluation),
+            groups=overview.entries(evaluation),
+            after=[page for page in whole if page.place >= BENCHMARKS],
             style=Markup(_asset("style.css")),
             script=Markup(_asset("figures.js") + _asset("script.js")),
             plotly=Markup(plotly()) if drawn else "",
@@ -82,7 +56,7 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader([_HERE, _HERE / "pages"]),
+        loader=FileSystemLoader([_HERE, *found.__path__]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

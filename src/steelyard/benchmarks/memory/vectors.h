@@ -84,7 +84,10 @@ struct Vectors {
   // first.
   Work work(double bytes, double flops, double stores) const {
     double n = static_cast<double>(elements);
-    return {{"bytes", bytes * n}, {"bytes_moved", (bytes + (streaming ? 0 : 8 * stores)) * n}, {"flops", flops * n}};
+    return {{"bytes", bytes * n},
+            {"bytes_moved", (bytes + (streaming ? 0 : 8 * stores)) * n},
+            {"flops", flops * n},
+            {"working_set", 24 * n}};
   }
   // STREAM's own validation: the mean error of each vector, relative to the value that it must hold.
   static double error(const Buffer<double>& vector, double expected) {

@@ -1,1 +1,57 @@
-"""The pages of the report: each module makes plain data, and the template of the same name shows it."""
+"""The pages of the report: each module makes plain data, and the template of the same name shows it. The folder is the registry.
+
+A module is a page if it has `PLACE`, in the order of which the pages stand: those below `BENCHMARKS` before the benchmarks' own.
+`TITLE` names it in the contents, with fields of its data where these are in it. `data(evaluation)` is what it shows, None where
+the run has nothing for it; of a page with `AGAINST` it is `data(evaluation, base)`, asked for only where another run is given.
+Where it may have figures `has_figures(data)` says whether it does; `count(data)` is a number to stand beside the title.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from steelyard.model import Evaluation
+
+BENCHMARKS = 100
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as the report's frame needs it; `count` stands beside its title where it is not 0."""
+
+    anchor: str
+    title: str
+    template: str
+    data: Any
+    drawn: bool
+    count: int
+    place: int
+
+
+def pages(evaluation: Evaluation, base: Evaluation | None = None) -> tuple[Page, ...]:
+    """Those that the run has something for, in their order. UsageError where `base` has nothing in common with it."""
+    found = (_page(module, evaluation, base) for module in _modules())
+    return tuple(sorted((page for page in found if page), key=lambda page: (page.place, page.anchor)))
+
+
+def _modules() -> Iterator[ModuleType]:
+    for name in sorted(m.name for m in pkgutil.iter_modules(__path__)):
+        module = importlib.import_module(f"{__name__}.{name}")
+        if hasattr(module, "PLACE"):
+            yield module
+
+
+def _page(module: ModuleType, evaluation: Evaluation, base: Evaluation | None) -> Page | None:
+    against = hasattr(module, "AGAINST")
+    if against and base is None:
+        return None
+    data = module.data(evaluation, base) if against else module.data(evaluation)
+    if not data:
+        return None
+    name = module.__name__.rpartition(".")[2]
+    drawn, count = getattr(module, "has_figures", lambda data: False), getattr(module, "count", lambda data: 0)
+    title = module.TITLE.format(page=data)
+    return Page(name.replace("_", "-"), title, f"{name}.html", data, bool(drawn(data)), count(data), module.PLACE)

@@ -12,6 +12,8 @@ from steelyard.report import doubts, drawn, figures, values
 from steelyard.report.axes import label
 from steelyard.report.names import slug
 
+PLACE, TITLE = 50, "Applications"
+
 MEGA = 1e6  # NPB's own unit: millions of operations a second
 TOO_SMALL = "too small to time"
 UNVERIFIED = "not verified"
@@ -294,3 +296,8 @@ def _links(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[s
             told = tuple((f.title.removeprefix(own).lstrip(":, "), f.anchor) for f in made)
             found.append((evaluation.benchmarks[name].title, told))
     return tuple((title, figures) for title, figures in found if figures)
+
+
+def has_figures(page: Page) -> bool:
+    """Whether the phases are."""
+    return bool(page.phases)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Finding
 from steelyard.report.names import slug
 
+PLACE, TITLE = 10, "Findings"
+
 LEVELS = {
     "serious": ("Serious", "acts on what the machine delivers, or on whether its figures hold"),
     "notice": ("Notice", "worth knowing before the figures are used"),
@@ -41,3 +43,8 @@ def data(evaluation: Evaluation) -> Findings:
         for level, (word, meaning) in LEVELS.items()
     )
     return Findings(tuple(group for group in groups if group.findings))
+
+
+def count(page: Findings) -> int:
+    """How many there are."""
+    return sum(len(group.findings) for group in page.groups)

@@ -8,6 +8,8 @@ from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, 
 from steelyard.report import counted
 from steelyard.report.pages.settings import SettingGroup, Unread, groups, unread
 
+PLACE, TITLE = 20, "Machine"
+
 MOST_DETAILED_CORES = 8  # in one group; beyond this the caches of each core are said once for the group
 
 

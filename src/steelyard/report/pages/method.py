@@ -6,6 +6,8 @@ from steelyard.model import Evaluation, Level
 from steelyard.report import values
 from steelyard.report.lamps import MEANINGS
 
+PLACE, TITLE = 120, "Method"
+
 
 @dataclass(frozen=True)
 class Rule:

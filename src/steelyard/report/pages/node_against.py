@@ -10,6 +10,9 @@ from steelyard.report import kernel_bars
 from steelyard.report.kernel_bars import Kernel, Part
 from steelyard.report.names import slug
 
+PLACE, TITLE = 41, "Node kernels against {page.base}"
+AGAINST = True
+
 NOTE = (
     "Below 1 this system is faster, above it the other one. Each ratio has the 95 % interval that the comparison of both "
     "runs gives."
@@ -67,3 +70,8 @@ def _part(found: Together, base: str, several: bool, evaluation: Evaluation) -> 
     ]
     anchor = f"node-against-figure{f'-{slug(mine)}' if several else ''}"
     return kernel_bars.part(mine if several else "", anchor, figure, rows, found.modes)
+
+
+def has_figures(page: Page) -> bool:
+    """Wherever there is the page it has figures."""
+    return True

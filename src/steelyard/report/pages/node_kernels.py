@@ -9,6 +9,8 @@ from steelyard.report.kernel_bars import Kernel, Part
 from steelyard.report.names import slug
 from steelyard.statistics import cases
 
+PLACE, TITLE = 40, "Node kernels"
+
 LEAST = 2  # kernels: one alone is on its own benchmark's page
 NOTE = "Shorter is better; 1 is the time of {reference}. Each ratio has the 95 % interval that the comparison of both gives."
 
@@ -107,3 +109,8 @@ def _part(toolchain: str, kernels: list[_Kernel], reference: Mode, evaluation: E
     ]
     anchor = f"node-kernels-figure{f'-{slug(toolchain)}' if toolchain else ''}"
     return kernel_bars.part(toolchain, anchor, figure, rows, [_called(mode, machine) for mode in modes])
+
+
+def has_figures(page: Page) -> bool:
+    """Wherever there is the page it has figures."""
+    return True

@@ -8,6 +8,8 @@ from steelyard.report import headline, sentences, values
 from steelyard.report.names import grouped, slug
 from steelyard.report.screen import MOST_FINDINGS
 
+PLACE, TITLE = 0, "Overview"
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -45,11 +47,16 @@ def data(evaluation: Evaluation) -> Overview:
         values.counts(evaluation.results),
         first,
         len(evaluation.findings) - sum(1 + kind.others for kind in first),
-        {
-            group: tuple(_entry(evaluation, name) for name in names)
-            for group, names in grouped(evaluation.benchmarks).items()
-        },
+        entries(evaluation),
     )
+
+
+def entries(evaluation: Evaluation) -> dict[str, tuple[Entry, ...]]:
+    """The benchmarks under the headings of their groups."""
+    return {
+        group: tuple(_entry(evaluation, name) for name in names)
+        for group, names in grouped(evaluation.benchmarks).items()
+    }
 
 
 def _entry(evaluation: Evaluation, name: str) -> Entry:

@@ -14,6 +14,8 @@ from steelyard.report.names import grouped, slug
 from steelyard.statistics.pace import Kind, seconds_waited
 from steelyard.statistics.verdict import name_disturbance
 
+PLACE, TITLE = 110, "Pace"
+
 MOST_CAUSES = 3  # in a sentence
 
 _PARTS: Mapping[str, tuple[Kind, ...]] = {
@@ -156,3 +158,8 @@ def _row(evaluation: Evaluation, found: Course, name: str) -> Row:
             values.duration(waiting) if waiting else "–",
         ),
     )
+
+
+def has_figures(page: Page) -> bool:
+    """Whether it has figures."""
+    return bool(page.figures)

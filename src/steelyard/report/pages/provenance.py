@@ -7,6 +7,8 @@ from steelyard.model import Evaluation
 from steelyard.report.pages.times import Times
 from steelyard.report.pages.times import data as times
 
+PLACE, TITLE = 130, "Provenance"
+
 
 @dataclass(frozen=True)
 class Provenance:

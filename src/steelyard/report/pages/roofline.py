@@ -14,6 +14,8 @@ from steelyard.statistics.roofs import MEMORY, SCALAR, Roof, working_set
 from steelyard.statistics.trust import doubtful
 from steelyard.units import binary_size, quantity, significant
 
+PLACE, TITLE = 30, "Roofline"
+
 HEIGHT = 460  # pixels
 # Times the ridge of the slowest bandwidth: what needs still fewer bytes is bounded by arithmetic alone, and stands at the edge.
 FAR = 12
@@ -256,3 +258,8 @@ def _labels(line: Roofline) -> list[Json]:
 
 def _label(words: str, x: float, y: float) -> Json:
     return {"text": words, "x": x, "y": y, "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
+
+
+def has_figures(page: Page) -> bool:
+    """Wherever there is the page it has figures."""
+    return True

@@ -14,6 +14,8 @@ from steelyard.statistics.scaling import Point
 from steelyard.statistics.scaling_models import Estimate, Fit, speedup
 from steelyard.statistics.sweeps import Sweep, sweeps
 
+PLACE, TITLE = 60, "Scaling"
+
 FULL = "application."
 # Their speed grows with the threads by what they are, or is that of something shared: their own pages show it.
 ELSEWHERE = ("memory.", "core.")
@@ -282,3 +284,8 @@ def _ticks(layout: Json, figure: Figure) -> None:
         heights = [y for line in figure.series for y in line.y if y]
         doubles = [2.0**k for k in range(-3, 24) if min(heights) / 2 <= 2.0**k <= max(heights) * 2]
         layout["yaxis"] |= {"tickmode": "array", "tickvals": doubles, "ticktext": [f"{d:g}" for d in doubles]}
+
+
+def has_figures(page: Page) -> bool:
+    """Wherever there is the page it has figures."""
+    return True
