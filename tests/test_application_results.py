@@ -35,7 +35,6 @@ from steelyard.model import (
     Sampling,
     Scalar,
     Site,
-    Verdict,
 )
 from steelyard.report.pages import applications as page
 from steelyard.run import line
@@ -83,7 +82,7 @@ def npb(
 
 
 def _invalid(made: Result) -> Result:
-    verdict = Verdict("INVALID", ("the check failed",))
+    verdict = builders.verdict_of("INVALID", "the check failed")
     return replace(made, verdict=verdict, records=tuple(replace(r, verdict=verdict) for r in made.records))
 
 
