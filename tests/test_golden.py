@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from damage import unpack
 from steelyard import forms, report
 from steelyard.compare import runs as comparing
 from steelyard.evaluation import evaluate
+from steelyard.evidence import KINDS, sentence
 from steelyard.export import as_json, metric_rows, sample_rows
 from steelyard.model import Evaluation, Evidence
-from steelyard.plain import to_plain
+from steelyard.plain import to_json, to_plain
 from steelyard.records import RunFolder, read
 from steelyard.report import side_by_side
 
@@ -63,6 +65,19 @@ def test_a_run_of_format_2_is_written_as_it_was_read() -> None:
     (evidence,) = found[0]["verdict"]["evidence"]
     assert evidence["numbers"]["seconds"] == 0.004
     assert found[0]["surroundings"]["ended"] - found[0]["surroundings"]["began"] > 0.19
+
+
+def test_the_evidence_of_a_real_run_of_format_1_has_its_kinds_and_reads_as_ever(tmp_path: Path) -> None:
+    path = unpack(tmp_path)
+    written = [json.loads(line)["verdict"]["evidence"] for line in (path / "records.jsonl").read_text().splitlines()]
+    kept = read(path).records
+    assert [[sentence(e) for e in record.verdict.evidence] for record in kept] == written
+    kinds = {e.kind for record in kept for e in record.verdict.evidence}
+    assert len(kinds) >= 5
+    assert kinds <= set(KINDS)
+    # Written as it is now, and read again, it is the same.
+    (path / "records.jsonl").write_bytes(b"".join(to_json(record) + b"\n" for record in kept))
+    assert read(path).records == kept
 
 
 def test_both_formats_are_exported_shown_and_reported_alike(capsys: pytest.CaptureFixture[str]) -> None:
