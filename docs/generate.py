@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from sources import benchmarks as of_benchmarks
-from sources import commands, constants, fields
+from sources import commands, constants, evidence, fields
 
 from steelyard.model import Benchmark
 from steelyard.plan import catalogue
@@ -23,6 +23,7 @@ SHOWN = 10  # lines of a difference that are printed
 # Blocks in pages that are otherwise written by hand.
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "formats.md": {
+        "evidence": evidence.tables,
         "stored": partial(fields.described, "Machine", "Plan", "Record"),
         "exported": partial(fields.described, "Value", "Finding"),
     },

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import builders
+from builders import verdict_of
 from steelyard import published
 from steelyard.model import (
     Benchmark,
@@ -39,22 +40,20 @@ STOLEN = "The hypervisor took 12 % of the processor's time during 41 of 60 sampl
 WRONG = "The check failed: a[17] is 0, expected 3.0 </script>."
 BOUND = Limit(68.3e9, "B/s", "4 channels × 2133 MT/s × 8 B")
 CLEAN = Verdict("CLEAN")
-DISTURBED = Verdict("DISTURBED", (STOLEN,))
-UNSETTLED = Verdict("UNSETTLED", ("interval: ± 7.1 % of the value.",))
+DISTURBED = verdict_of("DISTURBED", STOLEN)
+UNSETTLED = verdict_of("UNSETTLED", "interval: ± 7.1 % of the value.")
 # As a busy machine gives it: seven sentences of three kinds.
-CROWDED = Verdict(
+CROWDED = verdict_of(
     "DISTURBED",
-    (
-        "competing load: in 26 of 513 samples a thread waited for its processor.",
-        "competing load: other processes ran on the processors used for 0.3 s.",
-        "competing load: other processes kept 1.3 cores of the machine busy meanwhile.",
-        "core clock: the true clock dropped by 4.1 % during the case.",
-        "autocorrelation: the 513 samples tell as much as 119 independent ones.",
-        "competing load: in 21 of 61 samples a thread waited for its processor.",
-        "core clock: the true clock dropped by 2.3 % during the case.",
-    ),
+    "competing load: in 26 of 513 samples a thread waited for its processor.",
+    "competing load: other processes ran on the processors used for 0.3 s.",
+    "competing load: other processes kept 1.3 cores of the machine busy meanwhile.",
+    "core clock: the true clock dropped by 4.1 % during the case.",
+    "autocorrelation: the 513 samples tell as much as 119 independent ones.",
+    "competing load: in 21 of 61 samples a thread waited for its processor.",
+    "core clock: the true clock dropped by 2.3 % during the case.",
 )
-INVALID = Verdict("INVALID", (WRONG,))
+INVALID = verdict_of("INVALID", WRONG)
 THREADS = (1, 2, 4)
 STRIDES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)
 ALPHAS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)

@@ -36,7 +36,6 @@ from steelyard.model import (
     Sampling,
     Scalar,
     Site,
-    Verdict,
 )
 from steelyard.model.figure import Figure
 from steelyard.plan import catalogue
@@ -85,7 +84,7 @@ def npb(
 
 
 def _invalid(made: Result) -> Result:
-    verdict = Verdict("INVALID", ("the check failed",))
+    verdict = builders.verdict_of("INVALID", "the check failed")
     return replace(made, verdict=verdict, records=tuple(replace(r, verdict=verdict) for r in made.records))
 
 

@@ -1,6 +1,7 @@
 """The contract: what holds for every kernel of every benchmark, also for those that are added later."""
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -163,6 +164,22 @@ def test_a_sample_is_a_thousand_times_longer_than_the_clocks_resolution(
     assert (
         seconds[len(seconds) // 2] >= 1000 * answer["surroundings"]["clock"]["resolution"] * 0.5
     )  # half: pace may change after calibration
+
+
+@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+def test_each_sample_can_be_placed_by_the_systems_clocks(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
+    around = ask(programs, here, case)["surroundings"]
+    at, seconds = around["samples"]["at"], around["samples"]["seconds"]
+    length = around["ended"] - around["began"]
+    slack = 1e-4 + 1e-3 * length  # the clocks' own differences
+    assert 0 < around["began"] <= around["ended"] <= time.time()
+    assert sum(seconds) <= length + slack
+    ends = [0.0, *(start + took for start, took in zip(at, seconds, strict=True))]
+    assert all(end <= start + slack for end, start in zip(ends, [*at, length], strict=True))
+    # A time server steps the wall clock rarely, and never so far in a test's time.
+    assert abs((around["began"] - around["monotonic"]) - (time.time() - time.monotonic())) < 0.05
 
 
 @pytest.mark.parametrize(("benchmark", "case"), all_cases())

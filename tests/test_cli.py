@@ -195,7 +195,21 @@ def test_a_plan_is_shown_without_running_anything(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path, programs: dict) -> None:
+def _in_format_1(run: Path) -> None:
+    """The run as it was once written: evidence in sentences, and no word of when a case ended."""
+    about = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**about, "format": 1}))
+    lines = []
+    for line in (run / "records.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        record["verdict"]["evidence"] = [f"{e['kind']}: {e['text']}" for e in record["verdict"]["evidence"]]
+        del record["surroundings"]["ended"], record["surroundings"]["monotonic"]
+        lines.append(json.dumps(record) + "\n")
+    (run / "records.jsonl").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("written", [1, 2])
+def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path, programs: dict, written: int) -> None:
     words = [
         *STEELYARD,
         "run",
@@ -217,12 +231,17 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path, progr
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "steelyard resume" in said
-    before = read(all_runs(tmp_path / "runs")[0])
+    (run,) = all_runs(tmp_path / "runs")
+    if written == 1:
+        _in_format_1(run)
+    before = read(run)
     assert len(before.records) >= 2
     assert not before.finished
     done = steelyard("resume", "--quiet", cwd=tmp_path)
     assert done.returncode in (0, 1), done.stderr
-    after = read(all_runs(tmp_path / "runs")[0])
+    after = read(run)
+    assert json.loads((run / "run.json").read_text())["format"] == 2
+    assert after.notes == ()
     assert after.finished
     assert after.records[: len(before.records)] == before.records
     measured = [(r.launch, r.case, r.attempt) for r in after.records]

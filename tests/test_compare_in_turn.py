@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders import evaluation, machine, triad
+from builders import evaluation, machine, triad, verdict_of
 from steelyard import evaluation as evaluating
 from steelyard import records
 from steelyard.commands import cli
@@ -25,7 +25,7 @@ from steelyard.compare import ROUNDS, pairs
 from steelyard.compare import in_turn as comparing
 from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, schedule
 from steelyard.errors import UsageError
-from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling, Verdict
+from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling
 from steelyard.run import Evaluator, Progress, Surroundings, in_turn, session, setup
 from steelyard.statistics.compare import Comparison, _scores, _sign_flips, compare_pairs
 
@@ -329,7 +329,7 @@ def test_each_case_and_the_benchmark_are_compared_in_pairs_and_lone_launches_do_
 
 def test_disturbed_launches_count_since_a_neighbour_hits_both_sides_alike() -> None:
     a, b = side(1.0, range(1, 31)), side(1.05, range(1, 31))
-    shaken = Verdict("DISTURBED", ("shared core: seen",))
+    shaken = verdict_of("DISTURBED", "shared core: seen")
     for level in range(2):
         some = [
             replace(r, records=tuple(replace(x, verdict=shaken) if x.launch % 5 else x for x in r.records))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from damage import ESCAPES, NESTED, Damage, unpack
+from damage import ESCAPES, NESTED, Damage, renewed, unpack
 from steelyard import evaluation, records, report
 from steelyard.commands import cli, forms
 from steelyard.commands import tables as show
@@ -65,7 +65,7 @@ def test_over_a_sound_run_no_rule_stumbles(run: Path) -> None:
     found = evaluation.evaluate(run)
     assert found.run.notes == ()
     assert not [f.seen for f in found.findings if "cannot judge" in f.seen]
-    assert not [e for r in found.results for e in r.verdict.evidence if e.startswith("damaged")]
+    assert not [e for r in found.results for e in r.verdict.evidence if e.kind == "damaged"]
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
@@ -73,9 +73,9 @@ def test_a_damaged_run_is_read_or_refused_in_words(
     first: int, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     healthy = evaluation.evaluate(unpack(tmp_path / "healthy"))
-    damage = Damage(run)
+    of_format = (Damage(run), Damage(renewed(run)))
     for seed in range(first, first + AT_ONCE):
-        how = f"seed {seed}: {damage.make(seed, run)}"
+        how = f"seed {seed}: {of_format[seed % 2].make(seed, run)}"
         began = time.process_time()
         try:
             show.everything({}, [run], False)
@@ -138,6 +138,8 @@ def test_a_field_of_run_json_that_does_not_hold_is_named(run: Path, content: dic
         ({"surroundings": {"pace": {"waited": "long"}}}, "$.pace.waited"),
         ({"samples": [1.0, "x"]}, "$.samples[1]"),
         ({"verdict": {"level": "FINE"}}, "$.verdict.level"),
+        ({"verdict": {"level": "CLEAN", "evidence": [{"kind": "steal"}]}}, "$.verdict.evidence[0]"),
+        ({"verdict": {"level": "CLEAN", "evidence": ["x", 3]}}, "$.verdict.evidence[1]"),
     ],
 )
 def test_a_field_of_a_record_that_does_not_hold_is_named_with_its_line(run: Path, damage: dict, named: str) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, machine, message, result
+from builders import evaluation, machine, message, result, verdict_of
 from steelyard import plan
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
-from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value, Verdict
+from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value
 from steelyard.plan import catalogue
 from steelyard.statistics import looks, messages, nodes
 from steelyard.statistics.matrix import rounds
@@ -587,7 +587,7 @@ UNSHAKEN = {"ranks_oversubscribed", "busy_waiting", "colocated", "common_clock"}
 @pytest.mark.parametrize("rule", sorted(set(SPEAKS) - UNSHAKEN))
 def test_results_that_were_disturbed_are_told_with_care(rule: str) -> None:
     def shaken(one: Result) -> Result:
-        verdict = Verdict("DISTURBED", ("competing load: in 9 of 30 samples a thread waited.",))
+        verdict = verdict_of("DISTURBED", "competing load: in 9 of 30 samples a thread waited.")
         return replace(one, verdict=verdict, records=tuple(replace(r, verdict=verdict) for r in one.records))
 
     told = found(rule, evaluation([shaken(r) for r in SPEAKS[rule]().results]))

@@ -353,6 +353,10 @@ def test_the_kernel_holds_the_rounds_of_the_tournament(five: Program, number: in
     assert [len(s) > 0 for s in answer["surroundings"]["ranks"]["seconds"]] == [rank in busy for rank in range(5)]
     partner = next((b for a, b in met if a == 0), None)
     assert (f"from rank {partner} " if partner else "took no part") in answer["check"]["detail"]
+    # Rank 0 tells when it ended, also where it rests meanwhile.
+    around = answer["surroundings"]
+    last = around["samples"]["at"][-1] + around["samples"]["seconds"][-1]
+    assert 0 < last <= around["ended"] - around["began"] + 1e-3
 
 
 @pytest.mark.parametrize(

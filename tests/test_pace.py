@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import builders
 from steelyard import evaluation
+from steelyard.evidence import sentence
 from steelyard.model import Check, Host, Record, Verdict
 from steelyard.records import shown
 from steelyard.run import selfcheck
@@ -92,10 +93,11 @@ def test_a_case_that_lay_wholly_beside_a_neighbour_is_disturbed_and_says_by_how_
     found = judgement([1.0] * 30, around([2.0] * 30, before=2.0, after=2.0), PASSED, bounds=BOUNDS)
     assert found.verdict.level == "DISTURBED"
     assert found.aside == ()
-    assert found.verdict.evidence[0] == (
+    assert sentence(found.verdict.evidence[0]) == (
         "shared core: beside 30 of 30 samples the core issued 2 additions per cycle; the best that this machine has "
         "shown is 4 additions per cycle."
     )
+    assert found.verdict.evidence[0].numbers == {"samples": 30, "of": 30, "issued": 2.0, "best": 4.0}
 
 
 def test_the_same_case_is_clean_where_nothing_better_was_ever_shown():
@@ -114,7 +116,9 @@ def test_the_memorys_pace_counts_like_the_cores():
     surroundings = around([FULL] * 20, stream=[2e10] * 20, chase=[1e-7] * 10 + [2e-7] * 10)
     bounds = Bounds({"issued": FULL, "stream": 2.1e10, "chase": 1e-7})
     assert aside([1.0] * 20, surroundings, bounds) == tuple(range(10, 20))
-    assert "shared memory 10" in judgement([1.0] * 20, surroundings, PASSED, bounds=bounds).verdict.evidence[0]
+    (told,) = judgement([1.0] * 20, surroundings, PASSED, bounds=bounds).verdict.evidence
+    assert told.text == "10 of 20 samples, whose own surroundings were disturbed (shared memory 10)."
+    assert told.numbers == {"samples": 10, "of": 20, "shared memory": 10}
 
 
 def test_slow_messages_before_or_after_a_case_disturb_it():
@@ -122,7 +126,8 @@ def test_slow_messages_before_or_after_a_case_disturb_it():
     surroundings["pace"]["before"]["exchange"], surroundings["pace"]["after"]["exchange"] = 1e-6, 5e-6
     found = judgement([1.0] * 20, surroundings, PASSED, bounds=Bounds({"exchange": 1e-6}))
     assert found.verdict.level == "DISTURBED"
-    assert "a message there and back took 5 µs" in found.verdict.evidence[0]
+    assert "a message there and back took 5 µs" in found.verdict.evidence[0].text
+    assert found.verdict.evidence[0].numbers["exchange"] == 5e-6
 
 
 def test_one_ranks_neighbour_is_named_with_its_host_and_processor():
@@ -130,7 +135,8 @@ def test_one_ranks_neighbour_is_named_with_its_host_and_processor():
         "ranks": {"hosts": ["a", "a", "b"], "cpus": [0, 1, 0], "issued": [3.9, 4.0, 2.0]}
     }
     told = judgement([1.0] * 20, surroundings, PASSED, bounds=BOUNDS).verdict.evidence[0]
-    assert told.endswith("Mostly it was rank 2 on b (processor 0), 49 % behind the others.")
+    assert told.text.endswith("Mostly it was rank 2 on b (processor 0), 49 % behind the others.")
+    assert (told.numbers["rank"], round(told.numbers["behind"], 2)) == (2, 0.49)
 
 
 def test_a_thread_that_waited_takes_the_next_sample_along_whose_caches_it_finds_cold():
@@ -206,7 +212,8 @@ def test_two_launches_that_agree_are_clean():
 def test_launches_that_differ_are_unsettled():
     found = settle(quiet_row(1.0, 1), quiet_row(1.12, 2))
     assert found.level == "UNSETTLED"
-    assert "it rests on 2 launches" in found.evidence[0]
+    assert (found.evidence[0].kind, found.evidence[0].numbers["launches"]) == ("wide interval", 2)
+    assert found.evidence[0].text.endswith("it rests on 2 launches.")
 
 
 def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
@@ -216,7 +223,10 @@ def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
         return judged([clean, replace(clean, samples=quiet_row(middle, 2), launch=2, verdict=Verdict("DISTURBED"))])[2]
 
     assert beside(0.6).level == "UNSETTLED"
-    assert beside(0.6).evidence[0].startswith("launches differ: one that was disturbed took 3")
+    told = beside(0.6).evidence[0]
+    assert told.kind == "launches differ"
+    assert told.text.startswith("one that was disturbed took 3")
+    assert 0.35 < told.numbers["faster"] < 0.45
     # What a disturbance can explain, and what lies within an interval, contradict nothing.
     assert beside(1.6).level == beside(0.97).level == "CLEAN"
 
@@ -224,7 +234,7 @@ def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
 def test_one_sample_never_is_clean():
     found = settle((1.0,))
     assert found.level == "UNSETTLED"
-    assert found.evidence[0] == "few samples: one sample cannot state an interval."
+    assert sentence(found.evidence[0]) == "few samples: one sample cannot state an interval."
     assert settle((1.0,), (1.001,)).level == "UNSETTLED"
 
 

@@ -140,14 +140,14 @@ def test_a_neighbour_on_one_ranks_processor_makes_the_latency_disturbed_and_the_
                 )
                 verdict = judgement(answer["samples"], answer["surroundings"], Check(True, "")).verdict
                 assert (verdict.level, name_disturbance(verdict)) == ("DISTURBED", "competing load"), verdict
-                if any("Mostly it was rank 1" in e for e in verdict.evidence):
+                if any("Mostly it was rank 1" in e.text for e in verdict.evidence):
                     break
         finally:
             busy.kill()
             busy.wait()
     ranks = answer["surroundings"]["ranks"]
     assert ranks["cpus"][1] == 1
-    assert any("Mostly it was rank 1" in e for e in verdict.evidence), (verdict, ranks["waited"])
+    assert any("Mostly it was rank 1" in e.text for e in verdict.evidence), (verdict, ranks["waited"])
 
 
 def lose_a_rank(here: Machine, ping: Benchmark, tool: Tool, how: signal.Signals) -> tuple[dict[int, int], str]:

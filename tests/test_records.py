@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from steelyard import records
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.model import Case, Check, Launch, Machine, Plan, Record, Verdict
+from steelyard.evidence import KINDS, sentence
+from steelyard.model import Case, Check, Evidence, Launch, Machine, Plan, Record, Verdict
 from steelyard.model.plain import from_plain, to_plain
 
 PLAN = Plan("quick", 1, (Launch(1, "g.b", "gcc", 1, (Case("g.b", "k", {"threads": 1}),)),), 1.0)
@@ -88,6 +89,43 @@ def test_a_bad_line_in_the_middle_costs_that_line_alone(folder: records.RunFolde
     assert "line 2" in run.notes[0]
 
 
+TOLD = [f"{kind}: so: much" for kind in KINDS]
+
+
+def test_evidence_of_format_1_is_read_by_the_kind_before_its_colon(folder: records.RunFolder) -> None:
+    odd = ["The check failed: a[1] is 0.", "no kind", "error: ", ": nothing", "", "steal:much"]
+    told = record(0)
+    folder.close()
+    plain = to_plain(told) | {"verdict": {"level": "DISTURBED", "evidence": [*TOLD, *odd]}}
+    (folder.path / "records.jsonl").write_text(json.dumps(plain) + "\n")
+    (read,) = records.read(folder.path).records
+    assert [e.kind for e in read.verdict.evidence] == [*KINDS, "", "", "error", "", "", ""]
+    assert [sentence(e) for e in read.verdict.evidence] == [*TOLD, *odd]
+    assert all(e.numbers == {} for e in read.verdict.evidence)
+
+
+def test_evidence_of_a_kind_that_is_not_known_is_read_as_it_is(folder: records.RunFolder) -> None:
+    seen = Evidence("moonshine", "it was full.", {"moons": 2.0})
+    folder.append(record(verdict=Verdict("DISTURBED", (seen,))))
+    folder.close()
+    assert records.read(folder.path).records[0].verdict.evidence == (seen,)
+
+
+@pytest.mark.parametrize("written", [1, 2, 3])
+def test_the_number_of_the_format_is_raised_when_a_run_is_gone_on_with_and_never_lowered(
+    folder: records.RunFolder, written: int
+) -> None:
+    folder.close()
+    path = folder.path / "run.json"
+    about = json.loads(path.read_text())
+    assert about["format"] == records.FORMAT == 2
+    path.write_text(json.dumps({**about, "format": written}))
+    notes = records.read(folder.path).notes
+    assert notes == (("the run was written by a newer Steelyard (format 3, this one knows 2)",) if written == 3 else ())
+    records.RunFolder(folder.path).close()
+    assert json.loads(path.read_text()) == {**about, "format": max(2, written)}
+
+
 def test_two_writers_of_one_run_are_refused(folder: records.RunFolder) -> None:
     with pytest.raises(UsageError, match="another process"):
         records.RunFolder(folder.path)
@@ -136,9 +174,13 @@ scalars = st.one_of(
     parameters=st.dictionaries(st.text(max_size=10), scalars, max_size=4),
     samples=st.lists(st.floats(1e-12, 1e6), max_size=5),
     text=st.text(max_size=50),
+    numbers=st.dictionaries(st.text(max_size=10), st.floats(allow_nan=False, allow_infinity=False), max_size=3),
 )
-def test_any_record_survives_plain_data_and_json(parameters: dict, samples: list[float], text: str) -> None:
-    made = record(parameters=parameters, samples=tuple(samples), error=text, verdict=Verdict("INVALID", (text,)))
+def test_any_record_survives_plain_data_and_json(
+    parameters: dict, samples: list[float], text: str, numbers: dict[str, float]
+) -> None:
+    verdict = Verdict("INVALID", (Evidence(text, text, numbers),))
+    made = record(parameters=parameters, samples=tuple(samples), error=text, verdict=verdict)
     assert from_plain(Record, json.loads(json.dumps(to_plain(made)))) == made
 
 

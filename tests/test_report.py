@@ -14,7 +14,8 @@ import builders
 import report_fixture
 from steelyard import published, report
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.model import Evaluation, Finding, Level, Result, Scalar, Setting, Verdict
+from steelyard.evidence import sentence
+from steelyard.model import Evaluation, Finding, Level, Result, Scalar, Setting
 from steelyard.model.figure import Axis, Band, Figure, Series
 from steelyard.report import compared, doubts, figures, headline, reasons, sentences, terminal, values
 from steelyard.report.axes import log_ticks, scale, tick
@@ -171,7 +172,7 @@ def test_evidence_is_shown_in_three_sentences_a_result_and_the_rest_folded(html:
 
 def test_many_footnotes_are_folded_and_each_link_leads_to_its_own(evaluation: Evaluation) -> None:
     crowd = tuple(
-        replace(r, verdict=Verdict("DISTURBED", (f"drift: by {number} %.",)))
+        replace(r, verdict=builders.verdict_of("DISTURBED", f"drift: by {number} %."))
         for number, r in enumerate(report_fixture.apexmap())
     )
     html = report.render(replace(evaluation, results=crowd))
@@ -200,10 +201,10 @@ def test_unsettled_values_are_counted_below_a_figure_on_their_own(html: str) -> 
 
 
 def test_what_did_not_matter_is_no_reason_for_an_unsettled_result() -> None:
-    harmless = Verdict("CLEAN", ("interrupts: 3 in all; too few to move the median.",))
+    harmless = builders.verdict_of("CLEAN", "interrupts: 3 in all; too few to move the median.")
     seen = builders.triad(1e10, level="UNSETTLED")
     bare = replace(seen, records=tuple(replace(r, verdict=harmless) for r in seen.records))
-    assert values.evidence(bare) == ("Too little is known to rely on it; no reason is named.",)
+    assert values.why(bare) == "Too little is known to rely on it; no reason is named."
     assert values.evidence(replace(bare, verdict=report_fixture.UNSETTLED)) == report_fixture.UNSETTLED.evidence
 
 
@@ -221,13 +222,13 @@ def test_the_method_says_what_each_verdict_means(html: str) -> None:
 
 def test_kinds_of_evidence_are_counted_by_result_and_shown_before_repetitions() -> None:
     told = report_fixture.CROWDED.evidence
-    assert reasons.kind("launch 2: core clock: it dropped.") == "core clock"
-    assert reasons.kind(report_fixture.STOLEN) == ""
     assert reasons.kinds(told) == ("competing load", "core clock", "autocorrelation")
-    assert reasons.frequent([told, told, ("core clock: it rose.",)]) == (("core clock", 3), ("competing load", 2))
+    assert reasons.kinds(report_fixture.DISTURBED.evidence) == ()
+    other = builders.verdict_of("CLEAN", "core clock: it rose.").evidence
+    assert reasons.frequent([told, told, other]) == (("core clock", 3), ("competing load", 2))
     first, more = reasons.folded(told)
     assert (len(first), len(more)) == (3, 4)
-    assert sorted((*first, *more)) == sorted(told)
+    assert sorted(map(sentence, (*first, *more))) == sorted(map(sentence, told))
 
 
 def test_a_stretch_of_the_axis_is_shaded_and_named() -> None:

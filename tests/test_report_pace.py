@@ -10,7 +10,7 @@ import pytest
 
 import builders
 from steelyard import evaluation, report
-from steelyard.model import Case, Check, Evaluation, Launch, Level, Plan, Record, Shown, Verdict
+from steelyard.model import Case, Check, Evaluation, Evidence, Launch, Level, Plan, Record, Shown, Verdict
 from steelyard.plan import second
 from steelyard.report import course
 from steelyard.report.pages import pace
@@ -219,7 +219,7 @@ def test_further_launches_are_counted_and_drawn_apart() -> None:
 @pytest.mark.parametrize("level", ["INVALID", "DISTURBED"])
 def test_hostile_names_are_shown_and_not_obeyed(level: Level) -> None:
     records = [record(n, benchmark=f"mine.{HOSTILE}", kernel=HOSTILE) for n in range(4)]
-    records[0] = replace(records[0], verdict=Verdict(level, (f"{HOSTILE}: {HOSTILE}",)))
+    records[0] = replace(records[0], verdict=Verdict(level, (Evidence(HOSTILE, HOSTILE),)))
     html = report.render(judged(records, shown=Shown({}, 1, HOSTILE)))
     assert "<b onclick" not in html
     section = re.search(r'<section class="page" id="pace">.*?</section>', html, re.S)

@@ -231,7 +231,8 @@ def test_what_the_machine_has_shown_is_asked_for_and_judged_by(
     e = evaluator(two_sockets, tmp_path, script, plan(1, 1), best=Best({"issued gcc": 4.0}))
     e.run()
     assert "least_issued=3.8" in script.asked[0]
-    assert kept(e)[0].verdict.evidence[0].startswith("shared core: beside 20 of 20 samples")
+    (seen,) = (x for x in kept(e)[0].verdict.evidence if x.kind == "shared core")
+    assert seen.numbers == {"samples": 20, "of": 20, "issued": 2.0, "best": 4.0}
 
 
 def test_a_program_that_dies_leaves_a_record_and_the_next_case_a_new_program(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.model import Check
+from steelyard.evidence import KINDS, sentence
+from steelyard.model import Check, Evidence
 from steelyard.statistics.verdict import judgement, name_disturbance
 
 PASSED = Check(True)
@@ -79,9 +80,9 @@ def test_few_disturbed_samples_leave_the_median_and_the_verdict_alone_but_are_to
     surroundings["samples"]["waited"] = (0.004 * hit).tolist()
     verdict = judge(samples, surroundings, PASSED)
     assert verdict.level == "CLEAN"
-    assert verdict.evidence == (
-        "set aside: 4 of 100 samples, whose own surroundings were disturbed (competing load 4).",
-    )
+    (told,) = verdict.evidence
+    assert sentence(told) == "set aside: 4 of 100 samples, whose own surroundings were disturbed (competing load 4)."
+    assert told.numbers == {"samples": 4, "of": 100, "competing load": 4}
     assert name_disturbance(verdict) is None
 
 
@@ -92,7 +93,10 @@ def test_dependent_samples_are_clean_but_told():
         samples.append(1 + 0.002 * level)
     verdict = judge(samples, {}, PASSED)
     assert verdict.level == "CLEAN"
-    assert verdict.evidence[0].startswith("autocorrelation: the 300 samples tell as much as ")
+    (told,) = verdict.evidence
+    assert sentence(told).startswith("autocorrelation: the 300 samples tell as much as ")
+    assert told.numbers["samples"] == 300
+    assert 10 < told.numbers["independent"] < 100
 
 
 @pytest.mark.parametrize("surroundings", [None, {}, {"samples": None, "clock": None, "core_clock": None, "cpus": None}])
@@ -127,7 +131,10 @@ def test_a_competing_load_in_half_of_the_samples_is_named():
     surroundings["samples"]["waited"] = (LENGTH * hit).tolist()
     verdict = judge(samples, surroundings, PASSED)
     assert (verdict.level, name_disturbance(verdict)) == ("DISTURBED", "competing load")
-    assert "50 of 100 samples" in verdict.evidence[0]
+    assert "50 of 100 samples" in verdict.evidence[0].text
+    numbers = verdict.evidence[0].numbers
+    assert (numbers["samples"], numbers["of"]) == (50, 100)
+    assert numbers["share"] == pytest.approx(1 / 3, abs=0.01)
 
 
 def test_competing_time_slices_that_hit_few_but_long_samples_are_named():
@@ -152,7 +159,8 @@ def test_the_rank_that_waited_for_its_processor_is_named_where_it_was_one(waited
     surroundings["samples"]["waited"] = (LENGTH * hit).tolist()
     surroundings["ranks"] = {"waited": waited, "hosts": ["a", "b", "c", "d"], "cpus": [2, 3, 4, 5]}
     evidence = judge(samples, surroundings, PASSED).evidence[0]
-    assert evidence.endswith(told) if told else "Mostly" not in evidence
+    assert evidence.text.endswith(told) if told else "Mostly" not in evidence.text
+    assert evidence.numbers.get("rank") == (1 if told else None)
 
 
 def test_interruptions_count_only_with_their_effect_where_waiting_is_not_told():
@@ -207,7 +215,10 @@ def test_a_clock_that_dropped_is_named_where_the_figure_followed_it(clocks):
     verdict = judge(samples, surroundings, PASSED)
     assert (verdict.level, name_disturbance(verdict)) == ("DISTURBED", "core clock")
     # Of neighbouring readings the highest counts, so that the drop seems to come one reading later than it did.
-    assert 40 <= int(verdict.evidence[0].split()[3]) <= 50
+    numbers = verdict.evidence[0].numbers
+    assert 40 <= numbers["samples"] <= 50
+    assert (numbers["of"], numbers["core_clock"], numbers["best"]) == (100, 2.4e9, 3e9)
+    assert numbers["moved"] > 0.01
 
 
 @pytest.mark.parametrize("clocks", CLOCKS.values(), ids=list(CLOCKS))
@@ -216,7 +227,8 @@ def test_a_clock_that_dropped_is_told_where_the_figure_did_not_follow_it(clocks)
     surroundings["samples"]["core_clock"] = clocks
     verdict = judge(samples, surroundings, PASSED)
     assert verdict.level == "CLEAN"
-    assert "the figure did not follow it" in verdict.evidence[0]
+    assert "the figure did not follow it" in verdict.evidence[0].text
+    assert "moved" not in verdict.evidence[0].numbers
 
 
 @pytest.mark.parametrize("clocks", [[2.4e9 if k % 4 == 0 else 3e9 for k in range(100)], [2.4e9] * 100])
@@ -233,7 +245,9 @@ def test_a_clock_that_changed_over_the_case_is_named_where_samples_have_none(aft
         surroundings["core_clock"] = {"before": [3e9, 3e9], "after": [after, after]}
         verdict = judge(samples, surroundings, PASSED)
         assert verdict.level == level
-        assert any(word in sentence for sentence in verdict.evidence)
+        (told,) = (e for e in verdict.evidence if word in e.text)
+        assert told.numbers["change"] == pytest.approx(after / 3e9 - 1)
+        assert (told.numbers["before"], told.numbers["after"]) == (3e9, after)
 
 
 def test_a_tick_of_the_processor_accounts_is_no_evidence():
@@ -262,15 +276,16 @@ def test_a_drift_is_named():
     samples = np.linspace(1.0, 1.1, 100) * (1 + 0.01 * np.random.default_rng(2).standard_normal(100))
     verdict = judge(samples.tolist(), {}, PASSED)
     assert name_disturbance(verdict) == "drift"
-    assert "rose by" in verdict.evidence[0]
+    assert "rose by" in verdict.evidence[0].text
+    assert verdict.evidence[0].numbers["change"] == pytest.approx(0.1, abs=0.02)
 
 
 def test_a_disturbed_case_names_the_cause_before_its_shape():
     hit = np.arange(100) >= 50
     samples, surroundings = delayed(hit, LENGTH)
     surroundings["samples"]["waited"] = (LENGTH * hit).tolist()
-    keywords = [sentence.partition(":")[0] for sentence in judge(samples, surroundings, PASSED).evidence]
-    assert keywords == ["competing load", "range", "set aside"]  # without those samples there are no two modes
+    kinds = [e.kind for e in judge(samples, surroundings, PASSED).evidence]
+    assert kinds == ["competing load", "range", "set aside"]  # without those samples there are no two modes
 
 
 def test_a_disturbed_case_gives_the_range_that_the_disturbance_makes_of_its_samples():
@@ -278,9 +293,11 @@ def test_a_disturbed_case_gives_the_range_that_the_disturbance_makes_of_its_samp
     surroundings["oversubscribed"] = True
     samples = [1.0] * 80 + [0.5] * 10 + [3.0] * 10
     told = judge(samples, surroundings, PASSED).evidence
-    assert "range: the middle 90 % of the samples took 0.50 to 3.00 times their median." in told
+    (told,) = (e for e in told if e.kind == "range")
+    assert sentence(told) == "range: the middle 90 % of the samples took 0.50 to 3.00 times their median."
+    assert told.numbers == {"low": 0.5, "high": 3.0}
     quiet_samples, quiet_surroundings = quiet(100)
-    assert not any(s.startswith("range:") for s in judge(quiet_samples, quiet_surroundings, PASSED).evidence)
+    assert not any(e.kind == "range" for e in judge(quiet_samples, quiet_surroundings, PASSED).evidence)
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.05, 1.0), st.integers(0, 100))
@@ -303,13 +320,13 @@ def test_a_failed_check_is_invalid_and_tells_its_detail():
     samples, surroundings = quiet()
     verdict = judge(samples, surroundings, Check(False, "a[0] is 1, expected 3"))
     assert verdict.level == "INVALID"
-    assert verdict.evidence[0] == "check: the result is wrong; a[0] is 1, expected 3"
+    assert sentence(verdict.evidence[0]) == "check: the result is wrong; a[0] is 1, expected 3"
     assert name_disturbance(verdict) == "check"
 
 
 def test_an_error_is_invalid_and_is_all_there_is_to_say():
     verdict = judge([], {}, Check(False), "not enough memory for 4 GiB")
-    assert (verdict.level, verdict.evidence) == ("INVALID", ("error: not enough memory for 4 GiB",))
+    assert (verdict.level, verdict.evidence) == ("INVALID", (Evidence("error", "not enough memory for 4 GiB"),))
 
 
 @pytest.mark.parametrize("samples", [[], [0.0, 1.0], [-1.0], [math.nan] * 30, [math.inf, 1.0]])
@@ -326,7 +343,11 @@ def test_a_clock_too_coarse_for_the_samples_is_told_and_beyond_one_percent_inval
     surroundings["clock"]["resolution"] = resolution
     verdict = judge(samples, surroundings, PASSED)
     assert verdict.level == level
-    assert any(sentence.startswith("clock resolution: ") for sentence in verdict.evidence) == told
+    numbers = [e.numbers for e in verdict.evidence if e.kind == "clock resolution"]
+    assert len(numbers) == told
+    assert all(
+        n["resolution"] == resolution and n["share"] == pytest.approx(resolution / LENGTH, rel=0.1) for n in numbers
+    )
 
 
 PARTS = ("clock", "core_clock", "samples", "processor_seconds", "machine_other", "throttled", "cpus")
@@ -353,4 +374,5 @@ ANYTHING = NUMBERS | st.just("text") | st.lists(NUMBERS, min_size=4, max_size=4)
 def test_no_nonsense_from_a_foreign_harness_breaks_the_judge(samples, surroundings):
     verdict = judge(samples, surroundings, PASSED)
     assert verdict.level in ("CLEAN", "DISTURBED", "INVALID")
-    assert all(": " in sentence and "nan" not in sentence for sentence in verdict.evidence)
+    assert all(e.kind in KINDS and "nan" not in e.text for e in verdict.evidence)
+    assert all(math.isfinite(x) for e in verdict.evidence for x in e.numbers.values())

@@ -10,6 +10,7 @@ from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.pace import tempered, unrest
 from steelyard.compare.placed import named
 from steelyard.compare.surroundings import Difference, differences
+from steelyard.evidence import sentence
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
 from steelyard.statistics import compare as statistics
 from steelyard.statistics.cost import by_launch
@@ -172,7 +173,7 @@ def sides_of(pair: Match) -> tuple[Launches, Launches] | str:
     """The launches of both, in seconds for the same work; or why they cannot be compared, in a sentence."""
     for result, run in ((pair.a, "first"), (pair.b, "second")):
         if result.verdict.level == "INVALID":
-            why = "; ".join(result.verdict.evidence[:1]) or "no reason is recorded"
+            why = "".join(map(sentence, result.verdict.evidence[:1])) or "no reason is recorded"
             return f"The case is INVALID in the {run} run: {why}"
     a, b = by_launch(pair.a), by_launch(pair.b)
     if not (a and b):  # a kernel that counts no work: its seconds, if both did the same

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from steelyard.evidence import sentence
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases
 from steelyard.statistics.results import believed
@@ -10,8 +11,9 @@ from steelyard.units import percent
 
 # More than every second result: then the run says more about its neighbours than about the machine.
 TOO_MANY = 0.5
-NAMED = 5  # keywords, launches and cases that are listed; the report marks every one
+NAMED = 5  # kinds, launches and cases that are listed; the report marks every one
 
+# Of every kind that disturbs.
 REMEDIES = {
     "competing load": "stop what else runs (top shows it), or keep cores free with cgroups or isolcpus",
     "steal": "ask for dedicated processors, or measure when the host is quiet",
@@ -38,9 +40,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return [_quiet(evaluation, measured)]
     share = len(disturbed) / len(measured)
     clean = sum(1 for r in measured if r.verdict.level == "CLEAN")
-    keywords = Counter(name_disturbance(r.verdict) or "an unnamed cause" for r in disturbed)
-    causes = ", ".join(f"{word} ({count})" for word, count in keywords.most_common(NAMED))
-    advice = [REMEDIES[word] for word, _ in keywords.most_common(3) if word in REMEDIES]
+    kinds = Counter(name_disturbance(r.verdict) or "an unnamed cause" for r in disturbed)
+    causes = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(NAMED))
+    advice = [REMEDIES[kind] for kind, _ in kinds.most_common(3) if kind in REMEDIES]
     return [
         Finding(
             "disturbed",
@@ -84,14 +86,14 @@ def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
 
 
 def _examples(disturbed: list[Result]) -> list[str]:
-    """For each keyword the first case and its own words."""
+    """For each kind the first case and its own words."""
     first: dict[str, Result] = {}
     for result in disturbed:
         first.setdefault(name_disturbance(result.verdict) or "", result)
     return [
-        f"{r.benchmark} {cases.describe(r)}: {r.verdict.evidence[0]}"
-        for word, r in list(first.items())[:NAMED]
-        if word and r.verdict.evidence
+        f"{r.benchmark} {cases.describe(r)}: {sentence(r.verdict.evidence[0])}"
+        for kind, r in list(first.items())[:NAMED]
+        if kind
     ]
 
 

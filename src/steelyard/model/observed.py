@@ -129,6 +129,8 @@ class Observed(TypedDict, total=False):
     clock: TimerClock | None
     core_clock: Around | None
     began: Number
+    ended: Number
+    monotonic: Number
     samples: Samples | None
     pace: Pace | None
     processor_seconds: ProcessorSeconds | None

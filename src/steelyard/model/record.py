@@ -1,7 +1,7 @@
 """What was measured: a record, its verdict, and the result of several."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from steelyard.model.observed import Observed
 from steelyard.model.scalars import Better, Count, Level, Parameters, Whole
@@ -16,14 +16,26 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing that was seen: of which kind (see the table of kinds; "" where it is of none), and what, in a sentence.
+
+    `numbers` are the figures in it by name, in SI units; one that is not known is not there.
+    """
+
+    kind: str
+    text: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a record or a result may be believed, and the evidence for that, one sentence each.
+    """Whether a record or a result may be believed, and the evidence for that.
 
     Only a result can be UNSETTLED: that too little is known shows over the launches of a case.
     """
 
     level: Level
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ struct LookNumbers {
 struct Head {
   double samples, operations, clock_before, clock_after;
   double own, busy, steal, busy_all, interrupt_time, interrupts, throttled, elapsed;  // as in MachineReading
-  double late, counter_error, counter_share, began, waited;
+  double late, counter_error, counter_share;
+  double began, ended, monotonic, common, waited;  // common: `began` by the common clock
   Pace before, after, slowest;
 };
 constexpr std::size_t head_numbers = sizeof(Head) / sizeof(double);
@@ -42,6 +43,9 @@ std::vector<double> packed(const RankAccount& a, const MachineReading& before, c
                   static_cast<double>(m.counters.error),
                   m.counters.share,
                   m.began,
+                  m.ended,
+                  m.monotonic,
+                  a.began,
                   m.waited,
                   m.pace_before,
                   m.pace_after,
@@ -83,7 +87,7 @@ class Accounts {
     Measurement& m = out.whole;
     m.oversubscribed = ranks_.oversubscribed();
     m.steal = m.other = m.interrupt_time = m.interrupts = m.machine_other = m.throttled = 0;
-    m.began = head(0).began;
+    m.began = head(0).began, m.ended = head(0).ended, m.monotonic = head(0).monotonic;
     count(m.counters);
     for (int r = 0; r < ranks_.size(); ++r) {
       const Head& h = head(r);
@@ -143,7 +147,6 @@ class Accounts {
     const std::size_t count = views_.size() / ranks;
     out.seconds.resize(ranks);
     out.waited.resize(ranks);
-    double origin = INFINITY;
     for (std::size_t i = 0; i < count; ++i) {
       Extent extent;
       Sample s{0, 0, 0, 0, 0, {}};
@@ -157,8 +160,7 @@ class Accounts {
         s.switches += static_cast<long>(v.switches), s.faults += static_cast<long>(v.faults);
         s.pace.join(v.pace);
       }
-      origin = std::min(origin, extent.first);
-      s.at = extent.first - origin;
+      s.at = extent.first - head(0).common;
       s.seconds = extent.seconds(start);
       out.whole.samples.push_back(s);
     }

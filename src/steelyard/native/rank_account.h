@@ -28,7 +28,8 @@ struct RankAccount {
   Measurement own;
   std::vector<RankView> views;
   Pace slowest;
-  long late = 0;  // samples that it began after the agreed moment
+  double began = 0;  // own.began by the common clock
+  long late = 0;     // samples that it began after the agreed moment
 };
 
 // At rank 0 the measurement of all ranks, with the accounts of each machine once (its readings before and after the

@@ -41,14 +41,18 @@ class RankSampler {
     if (active_) counters.open(0);
     MachineReading before(cpus.empty() ? allowed() : cpus);
     mine.began = seconds_of(CLOCK_REALTIME);
+    mine.monotonic = seconds_of(CLOCK_MONOTONIC);
+    account_.began = clock_.now();
     if (active_) mine.pace_before = pace_.look(), pace_.exchange(mine.pace_before);
     counters.start();
     if (active_) take(mine, counters);
     mine.counters = counters.stop();
+    mine.ended = seconds_of(CLOCK_REALTIME);
     MachineReading after(cpus.empty() ? allowed() : cpus);
     if (active_) mine.pace_after = pace_.look(), pace_.exchange(mine.pace_after);
     if (active_) mine.clock_after.push_back(core_clock(long_chain, 3));
     ranks_.rest();
+    if (!active_) mine.ended = seconds_of(CLOCK_REALTIME);  // only now have the others taken their samples
     account_.slowest = pace_.slowest();
     return joined(account_, before, after, ranks_, start_);
   }

@@ -88,6 +88,8 @@ json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, co
       .add("core_clock",
            json::Object().add("before", json::list(m.clock_before)).add("after", json::list(m.clock_after)).str())
       .add("began", json::number(m.began))
+      .add("ended", json::number(m.ended))
+      .add("monotonic", json::number(m.monotonic))
       .add("samples", samples_json(m))
       .add("pace", json::Object()
                        .add("before", pace_json(m.pace_before))

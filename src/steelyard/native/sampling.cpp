@@ -107,9 +107,12 @@ class Sampler {
     Meters meters(team_);
     MachineReading before(cpus);
     m.began = seconds_of(CLOCK_REALTIME);
+    m.monotonic = seconds_of(CLOCK_MONOTONIC);
+    std::uint64_t begin = Clock::get().ticks();
     meters.start();
-    take(m, meters);
+    take(m, meters, begin);
     m.counters = meters.stop();
+    m.ended = seconds_of(CLOCK_REALTIME);
     MachineReading after(cpus);
     m.pace_after = look();
     m.clock_after = clocks();
@@ -124,9 +127,8 @@ class Sampler {
   static constexpr timespec between_looks = {0, 2'000'000};  // while waiting
 
   // Samples while they are undisturbed; else a wait, as long as patience lasts.
-  void take(Measurement& m, Meters& meters) {
+  void take(Measurement& m, Meters& meters, std::uint64_t begin) {
     const Clock& clock = Clock::get();
-    std::uint64_t begin = clock.ticks();
     m.pace_before = look();
     vigil_.read(m.pace_before);
     wait(m, meters);
@@ -250,7 +252,7 @@ class Sampler {
       view.end = Clock::get().ticks();
       view.after = watch_.read();
     });
-    Sample s{Clock::get().seconds(views_[0].start - begin), 0, 0, 0, 0, {}};
+    Sample s{0, 0, 0, 0, 0, {}};
     std::uint64_t first = views_[0].start, last = views_[0].end;
     for (const View& v : views_) {
       first = std::min(first, v.start);
@@ -260,6 +262,7 @@ class Sampler {
       s.faults += v.after.faults - v.before.faults;
     }
     if (watch_core) s.pace = look_in_turn();
+    s.at = Clock::get().seconds(first - begin);
     length_ = s.seconds = Clock::get().seconds(last - first) / (slowed() ? plant_.amount : 1.0);
     ++taken_;
     return s;

@@ -62,7 +62,7 @@ struct Plant {
 
 // One timed repetition as its threads saw it.
 struct Sample {
-  double at, seconds, waited;
+  double at, seconds, waited;  // at: s after Measurement::began
   long switches, faults;
   Pace pace;  // read after it
 };
@@ -81,7 +81,9 @@ struct Measurement {
   std::vector<double> clock_before, clock_after;  // Hz, one a thread
   Pace pace_before, pace_after;
   std::vector<Look> looks;  // the last two of each wait: as many as decide about the samples after it
-  double began = 0;         // s since 1970, by the machine's own clock
+  double began = 0;         // s since 1970, by the machine's own clock, when the first sample was due
+  double ended = 0;         // and when the last one was done
+  double monotonic = 0;     // s, what CLOCK_MONOTONIC said when `began` was read
   double waited = 0;        // s of `elapsed`: for a machine that is quiet
   double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown,
          interrupts = unknown, throttled = unknown;

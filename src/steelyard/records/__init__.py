@@ -7,7 +7,7 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,11 +16,12 @@ from typing import Any
 import msgspec
 
 from steelyard.errors import MachineFailed, UsageError, nearest
+from steelyard.evidence import KINDS
 from steelyard.files import is_folder
 from steelyard.model import Count, Machine, Plan, Record, Run
 from steelyard.model.plain import from_json, from_plain, to_json, to_plain
 
-FORMAT = 1  # of run.json and records.jsonl; one more for each change that older readers would misread
+FORMAT = 2  # of run.json and records.jsonl; one more for each change that older readers would misread
 
 
 class RunFolder:
@@ -29,6 +30,12 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = self._open(path / "records.jsonl")
+        try:
+            # What is appended from here on may be of this format.
+            self._change(lambda about: {"format": max(about.get("format", FORMAT), FORMAT)})
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def create(cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any]) -> "RunFolder":
@@ -72,10 +79,16 @@ class RunFolder:
 
     def replan(self, plan: Plan) -> None:
         """Writes the plan with what was added to it."""
+        self._change(lambda about: {"plan": to_plain(plan)})
+
+    def _change(self, news: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Writes run.json anew where what `news` makes of it is not in it yet."""
         file = self.path / "run.json"
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
-            write_whole(file, json.dumps({**content, "plan": to_plain(plan)}, indent=1))
+            changed = {**content, **news(content)}
+            if changed != content:
+                write_whole(file, json.dumps(changed, indent=1))
         except (OSError, ValueError) as error:
             raise self._full(f"The run folder {self.path} cannot be written: {error}.") from error
 
@@ -247,9 +260,21 @@ def _read_records(lines: list[bytes]) -> tuple[list[Record], list[str]]:
 
 def _record(line: bytes) -> Record:
     found = from_json(line)
-    if isinstance(found, dict) and isinstance(samples := found.get("samples"), list) and None in samples:
-        found["samples"] = [math.nan if seconds is None else seconds for seconds in samples]  # JSON has no NaN
+    if isinstance(found, dict):
+        verdict, samples = found.get("verdict"), found.get("samples")
+        if isinstance(verdict, dict) and isinstance(evidence := verdict.get("evidence"), list):
+            verdict["evidence"] = [_typed(each) for each in evidence]
+        if isinstance(samples, list) and None in samples:
+            found["samples"] = [math.nan if seconds is None else seconds for seconds in samples]  # JSON has no NaN
     return from_plain(Record, found)
+
+
+def _typed(evidence: object) -> object:
+    """Evidence of format 1, a sentence that began with its kind, as an object; any other as it is."""
+    if not isinstance(evidence, str):
+        return evidence
+    kind, _, text = evidence.partition(": ")
+    return {"kind": kind, "text": text} if kind in KINDS else {"kind": "", "text": evidence}
 
 
 def find(runs: Path, name: str | None) -> Path:

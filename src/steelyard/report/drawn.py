@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from steelyard.model import Benchmark, Level, Machine, Result
+from steelyard.model import Benchmark, Evidence, Level, Machine, Result
 from steelyard.model.figure import Axis, Figure
 from steelyard.report import doubts as marks
 from steelyard.report import figures as plots
@@ -19,7 +19,7 @@ from steelyard.report.names import slug
 from steelyard.report.reasons import frequent
 from steelyard.statistics.trust import word
 
-Evidence = Mapping[float, tuple[str, ...]]  # of the values that need a mark
+Reasons = Mapping[float, tuple[Evidence, ...]]  # of the values that need a mark
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine)
     except Exception as error:
         return (_failed(benchmark.name, "Figures", error),)
     doubts = _doubts(usable)
-    evidence = _evidence(usable, doubts)
+    reasons = _reasons(usable, doubts)
     left_out = len(results) - len(usable)
     shown = []
     for number, figure in enumerate(made):
         anchor = f"{slug(benchmark.name)}-figure-{number + 1}-{slug(figure.name)}"
         try:
-            shown.append(_drawn(anchor, figure, doubts, evidence, left_out))
+            shown.append(_drawn(anchor, figure, doubts, reasons, left_out))
         except Exception as error:
             shown.append(_failed(anchor, figure.title, error))
     return tuple(shown)
@@ -72,7 +72,7 @@ def _doubts(results: tuple[Result, ...]) -> Doubts:
     return marks.of((value.value, values.level(r)) for r in results for value in r.metrics.values())
 
 
-def _evidence(results: tuple[Result, ...], doubts: Doubts) -> Evidence:
+def _reasons(results: tuple[Result, ...], doubts: Doubts) -> Reasons:
     return {
         value.value: values.evidence(result)
         for result in results
@@ -81,13 +81,13 @@ def _evidence(results: tuple[Result, ...], doubts: Doubts) -> Evidence:
     }
 
 
-def _drawn(anchor: str, figure: Figure, doubts: Doubts, evidence: Evidence, left_out: int) -> Drawn:
+def _drawn(anchor: str, figure: Figure, doubts: Doubts, reasons: Reasons, left_out: int) -> Drawn:
     if figure.kind == "table":
         return _table(anchor, figure)
     headings, rows = _grid(figure, doubts) if figure.z else _columns(figure, doubts)
     single = _single(figure, doubts)
     plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure, doubts)
-    notes = [] if single else _notes(figure, doubts, evidence)
+    notes = [] if single else _notes(figure, doubts, reasons)
     if left_out:
         notes.append(f"INVALID results are not drawn: {left_out} of this benchmark. See the table.")
     return Drawn(
@@ -111,21 +111,21 @@ def _table(anchor: str, figure: Figure) -> Drawn:
     return Drawn(*parts, single="" if figure.cells else "No value was measured for this table.", table=True)
 
 
-def _notes(figure: Figure, doubts: Doubts, evidence: Evidence) -> list[str]:
+def _notes(figure: Figure, doubts: Doubts, reasons: Reasons) -> list[str]:
     """A note for each level that needs a mark, in the order of trust; then of those that are in the table only."""
     known = [value for value in _values(figure) if value is not None]
     drawn = marks.among(marks.level_of(value, doubts) for value in known)
-    notes = [_note(level, known, doubts, evidence, figure.kind) for level in drawn]
+    notes = [_note(level, known, doubts, reasons, figure.kind) for level in drawn]
     if notes:
         notes[-1] += " The table of results tells all the evidence."
     others = [level for level in marks.among(doubts.values()) if level not in drawn]
     return notes + [f"Some results of this benchmark are {level}: see the table." for level in others]
 
 
-def _note(level: Level, known: Sequence[float], doubts: Doubts, evidence: Evidence, kind: str) -> str:
+def _note(level: Level, known: Sequence[float], doubts: Doubts, reasons: Reasons, kind: str) -> str:
     """How many of the figure's values are of that level, and mostly by what."""
     found = [value for value in known if doubts.get(value) == level]
-    kinds = frequent(evidence[value] for value in found)
+    kinds = frequent(reasons[value] for value in found)
     if len(found) == 1:
         many = "the only value" if len(known) == 1 else f"1 of {len(known)} values"
         mostly = f", by {' and '.join(name for name, _ in kinds)}" if kinds else ""

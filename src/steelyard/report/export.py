@@ -9,7 +9,8 @@ from typing import Any
 
 from steelyard import files
 from steelyard.errors import UsageError
-from steelyard.model import Evaluation, Result
+from steelyard.evidence import sentence
+from steelyard.model import Evaluation, Result, Verdict
 from steelyard.model.plain import to_plain
 
 FORMATS = ("json", "csv", "parquet")
@@ -27,7 +28,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
         "machine": to_plain(run.machine),
         "results": [_result(r) for r in evaluation.results],
         "findings": to_plain(evaluation.findings),
-        "records": to_plain(run.records),
+        "records": [{**to_plain(r), "verdict": _verdict(r.verdict)} for r in run.records],
     }
 
 
@@ -38,9 +39,13 @@ def _result(result: Result) -> dict[str, Any]:
         "parameters": dict(result.parameters),
         "launches": len({r.launch for r in result.records}),
         "samples": sum(len(r.samples) for r in result.records),
-        "verdict": to_plain(result.verdict),
+        "verdict": _verdict(result.verdict),
         "metrics": {name: to_plain(value) for name, value in result.metrics.items()},
     }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {"level": verdict.level, "evidence": list(map(sentence, verdict.evidence))}
 
 
 def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -59,7 +64,7 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
             "high": value.high,
             "better": value.better,
             "verdict": r.verdict.level,
-            "evidence": "; ".join(r.verdict.evidence),
+            "evidence": "; ".join(map(sentence, r.verdict.evidence)),
         }
         for r in evaluation.results
         for name, value in r.metrics.items()

@@ -111,7 +111,7 @@ def _cell(pair: Pair, ratio: _Ratio) -> Cell:
         "1" if result is reference else significant(ratio.value),
         "" if result is reference else told,
         values.level(result),
-        " ".join(values.evidence(result)),
+        values.why(result),
     )
 
 

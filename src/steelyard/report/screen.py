@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import findings
-from steelyard.model import Evaluation, Finding, Level, Verdict
+from steelyard.model import Evaluation, Finding, Level
 from steelyard.report import sentences, values
 from steelyard.report.headline import Headline, headlines
 from steelyard.report.lamps import COLOURS, LAMPS, SIGNS
@@ -20,7 +20,6 @@ MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●",
 MOST_LINES = 50
 MOST_FINDINGS = 5
 VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
-LONGEST = 30  # of the name of a disturbance: a sentence is none
 TOGETHER = 5  # reasons that are told beside the verdict
 
 
@@ -96,13 +95,8 @@ def _verdict(evaluation: Evaluation, width: int) -> list[Text]:
 def _why(evaluation: Evaluation, level: Level, sentence: str) -> str:
     """The most frequent reasons for that verdict, in a sentence; "" where no result has it."""
     verdicts = (r.verdict for r in evaluation.results if values.level(r) == level)
-    common = Counter(map(_reason, verdicts)).most_common(TOGETHER)
+    common = Counter(name_disturbance(v) or "an unnamed cause" for v in verdicts).most_common(TOGETHER)
     return sentence.format(", ".join(f"{reason} ({count})" for reason, count in common)) if common else ""
-
-
-def _reason(verdict: Verdict) -> str:
-    named = name_disturbance(verdict)
-    return named if named and len(named) < LONGEST else "an unnamed cause"
 
 
 # --------------------------------------------------------------------------- the figures

@@ -5,6 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.evidence import sentence
 from steelyard.findings import ranked
 from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.report import sentences, values
@@ -20,8 +21,8 @@ MOST_ROWS = 16  # a table; the report has the others
 def show(evaluation: Evaluation, console: Console) -> None:
     """Print all of the evaluation. Nothing from a record is read as markup or as a control character."""
     console.print()
-    for sentence in sentences.sentences(evaluation):
-        console.print(_safe(sentence))
+    for line in sentences.sentences(evaluation):
+        console.print(_safe(line))
     if evaluation.findings:
         console.print(Text("\nFindings", style="bold"))
         for finding in ranked(evaluation.findings):
@@ -70,7 +71,7 @@ def _group(
     chosen = _chosen(results)
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
-    told = dict.fromkeys((values.level(r), reason) for r in chosen for reason in values.evidence(r)[:1])
+    told = dict.fromkeys((values.level(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
     for level, reason in list(told)[:MOST_REASONS]:
         console.print(Padding(_safe(f"{SIGNS[level]} {reason}", "dim"), (0, 0, 0, 2)))
     if len(told) > MOST_REASONS:

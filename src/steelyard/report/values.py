@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from steelyard import units
-from steelyard.model import Benchmark, Evaluation, Level, Limit, Machine, Metric, Result, Scalar, Value
+from steelyard.evidence import distinct, sentences
+from steelyard.model import Benchmark, Evaluation, Evidence, Level, Limit, Machine, Metric, Result, Scalar, Value
 from steelyard.statistics.trust import ORDER
 from steelyard.words import said
 
@@ -29,7 +30,12 @@ class Shown:
     limit_source: str
     share: float | None
     level: Level
-    evidence: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def why(self) -> str:
+        """The evidence in one text."""
+        return sentences(self.evidence)
 
     @property
     def marked(self) -> str:
@@ -93,17 +99,22 @@ def interval(value: Value) -> str:
     return f"{low} – {high}" if low_unit == high.partition(" ")[2] else f"{ends[0]} – {high}"
 
 
-def evidence(result: Result) -> tuple[str, ...]:
+def evidence(result: Result) -> tuple[Evidence, ...]:
     """Why a result is not CLEAN, each reason once: its own evidence or its records', and their errors."""
     if result.verdict.level == "CLEAN" and not any(record.error for record in result.records):
         return ()
-    errors = [record.error for record in result.records if record.error]
-    failed = [record.check.detail for record in result.records if not record.check.passed and record.check.detail]
+    errors = [Evidence("", r.error) for r in result.records if r.error]
+    failed = [Evidence("", r.check.detail) for r in result.records if not r.check.passed and r.check.detail]
     # What a CLEAN record has as evidence did not matter: it is no reason why the result is UNSETTLED.
     own = () if result.verdict.level == "UNSETTLED" else chain(*(r.verdict.evidence for r in result.records))
     told = result.verdict.evidence or tuple(own)
-    reasons = tuple(dict.fromkeys((*told, *errors, *(failed if not told else ()))))
-    return reasons or (_NO_EVIDENCE.get(result.verdict.level, _NO_EVIDENCE["INVALID"]),)
+    reasons = distinct((*told, *errors, *(failed if not told else ())))
+    return reasons or (Evidence("", _NO_EVIDENCE.get(result.verdict.level, _NO_EVIDENCE["INVALID"])),)
+
+
+def why(result: Result) -> str:
+    """The same in one text."""
+    return sentences(evidence(result))
 
 
 def level(result: Result) -> Level:

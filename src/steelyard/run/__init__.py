@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.build import program_name
 from steelyard.errors import ProgramFailed
+from steelyard.evidence import noted
 from steelyard.launch.program import Conversation, Program
 from steelyard.launch.start import start
 from steelyard.machine.load import wait_until_quiet
@@ -349,7 +350,7 @@ def record_of(
 def failed_record(launch: Launch, index: int, case: Case, attempt: int, reason: str) -> Record:
     """A case that ended its program: kept with the reason, and the run goes on."""
     parameters = {**case.parameters, "toolchain": launch.toolchain}
-    verdict = Verdict("INVALID", (f"error: {reason}",))
+    verdict = Verdict("INVALID", (noted("error", reason),))
     return Record(
         case.benchmark,
         case.kernel,

@@ -20,6 +20,7 @@ from statistics import median
 from typing import Literal
 
 from steelyard.errors import UsageError, nearest
+from steelyard.evidence import sentence
 from steelyard.launch import local
 from steelyard.launch.program import Program
 from steelyard.machine.load import QUIET, busy_cores, wait_until_quiet
@@ -132,8 +133,8 @@ def main(only: Sequence[str], thorough: bool, as_json: bool) -> int:
 def show(outcome: Outcome) -> None:
     """One outcome on the terminal."""
     print(f"{outcome.state}: {outcome.seen}")
-    for sentence in outcome.evidence:
-        print(f"    {sentence}")
+    for told in outcome.evidence:
+        print(f"    {told}")
 
 
 def quiet(bench: Bench, repetitions: int) -> Outcome:
@@ -146,7 +147,7 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
         wait_until_quiet(2.0)
         records.append(bench.measure())
     scatter = _scatter([median(r.samples) for r in records])
-    flagged = [r.verdict.evidence[0] for r in records if r.verdict.level != "CLEAN"]
+    flagged = [sentence(r.verdict.evidence[0]) for r in records if r.verdict.level != "CLEAN"]
     seen = (
         f"{len(flagged)} of {repetitions} undisturbed cases were flagged, whose values scatter by {percent(scatter, 1)}"
     )
@@ -276,8 +277,11 @@ def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[
     """Disturbs the samples from `first` on: the case is flagged, or rests on those before; its evidence names `expected`."""
 
     def wrong(record: Record) -> str | None:
-        sentences = record.verdict.evidence
-        named = [e for e in sentences if e.startswith(f"{expected}:") or (e.startswith("set aside:") and expected in e)]
+        named = [
+            e
+            for e in record.verdict.evidence
+            if e.kind == expected or (e.kind == "set aside" and expected in e.numbers)
+        ]
         counted = max(set(range(len(record.samples))) - set(record.aside), default=-1)
         if named and (record.verdict.level != "CLEAN" or counted < first):
             return None

@@ -4,10 +4,11 @@ Missing evidence is no evidence: a rule whose numbers the platform does not give
 where few samples were hit: a rule asks for a share of the samples, or of the time, that could move it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from steelyard.evidence import noted
 from steelyard.statistics.interval import Array, correlations
 from steelyard.statistics.seen import Observation, Seen, number, numbers
 from steelyard.statistics.shape import drift, modes
@@ -45,28 +46,37 @@ def competing_load(seen: Seen) -> Observation | None:
     disturbed = share > HIT_SHARE and (lost > 0.01 or abs(seen.moved(hit)) > 0.01)
     disturbed = disturbed or (share > SOME and lost > 0.05)
     effect = "" if disturbed else "; too few to move the median"
+    mostly, of_rank = _waiting_rank(seen)
     return Observation(
         disturbed,
-        f"competing load: in {hit.sum()} of {known.sum()} samples a thread waited for its processor for more "
-        f"than {_percent(HIT)} of the sample, in all {_percent(lost)} of the time{effect}.{_waiting_rank(seen)}",
+        noted(
+            "competing load",
+            f"in {hit.sum()} of {known.sum()} samples a thread waited for its processor for more "
+            f"than {_percent(HIT)} of the sample, in all {_percent(lost)} of the time{effect}.{mostly}",
+            samples=int(hit.sum()),
+            of=int(known.sum()),
+            share=lost,
+            **of_rank,
+        ),
     )
 
 
-def _waiting_rank(seen: Seen) -> str:
+def _waiting_rank(seen: Seen) -> tuple[str, Mapping[str, float]]:
     """Which of many ranks it was, where it was mostly one."""
     ranks = seen.part("ranks")
     waited, hosts, cpus = (ranks.get(name) for name in ("waited", "hosts", "cpus"))
     if not (isinstance(waited, list) and isinstance(hosts, list) and isinstance(cpus, list)):
-        return ""
+        return "", {}
     seconds = numbers(waited)
     if not len(seconds) == len(hosts) == len(cpus) or not np.nansum(seconds) > 0:
-        return ""
+        return "", {}
     most = int(np.nanargmax(seconds))
     share = float(seconds[most] / np.nansum(seconds))
     if share < MOSTLY:
-        return ""
+        return "", {}
     where = f"processor {cpus[most]}" if cpus[most] is not None and cpus[most] >= 0 else "not pinned"
-    return f" Mostly it was rank {most} on {hosts[most]} ({where}): {_percent(share)} of the waiting."
+    words = f" Mostly it was rank {most} on {hosts[most]} ({where}): {_percent(share)} of the waiting."
+    return words, {"rank": most, "rank_share": share}
 
 
 def _switched(seen: Seen) -> Observation | None:
@@ -80,8 +90,14 @@ def _switched(seen: Seen) -> Observation | None:
         return None
     return Observation(
         True,
-        f"competing load: {hit.sum()} of {len(hit)} samples were interrupted by other processes, and the "
-        f"median is {_percent(moved)} above that of the others.",
+        noted(
+            "competing load",
+            f"{hit.sum()} of {len(hit)} samples were interrupted by other processes, and the "
+            f"median is {_percent(moved)} above that of the others.",
+            samples=int(hit.sum()),
+            of=len(hit),
+            moved=moved,
+        ),
     )
 
 
@@ -95,7 +111,8 @@ def other_load(seen: Seen) -> Observation | None:
         "other",
         share + 0.003 * seen.cpus,
         0.01 + TICK * seen.cpus,
-        "competing load: other processes ran on the processors used",
+        "competing load",
+        "other processes ran on the processors used",
     )
 
 
@@ -104,17 +121,20 @@ def machine_load(seen: Seen) -> Observation | None:
     cores = number(seen.surroundings.get("machine_other"))
     if cores is None or cores <= 0.5 or (seen.elapsed is not None and cores * seen.elapsed < 10 * TICK):
         return None
-    return Observation(True, f"competing load: other processes kept {cores:.1f} cores of the machine busy meanwhile.")
+    text = f"other processes kept {cores:.1f} cores of the machine busy meanwhile."
+    return Observation(True, noted("competing load", text, cores=cores))
 
 
 def steal(seen: Seen) -> Observation | None:
     """Time that the hypervisor gave to other guests."""
-    return _processor_time(seen, "steal", 0.02, 2 * TICK, "steal: the hypervisor gave processors used to other guests")
+    what = "the hypervisor gave processors used to other guests"
+    return _processor_time(seen, "steal", 0.02, 2 * TICK, "steal", what)
 
 
 def interrupts(seen: Seen) -> Observation | None:
     """Time spent in interrupts on the processors used."""
-    return _processor_time(seen, "interrupts", 0.05, 2 * TICK, "interrupts: the processors used served interrupts")
+    what = "the processors used served interrupts"
+    return _processor_time(seen, "interrupts", 0.05, 2 * TICK, "interrupts", what)
 
 
 def throttled(seen: Seen) -> Observation | None:
@@ -125,7 +145,13 @@ def throttled(seen: Seen) -> Observation | None:
     disturbed = seen.elapsed is None or seconds > HIT * seen.elapsed
     return Observation(
         disturbed,
-        f"throttled: the control group's processor quota stopped it for {seconds:.3g} s{_of(seconds, seen)}.",
+        noted(
+            "throttled",
+            f"the control group's processor quota stopped it for {seconds:.3g} s{_of(seconds, seen)}.",
+            seconds=seconds,
+            elapsed=seen.elapsed,
+            share=seconds / seen.elapsed if seen.elapsed else None,
+        ),
     )
 
 
@@ -139,8 +165,14 @@ def page_faults(seen: Seen) -> Observation | None:
         return None
     return Observation(
         float(hit.mean()) > HIT_SHARE,
-        f"page faults: {hit.sum()} of {len(hit)} samples held so many page faults (about "
-        f"{np.median(faults[hit]):.0f}) that these alone take over {_percent(HIT)} of the sample.",
+        noted(
+            "page faults",
+            f"{hit.sum()} of {len(hit)} samples held so many page faults (about "
+            f"{np.median(faults[hit]):.0f}) that these alone take over {_percent(HIT)} of the sample.",
+            samples=int(hit.sum()),
+            of=len(hit),
+            faults=float(np.median(faults[hit])),
+        ),
     )
 
 
@@ -153,10 +185,12 @@ def core_clock(seen: Seen) -> Observation | None:
         return _changed(seen, before, after)
     return _followed(
         seen,
+        "core clock",
+        "core_clock",
         clocks,
         CLOCK_DIP,
         lambda border, least, most: (
-            f"core clock: in {{}} samples the true clock was more than {_percent(CLOCK_DIP)} "
+            f"in {{}} samples the true clock was more than {_percent(CLOCK_DIP)} "
             f"below {most / 1e9:.3g} GHz, down to {least / 1e9:.3g} GHz"
         ),
     )
@@ -169,19 +203,24 @@ def shared_core(seen: Seen) -> Observation | None:
         return None
     return _followed(
         seen,
+        "shared core",
+        "issued",
         issued,
         ISSUE_DIP,
         lambda border, least, most: (
-            f"shared core: in {{}} samples the core issued fewer than {border:.2g} additions per "
+            f"in {{}} samples the core issued fewer than {border:.2g} additions per "
             f"cycle, down to {least:.2g} from {most:.2g}: another hardware thread works on it"
         ),
     )
 
 
-def _followed(seen: Seen, readings: Array, dip: float, say: Callable[[float, float, float], str]) -> Observation | None:
+def _followed(
+    seen: Seen, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str]
+) -> Observation | None:
     """Whether the figure followed a pace of the core that was sometimes lower than its usual best by the share `dip`.
 
-    `say` tells it from the border, the least and the most, with {} for how many of the samples.
+    `kind` is that of the evidence, `name` that of the readings. `say` tells it from the border, the least and the most, with {}
+    for how many of the samples.
     """
     steady = _steady(readings)
     most = float(np.quantile(steady, 0.9))
@@ -194,8 +233,10 @@ def _followed(seen: Seen, readings: Array, dip: float, say: Callable[[float, flo
     effect = (
         f"that moved the median by {percent(moved, 1, signed=True)}" if disturbed else "the figure did not follow it"
     )
-    told = say((1 - dip) * most, float(steady.min()), most).format(f"{slow.sum()} of {len(slow)}")
-    return Observation(disturbed, f"{told}; {effect}.")
+    border, least = (1 - dip) * most, float(steady.min())
+    told = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
+    numbers = {"samples": int(slow.sum()), "of": len(slow), name: least, "best": most, "bound": border}
+    return Observation(disturbed, noted(kind, f"{told}; {effect}.", **numbers, moved=moved if disturbed else None))
 
 
 def _steady(clocks: Array) -> Array:
@@ -232,8 +273,15 @@ def _changed(seen: Seen, before: Array, after: Array) -> Observation | None:
     )
     return Observation(
         disturbed,
-        f"core clock: the true clock {word} by {_percent(abs(change - 1))} during the case (the threads' "
-        f"median from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz); {effect}.",
+        noted(
+            "core clock",
+            f"the true clock {word} by {_percent(abs(change - 1))} during the case (the threads' "
+            f"median from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz); {effect}.",
+            change=change - 1,
+            before=float(np.median(before[known])),
+            after=float(np.median(after[known])),
+            moved=moved if disturbed else None,
+        ),
     )
 
 
@@ -241,7 +289,8 @@ def oversubscribed(seen: Seen) -> Observation | None:
     """More threads or ranks than processors."""
     if seen.surroundings.get("oversubscribed") is not True:
         return None
-    return Observation(True, f"oversubscribed: more threads than processors ({seen.cpus}) shared them by turns.")
+    text = f"more threads than processors ({seen.cpus}) shared them by turns."
+    return Observation(True, noted("oversubscribed", text, processors=seen.cpus))
 
 
 def bimodal(seen: Seen) -> Observation | None:
@@ -251,8 +300,13 @@ def bimodal(seen: Seen) -> Observation | None:
         return None
     return Observation(
         True,
-        f"bimodal: {_percent(found.upper_share)} of the samples lie around a value "
-        f"{_percent(found.upper / found.lower - 1)} above the others.",
+        noted(
+            "bimodal",
+            f"{_percent(found.upper_share)} of the samples lie around a value "
+            f"{_percent(found.upper / found.lower - 1)} above the others.",
+            share=found.upper_share,
+            apart=found.upper / found.lower - 1,
+        ),
     )
 
 
@@ -262,7 +316,8 @@ def drifting(seen: Seen) -> Observation | None:
     if total is None:
         return None
     word = "rose" if total > 0 else "fell"
-    return Observation(True, f"drift: from the first to the last sample the time {word} by {_percent(abs(total))}.")
+    text = f"from the first to the last sample the time {word} by {_percent(abs(total))}."
+    return Observation(True, noted("drift", text, change=total))
 
 
 def autocorrelation(seen: Seen) -> Observation | None:
@@ -273,8 +328,12 @@ def autocorrelation(seen: Seen) -> Observation | None:
         return None
     return Observation(
         False,
-        f"autocorrelation: the {n} samples tell as much as {effective:.0f} independent ones; the interval is "
-        f"widened accordingly.",
+        noted(
+            "autocorrelation",
+            f"the {n} samples tell as much as {effective:.0f} independent ones; the interval is widened accordingly.",
+            samples=n,
+            independent=effective,
+        ),
     )
 
 
@@ -285,11 +344,13 @@ RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-def _processor_time(seen: Seen, name: str, share: float, least: float, what: str) -> Observation | None:
+def _processor_time(seen: Seen, name: str, share: float, least: float, kind: str, what: str) -> Observation | None:
     seconds = number(seen.part("processor_seconds").get(name))
     if seconds is None or seen.elapsed is None or seconds <= least + share * seen.elapsed:
         return None
-    return Observation(True, f"{what} for {seconds:.3g} s{_of(seconds, seen)}.")
+    text = f"{what} for {seconds:.3g} s{_of(seconds, seen)}."
+    lost = {"seconds": seconds, "elapsed": seen.elapsed, "share": seconds / seen.elapsed}
+    return Observation(True, noted(kind, text, **lost))
 
 
 def _of(seconds: float, seen: Seen) -> str:

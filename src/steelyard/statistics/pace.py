@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.model import Record
+from steelyard.evidence import noted
+from steelyard.model import Evidence, Record
 from steelyard.statistics.interval import Array
 from steelyard.statistics.seen import Seen, number, numbers, part
 from steelyard.units import percent
@@ -37,7 +38,7 @@ class Measure:
     higher: bool
     loss: float
     brief: bool  # whether what lowers it comes and goes within milliseconds: then a lone reading within the bound is no evidence
-    cause: str  # the keyword of what it is taken for
+    cause: str  # the kind of evidence that it is taken for
     words: str  # around a reading
     scale: float
     unit: str
@@ -110,11 +111,11 @@ def seconds_waited(record: Record) -> float:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which samples were disturbed (`aside`), and by what: the keyword with the number of samples, and a sentence for each."""
+    """Which samples were disturbed (`aside`), and by what: the kind with the number of samples, and the evidence of each."""
 
     aside: Mask
     causes: Mapping[str, int]
-    sentences: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
 
     @property
     def enough(self) -> bool:
@@ -127,7 +128,7 @@ def choose(seen: Seen, bounds: Bounds) -> Choice:
     """The samples whose own surroundings were disturbed: a reading beside them beyond a bound, or threads that waited."""
     aside = np.zeros(len(seen.row), dtype=bool)
     causes: dict[str, int] = {}
-    sentences: list[str] = []
+    evidence: list[Evidence] = []
     for kind, measure in MEASURES.items():
         bound = bounds.bound(kind)
         if bound is None:
@@ -136,13 +137,13 @@ def choose(seen: Seen, bounds: Bounds) -> Choice:
         if beside.hit.any():
             cause = measure.cause
             causes[cause] = max(causes.get(cause, 0), int(beside.hit.sum()))
-            sentences.append(_sentence(seen, kind, beside, bounds))
+            evidence.append(_evidence(seen, kind, beside, bounds))
             aside |= beside.hit
     waiting = _waited(seen)
     if waiting.any():
         causes["competing load"] = int(waiting.sum())
         aside |= waiting
-    return Choice(aside, causes, tuple(sentences))
+    return Choice(aside, causes, tuple(evidence))
 
 
 @dataclass(frozen=True)
@@ -208,27 +209,31 @@ def _waited(seen: Seen) -> Mask:
     return np.asarray(hit)
 
 
-def _sentence(seen: Seen, kind: Kind, beside: _Beside, bounds: Bounds) -> str:
+def _evidence(seen: Seen, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
     measure, hit = MEASURES[kind], int(beside.hit.sum())
     many = f"{hit} of {len(beside.hit)} samples" if len(beside.hit) > 1 else "the sample"
     worst = measure.words.format(measure.written(beside.worst))
     best = measure.written(bounds.best[kind])
-    return f"{measure.cause}: beside {many} {worst}; the best that this machine has shown is {best}.{_rank(seen, kind)}"
+    mostly, of_rank = _rank(seen, kind)
+    numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
+    text = f"beside {many} {worst}; the best that this machine has shown is {best}.{mostly}"
+    return noted(measure.cause, text, **numbers)
 
 
-def _rank(seen: Seen, kind: Kind) -> str:
+def _rank(seen: Seen, kind: Kind) -> tuple[str, Mapping[str, float]]:
     """Which of many ranks it was, where its slowest reading is clearly beyond the others'."""
     ranks = seen.part("ranks")
     readings, hosts, cpus = numbers(ranks.get(kind)), ranks.get("hosts"), ranks.get("cpus")
     if not (isinstance(hosts, list) and isinstance(cpus, list)) or not len(readings) == len(hosts) == len(cpus) > 1:
-        return ""
+        return "", {}
     if np.isfinite(readings).sum() < 2:
-        return ""
+        return "", {}
     measure = MEASURES[kind]
     worst = int(np.nanargmin(readings) if measure.higher else np.nanargmax(readings))
     others = float(np.nanmedian(np.delete(readings, worst)))
     loss = 1 - measure.share(readings[worst], others)
     if loss < measure.loss:
-        return ""
+        return "", {}
     where = f"processor {cpus[worst]}" if cpus[worst] is not None and cpus[worst] >= 0 else "not pinned"
-    return f" Mostly it was rank {worst} on {hosts[worst]} ({where}), {percent(loss)} behind the others."
+    words = f" Mostly it was rank {worst} on {hosts[worst]} ({where}), {percent(loss)} behind the others."
+    return words, {"rank": worst, "behind": loss}

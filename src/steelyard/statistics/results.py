@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
-from steelyard.model import Benchmark, Metric, Record, Result, Value, Verdict
+from steelyard.evidence import distinct, noted
+from steelyard.model import Benchmark, Evidence, Metric, Record, Result, Value, Verdict
 from steelyard.statistics.launches import Spread, combine
 from steelyard.units import percent
 
@@ -51,13 +53,18 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
     invalid = groups["INVALID"]
     if groups["CLEAN"]:
         left = len(last) - len(groups["CLEAN"])
-        evidence = [f"{left} of {len(last)} launches were disturbed or invalid and were left out"] if left else []
-        evidence += [f"launch {r.launch}: {e}" for r in invalid for e in r.verdict.evidence[:1]]
+        text = f"{left} of {len(last)} launches were disturbed or invalid and were left out"
+        evidence = [noted("", text, launches=left, of=len(last))] if left else []
+        evidence += [_of_launch(r.launch, e) for r in invalid for e in r.verdict.evidence[:1]]
         return groups["CLEAN"], Verdict("CLEAN", tuple(evidence))
     if groups["DISTURBED"]:
         disturbed = groups["DISTURBED"]
-        return disturbed, Verdict("DISTURBED", tuple(dict.fromkeys(e for r in disturbed for e in r.verdict.evidence)))
-    return [], Verdict("INVALID", tuple(dict.fromkeys(e for r in invalid for e in r.verdict.evidence)))
+        return disturbed, Verdict("DISTURBED", distinct(e for r in disturbed for e in r.verdict.evidence))
+    return [], Verdict("INVALID", distinct(e for r in invalid for e in r.verdict.evidence))
+
+
+def _of_launch(launch: int, evidence: Evidence) -> Evidence:
+    return replace(evidence, numbers={**evidence.numbers, "launch": launch})
 
 
 def _measured(record: Record) -> bool:
@@ -77,22 +84,25 @@ def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verd
     return used, spread, verdict
 
 
-def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) -> str | None:
+def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) -> Evidence | None:
     """Why the figure of undisturbed launches may not come out alike again: too few samples, or too far apart; None if it will."""
     if spread.low is None or spread.high is None:
         counted = sum(len(undisturbed(r)) for r in used)
         many = "one sample" if counted == 1 else f"{counted} samples that depend on each other, or are too few,"
-        return f"few samples: {many} cannot state an interval."
+        return noted("few samples", f"{many} cannot state an interval.", samples=counted)
     width = (spread.high / spread.low) ** 0.5 - 1 if spread.low > 0 else math.inf
     if width > SETTLED_WIDTH:
         rests = "one launch" if spread.launches == 1 else f"{spread.launches} launches"
         apart = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
-        return f"wide interval: {apart}; it rests on {rests}."
+        return noted("wide interval", f"{apart}; it rests on {rests}.", width=width, launches=spread.launches)
     disturbed = (r for r in records if r.verdict.level == "DISTURBED" and r.samples)
     fastest = min((median(r.samples) for r in disturbed), default=math.inf)
     if fastest < (1 - FASTER) * spread.low:
-        below = percent(1 - fastest / spread.low)
-        return f"launches differ: one that was disturbed took {below} less time than the interval, and no disturbance does that."
+        faster = 1 - fastest / spread.low
+        text = (
+            f"one that was disturbed took {percent(faster)} less time than the interval, and no disturbance does that."
+        )
+        return noted("launches differ", text, faster=faster)
     return None
 
 
@@ -105,8 +115,8 @@ def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:
             try:
                 value = _value(metric, used, spread.value, spread.low, spread.high)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                damaged = f"damaged: '{metric.name}' does not follow from what was recorded ({type(error).__name__}: {error})."
-                verdict = Verdict("INVALID", (damaged, *verdict.evidence))
+                text = f"'{metric.name}' does not follow from what was recorded ({type(error).__name__}: {error})."
+                verdict = Verdict("INVALID", (noted("damaged", text), *verdict.evidence))
                 continue
             if value is not None:
                 metrics[metric.name] = value

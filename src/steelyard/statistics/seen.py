@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.model import Evidence
 from steelyard.statistics.interval import Array
 
 
@@ -66,10 +67,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Observation:
-    """A sentence that starts with its keyword, and whether it makes the case DISTURBED."""
+    """What a rule of disturbance saw, and whether it makes the case DISTURBED."""
 
     disturbed: bool
-    sentence: str
+    evidence: Evidence
 
 
 def part(surroundings: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -1,13 +1,14 @@
-"""Whether a case may be believed: CLEAN, DISTURBED or INVALID, with the evidence in sentences."""
+"""Whether a case may be believed: CLEAN, DISTURBED or INVALID, with the evidence."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.model import Check, Level, Record, Verdict
+from steelyard.evidence import noted
+from steelyard.model import Check, Evidence, Level, Record, Verdict
 from steelyard.statistics import pace
 from steelyard.statistics.disturbances import RULES, competing_load
 from steelyard.statistics.interval import Array
@@ -48,12 +49,9 @@ def judgement(
     for them. Few samples alone are not: they state no interval. DISTURBED: too few samples had undisturbed
     surroundings, or a rule of `disturbances` found in those what could move their median. CLEAN: otherwise; its
     evidence then holds what was seen and did not matter.
-    Each sentence starts with a keyword and a colon: error, check, samples, clock resolution, competing load,
-    steal, throttled, page faults, core clock, shared core, shared memory, slow messages, range, set aside,
-    oversubscribed, interrupts, bimodal, drift, autocorrelation.
     """
     if error is not None:
-        return Judgement(Verdict("INVALID", (f"error: {error}",)))
+        return Judgement(Verdict("INVALID", (noted("error", error),)))
     row = np.asarray(samples, dtype=np.float64)
     sound = bool(row.size) and bool((np.isfinite(row) & (row > 0)).all())
     seen = Seen(row, surroundings or {})
@@ -64,12 +62,12 @@ def judgement(
     kept = seen.only(~choice.aside) if choice.enough else seen
     # Who took the processor in many samples left his traces in the caches of the others, too.
     observations = [found for rule in RULES if (found := rule(seen if rule is competing_load else kept))]
-    disturbing = [observation.sentence for observation in observations if observation.disturbed]
-    harmless = [observation.sentence for observation in observations if not observation.disturbed]
+    disturbing = [observation.evidence for observation in observations if observation.disturbed]
+    harmless = [observation.evidence for observation in observations if not observation.disturbed]
     if not choice.enough:
-        disturbing = list(_by_cause([*choice.sentences, *disturbing]))
+        disturbing = list(_by_kind([*choice.evidence, *disturbing]))
     elif choice.aside.any():
-        harmless = [_set_aside(choice), *(h for h in harmless if not h.startswith("competing load"))]
+        harmless = [_set_aside(choice), *(h for h in harmless if h.kind != "competing load")]
     if invalid:
         return Judgement(Verdict("INVALID", (*invalid, *disturbing)))
     aside = tuple(int(i) for i in np.flatnonzero(choice.aside)) if choice.enough else ()
@@ -95,56 +93,60 @@ def stands(record: Record, bounds: pace.Bounds) -> bool:
     return tuple(np.flatnonzero(choice.aside)) == record.aside
 
 
-def _by_cause(sentences: Sequence[str]) -> Iterator[str]:
-    """The first sentence of each keyword."""
-    told: set[str] = set()
-    for sentence in sentences:
-        keyword = sentence.partition(":")[0]
-        if keyword not in told:
-            told.add(keyword)
-            yield sentence
+def _by_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
+    """The first of each kind."""
+    first: dict[str, Evidence] = {}
+    for each in evidence:
+        first.setdefault(each.kind, each)
+    return first.values()
 
 
-def _set_aside(choice: pace.Choice) -> str:
+def _set_aside(choice: pace.Choice) -> Evidence:
     causes = ", ".join(f"{cause} {count}" for cause, count in choice.causes.items())
     many, all_of_them = int(choice.aside.sum()), len(choice.aside)
+    numbers = {"samples": many, "of": all_of_them, **choice.causes}
     if not choice.enough:
-        return (
-            f"{next(iter(choice.causes))}: {many} of {all_of_them} samples were disturbed ({causes}); too few are left."
-        )
-    return f"set aside: {many} of {all_of_them} samples, whose own surroundings were disturbed ({causes})."
+        text = f"{many} of {all_of_them} samples were disturbed ({causes}); too few are left."
+        return noted(next(iter(choice.causes)), text, **numbers)
+    text = f"{many} of {all_of_them} samples, whose own surroundings were disturbed ({causes})."
+    return noted("set aside", text, **numbers)
 
 
-def _range(seen: Seen) -> Iterator[str]:
+def _range(seen: Seen) -> Iterator[Evidence]:
     """What the disturbance makes of the samples: no interval, since more of them would not narrow it."""
     if len(seen.row) >= pace.LEAST_KEPT:
         low, high = np.quantile(seen.row, (0.05, 0.95)) / np.median(seen.row)
-        yield f"range: the middle 90 % of the samples took {low:.2f} to {high:.2f} times their median."
+        text = f"the middle 90 % of the samples took {low:.2f} to {high:.2f} times their median."
+        yield noted("range", text, low=low, high=high)
 
 
 def name_disturbance(verdict: Verdict) -> str | None:
-    """The keyword of what spoiled the case ("competing load", "check" …); None for a CLEAN one."""
-    return verdict.evidence[0].partition(":")[0] if verdict.level != "CLEAN" and verdict.evidence else None
+    """The kind of what spoiled the case ("competing load", "check" …); None for a CLEAN one, and where none is named."""
+    return (verdict.evidence[0].kind or None) if verdict.level != "CLEAN" and verdict.evidence else None
 
 
-def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[str]:
+def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
     if check is not None and not check.passed:
-        yield f"check: the result is wrong; {check.detail or 'the kernel gave no detail'}"
+        yield noted("check", f"the result is wrong; {check.detail or 'the kernel gave no detail'}")
     if not row.size:
-        yield "samples: none was taken."
+        yield noted("samples", "none was taken.", samples=0)
     elif not sound:
-        wrong = np.count_nonzero(~(np.isfinite(row) & (row > 0)))
-        yield f"samples: {wrong} of {row.size} are no positive, finite times."
+        wrong = int(np.count_nonzero(~(np.isfinite(row) & (row > 0))))
+        yield noted("samples", f"{wrong} of {row.size} are no positive, finite times.", samples=wrong, of=row.size)
 
 
-def _too_coarse(seen: Seen, share: float) -> Iterator[str]:
+def _too_coarse(seen: Seen, share: float) -> Iterator[Evidence]:
     resolution = number(seen.part("clock").get("resolution"))
     if resolution is None or seen.lengths is None:
         return
     length = float(np.nanmedian(seen.lengths))
     if resolution > share * length:
         part = resolution / length if length > 0 else math.inf
-        yield (
-            f"clock resolution: the clock's step of {resolution:.2g} s is {percent(part, 2)} of a sample of "
-            f"{length:.2g} s; expected at most {percent(CLOCK_NOTED, 1)}."
+        yield noted(
+            "clock resolution",
+            f"the clock's step of {resolution:.2g} s is {percent(part, 2)} of a sample of {length:.2g} s; "
+            f"expected at most {percent(CLOCK_NOTED, 1)}.",
+            resolution=resolution,
+            length=length,
+            share=part,
         )

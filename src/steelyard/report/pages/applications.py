@@ -125,7 +125,7 @@ def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> Cell:
         ", ".join([phrase("model", applications.model(result)), *rest]),
         applications.workers(result),
         values.level(result),
-        " ".join(values.evidence(result)),
+        values.why(result),
     )
 
 

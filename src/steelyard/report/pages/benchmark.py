@@ -2,21 +2,15 @@
 
 from dataclasses import dataclass
 
-from steelyard.model import Benchmark, Evaluation, Level, Machine, Metric, Result, Scalar
+from steelyard.evidence import sentences
+from steelyard.model import Benchmark, Evaluation, Evidence, Level, Machine, Metric, Result, Scalar
 from steelyard.report import counted, drawn, measured, values
 from steelyard.report.names import slug
-from steelyard.report.reasons import folded, kind
+from steelyard.report.reasons import folded
 
 LONG = 22  # letters; a longer value, as a list of processors, may be broken into lines
+Notes = dict[str, tuple[Evidence, ...]]  # by their text: results with the same share one
 MOST_NOTES = 5  # below a table; the others are folded away, and opened by the links that lead to them
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence of evidence, with the kind at its beginning ("core clock") apart; "" where it has none."""
-
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -24,8 +18,8 @@ class Note:
     """A footnote, numbered through the page: the evidence in plain sight, and what is folded away."""
 
     number: int
-    sentences: tuple[Sentence, ...]
-    more: tuple[Sentence, ...]
+    evidence: tuple[Evidence, ...]
+    more: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True)
@@ -115,7 +109,7 @@ def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
 def _tables(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Table, ...]:
     """One table a main metric; the footnotes are counted through them all."""
     tables: list[Table] = []
-    notes: list[tuple[str, ...]] = []
+    notes: Notes = {}
     for main, members in values.groups(benchmark, results):
         tables.append(_table((benchmark, machine), main, members, notes))
     return tuple(tables)
@@ -125,7 +119,7 @@ def _table(
     where: tuple[Benchmark, Machine],
     main: Metric | None,
     results: tuple[Result, ...],
-    notes: list[tuple[str, ...]],
+    notes: Notes,
 ) -> Table:
     benchmark, machine = where
     known = {name for result in results for name in result.metrics}
@@ -138,7 +132,8 @@ def _table(
     same = limits.pop() if len(limits) == 1 else ("", "")
     only: dict[str, Scalar] = {"kernel": results[0].kernel} if not kernel else {}
     fixed = only | values.constant(results) | values.partial(results)
-    told = tuple(_note(number, evidence) for number, evidence in enumerate(notes[before:], before + 1))
+    new = list(notes.values())[before:]
+    told = tuple(Note(number, *folded(evidence)) for number, evidence in enumerate(new, before + 1))
     return Table(
         (("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
         main.title if main else "Value",
@@ -153,25 +148,16 @@ def _table(
     )
 
 
-def _note(number: int, evidence: tuple[str, ...]) -> Note:
-    first, more = folded(evidence)
-    return Note(number, tuple(_sentence(text) for text in first), tuple(_sentence(text) for text in more))
-
-
-def _sentence(text: str) -> Sentence:
-    name = kind(text)
-    return Sentence(name, text.partition(f"{name}:")[2].strip() if name else text)
-
-
 def _cell(text: str) -> Cell:
     return Cell(text, len(text) > LONG)
 
 
-def _row(result: Result, shape: _Shape, notes: list[tuple[str, ...]]) -> Row:
+def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
     level = values.level(result)
     told = values.evidence(result) if level != "CLEAN" else ()
-    if told and told not in notes:
-        notes.append(told)
+    text = sentences(told)
+    if told:
+        notes.setdefault(text, told)
     shown = shape.shown(result)
     cells = tuple(_cell(values.parameter(name, result.parameters.get(name))) for name in shape.varying)
     return Row(
@@ -180,8 +166,8 @@ def _row(result: Result, shape: _Shape, notes: list[tuple[str, ...]]) -> Row:
         values.percent(shown.share) if shown else "",
         (*(_other(result, metric, level) for metric in shape.others), *counted.cells(result, shape.counted)),
         level,
-        " ".join(told),
-        notes.index(told) + 1 if told else None,
+        text,
+        list(notes).index(text) + 1 if told else None,
     )
 
 

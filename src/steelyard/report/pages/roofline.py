@@ -103,7 +103,7 @@ def _row(place: Place, evaluation: Evaluation, several: bool) -> Row:
         ),
         values.percent(place.share),
         values.level(result),
-        " ".join(values.evidence(result)),
+        values.why(result),
     )
 
 
