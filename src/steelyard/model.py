@@ -18,7 +18,6 @@ Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
 Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]  # in the order of trust
 Reach = Literal["figures", "machine", "program"]
-Launcher = Literal["mpiexec", "srun"]
 
 # --------------------------------------------------------------------------- the machine
 
@@ -100,7 +99,7 @@ class Site:
     """What the start of a parallel program needs besides the plan: the MPIs by their names in it, and who starts."""
 
     mpis: Mapping[str, Tool] = field(default_factory=dict)
-    launcher: Launcher = "mpiexec"
+    launcher: str = "mpiexec"  # or that of a scheduler, "srun"
     extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them
 
 
@@ -424,7 +423,7 @@ class Run:
     shown: Shown = Shown()
     toolchains: Mapping[str, Toolchain] = field(default_factory=dict)  # by the name that stands in the records
     site: Site = Site()
-    slurm_job: str | None = None
+    job: str | None = None  # in which it ran: the scheduler and its number, "slurm 12"
     command: tuple[str, ...] = ()
     budget: float | None = None  # seconds asked for
     paths: tuple[str, ...] = ()  # folders with further benchmarks

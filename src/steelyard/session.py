@@ -1,7 +1,6 @@
 """What the commands do: from the words of a user to a plan, a run, and its report."""
 
 import contextlib
-import os
 import platform
 import re
 import sys
@@ -27,6 +26,7 @@ from steelyard import (
 from steelyard import plan as planning
 from steelyard import quiet as looks
 from steelyard.errors import UsageError, nearest
+from steelyard.launch import scheduler
 from steelyard.model import Benchmark, Effort, Evaluation, Machine, Plan, Run, Scalar, Shown, Site, Toolchain
 from steelyard.plain import to_plain
 from steelyard.progress import BuildDisplay, Display
@@ -167,13 +167,13 @@ def start(asked: Asked, runs: Path, quiet: bool) -> Path:
     made, here, toolchains, found, chosen = plan(asked)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     programs = _build(chosen, toolchains, found, quiet)
-    best = shown.load(here)
+    best, within = shown.load(here), scheduler.inside()
     about = {
         "shown": to_plain(best),
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
         "toolchains": to_plain(toolchains),
         "site": to_plain(found),
-        "slurm_job": os.environ.get("SLURM_JOB_ID"),
+        "job": f"{within[0].name} {within[1].job}" if within else None,
         "command": ["steelyard", *sys.argv[1:]],
         "budget": numbers.length_of_time(asked.budget, "--budget") if asked.budget else None,
         "paths": [str(p.resolve()) for p in asked.paths],
