@@ -35,6 +35,7 @@ def hosts(**slots: int) -> tuple[Host, ...]:
         ("mpicxx for MVAPICH2 version 2.3.7", "mvapich", "2.3.7"),
         ("mpicxx for MVAPICH version 4.0", "mvapich", "4.0"),
         ("mpiicpx for the Intel(R) MPI Library 2021.17 for Linux*", "intelmpi", "2021.17"),
+        ("mpigxx for the Intel(R) MPI Library 2021.18 for Linux*", "intelmpi", "2021.18"),
         ("mpiicpx for the Intel(R) MPI Library @IMPI_OFFICIALVERSION@ for Linux*", "intelmpi", "unknown"),
     ],
 )

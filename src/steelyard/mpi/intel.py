@@ -1,4 +1,4 @@
-"""Intel MPI, started by its own Hydra. Run for real on one machine (make bench); over hosts from its documentation."""
+"""Intel MPI, started by its own Hydra. Run for real on one machine; between machines from its documentation."""
 
 from itertools import groupby
 
@@ -8,7 +8,8 @@ from steelyard.mpi import Flavour, Job, names, places
 def words(job: Job) -> list[str]:
     """The command line after mpiexec. -ppn ranks go to a host, then so many to the next one: with 1 round the hosts.
 
-    Where the hosts have different numbers of places each stretch of ranks is an argument set of its own.
+    Where the hosts have different numbers of places each stretch of ranks is an argument set of its own: 'a:2' would be the name
+    of a host (seen with 2021.18).
     """
     passed = ["-genvlist", ",".join(names(job))]
     ending = [*job.extra, str(job.program)]
