@@ -118,7 +118,7 @@ def test_a_damaged_run_hides_no_other(run: Path, capsys: pytest.CaptureFixture[s
         ({"plan": {"preset": "quick"}}, "$.plan"),
         ({"budget": "long"}, "$.budget"),
         ({"format": "two"}, "'two' is no format"),
-        ({"site": {"launcher": "magic"}}, "$.site.launcher"),
+        ({"site": {"launcher": 3}}, "$.site.launcher"),
     ],
 )
 def test_a_field_of_run_json_that_does_not_hold_is_named(run: Path, content: dict, named: str) -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,17 @@ from typer.testing import CliRunner
 
 from steelyard.commands import submit
 from steelyard.errors import MachineFailed, ProgramFailed, SteelyardError, UsageError
-from steelyard.launch import batch, slurm
-from steelyard.launch.job import Job
+from steelyard.launch import batch, hostlist
+from steelyard.launch.scheduler import Allocation, Answer, Request, State, schedulers, slurm
 from steelyard.model import Host, Tool
+from steelyard.mpi import Job, places
 
 OPEN_MPI, MPICH = Tool("openmpi", "/usr/bin/mpicxx", "4.1.4"), Tool("mpich", "/opt/bin/mpicxx", "5.0.2")
 PROGRAM = Path("/cache/pingpong")
 FOUR = tuple(Host(f"n{i}", 2) for i in range(1, 5))
+SLURM = schedulers()["slurm"]
+assert SLURM.batch
+TO = batch.BatchSystem(SLURM.name, SLURM.title, SLURM.batch)
 COMMON = ["--input=0", "--unbuffered", "--kill-on-bad-exit=1", "--cpu-bind=none", "--export=ALL"]
 
 
@@ -66,14 +71,13 @@ def test_srun_is_told_where_each_rank_belongs(asked: Job, places: str) -> None:
 
 
 def test_the_plug_in_is_that_of_the_mpi() -> None:
-    flavours = ("openmpi", "mpich", "mvapich", "intelmpi", "another")
+    flavours = ("openmpi", "mpich", "mvapich", "intelmpi")
     told = {name: slurm.argv(job(2, Tool(name, "", "1")))[1] for name in flavours}
     assert told == {
         "openmpi": "--mpi=pmix",
         "mpich": "--mpi=pmi2",
         "mvapich": "--mpi=pmi2",
         "intelmpi": "--mpi=pmi2",
-        "another": "--nodes=1",
     }
 
 
@@ -114,7 +118,7 @@ def test_every_rank_has_a_place_and_no_host_more_than_its_share(
 ) -> None:
     hosts = [Host(f"n{i}", count) for i, count in enumerate(slots)]
     asked = job(ranks, hosts=hosts, ranks_per_node=per_node, mapping=mapping)
-    placed = slurm.places(asked)
+    placed = places(asked)
     assert len(placed) == ranks
     room = {host.name: per_node or host.slots for host in hosts}
     if ranks <= sum(room.values()):
@@ -164,8 +168,8 @@ NAMES = st.from_regex(r"[a-z][a-z._-]{0,3}([0-9]{1,4})?", fullmatch=True)
 @example(["n8", "n9", "n10", "n11"])
 @example(["n08", "n09", "n10", "x", "n098", "n099", "n100"])
 def test_a_list_of_hosts_is_read_as_slurm_writes_it(names: list[str]) -> None:
-    assert slurm.expand_hosts(",".join(brackets(names))) == tuple(names)
-    assert slurm.expand_hosts(",".join(names)) == tuple(names)
+    assert hostlist.expand(",".join(brackets(names))) == tuple(names)
+    assert hostlist.expand(",".join(names)) == tuple(names)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +183,7 @@ def test_a_list_of_hosts_is_read_as_slurm_writes_it(names: list[str]) -> None:
     ],
 )
 def test_brackets_stand_for_numbers_with_their_zeros(text: str, names: tuple[str, ...]) -> None:
-    assert slurm.expand_hosts(text) == names
+    assert hostlist.expand(text) == names
 
 
 @pytest.mark.parametrize(
@@ -200,13 +204,13 @@ def test_brackets_stand_for_numbers_with_their_zeros(text: str, names: tuple[str
 )
 def test_what_is_no_list_of_hosts_is_refused_in_full(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"'{text}'")):
-        slurm.expand_hosts(text)
+        hostlist.expand(text)
 
 
 @given(st.text(alphabet="n1-3[],x 0(", max_size=15))
 def test_any_text_is_a_list_of_hosts_or_is_refused(text: str) -> None:
     try:
-        names = slurm.expand_hosts(text)
+        names = hostlist.expand(text)
     except ValueError:
         return
     assert all(name and not set(name) & set("[], ") for name in names)
@@ -229,8 +233,7 @@ def test_an_allocation_tells_the_hosts_and_their_slots() -> None:
     assert slurm.allocation({}) is None
     assert slurm.allocation({"SLURM_JOB_ID": "7"}) is None
     found = slurm.allocation({**told, "SLURM_TASKS_PER_NODE": "2(x2),1"})
-    assert found == slurm.Allocation("7", ("n1", "n2", "n3"), (2, 2, 1), (4, 4, 4))
-    assert found.hosts == (Host("n1", 2), Host("n2", 2), Host("n3", 1))
+    assert found == Allocation("7", (Host("n1", 2), Host("n2", 2), Host("n3", 1)))
     # In a step the tasks are the step's own, and those of one node say nothing about three.
     within = slurm.allocation({**told, "SLURM_TASKS_PER_NODE": "1", "SLURM_STEP_ID": "0"})
     assert within
@@ -249,8 +252,8 @@ def test_variables_that_contradict_each_other_are_named(name: str, value: str) -
 # --------------------------------------------------------------------------- the batch script
 
 
-def request(folder: Path, *words: str, **more: object) -> submit.Request:
-    return submit.Request(("/opt/bin/steelyard",), words or ("run",), folder, **more)  # type: ignore[arg-type]
+def request(folder: Path, *words: str, **more: object) -> Request:
+    return Request(("/opt/bin/steelyard",), words or ("run",), folder, **more)  # type: ignore[arg-type]
 
 
 def test_the_batch_script_is_this() -> None:
@@ -264,7 +267,7 @@ def test_the_batch_script_is_this() -> None:
         account="physics",
         options=("--qos=high", "--comment=it's mine"),
     )
-    assert submit.script(asked) == (
+    assert slurm.batch_script(asked) == (
         """#!/bin/sh
 #SBATCH --job-name=steelyard
 #SBATCH --nodes=4
@@ -285,7 +288,7 @@ exec /opt/bin/steelyard run --set 'threads=1;2' --runs '/shared/my runs'
 
 
 def test_what_is_not_asked_is_not_in_the_script() -> None:
-    words = [line for line in submit.script(request(Path("/r"))).splitlines() if line.startswith("#SBATCH")]
+    words = [line for line in slurm.batch_script(request(Path("/r"))).splitlines() if line.startswith("#SBATCH")]
     assert [word.split()[1].partition("=")[0] for word in words] == [
         "--job-name",
         "--output",
@@ -309,13 +312,13 @@ def test_what_is_not_asked_is_not_in_the_script() -> None:
     ],
 )
 def test_a_time_limit_is_written_as_slurm_reads_it(text: str, limit: str) -> None:
-    assert submit.slurm_time(text) == limit
+    assert submit.time_limit(text, TO) == limit
 
 
 @pytest.mark.parametrize(("text", "expected"), [("30", "'30m'"), ("soon", "'soon'"), ("-1h", "'-1h'"), ("1:", "'1:'")])
 def test_a_time_limit_that_is_none_is_refused(text: str, expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
-        submit.slurm_time(text)
+        submit.time_limit(text, TO)
 
 
 # --------------------------------------------------------------------------- the command
@@ -388,7 +391,7 @@ class Fake:
         self.asked: list[list[str]] = []
         self.slept: list[float] = []
 
-    def ask(self, words: Sequence[str], told: str) -> batch.Answer:
+    def ask(self, words: Sequence[str], told: str) -> Answer:
         self.asked.append(list(words))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if callable(answer):
@@ -397,8 +400,8 @@ class Fake:
         return subprocess.CompletedProcess(words, 0 if good else 1, answer if good else "", "" if good else str(answer))
 
     @property
-    def around(self) -> batch.Around:
-        return batch.Around(self.ask, self.slept.append)
+    def system(self) -> batch.BatchSystem:
+        return replace(TO, around=batch.Around(self.ask, self.slept.append))
 
 
 def state(name: str, reason: str = "None", code: str = "0:0", nodes: str = "n3", host: str = "golden-host") -> str:
@@ -415,11 +418,11 @@ FORGOTTEN = RuntimeError("slurm_load_jobs error: Invalid job id specified")
 
 
 def test_the_state_of_a_job_is_read() -> None:
-    assert batch.read_state(state("FAILED", "NonZeroExitCode", "3:0")) == batch.State(
+    assert slurm.read_state(state("FAILED", "NonZeroExitCode", "3:0")) == State(
         "FAILED", "NonZeroExitCode", "n3", "golden-host", 3, 0, "00:00:35"
     )
-    assert batch.read_state(state("CANCELLED", code="0:15")).signal == 15
-    assert batch.read_state(state("PENDING", "Resources", nodes="")) == batch.State(
+    assert slurm.read_state(state("CANCELLED", code="0:15")).signal == 15
+    assert slurm.read_state(state("PENDING", "Resources", nodes="")) == State(
         "PENDING", "Resources", "", "", 0, 0, "00:00:35"
     )
 
@@ -445,7 +448,7 @@ def test_each_change_is_told_once_and_the_output_is_passed_on_whole(
         writing("s\n", state("RUNNING")),
         writing("the end\n", state("COMPLETED")),
     )
-    assert batch.follow("12", written, fake.around).name == "COMPLETED"
+    assert batch.follow("12", written, fake.system).name == "COMPLETED"
     out, err = capsys.readouterr()
     assert out == "one µs\nthe end\n"
     assert err.splitlines() == [
@@ -457,7 +460,7 @@ def test_each_change_is_told_once_and_the_output_is_passed_on_whole(
 
 def test_slurm_is_asked_less_often_where_nothing_changes() -> None:
     fake = Fake(*[state("RUNNING")] * 100, state("COMPLETED"))
-    batch.follow("12", {}, fake.around)
+    batch.follow("12", {}, fake.system)
     first, longest = batch.PAUSES
     assert fake.slept[0] == first
     assert max(fake.slept) == fake.slept[-1] == longest
@@ -466,13 +469,13 @@ def test_slurm_is_asked_less_often_where_nothing_changes() -> None:
 def test_a_slurm_that_is_silent_for_long_is_given_up_but_the_job_goes_on() -> None:
     fake = Fake(state("RUNNING"), NOTHING)
     with pytest.raises(MachineFailed, match="(?s)job 12 is not followed any more, but it goes on.*Unable to contact"):
-        batch.follow("12", {}, fake.around)
+        batch.follow("12", {}, fake.system)
     assert sum(fake.slept) > batch.PATIENCE
 
 
 def test_a_refusal_of_sbatch_is_shown_whole() -> None:
     with pytest.raises(ProgramFailed) as caught:
-        batch.submit("#!/bin/sh\nexec true\n", Fake(RuntimeError("sbatch: error: invalid partition")).around)
+        batch.submit("#!/bin/sh\nexec true\n", Fake(RuntimeError("sbatch: error: invalid partition")).system)
     assert "exec true" in str(caught.value)
     assert "sbatch: error: invalid partition" in str(caught.value)
     assert caught.value.exit_code == 4
@@ -480,7 +483,7 @@ def test_a_refusal_of_sbatch_is_shown_whole() -> None:
 
 @pytest.mark.parametrize("said", ["12\n", "12;cluster\n", "Welcome to the site\n12\n"])
 def test_the_number_of_the_job_is_read(said: str) -> None:
-    assert batch.submit("", Fake(said).around) == "12"
+    assert batch.submit("", Fake(said).system) == "12"
 
 
 # --------------------------------------------------------------------------- what became of it
@@ -504,8 +507,8 @@ def unfinished(runs: Path) -> Path:
     return path
 
 
-def attended(asked: submit.Request, *answers: object, before: set[Path] | None = None) -> int:
-    return submit.attend("12", asked, before or set(), Fake(*answers).around)
+def attended(asked: Request, *answers: object, before: set[Path] | None = None) -> int:
+    return submit.attend("12", asked, before or set(), Fake(*answers).system)
 
 
 @pytest.mark.parametrize(
@@ -587,7 +590,7 @@ def test_a_folder_that_the_nodes_do_not_share_is_suspected(tmp_path: Path) -> No
 
 
 def test_words_refused_on_the_node_keep_their_code_and_where_they_are_explained(tmp_path: Path) -> None:
-    submit.outputs(tmp_path, "12")["err"].write_text("steelyard: there are no 4096 threads\n", encoding="utf-8")
+    submit.outputs(tmp_path, "12", TO)["err"].write_text("steelyard: there are no 4096 threads\n", encoding="utf-8")
     with pytest.raises(MachineFailed, match="(?s)exit code 2.*slurm-12.err") as caught:
         attended(request(tmp_path), state("FAILED", code="2:0"))
     assert caught.value.exit_code == 2
@@ -599,7 +602,7 @@ def test_the_run_is_the_new_one_with_the_words_of_the_job_on_its_node(tmp_path: 
         about = json.loads((path / "run.json").read_text())
         (about["machine"] if name == "host" else about)[name] = value
         (path / "run.json").write_text(json.dumps(about))
-    running = batch.read_state(state("COMPLETED", host="golden-host.cluster"))
+    running = slurm.read_state(state("COMPLETED", host="golden-host.cluster"))
     assert submit.find_run(request(tmp_path), {old}, running) == ours
     assert submit.find_run(request(tmp_path, "run", "--json"), set(), running) == other
     assert submit.find_run(request(tmp_path, "run", "--quiet"), set(), running) is None
@@ -613,7 +616,7 @@ def test_ctrl_c_cancels_the_job_and_says_what_is_kept(tmp_path: Path, capsys: py
 
     fake = Fake(state("RUNNING"), interrupted, "", state("CANCELLED"))
     with pytest.raises(KeyboardInterrupt):
-        submit.attend("12", request(tmp_path), set(), fake.around)
+        submit.attend("12", request(tmp_path), set(), fake.system)
     assert ["scancel", "12"] in fake.asked
     said = capsys.readouterr().err
     assert "cancelling Slurm job 12" in said

@@ -14,9 +14,9 @@ from rig import CPUS, NODES, Rig
 
 from conftest import Installed
 from steelyard.errors import SteelyardError
-from steelyard.launch import slurm as srun
-from steelyard.launch.job import Job
+from steelyard.launch.scheduler import slurm as srun
 from steelyard.model import Host, Run
+from steelyard.mpi import Job, places
 from steelyard.records import all_runs, read
 
 pytestmark = [
@@ -34,14 +34,15 @@ LONG = [*SMALL, "--preset", "full", "--set", "bytes=" + ",".join(str(4096 * n) f
 INSIDE = """
 import json, os, sys
 from pathlib import Path
-from steelyard.launch import mpiexec, slurm
-from steelyard.launch.job import Job
+from steelyard.mpi import Job
+from steelyard.launch.scheduler import launcher
+from steelyard.launch.scheduler.slurm import allocation
 from steelyard.model import Tool
-launcher, program, mpi, more = sys.argv[1:]
-found = slurm.allocation(os.environ)
+name, program, mpi, more = sys.argv[1:]
+found = allocation(os.environ)
 assert found, "there is no allocation"
 job = Job(program=Path(program), mpi=Tool(*json.loads(mpi)), hosts=found.hosts, **json.loads(more))
-by = {"srun": slurm, "mpiexec": mpiexec}[launcher]
+by = launcher(name)
 words = by.argv(job)
 os.execvpe(words[0], words, by.environment(job, os.environ))
 """
@@ -132,7 +133,7 @@ def test_each_rank_is_where_the_job_says(
     found = tuple(Host(name, CPUS) for name in hosts.split())
     job = Job(openmpi.hello, ranks, openmpi.mpi, found, per_node, mapping)  # type: ignore[arg-type]
     done = slurm.run(["salloc", "--nodes=4", "--exclusive", *srun.argv(job)])
-    assert met(done, ranks) == dict(enumerate(srun.places(job)))
+    assert met(done, ranks) == dict(enumerate(places(job)))
 
 
 def test_without_hosts_the_ranks_are_on_the_first_node(slurm: Rig, openmpi: Installed) -> None:
@@ -156,10 +157,10 @@ def test_ranks_are_started_from_a_shell_that_srun_gave(slurm: Rig, openmpi: Inst
 
 
 def test_an_allocation_is_read_from_the_variables_of_slurm(slurm: Rig) -> None:
-    words = "import os; from steelyard.launch.slurm import allocation; print(allocation(os.environ))"
+    words = "import os; from steelyard.launch.scheduler.slurm import allocation; print(allocation(os.environ))"
     inside = [sys.executable, "-c", words]
     done = slurm.run(["salloc", "--nodelist=n1,n3,n4", "--nodes=3", "--ntasks=5", *inside])
-    assert "nodes=('n1', 'n3', 'n4'), tasks_per_node=(2, 2, 1)" in done.stdout, done.stderr
+    assert "(Host(name='n1', slots=2), Host(name='n3', slots=2), Host(name='n4', slots=1))" in done.stdout, done.stderr
     assert slurm.run(inside).stdout.strip() == "None"
 
 

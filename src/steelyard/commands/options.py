@@ -66,7 +66,9 @@ System = Annotated[
 ]
 Mpis = Annotated[
     list[str] | None,
-    typer.Option("--mpi", metavar="MPI", help="openmpi, mpich, or the path of an mpicxx (repeat to compare)."),
+    typer.Option(
+        "--mpi", metavar="MPI", help="openmpi, mpich, intelmpi …, or the path of an mpicxx (repeat to compare)."
+    ),
 ]
 Hosts = Annotated[
     str | None,
@@ -76,7 +78,9 @@ Hosts = Annotated[
 ]
 LauncherName = Annotated[
     str | None,
-    typer.Option("--launcher", help="mpiexec, or srun (as within a Slurm allocation by itself)."),
+    typer.Option(
+        "--launcher", help="mpiexec, or a scheduler's own, as srun; within its allocation that is taken by itself."
+    ),
 ]
 LauncherWords = Annotated[
     list[str] | None,

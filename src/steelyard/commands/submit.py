@@ -1,4 +1,4 @@
-"""`steelyard submit`: a run as a Slurm batch job, from the words of the user to the report."""
+"""`steelyard submit`: a run as a batch job, from the words of the user to the report."""
 
 import contextlib
 import math
@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,63 +14,30 @@ import typer
 from steelyard import numbers
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
 from steelyard.launch import batch
+from steelyard.launch.batch import BatchSystem
+from steelyard.launch.scheduler import Request, State
 
 
-@dataclass(frozen=True)
-class Request:
-    """A run that Slurm shall start. `folder` holds the runs and the job's output: the nodes see the same one."""
-
-    program: tuple[str, ...]  # steelyard, as the nodes start it
-    words: tuple[str, ...]  # its command, "run" or "resume", and what belongs to it
-    folder: Path
-    nodes: int | None = None  # None: as further words of sbatch say, or else one
-    ranks_per_node: int | None = None  # None: as Slurm does where nobody says (one for each processor, for whole nodes)
-    time: str | None = None  # in Slurm's form; None: the partition's own limit
-    partition: str | None = None
-    account: str | None = None
-    options: tuple[str, ...] = ()  # further words of sbatch; they win over what is written here
-
-
-def outputs(folder: Path, job: str) -> dict[str, Path]:
+def outputs(folder: Path, job: str, to: BatchSystem) -> dict[str, Path]:
     """Where the job's standard output ("out") and error ("err") go."""
-    return {kind: folder / f"slurm-{job}.{kind}" for kind in ("out", "err")}
+    return {kind: folder / to.batch.outputs.format(job=job, kind=kind) for kind in ("out", "err")}
 
 
-def script(request: Request) -> str:
-    """The batch script. A pure function, tested as text."""
-    written = outputs(request.folder, "%j")
-    asked = {
-        "nodes": request.nodes,
-        "ntasks-per-node": request.ranks_per_node,
-        "time": request.time,
-        "partition": request.partition,
-        "account": request.account,
-        "output": written["out"],
-        "error": written["err"],
-    }
-    words = ["--job-name=steelyard", *(f"--{name}={value}" for name, value in asked.items() if value is not None)]
-    # Whole nodes with all their memory: no other job disturbs. A job that Slurm began anew would begin a run anew.
-    words += ["--exclusive", "--mem=0", "--no-requeue", *request.options]
-    lines = ["#!/bin/sh", *(f"#SBATCH {shlex.quote(word)}" for word in words)]
-    return "\n".join([*lines, f"exec {shlex.join([*request.program, *request.words])}", ""])
-
-
-def slurm_time(text: str) -> str:
-    """A time limit in Slurm's form: '90m' → '01:30:00'; what is in that form already ('1:30:00', '2-12') stays. UsageError."""
-    if re.fullmatch(r"\d+-\d+(:\d+){0,2}|\d+(:\d+){1,2}", text):
+def time_limit(text: str, to: BatchSystem) -> str:
+    """A time limit in the scheduler's form: for Slurm '90m' → '01:30:00'; what is in that form already stays. UsageError."""
+    if re.fullmatch(to.batch.times, text):
         return text
     if text.strip().isdecimal():
         raise UsageError(
             f"'{text}' (given by --time) has no unit: expected a length of time such as '{text}m' or '1h'."
         )
-    seconds = math.ceil(numbers.length_of_time(text, "--time"))
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return to.batch.time(math.ceil(numbers.length_of_time(text, "--time")))
 
 
 # --------------------------------------------------------------------------- from the job to its run
 
 
-def find_run(request: Request, before: set[Path], state: batch.State) -> Path | None:
+def find_run(request: Request, before: set[Path], state: State) -> Path | None:
     """The run that the job began: one that was not there before, with the request's words, on the job's first node."""
     from steelyard import records
 
@@ -90,7 +56,7 @@ def find_run(request: Request, before: set[Path], state: batch.State) -> Path | 
     return next(reversed(same or list(found)), None)
 
 
-def conclude(job: str, state: batch.State, request: Request, run: Path | None, around: batch.Around) -> int:
+def conclude(job: str, state: State, request: Request, run: Path | None, to: BatchSystem) -> int:
     """Says what became of the job. Returns the run's own exit code; MachineFailed where the run was not finished."""
     if run and (run / "finished.json").exists() and state.name in ("COMPLETED", "FAILED", "GONE") and not state.signal:
         report = run / "report.html"
@@ -99,9 +65,9 @@ def conclude(job: str, state: batch.State, request: Request, run: Path | None, a
             if report.exists()
             else f"Write its report: steelyard report {shlex.quote(str(run))}"
         )
-        print(f"steelyard: {batch.sentence(job, batch.State('COMPLETED'))}. {where}", file=sys.stderr)
+        print(f"steelyard: {batch.sentence(job, State('COMPLETED'), to)}. {where}", file=sys.stderr)
         return state.code if state.name != "GONE" else _judged(run)
-    failure = MachineFailed("\n".join([_ended(job, state, around), *_kept(request, job, state, run)]))
+    failure = MachineFailed("\n".join([_ended(job, state, to), *_kept(request, job, state, run, to)]))
     if state.name == "FAILED" and state.code in (2, 3):
         failure.exit_code = state.code  # steelyard's own: it refused its words there
     raise failure
@@ -114,24 +80,24 @@ def _judged(run: Path) -> int:
     return outcome.exit_code(evaluation.evaluate(run))
 
 
-def _ended(job: str, state: batch.State, around: batch.Around) -> str:
+def _ended(job: str, state: State, to: BatchSystem) -> str:
     """What happened to the job, in a sentence."""
-    said = batch.sentence(job, state)
+    said = batch.sentence(job, state, to)
     if state.name == "FAILED":
         said += f": it was killed by signal {state.signal}" if state.signal else f" with exit code {state.code}"
-    if state.name == "NODE_FAIL" and (lost := batch.lost_nodes(state.nodes, around)):
+    if state.name == "NODE_FAIL" and (lost := to.batch.lost(state.nodes, to.around.ask)):
         said += f": {', '.join(lost)}"
     if state.nodes:
         said += f" (on {state.nodes}, after {state.took})"
     return said + "."
 
 
-def _kept(request: Request, job: str, state: batch.State, run: Path | None) -> list[str]:
+def _kept(request: Request, job: str, state: State, run: Path | None, to: BatchSystem) -> list[str]:
     """What is kept of the run, and how to go on."""
     from steelyard import records
     from steelyard.run import session
 
-    written = " and ".join(str(path) for path in outputs(request.folder, job).values() if path.exists())
+    written = " and ".join(str(path) for path in outputs(request.folder, job, to).values() if path.exists())
     said = [f"What it said: {written}"] if written else []
     if run is None and state.name in ("COMPLETED", "GONE"):
         return [f"There is no run of it in {request.folder}: is that folder the same one on the nodes?", *said]
@@ -139,7 +105,8 @@ def _kept(request: Request, job: str, state: batch.State, run: Path | None) -> l
         return ["It had not begun a run, so that there is nothing to go on with.", *said]
     read = records.read(run)
     total, done = sum(len(launch.cases) for launch in read.plan.launches), len(session.finished_cases(read))
-    same = f" --option=--nodelist={state.nodes}" if state.nodes else ""
+    word = to.batch.same(state) if state.nodes else ""
+    same = f" --option={shlex.quote(word)}" if word else ""
     longer = " --time …" if state.name == "TIMEOUT" else ""
     return [
         f"{done} of {total} cases are finished and kept in {run}",
@@ -150,21 +117,21 @@ def _kept(request: Request, job: str, state: batch.State, run: Path | None) -> l
     ]
 
 
-def attend(job: str, request: Request, before: set[Path], around: batch.Around) -> int:
+def attend(job: str, request: Request, before: set[Path], to: BatchSystem) -> int:
     """Follows a job to its end and says what became of it; Ctrl-C cancels it. Returns the exit code."""
-    written = outputs(request.folder, job)
+    written = outputs(request.folder, job, to)
     try:
-        state = batch.follow(job, written, around)
+        state = batch.follow(job, written, to)
     except KeyboardInterrupt:
-        print(f"\nsteelyard: cancelling Slurm job {job}; what was finished is kept", file=sys.stderr, flush=True)
-        batch.cancel(job, around)
-        state = batch.follow(job, {}, around)
+        print(f"\nsteelyard: cancelling {to.title} job {job}; what was finished is kept", file=sys.stderr, flush=True)
+        batch.cancel(job, to)
+        state = batch.follow(job, {}, to)
         try:
-            conclude(job, state, request, find_run(request, before, state), around)
+            conclude(job, state, request, find_run(request, before, state), to)
         except SteelyardError as failure:
             print(failure, file=sys.stderr)
         raise
-    return conclude(job, state, request, find_run(request, before, state), around)
+    return conclude(job, state, request, find_run(request, before, state), to)
 
 
 # --------------------------------------------------------------------------- the command
@@ -190,18 +157,29 @@ def command(
             "--ranks-per-node",
             metavar="NUMBER",
             parser=numbers.option("--ranks-per-node", 1),
-            help="Ranks on each node; as many as processors.",
+            help="Ranks on each node; left out: as the scheduler does.",
         ),
     ] = None,
     time: Annotated[
-        str | None, typer.Option("--time", metavar="TIME", help="The job's time limit, as 90m, 2h or Slurm's 1:30:00.")
+        str | None,
+        typer.Option("--time", metavar="TIME", help="The job's time limit, as 90m or in the scheduler's form."),
     ] = None,
-    partition: Annotated[str | None, typer.Option("--partition", help="Slurm's partition.")] = None,
-    account: Annotated[str | None, typer.Option("--account", help="Whom Slurm charges.")] = None,
+    partition: Annotated[str | None, typer.Option("--partition", help="The partition or queue.")] = None,
+    account: Annotated[str | None, typer.Option("--account", help="Whom the scheduler charges.")] = None,
     options: Annotated[
         list[str] | None,
         typer.Option(
-            "--option", metavar="WORD", help="A further word for sbatch, as --option=--qos=high (repeatable)."
+            "--option",
+            metavar="WORD",
+            help="A further word of the submission, as Slurm's --option=--qos=high (repeatable).",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="NAME",
+            help="slurm, pbs, lsf, flux …; left out: the one that is there.",
         ),
     ] = None,
     resume: Annotated[
@@ -218,7 +196,7 @@ def command(
     ] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the batch script and submit nothing.")] = False,
 ) -> None:
-    """Submit a run to Slurm: write and submit the batch job, follow it, and end with its findings and its report.
+    """Submit a run to the batch scheduler: write and submit the batch job, follow it, and end with its findings and its report.
 
     Ctrl-C cancels the job. What was finished is kept, and gone on with by **--resume**.
 
@@ -227,20 +205,20 @@ def command(
     """
     folder = runs.absolute()
     asked = _words(words or [], resume, folder)
-    limit = slurm_time(time) if time else None
+    to = batch.system(scheduler)
+    limit = time_limit(time, to) if time else None
     request = Request(_program(), asked, folder, nodes, ranks_per_node, limit, partition, account, tuple(options or ()))
-    _refuse(request)
+    _refuse(request, to)
     if dry_run:
-        sys.stdout.write(script(request))
+        sys.stdout.write(to.batch.script(request))
         return
-    raise typer.Exit(_submit(request, wait))
+    raise typer.Exit(_submit(request, wait, to))
 
 
-def _submit(request: Request, wait: bool) -> int:
+def _submit(request: Request, wait: bool, to: BatchSystem) -> int:
     from steelyard import records
 
-    batch.require()
-    around = batch.Around()
+    batch.require(to)
     try:
         request.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -248,11 +226,11 @@ def _submit(request: Request, wait: bool) -> int:
             f"The folder {request.folder} cannot be made: {error}. Choose another with --runs."
         ) from error
     before = set(records.all_runs(request.folder))
-    job = batch.submit(script(request), around)
+    job = batch.submit(to.batch.script(request), to)
     if wait:
-        return attend(job, request, before, around)
-    print(f"Slurm job {job} is submitted; it writes to {outputs(request.folder, job)['out']}")
-    print(f"See it with: squeue --job {job}   Afterwards: steelyard show --runs {shlex.quote(str(request.folder))}")
+        return attend(job, request, before, to)
+    print(f"{to.title} job {job} is submitted; it writes to {outputs(request.folder, job, to)['out']}")
+    print(f"See it with: {to.batch.watch} {job}   Afterwards: steelyard show --runs {shlex.quote(str(request.folder))}")
     return 0
 
 
@@ -284,11 +262,13 @@ def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str,
     return (name, *line, *(["--runs", str(folder)] if name == "run" else []))
 
 
-def _refuse(request: Request) -> None:
+def _refuse(request: Request, to: BatchSystem) -> None:
     """UsageError for words that cannot stand in a batch script."""
     for word in request.options:
         if not re.match(r"--?[A-Za-z]", word):
-            raise UsageError(f"'{word}' (given by --option) is no word of sbatch: expected --option=--NAME=VALUE.")
+            raise UsageError(
+                f"'{word}' (given by --option) is no word of {to.batch.commands[0]}: expected --option=--NAME=VALUE."
+            )
     for value in (*request.options, request.partition or "", request.account or "", str(request.folder)):
         if not value.isprintable():
             raise UsageError(f"{value!r} has a line's end or another sign in it that cannot stand in a batch script.")

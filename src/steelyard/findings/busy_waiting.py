@@ -5,6 +5,7 @@ from statistics import median
 from typing import NamedTuple
 
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.mpi import labelled
 from steelyard.statistics import cases, messages
 from steelyard.statistics.results import believed
 from steelyard.statistics.seen import numbers
@@ -17,12 +18,6 @@ SMALL = 64 << 10  # bytes: a message that takes milliseconds for itself proves n
 WAITED = 0.2  # of the time, for a processor: what waits for the network alone sleeps or runs
 NAMED = 8  # results that are listed
 
-ADVICE = {
-    "mpich": "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 makes MPICH pause between looks",
-    "openmpi": "OMPI_MCA_mpi_yield_when_idle=1 makes Open MPI give the processor away (its mpirun sets it where it sees that "
-    "there are more ranks than slots)",
-    "intelmpi": "I_MPI_THREAD_YIELD=3 with I_MPI_THREAD_SLEEP makes Intel MPI sleep between looks",
-}
 MOVING = ("ranks", "partner", "pairs", "round", "placement")  # parameters that change with the number of ranks
 
 
@@ -90,7 +85,8 @@ def _finding(mpi: str, seen: list[Seen]) -> Finding:
     lines: dict[str, str] = {}
     for each in seen:  # the worst of a kernel and size comes first
         lines.setdefault(_called(each.crowded), _times(each))
-    advice = next((words for name, words in ADVICE.items() if mpi.startswith(name)), "see how it is told to yield")
+    known = labelled(mpi)
+    advice = (known and known.waiting) or "see how it is told to yield"
     return Finding(
         "busy_waiting",
         "notice",

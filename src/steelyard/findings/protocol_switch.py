@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.mpi import labelled
 from steelyard.statistics import cases, messages
 from steelyard.statistics.artefact import place
 from steelyard.statistics.hockney import Region, Switch, regions, switches
@@ -17,11 +18,7 @@ CAUSE = (
     "Up to a limit the MPI sends at once into a buffer of its own (eager); beyond it asks the receiver first, and copies "
     "once (rendezvous). The question costs a round trip, and a limit that is too low or too high costs more."
 )
-REMEDY = (
-    "Move the limit and measure again, or keep the program's messages on the better side: Open MPI OMPI_MCA_btl_tcp_eager_limit "
-    "and OMPI_MCA_btl_sm_eager_limit (version 4: btl_vader_eager_limit), MPICH MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD and "
-    "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD, UCX UCX_RNDV_THRESH."
-)
+REMEDY = "Move the limit and measure again, or keep the program's messages on the better side: "
 
 
 class Seen(NamedTuple):
@@ -73,8 +70,23 @@ def _finding(seen: list[Seen], judged: dict[str, set[tuple[str, ...]]]) -> Findi
     lines = tuple(line for s in named for line in (_jumps(s), _lines(s)))
     evidence, where = (*lines, *_without(seen, judged)), _benchmark(seen[0])
     return Finding(
-        "protocol_switch", "notice", told, evidence, CAUSE, REMEDY, where, effect=most.factor, reach="program"
+        "protocol_switch",
+        "notice",
+        told,
+        evidence,
+        CAUSE,
+        REMEDY + _limits(seen),
+        where,
+        effect=most.factor,
+        reach="program",
     )
+
+
+def _limits(seen: list[Seen]) -> str:
+    """What holds the limit, of each MPI that shows a switch and of the layer below."""
+    mpis = dict.fromkeys(str(s.curve[0].parameters.get("mpi", "")) for s in seen)
+    known = {k.name: f"{k.title} {k.eager}" for k in map(labelled, mpis) if k and k.eager}
+    return ", ".join([*known.values(), "UCX UCX_RNDV_THRESH."])
 
 
 def _without(seen: list[Seen], judged: dict[str, set[tuple[str, ...]]]) -> list[str]:

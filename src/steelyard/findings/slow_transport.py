@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from steelyard.model import Evaluation, Finding, Limit, Machine, Result
+from steelyard.mpi import labelled
 from steelyard.statistics import cases, messages
 from steelyard.statistics.cost import Ratio, cost, ratio
 from steelyard.units import binary_size, percent, quantity, significant
@@ -13,11 +14,6 @@ SMALL = 1 << 10  # bytes: up to here a message costs what its way costs, not wha
 SHARED, SAME, KERNEL = 2.0, 1.2, 2e-6
 ABOVE = 1.05  # times the link's rate: more cannot be
 LINK_SHARE = 0.5  # of the link's rate; TCP on a fast fabric and one slot too narrow stay below it
-ADVICE = {
-    "openmpi": "Open MPI: the component vader or sm must be there (ompi_info | grep btl) and not be left out by OMPI_MCA_btl",
-    "mpich": "MPICH: MPIR_CVAR_NOLOCAL must not be 1",
-    "intelmpi": "Intel MPI: I_MPI_FABRICS must hold shm",
-}
 
 
 class Seen(NamedTuple):
@@ -93,9 +89,7 @@ def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]
     cause = (
         "The messages may go by TCP or another network than the one that is meant, or the card's slot is too narrow."
     )
-    remedy = (
-        "See which the MPI takes (Open MPI: OMPI_MCA_pml_base_verbose=10; UCX: UCX_LOG_LEVEL=info; libfabric: fi_info)."
-    )
+    remedy = f"See which the MPI takes ({_verbose(mpi)})."
     return [Finding("slow_transport", "notice", told, evidence, cause, remedy, BENCHMARK, effect=link.value / rate)]
 
 
@@ -130,6 +124,16 @@ def _seconds(result: Result) -> float:
 
 
 def _advice(mpi: str) -> str:
-    return next(
-        (words for name, words in ADVICE.items() if mpi.startswith(name)), "See how this MPI is told its transport"
+    known = labelled(mpi)
+    return (
+        f"{known.title}: {known.shared_memory}"
+        if known and known.shared_memory
+        else "See how this MPI is told its transport"
     )
+
+
+def _verbose(mpi: str) -> str:
+    """How it is made to tell its transport: by its own switch, or by those of the layers below."""
+    known = labelled(mpi)
+    own = [f"{known.title}: {known.verbose}"] if known and known.verbose else []
+    return "; ".join([*own, "UCX: UCX_LOG_LEVEL=info", "libfabric: fi_info"])

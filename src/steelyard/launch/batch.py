@@ -1,151 +1,93 @@
-"""Talks with Slurm about a batch job: submits it, follows it to its end, cancels it."""
+"""Talks with a scheduler about a batch job: submits it, follows it to its end, cancels it."""
 
-import os
 import re
+import shlex
 import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.launch import scheduler
+from steelyard.launch.scheduler import FINAL, Ask, Batch, State
 
-FINAL = {  # Slurm's states after which nothing comes (squeue(1), "job state codes"), in the user's words
-    "COMPLETED": "has ended",
-    "FAILED": "failed",
-    "CANCELLED": "was cancelled",
-    "NODE_FAIL": "ended because a node went down",
-    "TIMEOUT": "was ended by Slurm because its time was over",
-    "OUT_OF_MEMORY": "was ended by Slurm because it took more memory than it was given",
-    "PREEMPTED": "was ended by Slurm for a more important job",
-    "BOOT_FAIL": "could not start because a node did not boot",
-    "DEADLINE": "was ended by Slurm at its deadline",
-    "REVOKED": "was withdrawn by Slurm",
-    "GONE": "has ended so long ago that Slurm has forgotten it",
-}
 PAUSES = (1.0, 10.0)  # seconds between two questions: soon after a change, and where nothing has changed for long
-PATIENCE = 600.0  # seconds without an answer of Slurm's controller, which a site may restart under running jobs
-_SECONDS = 60.0  # that a command of Slurm's may take
-
-Answer = subprocess.CompletedProcess[str]
-
-
-@dataclass(frozen=True)
-class State:
-    """What Slurm says of a job. `nodes` and `host` are "" before it starts; `code` and `signal` are 0 until it has ended."""
-
-    name: str  # PENDING, RUNNING …
-    reason: str = ""
-    nodes: str = ""
-    host: str = ""  # where its script runs
-    code: int = 0
-    signal: int = 0
-    took: str = ""  # hours:minutes:seconds
-
-
-def require() -> None:
-    """MachineFailed where Slurm's commands are not installed."""
-    for name in ("sbatch", "scontrol", "scancel"):
-        if not shutil.which(name):
-            raise MachineFailed(
-                f"There is no '{name}' on the PATH: this machine does not submit to Slurm. Go to a login node of the cluster "
-                "(on some: module load slurm), or see what would be submitted with --dry-run."
-            )
-
-
-def ask(words: Sequence[str], told: str = "") -> Answer:
-    """Runs a command of Slurm's, and waits for its answer."""
-    try:
-        # A session of its own: Ctrl-C is for this tool alone.
-        return subprocess.run(
-            words,
-            input=told,
-            env={**os.environ, "LC_ALL": "C"},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            start_new_session=True,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 1, "", f"{words[0]} did not answer within {_SECONDS:.0f} s")
+PATIENCE = 600.0  # seconds without an answer of the scheduler, whose controller a site may restart under running jobs
 
 
 @dataclass(frozen=True)
 class Around:
     """What following a job depends on besides the job; tests replace it."""
 
-    ask: Callable[[Sequence[str], str], Answer] = ask
+    ask: Ask = scheduler.ask
     sleep: Callable[[float], None] = time.sleep
 
 
-def submit(script: str, around: Around) -> str:
-    """Submits a batch script and returns the job's number. ProgramFailed, with Slurm's words whole, where it refuses."""
-    done = around.ask(["sbatch", "--parsable"], script)
-    number = re.search(r"^(\d+)(?:;.*)?$", done.stdout, re.MULTILINE)
+@dataclass(frozen=True)
+class BatchSystem:
+    """The scheduler that a job is given to: what it is called, and how it is talked with."""
+
+    name: str
+    title: str
+    batch: Batch
+    around: Around = Around()
+
+
+def system(name: str | None) -> BatchSystem:
+    """The scheduler of that name, or else one that is there. UsageError where there is none of the name."""
+    found, batch = scheduler.submitting(name)
+    return BatchSystem(found.name, found.title, batch)
+
+
+def require(to: BatchSystem) -> None:
+    """MachineFailed where the scheduler's commands are not installed."""
+    for name in to.batch.commands:
+        if not shutil.which(name):
+            raise MachineFailed(
+                f"There is no '{name}' on the PATH: this machine does not submit to {to.title}. Go to a login node of "
+                f"the cluster (on some: module load {to.name}), or see what would be submitted with --dry-run."
+            )
+
+
+def submit(script: str, to: BatchSystem) -> str:
+    """Submits a batch script and returns the job's number. ProgramFailed, with the scheduler's words whole, where it refuses."""
+    done = to.around.ask(to.batch.submit, script)
+    number = re.search(to.batch.job, done.stdout)
     if done.returncode != 0 or not number:
-        shown = f"sbatch --parsable <<'end'\n{script}end"
+        shown = f"{shlex.join(to.batch.submit)} <<'end'\n{script}end"
         raise ProgramFailed("Submitting the job", shown, done.returncode, done.stdout + done.stderr)
     sys.stderr.write(done.stderr)  # a site's own remarks
     return number.group(1)
 
 
-def cancel(job: str, around: Around) -> None:
-    """Cancels a job. ProgramFailed where Slurm does not."""
-    done = around.ask(["scancel", job], "")
+def cancel(job: str, to: BatchSystem) -> None:
+    """Cancels a job. ProgramFailed where the scheduler does not."""
+    words = [*to.batch.cancel, job]
+    done = to.around.ask(words, "")
     if done.returncode != 0:
-        raise ProgramFailed("Cancelling the job", f"scancel {job}", done.returncode, done.stdout + done.stderr)
+        raise ProgramFailed("Cancelling the job", shlex.join(words), done.returncode, done.stdout + done.stderr)
 
 
-def lost_nodes(nodes: str, around: Around) -> list[str]:
-    """Those of the nodes (n[1-4]) that are down or silent now."""
-    done = around.ask(["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T"], "")
-    pairs = (line.split() for line in done.stdout.splitlines())
-    return sorted(
-        {pair[0] for pair in pairs if len(pair) == 2 and (pair[1].startswith("down") or pair[1].endswith("*"))}
-    )
-
-
-def read_state(said: str) -> State:
-    """One line of `scontrol show job --oneliner` as a State."""
-    found = dict(re.findall(r"(?:^|\s)([\w/:]+)=(\S*)", said))
-    code, _, signal = found.get("ExitCode", "0:0").partition(":")
-    reason, nodes, host = (
-        "" if found.get(name) in (None, "None", "(null)") else found[name]
-        for name in ("Reason", "NodeList", "BatchHost")
-    )
-    return State(
-        found.get("JobState", "UNKNOWN"),
-        reason,
-        nodes,
-        host,
-        int(code or 0),
-        int(signal or 0),
-        found.get("RunTime", ""),
-    )
-
-
-def sentence(job: str, state: State) -> str:
+def sentence(job: str, state: State, to: BatchSystem) -> str:
     """'Slurm job 12 is pending (Resources)'."""
     if state.name in FINAL:
-        return f"Slurm job {job} {FINAL[state.name]}"
+        return f"{to.title} job {job} {FINAL[state.name].format(scheduler=to.title)}"
     place = f" on {state.nodes}" if state.nodes else ""
-    return f"Slurm job {job} is {state.name.lower()}{place}" + (f" ({state.reason})" if state.reason else "")
+    return f"{to.title} job {job} is {state.name.lower()}{place}" + (f" ({state.reason})" if state.reason else "")
 
 
-def follow(job: str, outputs: Mapping[str, Path], around: Around) -> State:
+def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
     """Passes on what the job writes ("out", "err") and each change of its state; returns when it has ended.
 
-    MachineFailed when Slurm has been silent for long: the job goes on.
+    MachineFailed when the scheduler has been silent for long: the job goes on.
     """
     read = dict.fromkeys(outputs, 0)
     last, pause, silent = State(""), PAUSES[0], 0.0
     while True:
-        state, trouble = _state(job, around)
+        state, trouble = to.batch.state(job, to.around.ask)
         # The output is read after the state: that of a job that has ended is whole.
         for kind, path in outputs.items():
             added = _pass_on(path, read[kind], sys.stdout if kind == "out" else sys.stderr)
@@ -154,25 +96,17 @@ def follow(job: str, outputs: Mapping[str, Path], around: Around) -> State:
         if state and state.name in FINAL:
             return state
         if state and (state.name, state.reason, state.nodes) != (last.name, last.reason, last.nodes):
-            print(f"steelyard: {sentence(job, state)}", file=sys.stderr, flush=True)
+            print(f"steelyard: {sentence(job, state, to)}", file=sys.stderr, flush=True)
             last, pause = state, PAUSES[0]
         if silent > PATIENCE and not state:
             raise MachineFailed(
-                f"Slurm has not answered for {PATIENCE:.0f} s: job {job} is not followed any more, but it goes on. "
-                f"See it with: squeue --job {job}\nIts words go to {', '.join(map(str, outputs.values()))}.\n"
-                f"Slurm's last ones:\n{trouble}"
+                f"{to.title} has not answered for {PATIENCE:.0f} s: job {job} is not followed any more, but it goes on. "
+                f"See it with: {to.batch.watch} {job}\nIts words go to {', '.join(map(str, outputs.values()))}.\n"
+                f"{to.title}'s last ones:\n{trouble}"
             )
-        around.sleep(pause)
+        to.around.sleep(pause)
         silent = 0.0 if state else silent + pause
         pause = min(1.2 * pause, PAUSES[1])
-
-
-def _state(job: str, around: Around) -> tuple[State | None, str]:
-    """The job's state; None, and why, where Slurm does not tell just now."""
-    done = around.ask(["scontrol", "show", "job", "--oneliner", job], "")
-    if "Invalid job id" in done.stderr:
-        return State("GONE"), ""
-    return (read_state(done.stdout), "") if done.returncode == 0 and done.stdout.strip() else (None, done.stderr)
 
 
 def _pass_on(path: Path, start: int, stream: TextIO) -> int:

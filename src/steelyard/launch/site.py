@@ -1,29 +1,26 @@
 """Where ranks are started: the hosts, the MPIs and the launcher that a user names, or that the surroundings tell."""
 
-import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 from steelyard import build, numbers
-from steelyard.errors import UsageError, nearest
-from steelyard.launch import slurm
-from steelyard.launch.start import LAUNCHERS
+from steelyard.errors import UsageError
+from steelyard.launch import scheduler
 from steelyard.machine.tools import has_shmem
-from steelyard.model import Benchmark, Host, Launcher, Machine, Site, Source
+from steelyard.model import Benchmark, Host, Machine, Site, Source
 from steelyard.numbers import MOST_SLOTS
 
 
 def hosts(words: str | None) -> tuple[Host, ...]:
-    """'a:4,b:4,c' → three hosts, one slot where none is said. None: the nodes of a Slurm allocation, () outside of one.
+    """'a:4,b:4,c' → three hosts, one slot where none is said. None: those of a scheduler's allocation, () outside of one.
 
     UsageError for what is no list of hosts.
     """
     if words is None:
-        allocated = slurm.allocation(os.environ)
-        return allocated.hosts if allocated and len(allocated.nodes) > 1 else ()
+        within = scheduler.inside()
+        return within[1].hosts if within and len(within[1].hosts) > 1 else ()
     found = []
     for word in words.split(","):
         match = re.fullmatch(r"([A-Za-z0-9_.-]+)(?::0*([1-9][0-9]*))?", word.strip())
@@ -46,10 +43,15 @@ def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machin
     chosen = [build.resolve_mpi(text, machine) for text in mpis]
     if not chosen and (usual := build.default_mpi(machine)):
         chosen = [usual]
-    if launcher is not None and launcher not in LAUNCHERS:
-        raise UsageError(f"There is no launcher '{launcher}' (given by --launcher). {nearest(launcher, LAUNCHERS)}")
-    inside = "srun" if os.environ.get("SLURM_JOB_ID") and shutil.which("srun") and "srun" in LAUNCHERS else "mpiexec"
-    return Site({build.mpi_name(m): m for m in chosen}, cast(Launcher, launcher or inside), tuple(extra))
+    starter = scheduler.launcher(launcher).name if launcher is not None else _by_itself()
+    return Site({build.mpi_name(m): m for m in chosen}, starter, tuple(extra))
+
+
+def _by_itself() -> str:
+    """The launcher of a run that names none: within an allocation that of its scheduler, where it is there."""
+    within = scheduler.inside()
+    own = within[0].launcher if within else None
+    return own.name if own and shutil.which(own.name) else "mpiexec"
 
 
 def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str]) -> dict[str, Benchmark]:

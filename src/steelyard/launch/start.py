@@ -1,21 +1,17 @@
 """How a launch of the plan is started: alone, or as ranks by the launcher of the site. Pure."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from steelyard.launch import local, mpiexec, slurm
-from steelyard.launch.job import Job, Order, Transport
+from steelyard.launch import local
+from steelyard.launch.scheduler import launcher
 from steelyard.machine.rank_placement import PAIRS, place_ranks
 from steelyard.model import Launch, Machine, Parameters, Site
+from steelyard.mpi import Job, Order, Transport
 
 Started = tuple[list[str], dict[str, str]]  # command line, environment
-
-LAUNCHERS: Mapping[str, tuple[Callable[[Job], list[str]], Callable[[Job, Mapping[str, str]], dict[str, str]]]] = {
-    "mpiexec": (mpiexec.argv, mpiexec.environment),
-    "srun": (slurm.argv, slurm.environment),
-}
 
 
 def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Started:
@@ -24,8 +20,8 @@ def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Starte
     if "mpi" not in parameters:
         return local.argv(program), local.environment(machine)
     asked = job(site, machine, parameters, program)
-    argv, environment = LAUNCHERS[site.launcher]
-    return argv(asked), environment(asked, local.environment(machine))
+    starter = launcher(site.launcher)
+    return starter.argv(asked), starter.environment(asked, local.environment(machine))
 
 
 def ranks_per_node(parameters: Parameters) -> int | None:

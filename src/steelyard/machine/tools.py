@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
+from steelyard import mpi
 from steelyard.model import Tool
 
 # Without a version or with one ("g++-12"). `c++` stands for one of the others, and counts where it is alone.
 _COMPILERS = re.compile(r"(g\+\+|clang\+\+|icpx|nvc\+\+|armclang\+\+|c\+\+)(-[\d.]+)?")
 _COMPILER_ORDER = ("g++", "clang++", "icpx", "nvc++", "armclang++", "c++")
-_WRAPPERS = re.compile(r"(mpicxx|mpiicpx)(\.\w+)?")
 # One program under the names of many: the name that is called decides, so that its real path tells nothing.
 _MASKS = ("ccache", "sccache", "distcc", "icecc")
 # A compiler answers in some 10 ms; over a slow network file system it may take a second or two.
@@ -26,12 +26,12 @@ def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, .
     """(C++ compilers, MPIs) on `path` (default: PATH and the folder of this Python, where wheels put mpicxx).
 
     Each distinct program once, under the first of its names. A compiler's version is the first line of
-    `--version`. An MPI is named by its flavour ("openmpi", "mpich", "intelmpi", "mvapich"), and its path is
-    its C++ wrapper's.
+    `--version`. An MPI is named by its flavour (see `mpi`), and its path is its C++ wrapper's.
     """
     folders = (path if path is not None else _search_path()).split(os.pathsep)
     compilers = _programs(folders, _COMPILERS, _COMPILER_ORDER)
-    wrappers = _programs(folders, _WRAPPERS, ("mpicxx", "mpiicpx"))
+    names = tuple(dict.fromkeys(name for flavour in mpi.flavours().values() for name in flavour.wrappers))
+    wrappers = _programs(folders, re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?"), names)
     with ThreadPoolExecutor(max_workers=16) as pool:
         versions = pool.map(lambda program: _first_line([program, "--version"]), compilers)
         flavours = pool.map(ask_mpi, wrappers)
@@ -39,10 +39,11 @@ def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, .
         return found, tuple(tool for tool in flavours if tool)
 
 
-def mpiexec_of(mpi: Tool) -> str | None:
-    """The program that starts processes for `mpi`, beside its wrapper; None when only that is installed."""
-    folder, _, suffix = mpi.path.rpartition("/")[0], *os.path.basename(mpi.path).partition(".")[1:]
-    names = [f"{name}.{suffix}" for name in ("mpiexec", "mpirun") if suffix] + ["mpiexec", "mpirun"]
+def mpiexec_of(tool: Tool) -> str | None:
+    """The program that starts processes for an MPI, beside its wrapper; None when only that is installed."""
+    folder, _, suffix = tool.path.rpartition("/")[0], *os.path.basename(tool.path).partition(".")[1:]
+    starters = mpi.of(tool).starters
+    names = [f"{name}.{suffix}" for name in starters if suffix] + list(starters)
     return next((f"{folder}/{name}" for name in names if os.access(f"{folder}/{name}", os.X_OK)), None)
 
 
@@ -79,24 +80,20 @@ def _rank(name: str, pattern: re.Pattern[str], order: tuple[str, ...]) -> tuple[
 
 def ask_mpi(wrapper: str) -> Tool | None:
     """The MPI to which the C++ wrapper at this path belongs; None where it is none, or cannot compile."""
-    # Open MPI knows --showme, MPICH and its kin answer -v; each passes the other's question to the compiler.
-    for question in ("--showme:version", "-v"):
+    known = mpi.flavours().values()
+    # An MPI that does not know another one's question passes it to the compiler.
+    for question in dict.fromkeys(flavour.question for flavour in known):
         answer = _first_line([wrapper, question])
-        for flavour, pattern in (
-            ("openmpi", r"Open MPI ([\w.]+)"),
-            ("mvapich", r"MVAPICH\S* version ([\w.]+)"),
-            ("intelmpi", r"Intel\(R\) MPI Library.*?([\d.]+)"),
-            ("mpich", r"MPICH version ([\w.]+)"),
-        ):
-            match = re.search(pattern, answer)
-            if match:
-                return Tool(flavour, wrapper, match.group(1)) if _finds_header(wrapper, "mpi.h") else None
+        for flavour in known:
+            if flavour.question == question and (match := re.search(flavour.answer, answer)):
+                found = Tool(flavour.name, wrapper, match.group(1) or "unknown")
+                return found if _finds_header(wrapper, "mpi.h") else None
     return None
 
 
-def has_shmem(mpi: Tool) -> bool:
-    """Whether this MPI brings OpenSHMEM along: of those known, Open MPI may."""
-    return mpi.name == "openmpi" and _finds_header(mpi.path, "shmem.h")
+def has_shmem(tool: Tool) -> bool:
+    """Whether this MPI brings OpenSHMEM along."""
+    return mpi.of(tool).shmem and _finds_header(tool.path, "shmem.h")
 
 
 @lru_cache
@@ -137,12 +134,12 @@ def _first_line(command: list[str]) -> str:
 
 
 @lru_cache
-def mpi_flags(mpi: Tool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def mpi_flags(tool: Tool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words with which this MPI is (compiled, linked) against, as its wrapper shows them.
 
     Only those that say where headers and libraries are: a wrapper's own optimisation must not be measured.
     """
-    words = iter(shlex.split(_first_line([mpi.path, "-show"])))
+    words = iter(shlex.split(_first_line([tool.path, "-show"])))
     compiling: list[str] = []
     linking: list[str] = []
     for word in words:

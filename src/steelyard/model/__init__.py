@@ -22,12 +22,12 @@ from steelyard.model.machine import (
 from steelyard.model.plan import Case, Effort, Launch, Plan, Sampling
 from steelyard.model.record import Check, Evidence, Record, Result, Value, Verdict
 from steelyard.model.run import Evaluation, Finding, InTurn, Run, Shown
-from steelyard.model.scalars import Better, Count, Launcher, Level, Parameters, Reach, Scalar, Whole
+from steelyard.model.scalars import Better, Count, Level, Parameters, Reach, Scalar, Whole
 
 # fmt: off
 __all__ = [
     "Axes", "Benchmark", "Better", "Cache", "Case", "Check", "Core", "Count", "Device", "Effort", "Evaluation", "Evidence",
-    "Finding", "Host", "InTurn", "Launch", "Launcher", "Level", "Library", "Limit", "Machine", "MemoryModule",
+    "Finding", "Host", "InTurn", "Launch", "Level", "Library", "Limit", "Machine", "MemoryModule",
     "Metric", "NumaNode", "Parameters", "Plan", "Reach", "Record", "Result", "Run", "Sampling", "Scalar", "Setting",
     "Shown", "Site", "Source", "Tool", "Toolchain", "Value", "Verdict", "Whole",
 ]

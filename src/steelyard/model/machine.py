@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from steelyard.model.scalars import Launcher
-
 
 @dataclass(frozen=True, slots=True)
 class Cache:
@@ -83,7 +81,7 @@ class Site:
     """What the start of a parallel program needs besides the plan: the MPIs by their names in it, and who starts."""
 
     mpis: Mapping[str, Tool] = field(default_factory=dict)
-    launcher: Launcher = "mpiexec"
+    launcher: str = "mpiexec"  # or that of a scheduler, "srun"
     extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them
 
 

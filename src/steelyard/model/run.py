@@ -65,7 +65,7 @@ class Run:
     shown: Shown = Shown()
     toolchains: Mapping[str, Toolchain] = field(default_factory=dict)  # by the name that stands in the records
     site: Site = field(default_factory=Site)
-    slurm_job: str | None = None
+    job: str | None = None  # in which it ran: the scheduler and its number, "slurm 12"
     command: tuple[str, ...] = ()
     budget: float | None = None  # seconds asked for
     paths: tuple[str, ...] = ()  # folders with further benchmarks

@@ -13,4 +13,3 @@ Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
 Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]  # in the order of trust
 Reach = Literal["figures", "machine", "program"]
-Launcher = Literal["mpiexec", "srun"]

@@ -13,8 +13,11 @@
 namespace steelyard {
 namespace {
 
-// The first of these variables that is set, as a number: launchers tell a process its place before MPI does.
-int number_from_environment(std::initializer_list<const char*> names) {
+// The first of these variables that is set, as a number: launchers tell a process its place before MPI does. One of
+// another launcher stands before them: its name is in the variable `told`.
+int number_from_environment(const char* told, std::initializer_list<const char*> names) {
+  if (const char* name = std::getenv(told))
+    if (const char* value = std::getenv(name)) return std::atoi(value);
   for (const char* name : names)
     if (const char* value = std::getenv(name)) return std::atoi(value);
   return -1;
@@ -32,7 +35,9 @@ int pinned_to() {
 
 }  // namespace
 
-int rank_by_launcher() { return number_from_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}); }
+int rank_by_launcher() {
+  return number_from_environment("STEELYARD_RANK_IN", {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+}
 
 std::string host_name() {
   char name[256] = {};
@@ -52,8 +57,8 @@ std::vector<int> allowed_processors() {
 
 void pin_by_launcher() {
   const char* list = std::getenv("STEELYARD_CPUS");
-  int local =
-      number_from_environment({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"});
+  int local = number_from_environment(
+      "STEELYARD_LOCAL_RANK_IN", {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"});
   if (!list || !*list || local < 0) return;
   std::vector<int> cpus;
   std::istringstream words(list);

@@ -19,7 +19,7 @@ STARTED = ("mpi", "ranks", "ranks_per_node", "mapping", "placement", "transport"
 PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel
 CHOSEN = ("kernel", "model")  # of the values that a benchmark has, a setting chooses some
 
-# What the harness understands, for all kernels alike (native/buffers.h, rank_sampling.h, sampling.h; launch/job.py).
+# What the harness understands, for all kernels alike (native/buffers.h, rank_sampling.h, sampling.h; mpi/__init__.py).
 WORDS: Mapping[str, tuple[str, ...]] = {
     "page_size": ("default", "4k", "transparent", "huge"),
     "mapping": ("block", "cyclic"),

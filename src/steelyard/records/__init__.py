@@ -208,6 +208,8 @@ def head(path: Path) -> Run:
         if not isinstance(version, int):
             raise ValueError(f"'{version}' is no format")
         newer = f"the run was written by a newer Steelyard (format {version}, this one knows {FORMAT})"
+        if about.get("slurm_job") and "job" not in about:  # as it was called in format 1
+            about["job"] = f"slurm {about['slurm_job']}"
         known = {"path": str(path), "finished": (path / "finished.json").exists(), "records": []}
         return from_plain(Run, {**about, **known, "notes": [newer] if version > FORMAT else []})
     except ValueError as error:

@@ -1,6 +1,5 @@
 """A run from its request to the folder that holds it: planned, built, looked at, carried out; or gone on with."""
 
-import os
 import platform
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 from steelyard import __version__, files, records
 from steelyard.errors import UsageError
+from steelyard.launch import scheduler
 from steelyard.model import Plan, Run, Shown
 from steelyard.model.plain import to_plain
 from steelyard.plan import second
@@ -29,11 +29,11 @@ def start(request: Request, runs: Path, quiet: bool) -> Path:
         print(f"steelyard: {warning}", file=sys.stderr)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     programs = here.programs(quiet)
-    best = shown.load(here.machine)
+    best, within = shown.load(here.machine), scheduler.inside()
     about = {
         **remembered(here, [str(p.resolve()) for p in request.paths], request.budget),
         "shown": to_plain(best),
-        "slurm_job": os.environ.get("SLURM_JOB_ID"),
+        "job": f"{within[0].name} {within[1].job}" if within else None,
     }
     _look(request, plan, here, programs, best, quiet)
     folder = records.RunFolder.create(runs, here.machine, plan, about)

@@ -1,6 +1,7 @@
 """What the memory's settings and its modules do to a measurement."""
 
 from steelyard.findings.doctor.advice import Advice, unknown
+from steelyard.launch.scheduler import schedulers
 from steelyard.machine.files import natural
 from steelyard.machine.settings import setting
 from steelyard.model import Machine
@@ -87,9 +88,10 @@ def memory_limit(machine: Machine) -> Advice:
         return Advice("memory limit", "fine", "No control group limits the memory.", why)
     seen = f"A control group allows {binary_size(limit)} of memory."
     value = "-1" if known.source.endswith("limit_in_bytes") else "max"
+    words = "; ".join(f"{s.title}: {s.all_memory}" for s in schedulers().values() if s.all_memory)
     remedy = (
         "Lift the limit: start the container without --memory; in a batch system ask for more memory "
-        "(Slurm's --mem=0 takes all of the node)."
+        f"(all of the node, {words})."
     )
     command = f"echo {value} | sudo tee {known.source}"
     return Advice("memory limit", "notice", seen, why, remedy, command, root=True)

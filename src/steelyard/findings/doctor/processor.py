@@ -3,6 +3,7 @@
 from typing import Literal
 
 from steelyard.findings.doctor.advice import Advice, unknown
+from steelyard.launch.scheduler import schedulers
 from steelyard.machine.cpulist import format_cpu_list, readable_cpu_list
 from steelyard.machine.settings import setting
 from steelyard.model import Machine
@@ -110,9 +111,9 @@ def allowed_processors(machine: Machine) -> Advice:
         return Advice("allowed processors", "fine", f"All {len(online)} processors may be used.", why)
     mine = format_cpu_list(machine.cpus)
     seen = f"This process may use {len(machine.cpus)} of {len(online)} processors ({mine})."
+    words = "; ".join(f"{s.title}: {s.whole_nodes}" for s in schedulers().values() if s.whole_nodes)
     remedy = (
-        "Start it without taskset, numactl or --cpuset-cpus, or ask the batch system for the whole node "
-        "(Slurm: --exclusive)."
+        f"Start it without taskset, numactl or --cpuset-cpus, or ask the batch system for the whole node ({words})."
     )
     return Advice("allowed processors", "notice", seen, why, remedy)
 

@@ -1,20 +1,19 @@
-"""Starts ranks by srun inside a Slurm allocation, and reads from Slurm's variables what was allocated."""
+"""Slurm: srun starts the ranks inside of an allocation, sbatch submits a run. Tested under a real one (make test-slurm)."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from itertools import islice, product, zip_longest
-from math import prod
 from typing import TypeVar
 
+from steelyard import mpi
 from steelyard.errors import MachineFailed
-from steelyard.launch.job import Job
-from steelyard.launch.mpiexec import passed, transport_environment
+from steelyard.launch import hostlist
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State
+from steelyard.launch.scheduler._script import clock, script
 from steelyard.model import Host
+from steelyard.mpi import Job, places
 
-# How ranks meet under srun: Open MPI knows PMIx alone, MPICH and its kin PMI-2 everywhere. Another MPI: the site's default.
-PLUGINS = {"openmpi": "pmix", "mpich": "pmi2", "mvapich": "pmi2", "intelmpi": "pmi2"}
 # What sbatch, salloc or a user set for other steps, and srun would take for this one where no word overrides it.
 CLEARED = {
     "SLURM_HOSTFILE",  # overrides --distribution
@@ -27,10 +26,6 @@ CLEARED = {
     "SLURM_NTASKS_PER_SOCKET",
     "SLURM_OPEN_MODE",
 }
-# Slurm's own limit of a bracket's range (MAX_RANGE), and far beyond any cluster.
-_MOST_HOSTS = 1 << 16
-_NAME = re.compile(r"(?:[^\[\],\s]+|\[[^\[\]\s]+\])+")
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 _COUNT = re.compile(r"(\d{1,6})(?:\(x(\d{1,6})\))?", re.ASCII)
 
 
@@ -40,8 +35,8 @@ def argv(job: Job) -> list[str]:
     The programs pin themselves, so that all launchers do it alike: binding is off. Slurm puts the nodes of a step into an order
     of its own; where the job asks for another one, or for different numbers of ranks, the host of every rank is spelt out.
     """
-    plugin = [f"--mpi={PLUGINS[job.mpi.name]}"] if job.mpi.name in PLUGINS else []
-    words = ["srun", *plugin, *_places(job), f"--ntasks={job.ranks}"]
+    meets = mpi.of(job.mpi).meets
+    words = ["srun", *([f"--mpi={meets}"] if meets else []), *_places(job), f"--ntasks={job.ranks}"]
     # Of the ranks the first alone reads the cases; one that dies ends all, or the others would wait for it for ever.
     words += ["--input=0", "--unbuffered", "--kill-on-bad-exit=1", "--cpu-bind=none", "--export=ALL"]
     return [*words, *job.extra, str(job.program)]
@@ -52,7 +47,7 @@ def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in base.items() if name not in CLEARED}
     # A shell that srun itself gave (srun --pty bash) holds all that was allocated: a step within must share it.
     overlap = {"SLURM_OVERLAP": "1"} if "SLURM_STEP_ID" in base else {}
-    return {**kept, **overlap, **transport_environment(job.mpi.name, job.transport), **passed(job), **job.environment}
+    return {**kept, **overlap, **mpi.environment(job)}
 
 
 def _places(job: Job) -> list[str]:
@@ -81,16 +76,6 @@ def _places(job: Job) -> list[str]:
     return [*words, "--distribution=arbitrary", f"--nodelist={','.join(placed)}"]
 
 
-def places(job: Job) -> tuple[str, ...]:
-    """The name of the host of rank 0, 1 …, for a job with hosts. With more ranks than places each host gets some more."""
-    room = [job.ranks_per_node or host.slots for host in job.hosts]
-    rounds = -(-job.ranks // sum(room))
-    each = [[host.name] * (count * rounds) for host, count in zip(job.hosts, room, strict=True)]
-    if job.mapping == "block":
-        return tuple(islice((name for names in each for name in names), job.ranks))
-    return tuple(islice((name for names in zip_longest(*each) for name in names if name), job.ranks))
-
-
 def _natural(name: str) -> list[tuple[int, str]]:
     """n9 before n10, as Slurm's administrators number their nodes."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
@@ -99,29 +84,13 @@ def _natural(name: str) -> list[tuple[int, str]]:
 # --------------------------------------------------------------------------- what was allocated
 
 
-@dataclass(frozen=True)
-class Allocation:
-    """What Slurm gave this job: its number, its nodes in Slurm's order, and for each the tasks and the processors."""
-
-    job: str
-    nodes: tuple[str, ...]
-    tasks_per_node: tuple[int, ...]  # empty: Slurm does not tell
-    cpus_per_node: tuple[int, ...]  # empty: Slurm does not tell
-
-    @property
-    def hosts(self) -> tuple[Host, ...]:
-        """The nodes with the ranks that each may be given: its tasks, or else its processors, or else one."""
-        slots = self.tasks_per_node or self.cpus_per_node or (1,) * len(self.nodes)
-        return tuple(Host(name, count) for name, count in zip(self.nodes, slots, strict=True))
-
-
 def allocation(environ: Mapping[str, str]) -> Allocation | None:
-    """The allocation that Slurm's variables describe; None outside of one. MachineFailed where they contradict each other."""
+    """From Slurm's variables: its nodes, and for each the tasks, or else the processors, or else one."""
     job = environ.get("SLURM_JOB_ID") or environ.get("SLURM_JOBID")
     name = next((n for n in ("SLURM_JOB_NODELIST", "SLURM_NODELIST") if environ.get(n)), None)
     if not job or not name:
         return None
-    nodes = _read(environ, name, expand_hosts)
+    nodes = _read(environ, name, hostlist.expand)
     counts = []
     # In a step's environment (srun --pty bash) the tasks are those of the step.
     within = "SLURM_STEP_ID" in environ
@@ -134,41 +103,9 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
                 f"names {len(nodes)}. Do not set them yourself; ask for a new allocation."
             )
         counts.append(found)
-    return Allocation(job, nodes, *counts)
-
-
-def expand_hosts(text: str) -> tuple[str, ...]:
-    """'n[1-3,07],x' → ('n1', 'n2', 'n3', 'n07', 'x'), in the order as written; zeros in front are kept, '' → ().
-
-    Several brackets in one name count like digits, the last one fastest. Raises ValueError for anything else.
-    """
-    found: list[str] = []
-    # A comma that a closing bracket follows before an opening one stands within a bracket.
-    for name in re.split(r",(?![^\[]*\])", text) if text else ():
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"'{name}' in '{text}' is no name of a host and no list of them such as n[1-3,7]")
-        choices = [
-            _numbers(inside, text) if inside else [plain]
-            for inside, plain in re.findall(r"\[([^\]]+)\]|([^\[\]]+)", name)
-        ]
-        if len(found) + prod(map(len, choices)) > _MOST_HOSTS:
-            raise ValueError(f"'{text}' stands for more than {_MOST_HOSTS} hosts")
-        found += map("".join, product(*choices))
-    return tuple(found)
-
-
-def _numbers(inside: str, text: str) -> list[str]:
-    """'08-10,3' → ['08', '09', '10', '3']."""
-    found: list[str] = []
-    for part in inside.split(","):
-        match = _RANGE.fullmatch(part)
-        if not match:
-            raise ValueError(f"'[{inside}]' in '{text}' is no list of numbers and ranges such as [1-3,7]")
-        low, high = match[1], match[2] or match[1]
-        if not 0 <= int(high) - int(low) < _MOST_HOSTS:
-            raise ValueError(f"'{part}' in '{text}' runs backwards, or over more than {_MOST_HOSTS} hosts")
-        found += (str(number).zfill(len(low)) for number in range(int(low), int(high) + 1))
-    return found
+    tasks, cpus = counts
+    slots = tasks or cpus or (1,) * len(nodes)
+    return Allocation(job, tuple(Host(node, count) for node, count in zip(nodes, slots, strict=True)))
 
 
 def expand_counts(text: str) -> tuple[int, ...]:
@@ -177,7 +114,7 @@ def expand_counts(text: str) -> tuple[int, ...]:
     for part in text.split(",") if text else ():
         match = _COUNT.fullmatch(part)
         times = int(match[2] or 1) if match else 0
-        if not match or not 0 < times <= _MOST_HOSTS - len(found):
+        if not match or not 0 < times <= hostlist.MOST_HOSTS - len(found):
             raise ValueError(f"'{part}' in '{text}' is no number of a node's and no repetition such as 2(x3)")
         found += [int(match[1])] * times
     return tuple(found)
@@ -193,3 +130,85 @@ def _read(environ: Mapping[str, str], name: str, read: Callable[[str], _Read]) -
         raise MachineFailed(
             f"Slurm's variable {name} cannot be read: {error}. Do not set it yourself; ask for a new allocation."
         ) from None
+
+
+# --------------------------------------------------------------------------- a run as a job
+
+OUTPUTS = "slurm-{job}.{kind}"
+
+
+def batch_script(request: Request) -> str:
+    """Whole nodes with all their memory, without other jobs."""
+    asked = {
+        "nodes": request.nodes,
+        "ntasks-per-node": request.ranks_per_node,
+        "time": request.time,
+        "partition": request.partition,
+        "account": request.account,
+        "output": request.folder / OUTPUTS.format(job="%j", kind="out"),
+        "error": request.folder / OUTPUTS.format(job="%j", kind="err"),
+    }
+    words = ["--job-name=steelyard", *(f"--{name}={value}" for name, value in asked.items() if value is not None)]
+    # A job that Slurm began anew would begin a run anew.
+    words += ["--exclusive", "--mem=0", "--no-requeue", *request.options]
+    return script(request, "#SBATCH", map(shlex.quote, words))
+
+
+def state(job: str, ask: Ask) -> tuple[State | None, str]:
+    """As scontrol tells it."""
+    done = ask(["scontrol", "show", "job", "--oneliner", job], "")
+    if "Invalid job id" in done.stderr:
+        return State("GONE"), ""
+    return (read_state(done.stdout), "") if done.returncode == 0 and done.stdout.strip() else (None, done.stderr)
+
+
+def read_state(said: str) -> State:
+    """One line of `scontrol show job --oneliner` as a State. Its names of states are those of FINAL."""
+    found = dict(re.findall(r"(?:^|\s)([\w/:]+)=(\S*)", said))
+    code, _, signal = found.get("ExitCode", "0:0").partition(":")
+    reason, nodes, host = (
+        "" if found.get(name) in (None, "None", "(null)") else found[name]
+        for name in ("Reason", "NodeList", "BatchHost")
+    )
+    return State(
+        found.get("JobState", "UNKNOWN"),
+        reason,
+        nodes,
+        host,
+        int(code or 0),
+        int(signal or 0),
+        found.get("RunTime", ""),
+    )
+
+
+def lost_nodes(nodes: str, ask: Ask) -> list[str]:
+    """Those of the nodes (n[1-4]) that are down or silent now."""
+    done = ask(["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T"], "")
+    pairs = (line.split() for line in done.stdout.splitlines())
+    return sorted(
+        {pair[0] for pair in pairs if len(pair) == 2 and (pair[1].startswith("down") or pair[1].endswith("*"))}
+    )
+
+
+scheduler = Scheduler(
+    name="slurm",
+    title="Slurm",
+    allocation=allocation,
+    launcher=Launcher("srun", argv, environment),
+    batch=Batch(
+        commands=("sbatch", "scontrol", "scancel"),
+        submit=("sbatch", "--parsable"),
+        job=r"(?m)^(\d+)(?:;.*)?$",
+        script=batch_script,
+        outputs=OUTPUTS,
+        cancel=("scancel",),
+        watch="squeue --job",
+        state=state,
+        time=clock,
+        times=r"\d+-\d+(:\d+){0,2}|\d+(:\d+){1,2}",
+        lost=lost_nodes,
+        same=lambda state: f"--nodelist={state.nodes}",
+    ),
+    whole_nodes="--exclusive",
+    all_memory="--mem=0",
+)

@@ -1,0 +1,44 @@
+"""Lists of hosts as Slurm and Flux write them: n[1-3,07],x."""
+
+import re
+from itertools import product
+from math import prod
+
+# Slurm's own limit of a bracket's range (MAX_RANGE), and far beyond any cluster.
+MOST_HOSTS = 1 << 16
+_NAME = re.compile(r"(?:[^\[\],\s]+|\[[^\[\]\s]+\])+")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+def expand(text: str) -> tuple[str, ...]:
+    """'n[1-3,07],x' → ('n1', 'n2', 'n3', 'n07', 'x'), in the order as written; zeros in front are kept, '' → ().
+
+    Several brackets in one name count like digits, the last one fastest. Raises ValueError for anything else.
+    """
+    found: list[str] = []
+    # A comma that a closing bracket follows before an opening one stands within a bracket.
+    for name in re.split(r",(?![^\[]*\])", text) if text else ():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"'{name}' in '{text}' is no name of a host and no list of them such as n[1-3,7]")
+        choices = [
+            _numbers(inside, text) if inside else [plain]
+            for inside, plain in re.findall(r"\[([^\]]+)\]|([^\[\]]+)", name)
+        ]
+        if len(found) + prod(map(len, choices)) > MOST_HOSTS:
+            raise ValueError(f"'{text}' stands for more than {MOST_HOSTS} hosts")
+        found += map("".join, product(*choices))
+    return tuple(found)
+
+
+def _numbers(inside: str, text: str) -> list[str]:
+    """'08-10,3' → ['08', '09', '10', '3']."""
+    found: list[str] = []
+    for part in inside.split(","):
+        match = _RANGE.fullmatch(part)
+        if not match:
+            raise ValueError(f"'[{inside}]' in '{text}' is no list of numbers and ranges such as [1-3,7]")
+        low, high = match[1], match[2] or match[1]
+        if not 0 <= int(high) - int(low) < MOST_HOSTS:
+            raise ValueError(f"'{part}' in '{text}' runs backwards, or over more than {MOST_HOSTS} hosts")
+        found += (str(number).zfill(len(low)) for number in range(int(low), int(high) + 1))
+    return found

@@ -1,0 +1,194 @@
+"""The batch schedulers that are known: one file each, found by itself. Here is what a file declares, and what is asked of all."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from steelyard.declared import declared
+from steelyard.errors import UsageError, nearest
+from steelyard.model import Host
+from steelyard.mpi import Job
+
+GROUP = "steelyard.scheduler"  # the entry point by which another package adds a scheduler
+USUAL = (
+    "slurm"  # taken before others that are there, too, as its wrappers with PBS's names are, and where none is there
+)
+_SECONDS = 60.0  # that a command of a scheduler's may take
+
+Answer = subprocess.CompletedProcess[str]
+Ask = Callable[[Sequence[str], str], Answer]
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """What a scheduler gave this job: its number, and the hosts in its order with the ranks that each may be given."""
+
+    job: str
+    hosts: tuple[Host, ...]
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """How ranks are started: a command line and its environment, from the one that is there. Both are pure functions.
+
+    `name` is what --launcher calls it, and the program that must be on the PATH for it to be taken by itself.
+    """
+
+    name: str
+    argv: Callable[[Job], list[str]]
+    environment: Callable[[Job, Mapping[str, str]], dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run that a scheduler shall start. `folder` holds the runs and the job's output: the nodes see the same one."""
+
+    program: tuple[str, ...]  # steelyard, as the nodes start it
+    words: tuple[str, ...]  # its command, "run" or "resume", and what belongs to it
+    folder: Path
+    nodes: int | None = None  # None: as further words of the submission say, or else one
+    ranks_per_node: int | None = None  # None: as the scheduler does where nobody says
+    time: str | None = None  # in the scheduler's form; None: its own limit
+    partition: str | None = None  # or queue
+    account: str | None = None
+    options: tuple[str, ...] = ()  # further words of the submission; they win over what is written here
+
+
+# The states after which nothing comes, in the user's words. Schedulers have more names for them: each file translates.
+FINAL = {
+    "COMPLETED": "has ended",
+    "FAILED": "failed",
+    "CANCELLED": "was cancelled",
+    "NODE_FAIL": "ended because a node went down",
+    "TIMEOUT": "was ended by {scheduler} because its time was over",
+    "OUT_OF_MEMORY": "was ended by {scheduler} because it took more memory than it was given",
+    "PREEMPTED": "was ended by {scheduler} for a more important job",
+    "BOOT_FAIL": "could not start because a node did not boot",
+    "DEADLINE": "was ended by {scheduler} at its deadline",
+    "REVOKED": "was withdrawn by {scheduler}",
+    "GONE": "has ended so long ago that {scheduler} has forgotten it",
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """What a scheduler says of a job: `nodes` and `host` are "" before it starts, `code` and `signal` 0 until it has ended."""
+
+    name: str  # one of FINAL, or what the user shall read in small letters: PENDING, RUNNING …
+    reason: str = ""
+    nodes: str = ""
+    host: str = ""  # where its script runs
+    code: int = 0
+    signal: int = 0
+    took: str = ""  # hours:minutes:seconds
+
+
+def no_nodes(nodes: str, ask: Ask) -> list[str]:
+    """Of a scheduler that is not asked which nodes are down."""
+    return []
+
+
+@dataclass(frozen=True)
+class Batch:
+    """How a run becomes a job, and what becomes of the job."""
+
+    commands: tuple[str, ...]  # that must be on the PATH; the first one submits
+    submit: tuple[str, ...]  # reads the script from standard input
+    job: str  # a regular expression for what that says, whose first group is the job's number
+    script: Callable[[Request], str]
+    outputs: str  # where the script's output goes, below the folder: "{job}" is the number, "{kind}" is "out" or "err"
+    cancel: tuple[str, ...]  # the number follows
+    watch: str  # the command that a user sees the job with; the number follows
+    state: Callable[
+        [str, Ask], tuple[State | None, str]
+    ]  # of a job; None, and why, where the scheduler does not tell just now
+    time: Callable[[float], str]  # seconds as a time limit in the scheduler's form
+    times: str  # a regular expression for time limits that are in that form already
+    lost: Callable[[str, Ask], list[str]] = no_nodes  # those of a job's nodes that are down or silent now
+    same: Callable[[State], str] = lambda state: ""  # the word that asks for the same nodes again; "": there is none
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """A batch scheduler. `allocation` tells from the environment what it gave this job, None outside of one.
+
+    MachineFailed where the variables contradict each other. Without a `launcher` of its own mpiexec starts the ranks, without
+    `batch` nothing is submitted.
+    """
+
+    name: str  # in small letters: of its file, of --scheduler, of the outputs
+    title: str  # as its makers write it
+    allocation: Callable[[Mapping[str, str]], Allocation | None]
+    launcher: Launcher | None = None
+    batch: Batch | None = None
+    # Advice of the doctor; "": nothing is known.
+    whole_nodes: str = ""  # the word that asks for nodes without other jobs
+    all_memory: str = ""  # the word that asks for all memory of a node
+
+
+@lru_cache
+def schedulers() -> dict[str, Scheduler]:
+    """All by name, sorted. UsageError for an entry point that is none."""
+    return declared(__name__, GROUP, Scheduler)
+
+
+def launchers() -> dict[str, Launcher]:
+    """What starts ranks: the MPI's own mpiexec, and what schedulers bring along."""
+    from steelyard.launch import mpiexec  # which knows the machine: a command that starts nothing need not load that
+
+    brought = (scheduler.launcher for scheduler in schedulers().values())
+    return {
+        "mpiexec": Launcher("mpiexec", mpiexec.argv, mpiexec.environment),
+        **{each.name: each for each in brought if each},
+    }
+
+
+def launcher(name: str) -> Launcher:
+    """The launcher of that name. UsageError where there is none."""
+    known = launchers()
+    if name not in known:
+        raise UsageError(
+            f"There is no launcher '{name}' (given by --launcher, or by an earlier run). {nearest(name, known)}"
+        )
+    return known[name]
+
+
+def inside() -> tuple[Scheduler, Allocation] | None:
+    """In whose allocation this process is, and what that has; None outside of one."""
+    for scheduler in schedulers().values():
+        if allocated := scheduler.allocation(os.environ):
+            return scheduler, allocated
+    return None
+
+
+def submitting(name: str | None) -> tuple[Scheduler, Batch]:
+    """The scheduler of that name, or else one that is there, and how it is submitted to. UsageError where there is none."""
+    able = {each.name: (each, each.batch) for each in schedulers().values() if each.batch}
+    if name is not None and name not in able:
+        raise UsageError(f"There is no scheduler '{name}' (given by --scheduler). {nearest(name, able)}")
+    order = sorted(able, key=lambda each: each != USUAL)
+    present = (each for each in order if all(map(shutil.which, able[each][1].commands)))
+    return able[name or next(present, USUAL)]
+
+
+def ask(words: Sequence[str], told: str = "") -> Answer:
+    """Runs a command of a scheduler's, and waits for its answer."""
+    try:
+        # A session of its own: Ctrl-C is for this tool alone.
+        return subprocess.run(
+            words,
+            input=told,
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            start_new_session=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, 1, "", f"{words[0]} did not answer within {_SECONDS:.0f} s")

@@ -1,0 +1,172 @@
+"""Flux: flux run starts the ranks inside of an instance, flux batch submits a run. From its documentation: it was never run here.
+
+Sources: flux-environment(7), flux-batch(1), flux-jobs(1), flux-run(1), flux-shell-options(7).
+"""
+
+import json
+import shlex
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+
+from steelyard import mpi
+from steelyard.errors import MachineFailed
+from steelyard.launch import hostlist
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State, ask
+from steelyard.launch.scheduler._script import clock, script
+from steelyard.model import Host
+from steelyard.mpi import Job, places
+
+OUTPUTS = "flux-{job}.{kind}"
+STATES = {
+    "NEW": "PENDING",
+    "DEPEND": "PENDING",
+    "PRIORITY": "PENDING",
+    "SCHED": "PENDING",
+    "RUN": "RUNNING",
+    "CANCELED": "CANCELLED",
+}
+_SIGNALLED = 128  # a return code above is a signal's number and this
+
+
+def argv(job: Job) -> list[str]:
+    """The command line. Without hosts it is the instance's first node, where a batch script runs.
+
+    Flux spreads ranks evenly over nodes in its own order. MachineFailed where the job asks for other numbers.
+    """
+    # Open MPI knows PMIx alone, which is a plug-in of Flux's; the others find what Flux does by itself.
+    meets = ["-opmi=pmix"] if mpi.of(job.mpi).meets == "pmix" else []
+    words = ["flux", "run", *_places(job), f"--taskmap={job.mapping}", *meets]
+    # Of the ranks the first alone reads the cases; one that dies ends all, or the others would wait for it for ever.
+    words += ["--input=0", "--unbuffered", "-oexit-on-error", "-ocpu-affinity=off"]
+    return [*words, *job.extra, str(job.program)]
+
+
+def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
+    """flux's environment, which the ranks inherit."""
+    ranks = {"STEELYARD_RANK_IN": "FLUX_TASK_RANK", "STEELYARD_LOCAL_RANK_IN": "FLUX_TASK_LOCAL_ID"}
+    return {**base, **ranks, **mpi.environment(job)}
+
+
+def _places(job: Job) -> list[str]:
+    if not job.hosts:
+        return ["--nodes=1", "--requires=rank:0", f"--tasks-per-node={job.ranks}"]
+    counts = Counter(places(job))
+    each = list(counts.values())
+    words = [f"--nodes={len(counts)}", f"--requires=hosts:{','.join(counts)}"]
+    if len(set(each)) == 1:
+        return [*words, f"--tasks-per-node={each[0]}"]
+    if each != sorted(each, reverse=True) or each[0] - each[-1] > 1:
+        shown = ", ".join(f"{count} on {name}" for name, count in counts.items())
+        raise MachineFailed(
+            f"flux run spreads ranks evenly, and {job.ranks} ranks are to be {shown}. Choose a number that the hosts "
+            "share evenly (--set ranks=…), or let the MPI start them: --launcher mpiexec"
+        )
+    return [*words, f"--ntasks={job.ranks}"]
+
+
+# --------------------------------------------------------------------------- what was allocated
+
+
+def allocation(environ: Mapping[str, str]) -> Allocation | None:
+    """As the instance tells it: Flux sets no variables but FLUX_URI for a batch script. An instance that is no job is none."""
+    if not environ.get("FLUX_URI") or not shutil.which("flux"):
+        return None
+    job = ask(["flux", "getattr", "jobid"])
+    if job.returncode != 0:
+        return None
+    nodes = hostlist.expand(_told("getattr", "hostlist"))
+    given = environ.get("STEELYARD_RANKS_PER_NODE", "")  # by our own batch script
+    cores = _told("resource", "list", "--states=all", "--no-header", "--format={ncores}")
+    each = int(given) if given.isdecimal() else int(cores) // len(nodes) if cores.isdecimal() else 1
+    return Allocation(job.stdout.strip(), tuple(Host(name, max(1, each)) for name in nodes))
+
+
+def _told(*words: str) -> str:
+    done = ask(["flux", *words])
+    if done.returncode != 0 or not done.stdout.strip():
+        raise MachineFailed(
+            f"Flux does not tell of its instance: 'flux {shlex.join(words)}' ended with exit code {done.returncode}.\n"
+            f"{done.stderr.strip()}\nName the hosts yourself: --hosts A:N,B:N --launcher flux"
+        )
+    return done.stdout.strip()
+
+
+# --------------------------------------------------------------------------- a run as a job
+
+
+def batch_script(request: Request) -> str:
+    """Whole nodes, without other jobs."""
+    asked = {
+        "nodes": request.nodes or 1,
+        "time-limit": request.time,
+        "queue": request.partition,
+        "bank": request.account,
+        "env": f"STEELYARD_RANKS_PER_NODE={request.ranks_per_node}" if request.ranks_per_node else None,
+        "output": request.folder / OUTPUTS.format(job="{{id.dec}}", kind="out"),
+        "error": request.folder / OUTPUTS.format(job="{{id.dec}}", kind="err"),
+    }
+    words = ["--job-name=steelyard", *(f"--{name}={value}" for name, value in asked.items() if value is not None)]
+    return script(request, "# flux:", map(shlex.quote, [*words, "--exclusive", *request.options]))
+
+
+def state(job: str, ask: Ask) -> tuple[State | None, str]:
+    """As flux jobs tells it."""
+    done = ask(["flux", "jobs", "--json", job], "")
+    if f"JobID {job} unknown" in done.stdout + done.stderr:
+        return State("GONE"), ""
+    try:
+        return read_state(json.loads(done.stdout)), ""
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None, done.stderr or done.stdout
+
+
+def read_state(about: Mapping[str, object]) -> State:
+    """What flux jobs --json says of a job as a State."""
+    name, nodes = str(about["status"]), str(about.get("nodelist", ""))
+    host = (hostlist.expand(nodes) or ("",))[0]
+    took, code = about.get("runtime"), about.get("returncode")
+    code = code if isinstance(code, int) else 0
+    signal = -code if code < 0 else max(0, code - _SIGNALLED)
+    return State(
+        STATES.get(name, name),
+        _reason(about),
+        nodes,
+        host,
+        0 if signal else code,
+        signal,
+        clock(took) if isinstance(took, int | float) else "",
+    )
+
+
+def _reason(about: Mapping[str, object]) -> str:
+    """Why a job waits, or what ended it."""
+    told: object = about
+    for name in ("annotations", "sched", "reason_pending"):
+        told = told.get(name) if isinstance(told, Mapping) else None
+    ended = about.get("exception")
+    note = ended.get("note") if isinstance(ended, Mapping) else None
+    return str(told or note or "")
+
+
+scheduler = Scheduler(
+    name="flux",
+    title="Flux",
+    allocation=allocation,
+    launcher=Launcher("flux", argv, environment),
+    batch=Batch(
+        commands=("flux",),
+        # The number in decimal digits: Flux's own form (ƒiFkbMhFM) is nothing for names of files.
+        submit=("sh", "-c", 'job=$(flux batch) && flux job id --to=dec "$job"'),
+        job=r"(?m)^(\d+)$",
+        script=batch_script,
+        outputs=OUTPUTS,
+        cancel=("flux", "cancel"),
+        watch="flux jobs",
+        state=state,
+        time=lambda seconds: f"{seconds:.0f}s",
+        times=r"\d+(\.\d+)?d",
+        same=lambda state: f"--requires=hosts:{state.nodes}",
+    ),
+    whole_nodes="--exclusive",
+)

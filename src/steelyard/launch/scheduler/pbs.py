@@ -1,0 +1,124 @@
+"""PBS: OpenPBS and PBS Professional. mpiexec starts the ranks. From its documentation: it was never run here.
+
+Sources: qsub(1B), qstat(1B), pbs_job_attributes(7B) and job.h of OpenPBS.
+"""
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard.errors import MachineFailed
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State
+from steelyard.launch.scheduler._script import clock, redirected, script
+from steelyard.model import Host
+
+OUTPUTS = "pbs-{job}.{kind}"
+# The letters of job_state; F, M (moved to another server) and X (a finished part of an array) are read further.
+STATES = {
+    "B": "RUNNING",
+    "E": "EXITING",
+    "H": "HELD",
+    "Q": "QUEUED",
+    "R": "RUNNING",
+    "S": "SUSPENDED",
+    "T": "MOVING",
+    "U": "SUSPENDED",
+    "W": "WAITING",
+}
+_SIGNALLED = 256  # an exit status from here on is a signal's number and this
+_SHELL_SIGNALLED = 128  # and from here on the same by the shell's convention
+
+
+def allocation(environ: Mapping[str, str]) -> Allocation | None:
+    """From the file that PBS_NODEFILE names: a line for each rank, with its host."""
+    job, file = environ.get("PBS_JOBID"), environ.get("PBS_NODEFILE")
+    if not job or not file:
+        return None
+    try:
+        lines = Path(file).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MachineFailed(
+            f"PBS's file of nodes PBS_NODEFILE='{file}' cannot be read: {error}. Do not set it yourself; ask for a new job."
+        ) from None
+    return Allocation(job, tuple(Host(name, count) for name, count in Counter(lines).items()))
+
+
+def batch_script(request: Request) -> str:
+    """Whole nodes: each chunk on a node of its own, without other jobs. PBS's own words go into a file of its own."""
+    ranks = request.ranks_per_node
+    chunk = f":ncpus={ranks}:mpiprocs={ranks}" if ranks else ""
+    # Without a shell named it would be the user's own. A job that PBS began anew would begin a run anew.
+    words = ["-N steelyard", "-S /bin/sh", "-r n", "-j oe", f"-o {shlex.quote(f'{request.folder}/')}"]
+    if request.nodes or ranks:
+        words.append(f"-l select={request.nodes or 1}{chunk}")
+    words.append("-l place=scatter:excl")
+    asked = {"-l walltime=": request.time, "-q ": request.partition, "-A ": request.account}
+    words += [f"{word}{value}" for word, value in asked.items() if value is not None]
+    return script(request, "#PBS", [*words, *request.options], redirected(request, OUTPUTS, '"$PBS_JOBID"'))
+
+
+def state(job: str, ask: Ask) -> tuple[State | None, str]:
+    """As qstat tells it. Where a server keeps no history it has forgotten a job as soon as it has ended."""
+    done = ask(["qstat", "-x", "-f", "-F", "json", job], "")
+    if "Unknown Job Id" in done.stderr or "Job has finished" in done.stderr:
+        return State("GONE"), ""
+    try:
+        found = json.loads(done.stdout)["Jobs"]
+        return read_state(next(iter(found.values()))), ""
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+        return None, done.stderr or done.stdout
+
+
+def read_state(about: Mapping[str, object]) -> State:
+    """The attributes of a job as a State."""
+    letter, comment = str(about.get("job_state", "")), str(about.get("comment", ""))
+    hosts = [part.partition("/")[0] for part in str(about.get("exec_host", "")).split("+")]
+    took, asked = (_walltime(about.get(name)) for name in ("resources_used", "Resource_List"))
+    seen = State("", comment, "+".join(dict.fromkeys(hosts)), hosts[0], took=took)
+    if letter in STATES:
+        return replace(seen, name=STATES[letter], reason="" if letter in "BR" else comment)
+    status = about.get("Exit_status")
+    if letter == "M":
+        return replace(seen, name="REVOKED")
+    if not isinstance(status, int):  # deleted before it began
+        return replace(seen, name="CANCELLED")
+    if status < 0:  # PBS could not start it, or gave it up (JOB_EXEC_… in job.h)
+        return replace(seen, name="BOOT_FAIL")
+    if status <= _SHELL_SIGNALLED:
+        return replace(seen, name="FAILED" if status else "COMPLETED", code=status)
+    signal = status - (_SIGNALLED if status > _SIGNALLED else _SHELL_SIGNALLED)
+    over = asked and _seconds(took) >= _seconds(asked)
+    return replace(seen, name="TIMEOUT" if over else "FAILED", signal=signal)
+
+
+def _walltime(resources: object) -> str:
+    return str(resources.get("walltime", "")) if isinstance(resources, Mapping) else ""
+
+
+def _seconds(clock: str) -> int:
+    """'01:30:00' → 5400; what is no time → 0."""
+    parts = clock.split(":")
+    return sum(60**i * int(part) for i, part in enumerate(reversed(parts))) if all(map(str.isdecimal, parts)) else 0
+
+
+scheduler = Scheduler(
+    name="pbs",
+    title="PBS",
+    allocation=allocation,
+    batch=Batch(
+        commands=("qsub", "qstat", "qdel"),
+        submit=("qsub",),
+        job=r"(?m)^(\d+[\w.\-]*)$",
+        script=batch_script,
+        outputs=OUTPUTS,
+        cancel=("qdel",),
+        watch="qstat -x",
+        state=state,
+        time=clock,
+        times=r"\d+(:\d+){1,2}",
+    ),
+    whole_nodes="-l place=excl",
+)

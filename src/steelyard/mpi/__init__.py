@@ -1,0 +1,130 @@
+"""The MPIs that are known: one file a flavour, found by itself. Here is what a file declares, and what is asked of all."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Literal
+
+from steelyard.declared import declared
+from steelyard.errors import MachineFailed
+from steelyard.model import Host, Tool
+
+GROUP = "steelyard.mpi"  # the entry point by which another package adds a flavour
+# What the ranks must find in their environment on every host, where it is set.
+PASSED = ("STEELYARD_CPUS", "STEELYARD_MEMORY")
+
+
+Order = Literal["block", "cyclic"]
+Transport = Literal["default", "no shared memory", "tcp"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One start of `ranks` processes of `program`.
+
+    `hosts` empty: this machine alone. `ranks_per_node` is how many each host gets (None: its slots). `mapping`: the first ranks
+    fill the first host ("block"), or go round the hosts ("cyclic"). `transport`: "no shared memory" takes the MPI's own switch,
+    "tcp" also leaves every faster network aside. `cpus` are the processors of a host's local ranks 0, 1 …; empty: not pinned.
+    """
+
+    program: Path
+    ranks: int
+    mpi: Tool  # flavour, path of its C++ wrapper, version
+    hosts: tuple[Host, ...] = ()
+    ranks_per_node: int | None = None
+    mapping: Order = "block"
+    transport: Transport = "default"
+    cpus: tuple[int, ...] = ()
+    extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them (--launcher-option)
+    environment: Mapping[str, str] = field(default_factory=dict)  # what the ranks must find in theirs
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """What Steelyard knows of an MPI. `name` stands in the records, before the version; `title` is how its makers write it.
+
+    The C++ wrapper says who it is: asked `question` (one word), the first line that it says fits the regular expression `answer`,
+    whose first group is the version. `words` is the command line of its mpiexec, after mpiexec itself, with the program: a pure
+    function. The programs pin themselves before MPI starts, so that all launchers do it alike: whatever binds is switched off.
+
+    `environment` is what its ranks need, whoever starts them, and `transports` the further variables of each transport but the
+    default. An mpiexec that sets none of OMPI_COMM_WORLD_RANK, PMI_RANK … tells by STEELYARD_RANK_IN and STEELYARD_LOCAL_RANK_IN
+    which variables hold a rank's number and its number on its host.
+    """
+
+    name: str
+    title: str
+    question: str
+    answer: str
+    words: Callable[[Job], list[str]]
+    transports: Mapping[Transport, Mapping[str, str]]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    as_root: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what its mpiexec wants to see before root may start ranks
+    wrappers: tuple[str, ...] = ("mpicxx",)  # names of the C++ wrapper
+    starters: tuple[str, ...] = ("mpiexec", "mpirun")  # beside the wrapper; the first that is there
+    meets: str = (
+        ""  # how its ranks find each other where a scheduler starts them: "pmix", "pmi2"; "": the site's default
+    )
+    shmem: bool = False  # whether it may bring OpenSHMEM along
+    # Advice, parts of a sentence; "": nothing is known.
+    eager: str = ""  # what moves the size up to which it sends at once
+    shared_memory: str = ""  # what must hold for shared memory to be used
+    waiting: str = ""  # what makes its ranks give the processor away while they wait
+    verbose: str = ""  # what makes it tell which transport it takes
+
+
+@lru_cache
+def flavours() -> dict[str, Flavour]:
+    """All by name, sorted. UsageError for an entry point that is none."""
+    return declared(__name__, GROUP, Flavour)
+
+
+def of(mpi: Tool) -> Flavour:
+    """That of an MPI. MachineFailed where its file, or the package that brought it, is gone."""
+    found = flavours().get(mpi.name)
+    if found is None:
+        raise MachineFailed(
+            f"Nothing is known of the MPI '{mpi.name}' ({mpi.path}); known are: {', '.join(flavours())}. Install the package "
+            "that knew it when the run was begun, or start a new run."
+        )
+    return found
+
+
+def labelled(label: str) -> Flavour | None:
+    """That of the name in a record, "mpich-5.0.2"; None where nothing is known of it."""
+    return flavours().get(label.rpartition("-")[0])
+
+
+def environment(job: Job) -> dict[str, str]:
+    """What every rank must find in its environment, whoever starts it."""
+    cpus = {"STEELYARD_CPUS": ",".join(map(str, job.cpus))} if job.cpus else {}
+    return {**_own(job), **cpus, **job.environment}
+
+
+def names(job: Job) -> tuple[str, ...]:
+    """The variables that must reach the ranks on every host."""
+    return (*PASSED, *job.environment, *_own(job))
+
+
+def _own(job: Job) -> dict[str, str]:
+    known = of(job.mpi)
+    return {**known.environment, **known.transports.get(job.transport, {})}
+
+
+def slots(job: Job) -> str:
+    """The hosts with as many places as each is to be given: 'a:2,b:2'."""
+    return ",".join(f"{h.name}:{job.ranks_per_node or h.slots}" for h in job.hosts)
+
+
+def places(job: Job) -> tuple[str, ...]:
+    """The name of the host of rank 0, 1 …, for a job with hosts. With more ranks than places each host gets some more."""
+    room = [job.ranks_per_node or host.slots for host in job.hosts]
+    rounds = -(-job.ranks // sum(room))
+    each = [[host.name] * (count * rounds) for host, count in zip(job.hosts, room, strict=True)]
+    if job.mapping == "block":
+        return tuple(islice((name for names in each for name in names), job.ranks))
+    return tuple(islice((name for names in zip_longest(*each) for name in names if name), job.ranks))

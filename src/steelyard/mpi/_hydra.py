@@ -1,0 +1,13 @@
+"""What MPICH and the MPIs made of it share: the launcher Hydra."""
+
+from steelyard.mpi import Job, names, slots
+
+# NOLOCAL: ranks of one host talk as if they were on two; the network layers below have shared memory of their own.
+TCP = {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
+
+
+def words(job: Job) -> list[str]:
+    """The command line after mpiexec."""
+    hosts = ["-hosts", slots(job), *(["-ppn", "1"] if job.mapping == "cyclic" else [])] if job.hosts else []
+    passed = ["-genvlist", ",".join(names(job))]
+    return ["-n", str(job.ranks), "-bind-to", "none", *hosts, *passed, *job.extra, str(job.program)]

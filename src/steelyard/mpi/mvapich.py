@@ -1,0 +1,26 @@
+"""MVAPICH: MPICH for InfiniBand and its kin, started by Hydra. From its documentation: it was never run here.
+
+Version 2 has variables of its own (MV2_…); later ones call them MVP_…, or have MPICH's.
+"""
+
+from steelyard.mpi import Flavour
+from steelyard.mpi._hydra import TCP, words
+
+_TCP = {**TCP, "MV2_USE_SHARED_MEM": "0", "MVP_USE_SHARED_MEM": "0"}
+
+flavour = Flavour(
+    name="mvapich",
+    title="MVAPICH",
+    question="-v",
+    answer=r"MVAPICH\S* version ([\w.]+)",
+    words=words,
+    # Version 2 has no switch to TCP, which is another build of it: there it is its network without shared memory.
+    transports={"no shared memory": _TCP, "tcp": _TCP},
+    # The library itself binds its ranks, whatever mpiexec is told.
+    environment={"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0"},
+    meets="pmi2",
+    eager="MV2_IBA_EAGER_THRESHOLD and MV2_SMP_EAGERSIZE (of version 2)",
+    shared_memory="neither may MV2_USE_SHARED_MEM be 0 nor MPIR_CVAR_NOLOCAL 1",
+    waiting="MV2_USE_BLOCKING=1 makes MVAPICH 2 sleep until a message is there",
+    verbose="MV2_SHOW_ENV_INFO=2",
+)

@@ -1,0 +1,34 @@
+"""Open MPI, and what is made of it."""
+
+from steelyard.mpi import Flavour, Job, names, slots
+
+_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"}
+
+
+def words(job: Job) -> list[str]:
+    """Since version 5 mpiexec is PRRTE's, which knows other words for more ranks than slots."""
+    order = "node" if job.mapping == "cyclic" else "slot"
+    major = job.mpi.version.partition(".")[0]
+    prrte = int(major) >= 5 if major.isdigit() else True
+    placed = ["--map-by", f"{order}:OVERSUBSCRIBE"] if prrte else ["--map-by", order, "--oversubscribe"]
+    hosts = ["--host", slots(job)] if job.hosts else []
+    passed = [word for name in names(job) for word in ("-x", name)]
+    return ["-n", str(job.ranks), "--bind-to", "none", *placed, *hosts, *passed, *job.extra, str(job.program)]
+
+
+flavour = Flavour(
+    name="openmpi",
+    title="Open MPI",
+    question="--showme:version",
+    answer=r"Open MPI ([\w.]+)",
+    words=words,
+    transports={"no shared memory": _TCP, "tcp": _TCP},
+    as_root={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+    meets="pmix",
+    shmem=True,
+    eager="OMPI_MCA_btl_tcp_eager_limit and OMPI_MCA_btl_sm_eager_limit (version 4: btl_vader_eager_limit)",
+    shared_memory="the component vader or sm must be there (ompi_info | grep btl) and not be left out by OMPI_MCA_btl",
+    waiting="OMPI_MCA_mpi_yield_when_idle=1 makes Open MPI give the processor away (its mpirun sets it where it sees that "
+    "there are more ranks than slots)",
+    verbose="OMPI_MCA_pml_base_verbose=10",
+)

@@ -1,0 +1,279 @@
+"""A launcher, a flavour of MPI and a scheduler are each one new file and no edit: made-up ones are added, and do their work."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import mpis
+from steelyard import mpi
+from steelyard.commands.cli import app
+from steelyard.errors import UsageError
+from steelyard.launch import scheduler, site
+from steelyard.launch.scheduler import slurm
+from steelyard.launch.start import start
+from steelyard.machine.tools import ask_mpi, mpiexec_of
+from steelyard.model import Case, Host, Launch, Machine, Site, Tool
+from steelyard.mpi import Job
+from steelyard.records import all_runs, read
+from steelyard.statistics.messages import processors
+
+# What a site would install: three files, each declaring one thing.
+FLAVOUR = '''
+"""Example MPI, with names of its own for everything."""
+from steelyard.mpi import Flavour, names
+
+
+def words(job):
+    return ["--ranks", str(job.ranks), "--tell", ",".join(names(job)), *job.extra, str(job.program)]
+
+
+flavour = Flavour(
+    name="example",
+    title="Example MPI",
+    question="--who",
+    answer=r"Example MPI (\\S+)",
+    words=words,
+    transports={"tcp": {"EXAMPLE_BY": "tcp"}},
+    environment={"STEELYARD_RANK_IN": "EXAMPLE_RANK", "STEELYARD_LOCAL_RANK_IN": "EXAMPLE_LOCAL_RANK"},
+    wrappers=("examplecxx",),
+    starters=("example-start",),
+    meets="pmi7",
+    eager="EXAMPLE_EAGER",
+    waiting="EXAMPLE_NAP=1 makes it nap",
+)
+'''
+LAUNCHER = '''
+"""A launcher without a scheduler."""
+from steelyard import mpi
+from steelyard.launch import mpiexec
+from steelyard.launch.scheduler import Launcher, Scheduler
+
+
+def argv(job):
+    return ["example-run", *mpiexec.argv(job)]
+
+
+def environment(job, base):
+    return {**base, **mpi.environment(job)}
+
+
+scheduler = Scheduler("starter", "Starter", lambda environ: None, Launcher("example-run", argv, environment))
+'''
+SCHEDULER = '''
+"""A scheduler of one machine."""
+import shlex
+
+from steelyard.launch.scheduler import Allocation, Batch, Scheduler, State
+from steelyard.model import Host
+
+
+def allocation(environ):
+    told = environ.get("EXAMPLE_HOSTS")
+    return Allocation(environ["EXAMPLE_JOB"], tuple(Host(name, 2) for name in told.split())) if told else None
+
+
+def script(request):
+    out, error = (request.folder / f"example-7.{kind}" for kind in ("out", "err"))
+    command = shlex.join([*request.program, *request.words])
+    return f"#!/bin/sh\\n#EX {' '.join(request.options)}\\nexec {command} >{out} 2>{error}\\n"
+
+
+def state(job, ask):
+    code = ask(["example-code", job], "").stdout.strip()
+    if not code:
+        return State("RUNNING", "", "here", "here"), ""
+    return State("COMPLETED" if code in "01" else "FAILED", "", "here", "here", int(code), took="00:00:01"), ""
+
+
+scheduler = Scheduler(
+    name="example",
+    title="Example",
+    allocation=allocation,
+    batch=Batch(
+        commands=("example-submit", "example-code"),
+        submit=("example-submit",),
+        job=r"job (\\d+)",
+        script=script,
+        outputs="example-{job}.{kind}",
+        cancel=("example-cancel",),
+        watch="example-code",
+        state=state,
+        time=lambda seconds: f"{seconds:.0f}",
+        times=r"(?!)",
+    ),
+    whole_nodes="--alone",
+)
+'''
+POINTS = """[steelyard.mpi]
+example = example_mpi:flavour
+[steelyard.scheduler]
+starter = example_launcher:scheduler
+example = example_scheduler:scheduler
+"""
+
+
+def program(folder: Path, name: str, script: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+    return folder / name
+
+
+@pytest.fixture
+def added(tmp_path: Path) -> Path:
+    """A folder with packages as pip installs them."""
+    files = {"example_mpi": FLAVOUR, "example_launcher": LAUNCHER, "example_scheduler": SCHEDULER}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    about = tmp_path / "example-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(POINTS)
+    return tmp_path
+
+
+@pytest.fixture
+def known(added: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """They are known to this process."""
+    caches = (mpi.flavours, scheduler.schedulers)
+    monkeypatch.syspath_prepend(str(added))
+    for cached in caches:
+        cached.cache_clear()
+    yield added
+    for cached in caches:
+        cached.cache_clear()
+    for name in ("example_mpi", "example_launcher", "example_scheduler"):
+        sys.modules.pop(name, None)
+
+
+def test_the_files_of_the_package_are_found_by_themselves() -> None:
+    for found, package in ((mpi.flavours(), mpi), (scheduler.schedulers(), scheduler)):
+        files = {p.stem for p in Path(str(package.__file__)).parent.glob("[a-z]*.py")}
+        assert len(found) == len(files) == 4
+        assert list(found) == sorted(found)
+
+
+def test_a_flavour_is_one_file(known: Path, two_sockets: Machine) -> None:
+    wrapper = program(known / "bin", "examplecxx", '[ "$1" = --who ] && echo "This is Example MPI 7.1"; exit 0')
+    start_program = program(known / "bin", "example-start", "true")
+    tool = ask_mpi(str(wrapper))
+    assert tool == Tool("example", str(wrapper), "7.1")
+    assert mpiexec_of(tool) == str(start_program)
+    parameters = {"ranks": 2, "mpi": "example-7.1", "transport": "tcp"}
+    launch = Launch(1, "network.pingpong", "gcc", 1, (Case("network.pingpong", "pingpong", parameters),))
+    command, environment = start(Site({"example-7.1": tool}), two_sockets, launch, Path("/p"))
+    told = "STEELYARD_CPUS,STEELYARD_MEMORY,STEELYARD_RANK_IN,STEELYARD_LOCAL_RANK_IN,EXAMPLE_BY"
+    assert command == [str(start_program), "--ranks", "2", "--tell", told, "/p"]
+    assert (environment["EXAMPLE_BY"], environment["STEELYARD_RANK_IN"]) == ("tcp", "EXAMPLE_RANK")
+    assert "--mpi=pmi7" in slurm.argv(Job(Path("p"), 2, tool))
+
+
+def test_findings_tell_the_advice_of_a_flavour_that_was_added(known: Path) -> None:
+    from test_network_findings import crowded, evaluation, found, message
+
+    seen = evaluation([crowded(3e-3, mpi="example-7.1"), message(1e-6, mpi="example-7.1")])
+    assert "EXAMPLE_NAP=1 makes it nap" in found("busy_waiting", seen)[0].remedy
+
+
+def test_a_launcher_is_one_file(known: Path, two_sockets: Machine) -> None:
+    assert site.site((), "example-run", (), two_sockets).launcher == "example-run"
+    assert list(scheduler.launchers()) == ["mpiexec", "flux", "srun", "example-run"]
+
+
+def test_a_scheduler_is_one_file(known: Path, two_sockets: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXAMPLE_HOSTS", "a b")
+    monkeypatch.setenv("EXAMPLE_JOB", "7")
+    assert site.hosts(None) == (Host("a", 2), Host("b", 2))
+    assert site.site((), None, (), two_sockets).launcher == "mpiexec"
+    monkeypatch.chdir(known)
+    said = CliRunner().invoke(app, ["submit", "--scheduler", "example", "--dry-run", "--option=--fast"]).output
+    assert said.startswith("#!/bin/sh\n#EX --fast\nexec ")
+
+
+@pytest.mark.parametrize(
+    ("point", "expected"),
+    [
+        ("example_mpi:nothing", "cannot be loaded.*AttributeError"),
+        ("example_mpi:words", "leads to a function; expected a"),
+    ],
+)
+def test_an_entry_point_that_leads_to_nothing_of_the_kind_is_named(
+    added: Path, known: Path, point: str, expected: str
+) -> None:
+    (added / "example-1.0.dist-info" / "entry_points.txt").write_text(f"[steelyard.mpi]\nexample = {point}\n")
+    with pytest.raises(UsageError, match=f"steelyard.mpi: example = {point} {expected}"):
+        mpi.flavours()
+
+
+# --------------------------------------------------------------------------- for real
+
+SMALL = [
+    "--only",
+    "memory.latency",
+    "--set",
+    "threads=1",
+    "--set",
+    "chains=1",
+    "--set",
+    "page_size=4k",
+    "--set",
+    "bytes=4096",
+]
+
+
+def steelyard(added: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command, where the three packages are installed and their programs are on the PATH."""
+    paths = [str(added), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PATH": f"{added / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    }
+    command = [sys.executable, "-m", "steelyard", *words]
+    return subprocess.run(command, cwd=added, env=environment, capture_output=True, text=True, check=False, timeout=280)
+
+
+def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(added: Path, here: Machine) -> None:
+    own = mpis.mpi("default", here)
+    tools = added / "bin"
+    program(tools, "examplecxx", f'[ "$1" = --who ] && echo "Example MPI 7.1" || exec {own.path} "$@"')
+    # The variables of Open MPI are taken away: where its number stands a rank learns from the flavour alone.
+    rank = (
+        "EXAMPLE_RANK=$OMPI_COMM_WORLD_RANK EXAMPLE_LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK; "
+        'export EXAMPLE_RANK EXAMPLE_LOCAL_RANK; unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK; exec "$0"'
+    )
+    as_root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    words = f'{mpiexec_of(own)} -n "$2" --bind-to none --oversubscribe sh -c \'{rank}\' "$5"'
+    program(tools, "example-start", f"{as_root}\nexec {words}")
+    program(tools, "example-run", 'touch started; exec "$@"')
+    done = steelyard(
+        added, "run", "--only", "network.pingpong", "--mpi", str(tools / "examplecxx"), "--launcher", "example-run",
+        "--set", "ranks=2", "--set", "message_bytes=8", "--set", "transport=default", "--budget", "5s", "--quiet",
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert (added / "started").exists()
+    run = read(all_runs(added / "runs")[0])
+    assert run.site.launcher == "example-run"
+    assert {record.parameters["mpi"] for record in run.records} == {"example-7.1"}
+    assert all(record.samples and record.check.passed for record in run.records)
+    pinned = [processors(record) for record in run.records]
+    assert all(len(pair) == 2 and min(pair) >= 0 for pair in pinned), (
+        "a rank that does not know its number is not pinned"
+    )
+
+
+def test_a_run_is_submitted_to_an_added_scheduler_and_ends_with_its_report(added: Path) -> None:
+    tools = added / "bin"
+    program(tools, "example-submit", "cat >script; (sh script; echo $? >code) >/dev/null 2>&1 & echo job 7")
+    program(tools, "example-code", "cat code 2>/dev/null")
+    done = steelyard(added, "submit", "--scheduler", "example", "--", *SMALL, "--budget", "5s")
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert "steelyard: Example job 7 is running on here" in done.stderr
+    run = read(all_runs(added / "runs")[0])
+    assert done.stderr.splitlines()[-1] == f"steelyard: Example job 7 has ended. The report: {run.path}/report.html"
+    assert (added / "runs" / "example-7.out").read_text() in done.stdout

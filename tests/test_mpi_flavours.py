@@ -1,0 +1,117 @@
+"""What each flavour of MPI says of itself, as text: none needs to be installed. Command lines of more are in test_launch."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from steelyard import mpi
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.launch import mpiexec
+from steelyard.launch.scheduler import slurm
+from steelyard.machine.tools import find_tools, mpiexec_of
+from steelyard.model import Host, Tool
+from steelyard.mpi import Job, flavours, labelled
+
+PROGRAM = Path("/cache/pingpong")
+
+
+def words(flavour: str, ranks: int = 4, **more: object) -> str:
+    """The command line after mpiexec."""
+    asked = Job(PROGRAM, ranks, Tool(flavour, "/opt/bin/mpicxx", "1"), **more)  # type: ignore[arg-type]
+    return " ".join(flavours()[flavour].words(asked))
+
+
+def hosts(**slots: int) -> tuple[Host, ...]:
+    return tuple(Host(name, count) for name, count in slots.items())
+
+
+# The first line of each wrapper, as its documentation or an installation has it.
+@pytest.mark.parametrize(
+    ("said", "name", "version"),
+    [
+        ("mpicxx: Open MPI 5.0.11 (Language: C++)", "openmpi", "5.0.11"),
+        ("mpicxx for MPICH version 4.0.2", "mpich", "4.0.2"),
+        ("mpicxx for MVAPICH2 version 2.3.7", "mvapich", "2.3.7"),
+        ("mpicxx for MVAPICH version 4.0", "mvapich", "4.0"),
+        ("mpiicpx for the Intel(R) MPI Library 2021.17 for Linux*", "intelmpi", "2021.17"),
+        ("mpigxx for the Intel(R) MPI Library 2021.18 for Linux*", "intelmpi", "2021.18"),
+        ("mpiicpx for the Intel(R) MPI Library @IMPI_OFFICIALVERSION@ for Linux*", "intelmpi", "unknown"),
+    ],
+)
+def test_an_mpi_is_recognised_by_what_its_wrapper_says(said: str, name: str, version: str, tmp_path: Path) -> None:
+    question = flavours()[name].question
+    wrapper = tmp_path / flavours()[name].wrappers[-1]
+    # It finds <mpi.h> when it is asked to preprocess (-E).
+    wrapper.write_text(f"#!/bin/sh\n[ \"$1\" = {question} ] && echo '{said}'\nexit 0\n")
+    wrapper.chmod(0o755)
+    assert find_tools(str(tmp_path))[1] == (Tool(name, str(wrapper), version),)
+
+
+def test_one_answer_fits_one_flavour_alone() -> None:
+    for said in ("Open MPI 5.0", "MPICH version 4.0", "MVAPICH2 version 2.3.7", "the Intel(R) MPI Library 2021.17"):
+        assert sum(re.search(flavour.answer, said) is not None for flavour in flavours().values()) == 1
+
+
+def test_mvapich_is_started_by_hydra_with_its_own_binding_off() -> None:
+    assert words("mvapich", hosts=hosts(a=2, b=2), ranks_per_node=1) == (
+        "-n 4 -bind-to none -hosts a:1,b:1 "
+        "-genvlist STEELYARD_CPUS,STEELYARD_MEMORY,MV2_ENABLE_AFFINITY,MVP_ENABLE_AFFINITY /cache/pingpong"
+    )
+    started = Job(PROGRAM, 2, Tool("mvapich", "/opt/bin/mpicxx", "2.3.7"), transport="no shared memory")
+    for environment in (mpiexec.environment(started, {}), slurm.environment(started, {})):
+        assert environment["MV2_ENABLE_AFFINITY"] == environment["MV2_USE_SHARED_MEM"] == "0"
+
+
+PASSED = "-genvlist STEELYARD_CPUS,STEELYARD_MEMORY,I_MPI_PIN,I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, f"-n 4 {PASSED} /cache/pingpong"),
+        ({"hosts": hosts(a=2, b=2)}, f"-n 4 -ppn 2 -hosts a,b {PASSED} /cache/pingpong"),
+        ({"hosts": hosts(a=8, b=8), "ranks_per_node": 2}, f"-n 4 -ppn 2 -hosts a,b {PASSED} /cache/pingpong"),
+        ({"hosts": hosts(a=2, b=2), "mapping": "cyclic"}, f"-n 4 -ppn 1 -hosts a,b {PASSED} /cache/pingpong"),
+        (
+            {"hosts": hosts(a=3, b=1), "extra": ("-v",)},
+            f"{PASSED} -n 3 -host a -v /cache/pingpong : -n 1 -host b -v /cache/pingpong",
+        ),
+        (
+            {"hosts": hosts(a=3, b=1), "mapping": "cyclic"},
+            f"{PASSED} -n 1 -host a /cache/pingpong : -n 1 -host b /cache/pingpong : -n 2 -host a /cache/pingpong",
+        ),
+    ],
+)
+def test_intel_mpi_is_told_the_ranks_of_each_host(more: dict[str, object], expected: str) -> None:
+    assert words("intelmpi", **more) == expected
+
+
+def test_intel_mpi_does_not_pin_and_heeds_its_options_inside_of_an_allocation() -> None:
+    started = Job(PROGRAM, 2, Tool("intelmpi", "/opt/bin/mpiicpx", "2021.17"))
+    environment = mpiexec.environment(started, {})
+    assert environment["I_MPI_PIN"] == "0"
+    assert environment["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+
+
+def test_intel_mpi_is_started_by_the_hydra_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "mpiexec.hydra").touch(mode=0o755)
+    assert mpiexec_of(Tool("intelmpi", str(tmp_path / "mpiicpx"), "2021.17")) == str(tmp_path / "mpiexec.hydra")
+
+
+def test_the_flavour_of_a_record_is_found_by_its_label() -> None:
+    found = {label: labelled(label) for label in ("openmpi-4.1.4", "mpich-5.0.2", "intelmpi-unknown")}
+    assert [flavour and flavour.title for flavour in found.values()] == ["Open MPI", "MPICH", "Intel MPI"]
+    assert labelled("") is labelled("gone-1.0") is None
+
+
+def test_an_mpi_of_which_nothing_is_known_any_more_is_named() -> None:
+    with pytest.raises(MachineFailed, match=r"the MPI 'gone' \(/opt/mpicxx\); known are: intelmpi, mpich"):
+        mpi.of(Tool("gone", "/opt/mpicxx", "1"))
+
+
+def test_a_launcher_that_is_none_is_refused_when_a_launch_begins() -> None:
+    from steelyard.launch.scheduler import launcher
+
+    with pytest.raises(UsageError, match="There is no launcher 'srunn'.*Did you mean 'srun'"):
+        launcher("srunn")
