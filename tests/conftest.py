@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import build, findings
+from steelyard.evaluation import kept
 from steelyard.launch import site
 from steelyard.machine import describe
 from steelyard.model import Benchmark, Cache, Core, Finding, Machine, NumaNode
@@ -55,6 +56,13 @@ def stumbling(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(f"the rule '{rule}' stumbled") from error
 
     monkeypatch.setattr(findings, "_cannot", fail)
+
+
+@pytest.fixture(autouse=True)
+def judged_apart(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tests judge in this process does not push the user's own runs out of his cache."""
+    folder = tmp_path_factory.getbasetemp() / "judged"
+    monkeypatch.setattr(kept, "_place", lambda name: folder / name)
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from steelyard.compare import runs as comparing
 from steelyard.errors import MachineFailed, SteelyardError
 from steelyard.model import Evaluation
 from steelyard.report import comparison, export, side_by_side
+from steelyard.run import line, session, setup, time_limit
 
 SEEDS = int(os.environ.get("STEELYARD_DAMAGE", "24"))
 AT_ONCE = 4
@@ -57,8 +58,18 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
         "export": lambda e: (export.metric_rows(e), export.sample_rows(e)),
         "report": report.render,
         "compare": lambda e: side_by_side.show(healthy, e, comparing.compare(healthy, e)),
+        "resume": reopened,
         "compare the other way": lambda e: comparison.runs(comparing.compare(e, healthy), False),
     }
+
+
+def reopened(found: Evaluation) -> object:
+    """What `resume` would start: the programs of the plan, and the line that each case which is missing is asked for with."""
+    here = setup.again(found.run, [], found.run.machine)
+    done = session.finished_cases(found.run)
+    cases = [(x, i, c) for x in found.run.plan.launches for i, c in enumerate(x.cases) if (x.number, i) not in done]
+    lines = [line(found.run.machine, launch, number, case) for launch, number, case in cases]
+    return sorted(here.benchmarks), lines, [time_limit(case) for _, _, case in cases]
 
 
 def test_over_a_sound_run_no_rule_stumbles(run: Path) -> None:

@@ -12,6 +12,11 @@ from steelyard.model import Evaluation
 
 
 @pytest.fixture
+def judged_apart() -> None:
+    """The cache itself is what is tested."""
+
+
+@pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small run, and a cache of its own."""
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
