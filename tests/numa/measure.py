@@ -15,12 +15,12 @@ from pathlib import Path
 
 from steelyard import build
 from steelyard import plan as planning
+from steelyard.commands.request import values
 from steelyard.machine import describe
 from steelyard.model import Case, Effort, Launch, Machine, Plan, Sampling
 from steelyard.plan import catalogue
 from steelyard.records import RunFolder
 from steelyard.run import Evaluator
-from steelyard.run.session import settings
 
 # Two samples show that a case can be sampled; they say nothing about speed, and need not.
 MOMENT = Sampling(width=0.5, seconds=0.02, least=2, most=2)
@@ -38,7 +38,7 @@ def main(toolchain: str, runs: str, words: Sequence[str]) -> None:
 
 def _measure(here: Machine, name: str, given: Sequence[str], toolchain: build.Toolchain, runs: Path) -> None:
     chosen = catalogue.choose(catalogue.find(()), [name])
-    plan = planning.make(chosen, here, Effort("quick", 1, MOMENT), settings(given), [toolchain.name])
+    plan = planning.make(chosen, here, Effort("quick", 1, MOMENT), values(given), [toolchain.name])
     programs = {(n, toolchain.name): p for n, p in build.build(chosen.values(), toolchain).items()}
     folder = RunFolder.create(runs, here, plan, {"versions": {}})
     notes = Evaluator(here, _for_a_moment(plan), programs, folder).run()

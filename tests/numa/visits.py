@@ -67,7 +67,7 @@ def _jobs(shape: Shape, toolchain: str) -> list[list[str]]:
     triad = ["kernel=triad", "stores=ordinary", *SIZES[::2]]
     measuring += [",", "memory.stream", *triad, "threads=2", "pinning=" + ";".join(PINNINGS)]
     measuring += ["memory_policy=" + ",".join(POLICIES)]
-    command = [sys.executable, "-c", "from steelyard.cli import main; main()"]
+    command = [sys.executable, "-c", "from steelyard.__main__ import main; main()"]
     command += ["run", "--only", "memory.stream"]
     for setting in (*triad, "threads=4", "pinning=compact", "memory_policy=interleave"):
         command += ["--set", setting]
