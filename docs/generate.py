@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from sources import benchmarks as of_benchmarks
-from sources import commands, constants, evidence, fields
+from sources import commands, constants, evidence, fields, words
 
 from steelyard.model import Benchmark
 from steelyard.plan import catalogue
@@ -36,6 +36,7 @@ def pages(benchmarks: Mapping[str, Benchmark]) -> dict[str, str]:
     """The pages that are generated as a whole: path under docs/ → text."""
     return {
         "commands.md": commands.page(NOTE),
+        "glossary.md": words.page(NOTE),
         "findings.md": of_benchmarks.findings_page(NOTE),
         "benchmarks/index.md": of_benchmarks.index(benchmarks, NOTE),
         **{f"benchmarks/{name}.md": of_benchmarks.page(b, NOTE) for name, b in benchmarks.items()},
@@ -85,13 +86,13 @@ def write(docs: Path, benchmarks: Mapping[str, Benchmark]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def main(words: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Writes or checks; returns the exit code."""
-    if unknown := [w for w in words if w != "--check"]:
+    if unknown := [w for w in arguments if w != "--check"]:
         print(f"docs/generate.py: '{unknown[0]}' is not known; the only option is --check", file=sys.stderr)
         return 2
     benchmarks = catalogue.find()
-    if "--check" not in words:
+    if "--check" not in arguments:
         write(DOCS, benchmarks)
         return 0
     found = differences(DOCS, benchmarks)
