@@ -6,7 +6,7 @@ PRESET ?= quick
 # Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-machine test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-browser selfcheck bench lint format docs clean
+.PHONY: help run test test-machine test-long test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-browser selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,9 +33,12 @@ test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's 
 	@$(call get,libopenmpi-dev libopenblas0-pthread libfftw3-double3)
 	$(BIN)/python -m pytest $(ELSEWHERE) -m "site and not slow and not opencl"
 
-test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns, kill -9, counted instructions
+test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns and disturbances
+	$(BIN)/python -m pytest $(ELSEWHERE) -m "slow and not unhurried and not opencl"
+
+test-long: $(VENV)/.test  ## the slow tests that others on the machine do not disturb: kill -9, counted instructions (valgrind)
 	@command -v valgrind >/dev/null || $(call get,valgrind)
-	$(BIN)/python -m pytest $(ELSEWHERE) -m "slow and not opencl"
+	$(BIN)/python -m pytest $(ELSEWHERE) -m "slow and unhurried"
 
 test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (QEMU)
 	$(BIN)/python -m pytest tests/numa

@@ -33,8 +33,8 @@ from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Case, Launch, Machine
 from steelyard.model.plain import to_plain
 from steelyard.plan import catalogue
-from steelyard.records import write_whole
-from steelyard.run import line
+from steelyard.records.writing import write_whole
+from steelyard.run.asking import line
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 # NPB 3.4.1 (OpenMP and MPI, class A, op/s in all), gfortran and gcc 12.2, Open MPI 4.1.4, on two processors of an Intel

@@ -45,7 +45,7 @@ from steelyard.machine import describe
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Machine
 from steelyard.model.plain import to_plain
-from steelyard.records import write_whole
+from steelyard.records.writing import write_whole
 from steelyard.units import binary_size, duration, percent, quantity
 
 # As a quick run samples a size of its ping-pong; a standard run takes four times as long, and reaches the width more often.

@@ -28,7 +28,7 @@ from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Machine
 from steelyard.model.plain import to_plain
 from steelyard.plan import catalogue
-from steelyard.records import write_whole
+from steelyard.records.writing import write_whole
 from steelyard.units import quantity
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"

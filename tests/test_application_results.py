@@ -40,7 +40,7 @@ from steelyard.model import (
 from steelyard.model.figure import Figure
 from steelyard.plan import catalogue
 from steelyard.report.pages import applications as page
-from steelyard.run import line
+from steelyard.run.asking import line
 from steelyard.statistics.results import results as summarised
 
 OPERATIONS = 1e9  # of one run, made up

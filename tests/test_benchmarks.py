@@ -15,7 +15,7 @@ from steelyard.launch.site import possible
 from steelyard.launch.start import start
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling, Site, Tool
 from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.run import line, record_of
+from steelyard.run.asking import line, record_of
 from steelyard.statistics.results import results
 
 # Large enough that every thread has work, small enough that a case takes milliseconds.

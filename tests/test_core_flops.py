@@ -224,6 +224,7 @@ PLAIN = ["-std=c++20", "-O1", "-march=x86-64", "-fno-tree-vectorize", "-ffp-cont
 
 
 @pytest.mark.slow
+@pytest.mark.unhurried
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="instructions of x86-64")
 @pytest.mark.skipif(
     not all(map(shutil.which, ("valgrind", "objdump", "g++"))), reason="needs valgrind, objdump and g++"

@@ -19,7 +19,8 @@ from steelyard.compare import runs as comparing
 from steelyard.errors import MachineFailed, SteelyardError
 from steelyard.model import Evaluation
 from steelyard.report import comparison, export, side_by_side
-from steelyard.run import line, session, setup, time_limit
+from steelyard.run import session, setup
+from steelyard.run.asking import line, time_limit
 
 SEEDS = int(os.environ.get("STEELYARD_DAMAGE", "24"))
 AT_ONCE = 4

@@ -19,7 +19,8 @@ from steelyard.launch import local
 from steelyard.launch.program import Program
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Sampling
 from steelyard.plan import catalogue
-from steelyard.run import line, record_of, selfcheck
+from steelyard.run import selfcheck
+from steelyard.run.asking import line, record_of
 from steelyard.statistics.results import results
 
 ROOT = Path(__file__).parents[1]

@@ -19,8 +19,9 @@ from steelyard.evidence import sentence
 from steelyard.model import Check, Host, Record, Verdict
 from steelyard.records import shown
 from steelyard.run import selfcheck
+from steelyard.statistics.identity import identity
 from steelyard.statistics.pace import ISSUE_LOSS, MEASURES, Bounds, choose
-from steelyard.statistics.results import SETTLED_WIDTH, identity, judged, undisturbed
+from steelyard.statistics.results import SETTLED_WIDTH, judged, undisturbed
 from steelyard.statistics.seen import Seen
 from steelyard.statistics.summary import median_interval
 from steelyard.statistics.verdict import judgement, stands

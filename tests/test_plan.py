@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from steelyard.errors import UsageError
 from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
 from steelyard.plan import EFFORTS, MEMORY, make, needed
-from steelyard.run import line
+from steelyard.run.asking import line
 
 
 def benchmark(name: str = "group.one", *blocks: Axes) -> Benchmark:

@@ -75,7 +75,7 @@ def test_each_page_is_there_once_and_every_anchor_leads_somewhere(page: Page, ev
     sections = [attributes["id"] for tag, attributes in page.elements if tag == "section"]
     benchmarks = [name.replace(".", "-") for names in grouped(evaluation.benchmarks).values() for name in names]
     assert len(benchmarks) == len(evaluation.benchmarks)
-    assert sections == ["overview", "findings", "machine", *benchmarks, "method", "provenance"]
+    assert sections == ["overview", "findings", "machine", *benchmarks, "method", "glossary", "provenance"]
     identities = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(identities) == len(set(identities))
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
@@ -288,7 +288,7 @@ def test_a_run_without_results_has_a_report_too() -> None:
     html = report.render(report_fixture.empty())
     page = Page(html)
     assert "No result was measured" in " ".join(page.texts)
-    assert len(page.of("section")) == 5 + len(report_fixture.benchmarks())
+    assert len(page.of("section")) == 6 + len(report_fixture.benchmarks())
     assert not page.of("div", "plot")
     assert len(html) < 2e5, "the drawing library is only there when something is drawn"
 

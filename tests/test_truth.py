@@ -1,7 +1,7 @@
 """Guarantees that need this machine for minutes: kill -9 at any moment, A/A runs, a planted slowdown, planted disturbances.
 
-They are slow, and called by `make test-machine`. Counts are asserted, never times; a machine whose own load disturbs
-everything is told apart from a tool that errs.
+They are slow, and called by `make test-machine` and `make test-long`. Counts are asserted, never times; a machine whose own
+load disturbs everything is told apart from a tool that errs.
 """
 
 import json
@@ -30,6 +30,7 @@ def steelyard(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.unhurried
 def test_a_run_killed_at_twenty_moments_loses_no_record_and_doubles_none(tmp_path: Path, programs: dict) -> None:
     chance = random.Random(20)
     start = [

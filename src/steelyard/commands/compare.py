@@ -53,7 +53,8 @@ def command(
     **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
     **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet)
     """
-    from steelyard import evaluation, records
+    from steelyard import records
+    from steelyard.commands import outcome
     from steelyard.compare import beside
     from steelyard.compare import in_turn as turns
     from steelyard.compare import runs as comparing
@@ -74,12 +75,12 @@ def command(
             raise UsageError(
                 f"{option} needs two runs: of a published system there are only printed numbers."
             ) from None
-        told = beside.compare(evaluation.evaluate(earlier, paths or []), system)
+        told = beside.compare(outcome.read(earlier, paths or []), system)
         side_by_side.show_published(told) if form == "screen" else comparison.beside(told, json_)
         return
     if in_turn:
         earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet)
-    a, b = (evaluation.evaluate(p, paths or []) for p in (earlier, path))
+    a, b = (outcome.read(p, paths or []) for p in (earlier, path))
     compared = turns.judged(a, b) if turns.partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":
         side_by_side.show(a, b, compared)

@@ -22,7 +22,8 @@ def command(
 
     Example: **steelyard export --format csv > run.csv**
     """
-    from steelyard import evaluation, files, records
+    from steelyard import files, records
+    from steelyard.commands import outcome
     from steelyard.errors import UsageError, nearest
     from steelyard.report import export
 
@@ -30,4 +31,4 @@ def command(
         raise UsageError(f"There is no format '{form}' (given by --format). {nearest(form, export.FORMATS)}")
     if output:
         files.expect_output(output, export.WHAT)
-    sys.stdout.write(export.write(evaluation.evaluate(records.find(runs, name), paths or []), form, output))
+    sys.stdout.write(export.write(outcome.read(records.find(runs, name), paths or []), form, output))

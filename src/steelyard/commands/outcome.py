@@ -9,14 +9,23 @@ from steelyard.commands import forms
 from steelyard.model import Evaluation
 
 
+def read(path: Path, paths: Sequence[Path]) -> Evaluation:
+    """The run's evaluation. What cannot be shown of it because it would be someone else's program is said."""
+    found = evaluation.evaluate(path, paths)
+    for note in found.run.notes:
+        if note.endswith(evaluation.UNREAD):
+            print(f"steelyard: {note}", file=sys.stderr)
+    return found
+
+
 def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: forms.Form = "screen") -> None:
     """Shows a run's findings, writes its report, names it last, and ends with the exit code that the run deserves."""
-    judged = evaluation.evaluate(path, paths)
-    where = _write(judged, report)  # first: whoever reads the rest may stop reading (| head)
-    forms.show(judged, form, where)
+    found = read(path, paths)
+    where = _write(found, report)  # first: whoever reads the rest may stop reading (| head)
+    forms.show(found, form, where)
     if form != "screen":
         print(f"\nThe report: {where}", file=sys.stdout if form == "all" else sys.stderr)
-    if code := exit_code(judged):
+    if code := exit_code(found):
         sys.exit(code)
 
 
@@ -33,12 +42,12 @@ def exit_code(judged: Evaluation) -> int:
 def present(path: Path, paths: Sequence[Path], form: forms.Form = "screen") -> None:
     """A run's findings and figures on the terminal, or NPB's own blocks."""
     written = path / "report.html"
-    forms.show(evaluation.evaluate(path, paths), form, written if written.is_file() else None)
+    forms.show(read(path, paths), form, written if written.is_file() else None)
 
 
 def write_report(path: Path, paths: Sequence[Path], output: Path | None, against: Path | None = None) -> Path:
     """The HTML report of a run, with its kernels of the node against those of another run; returns where it is."""
-    return _write(evaluation.evaluate(path, paths), output, evaluation.evaluate(against, paths) if against else None)
+    return _write(read(path, paths), output, read(against, paths) if against else None)
 
 
 def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:

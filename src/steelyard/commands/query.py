@@ -31,10 +31,10 @@ def command(
 
 def _readable(runs: Iterable[Path], paths: Sequence[Path]) -> Iterator[Evaluation]:
     """The evaluations of those runs that can be read; of the others it says why not."""
-    from steelyard import evaluation
+    from steelyard.commands import outcome
 
     for path in runs:
         try:
-            yield evaluation.evaluate(path, paths)
+            yield outcome.read(path, paths)
         except SteelyardError as error:
             print(f"steelyard: left out: {error}", file=sys.stderr)

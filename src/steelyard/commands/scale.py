@@ -104,13 +104,12 @@ def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form
     """Shows a run's scaling, writes its report, names it last, and ends with the exit code that the run deserves."""
     from rich.console import Console
 
-    from steelyard import evaluation
     from steelyard import report as reports
     from steelyard.commands import outcome
     from steelyard.report import lines, scaled, screen
     from steelyard.statistics.sweeps import sweeps
 
-    judged = evaluation.evaluate(path, paths)
+    judged = outcome.read(path, paths)
     where = reports.write(judged, report or path / "report.html")
     found = sweeps(judged)
     if form == "json":

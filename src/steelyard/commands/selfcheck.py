@@ -1,10 +1,14 @@
 """`steelyard selfcheck`."""
 
-from typing import Annotated
+import json
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.commands.options import Json
+
+if TYPE_CHECKING:
+    from steelyard.run.selfcheck import Outcome
 
 
 def command(
@@ -18,6 +22,25 @@ def command(
 
     Example: **steelyard selfcheck**
     """
+    from steelyard.model.plain import to_plain
     from steelyard.run import selfcheck
 
-    raise typer.Exit(selfcheck.main(only or [], thorough, json_))
+    def begun(name: str) -> None:
+        if not json_:
+            print(f"{name} … ", end="", flush=True)
+
+    def done(outcome: "Outcome") -> None:
+        if not json_:
+            _show(outcome)
+
+    outcomes = selfcheck.carry_out(only or [], 100 if thorough else 10, begun, done)
+    if json_:
+        print(json.dumps(to_plain(outcomes), indent=1))
+    raise typer.Exit(3 if any(outcome.state == "failed" for outcome in outcomes) else 0)
+
+
+def _show(outcome: "Outcome") -> None:
+    """One outcome on the terminal."""
+    print(f"{outcome.state}: {outcome.seen}")
+    for told in outcome.evidence:
+        print(f"    {told}")

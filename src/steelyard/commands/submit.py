@@ -74,10 +74,9 @@ def conclude(job: str, state: State, request: Request, run: Path | None, to: Bat
 
 
 def _judged(run: Path) -> int:
-    from steelyard import evaluation
     from steelyard.commands import outcome
 
-    return outcome.exit_code(evaluation.evaluate(run))
+    return outcome.exit_code(outcome.read(run, []))
 
 
 def _ended(job: str, state: State, to: BatchSystem) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.compare.placed import spelt
 from steelyard.model import Result, Scalar
+from steelyard.statistics.identity import identity
 
 # Sizes follow the machine's caches and memory: each run's own largest one is the same question to both.
 SIZES = ("elements", "bytes")
@@ -79,9 +80,7 @@ def _factors(a: Sequence[Result], b: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _key(result: Result, but: Sequence[str]) -> tuple[object, ...]:
-    apart = (*but, *spelt(result))
-    rest = sorted((k, str(v)) for k, v in result.parameters.items() if k not in apart)
-    return (result.benchmark, result.kernel, *rest)
+    return identity(result, *but, *spelt(result))
 
 
 def _largest(results: Sequence[Result], factors: dict[str, tuple[str, ...]]) -> dict[tuple[object, ...], Result]:

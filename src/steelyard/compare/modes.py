@@ -9,10 +9,10 @@ from steelyard.compare import beside
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Machine, Result
 from steelyard.statistics import cases, messages
+from steelyard.statistics.identity import Identity, identity
 
 OWN = ("mode", "threads", "device", "toolchain", "pinning")  # parameters that belong to a system, not to the problem
 
-Case = tuple[object, ...]  # benchmark, kernel and problem
 Role = tuple[int, float, str, int]  # threads, OpenCL, both; threads (∞: all); kind of device; its number among these
 
 
@@ -77,13 +77,12 @@ def _usable(evaluation: Evaluation) -> list[Result]:
     return [r for r in mine if r.verdict.level != "INVALID" and messages.seconds(r)]
 
 
-def _cases(results: Iterable[Result], toolchain: str, machine: Machine) -> dict[Case, dict[Role, Result]]:
-    found: dict[Case, dict[Role, Result]] = {}
+def _cases(results: Iterable[Result], toolchain: str, machine: Machine) -> dict[Identity, dict[Role, Result]]:
+    found: dict[Identity, dict[Role, Result]] = {}
     for r in results:
         if str(r.parameters.get("toolchain", "")) != toolchain:
             continue
-        rest = sorted((k, str(v)) for k, v in r.parameters.items() if k not in OWN)
-        roles = found.setdefault((r.benchmark, r.kernel, *rest), {})
+        roles = found.setdefault(identity(r, *OWN), {})
         roles.update(dict.fromkeys(_roles(r, machine), r))
     return found
 
@@ -105,7 +104,7 @@ def _roles(result: Result, machine: Machine) -> list[Role]:
 
 
 def _paired(
-    a: dict[Case, dict[Role, Result]], b: dict[Case, dict[Role, Result]], of_a: Machine, of_b: Machine
+    a: dict[Identity, dict[Role, Result]], b: dict[Identity, dict[Role, Result]], of_a: Machine, of_b: Machine
 ) -> tuple[tuple[str, ...], tuple[Kernel, ...]] | None:
     common = {case: sorted(set(a[case]) & set(b[case])) for case in a if case in b}
     # Equal numbers of processors are told by their number alone.

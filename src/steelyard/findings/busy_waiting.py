@@ -7,6 +7,7 @@ from typing import NamedTuple
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.mpi import labelled
 from steelyard.statistics import cases, messages
+from steelyard.statistics.identity import Identity, identity
 from steelyard.statistics.results import believed
 from steelyard.statistics.seen import numbers
 from steelyard.units import quantity, significant
@@ -34,12 +35,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
     # What sends no messages does not wait for any.
     known = [r for r in evaluation.results if r.benchmark.startswith("network.") and cases.number(r, "ranks")]
     usable = [r for r in known if messages.size(r) <= SMALL and _operation(r) > 0]
-    spare: dict[tuple[str, ...], Result] = {}
+    spare: dict[Identity, Result] = {}
     for result in sorted((r for r in usable if not messages.oversubscribed(r)), key=_ranks):
-        spare[messages.alike(result, *MOVING)] = result
+        spare[identity(result, *MOVING)] = result
     by_mpi: dict[str, list[Seen]] = {}
     for result in filter(messages.oversubscribed, usable):
-        seen = _seen(result, spare.get(messages.alike(result, *MOVING)))
+        seen = _seen(result, spare.get(identity(result, *MOVING)))
         if seen:
             by_mpi.setdefault(str(result.parameters.get("mpi", "")), []).append(seen)
     return [_finding(mpi, sorted(seen, key=lambda s: -s.factor)) for mpi, seen in by_mpi.items()]

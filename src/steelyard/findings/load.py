@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics import cases, messages
+from steelyard.statistics.identity import Identity, identity
 from steelyard.statistics.scaling import HALF, Scaling, Stop, scaling
 from steelyard.statistics.sweeps import sweeps
 from steelyard.units import percent
@@ -79,11 +80,11 @@ def _of_one_node(evaluation: Evaluation) -> list[Line]:
 
 def _of_nodes(evaluation: Evaluation) -> list[Line]:
     """Of ranks on as many nodes by how many are on each: of each program the fewest nodes that tell it."""
-    groups: dict[tuple[str, ...], dict[int, dict[int, Result]]] = {}
+    groups: dict[Identity, dict[int, dict[int, Result]]] = {}
     for result in applications.of(evaluation.results):
         ranks, each = (cases.number(result, name) for name in ("ranks", "ranks_per_node"))
         if ranks and each and ranks % each == 0 and applications.timed(result):
-            of_program = groups.setdefault(messages.alike(result, "ranks", "ranks_per_node"), {})
+            of_program = groups.setdefault(identity(result, "ranks", "ranks_per_node"), {})
             of_program.setdefault(int(ranks // each), {})[int(each)] = result
     found = []
     for of_program in groups.values():

@@ -1,4 +1,4 @@
-"""Rule: bandwidth of messages that only a reused buffer has: which cache feigns it, and what an application can count on."""
+"""Rule: bandwidth of messages that only a reused buffer has: which cache gives it, and what an application can count on."""
 
 from collections.abc import Iterator
 

@@ -6,13 +6,12 @@ from typing import NamedTuple
 from steelyard.model import Device, Evaluation, Finding, Machine, Result
 from steelyard.statistics import cases, messages
 from steelyard.statistics.compare import Comparison, compare_all
+from steelyard.statistics.identity import Identity, identity
 from steelyard.units import percent, quantity
 
 SMALLEST = 0.03  # less is chance: two starts differ by so much, and the share was chosen by single turns
 LOSS = 1.10  # worth a notice: both alone were tried when the share was chosen, so that it should not lose at all
 NAMED = 12  # kernels that are listed
-
-Key = tuple[object, ...]
 
 
 class Seen(NamedTuple):
@@ -35,7 +34,7 @@ class Seen(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding for each device and toolchain: the kernels that were measured in all three modes."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
-    groups: dict[Key, list[tuple[Result, Result, Result]]] = {}
+    groups: dict[Identity, list[tuple[Result, Result, Result]]] = {}
     for three in _threes([r for r in usable if messages.seconds(r)]):
         parameters = three[0].parameters
         groups.setdefault((parameters.get("device"), parameters.get("toolchain")), []).append(three)
@@ -50,7 +49,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
     """Mixed, threads and device: of the same case, the same threads, the same device."""
-    by_mode: dict[str, dict[Key, Result]] = {"threads": {}, "opencl": {}}
+    by_mode: dict[str, dict[Identity, Result]] = {"threads": {}, "opencl": {}}
     for r in results:
         if (mode := str(r.parameters["mode"])) in by_mode:
             by_mode[mode][_key(r, "threads" if mode == "threads" else "device")] = r
@@ -59,11 +58,9 @@ def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
     return [(r, t, d) for r, t, d in threes if t and d]
 
 
-def _key(result: Result, side: str) -> Key:
+def _key(result: Result, side: str) -> Identity:
     """What must be the same: the case, and of the mode's own parameters `side` only."""
-    own = {"mode", "threads", "device"} - {side}
-    rest = sorted((k, str(v)) for k, v in result.parameters.items() if k not in own)
-    return (result.benchmark, result.kernel, *rest)
+    return identity(result, *({"mode", "threads", "device"} - {side}))
 
 
 def _finding(machine: Machine, seen: list[Seen]) -> Finding:

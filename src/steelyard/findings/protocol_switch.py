@@ -7,6 +7,7 @@ from steelyard.mpi import labelled
 from steelyard.statistics import cases, messages
 from steelyard.statistics.artefact import place
 from steelyard.statistics.hockney import Region, Switch, regions, switches
+from steelyard.statistics.identity import Identity, identity
 from steelyard.units import binary_size, quantity, significant
 
 # The ping-pong first: where it shows a switch, it is told by that.
@@ -31,13 +32,13 @@ class Seen(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding on ping-pong, Sendrecv and transfer: of each placement, transport and MPI the buffers that show it best."""
-    clearest: dict[tuple[str, ...], Seen] = {}
-    judged: dict[str, set[tuple[str, ...]]] = {}
+    clearest: dict[Identity, Seen] = {}
+    judged: dict[str, set[Identity]] = {}
     for benchmark, kernel in CURVES.items():
         for curve in messages.curves(evaluation.results, benchmark, kernel):
             lines = regions(messages.times(curve))
             seen = _switches(evaluation, curve, lines)
-            key = messages.alike(curve[0], messages.SIZE, "buffers")
+            key = identity(curve[0], messages.SIZE, "buffers")
             if lines:
                 judged.setdefault(benchmark, set()).add(key)
             if seen and (key not in clearest or seen.switches[0].factor > clearest[key].switches[0].factor):
@@ -58,7 +59,7 @@ def _switches(evaluation: Evaluation, curve: list[Result], lines: tuple[Region, 
     return Seen(curve, sorted(found, key=lambda s: -s.factor), lines) if found else None
 
 
-def _finding(seen: list[Seen], judged: dict[str, set[tuple[str, ...]]]) -> Finding:
+def _finding(seen: list[Seen], judged: dict[str, set[Identity]]) -> Finding:
     most = seen[0].switches[0]
     told = (
         f"From {binary_size(int(most.size))} on a message takes {significant(most.factor, 2)} times as long as smaller ones "
@@ -89,7 +90,7 @@ def _limits(seen: list[Seen]) -> str:
     return ", ".join([*known.values(), "UCX UCX_RNDV_THRESH."])
 
 
-def _without(seen: list[Seen], judged: dict[str, set[tuple[str, ...]]]) -> list[str]:
+def _without(seen: list[Seen], judged: dict[str, set[Identity]]) -> list[str]:
     """How many curves of each benchmark show one; where all of a single benchmark do, the lines say it."""
     if len(judged) < 2:
         return []

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics import cases, trust
 from steelyard.statistics.cost import Ratio, ratio
+from steelyard.statistics.identity import identity
 
 BENCHMARK = "memory.placement"
 KERNELS = {"triad": "a byte of Triad", "chase": "a dependent access"}
@@ -44,7 +45,7 @@ def _remote(results: list[Result], machine: Machine) -> list[_Remote]:
     for result in results:
         cpu, memory = _cpu_node(result, machine), _memory_node(result)
         if cpu is not None and memory is not None:
-            placed[cpu, memory, _rest(result)] = result
+            placed[cpu, memory, identity(result, *PLACES)] = result
     found = []
     for (cpu, memory, rest), result in placed.items():
         local = placed.get((cpu, cpu, rest))
@@ -60,10 +61,6 @@ def _most_threads(found: list[_Remote]) -> list[_Remote]:
     for one in sorted(found, key=lambda f: cases.number(f.result, "threads") or 1):
         ways[one.cpu, one.memory] = one
     return list(ways.values())
-
-
-def _rest(result: Result) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((k, str(v)) for k, v in result.parameters.items() if k not in PLACES))
 
 
 def _cpu_node(result: Result, machine: Machine) -> int | None:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases, messages
+from steelyard.statistics.identity import Identity, identity
 from steelyard.units import binary_size, percent, quantity
 
 BENCHMARK = "network.nettest"
@@ -65,16 +66,14 @@ def _ranks(result: Result) -> int:
 
 def _stars(evaluation: Evaluation, results: list[Result]) -> Iterator[Seen]:
     """Of each direction, number of ranks and MPI the size with which the star is fastest."""
-    best: dict[tuple[str, ...], Result] = {}
+    best: dict[Identity, Result] = {}
     for star in cases.where(results, topology="star"):
-        key = messages.alike(star, messages.SIZE)
+        key = identity(star, messages.SIZE)
         if _ranks(star) >= LEAST_RANKS and (key not in best or _throughput(star) > _throughput(best[key])):
             best[key] = star
     for star in best.values():
-        same = messages.alike(star, "topology")
-        others = [
-            r for r in results if r.parameters.get("topology") in OTHERS and messages.alike(r, "topology") == same
-        ]
+        same = identity(star, "topology")
+        others = [r for r in results if r.parameters.get("topology") in OTHERS and identity(r, "topology") == same]
         link = _link(evaluation, star)
         if others and link:
             yield Seen(star, max(others, key=_throughput), *link)

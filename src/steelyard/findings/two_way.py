@@ -6,6 +6,7 @@ from typing import NamedTuple
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics import cases, messages
 from steelyard.statistics.cost import Ratio, ratio
+from steelyard.statistics.identity import identity
 from steelyard.units import quantity
 
 # A full-duplex link gives twice; with less than one and a half the directions stand in each other's way.
@@ -53,8 +54,8 @@ def _compared(results: list[Result]) -> list[Seen]:
     two_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="two-way")
     one_way += cases.of(results, "network.rate", "one_way")
     two_way += cases.of(results, "network.rate", "both_ways")
-    others = {messages.alike(r, "direction")[2:]: r for r in two_way}
-    pairs = ((r, others.get(messages.alike(r, "direction")[2:])) for r in one_way)
+    others = {identity(r, "direction")[2:]: r for r in two_way}
+    pairs = ((r, others.get(identity(r, "direction")[2:])) for r in one_way)
     return [Seen(a, b, gain) for a, b in pairs if b and (gain := ratio(a, b)) and gain.high <= KNOWN * gain.low]
 
 

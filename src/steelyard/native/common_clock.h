@@ -37,7 +37,7 @@ class CommonClock {
 
   static constexpr std::size_t most = 64;
   static constexpr double shortest_base =
-      0.5;  // s: over less, an error of 100 ns would feign a drift of 0.2 in a million
+      0.5;  // s: over less, an error of 100 ns would look like a drift of 0.2 in a million
   std::vector<Point> points_;
   double origin_ = 0, offset_ = 0, drift_ = 0, residual_ = std::numeric_limits<double>::quiet_NaN();
 };

@@ -1,5 +1,6 @@
 """What a run keeps besides its plan and its records, as a user would name it: toolchains, folders of benchmarks."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,40 @@ def commands(run: Run) -> list[str]:
 
 
 def folders(run: Run, paths: Sequence[Path]) -> list[Path]:
-    """`paths`, and where the run's own benchmarks were found, as far as these folders are still there."""
-    remembered = [Path(p) for p in run.paths]
-    return [*paths, *(p for p in remembered if is_folder(p) and p not in paths)]
+    """`paths`, and where the run's own benchmarks were found: folders that are still there, and that the user has measured with.
+
+    A declaration is a program: what a run that came from someone else names is not carried out.
+    """
+    trusted = _trusted()
+    return [*paths, *(p for p in _further(run, paths) if str(p.resolve()) in trusted)]
+
+
+def strange(run: Run, paths: Sequence[Path]) -> list[Path]:
+    """The folders that the run names and `folders` leaves out, although they are there."""
+    trusted = _trusted()
+    return [p for p in _further(run, paths) if str(p.resolve()) not in trusted]
+
+
+def trust(paths: Sequence[Path]) -> None:
+    """Remembers folders that the user measures with; where nothing can be written he names them again."""
+    new = {str(p.resolve()) for p in paths} - _trusted()
+    with contextlib.suppress(OSError):
+        if new:
+            _file().parent.mkdir(parents=True, exist_ok=True)
+            with _file().open("a", encoding="utf-8") as file:
+                file.writelines(f"{path}\n" for path in sorted(new))
+
+
+def _further(run: Run, paths: Sequence[Path]) -> list[Path]:
+    return [p for p in map(Path, run.paths) if is_folder(p) and p not in paths]
+
+
+def _trusted() -> set[str]:
+    try:
+        return set(_file().read_text(encoding="utf-8").splitlines())
+    except (OSError, UnicodeDecodeError):
+        return set()
+
+
+def _file() -> Path:
+    return build.cache() / "measured-with"

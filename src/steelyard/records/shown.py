@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from steelyard.model import Machine, Parameters, Record, Run, Shown
-from steelyard.records import write_whole
+from steelyard.records.writing import write_whole
 from steelyard.statistics.pace import MEASURES, UNBOUNDED, Bounds, Kind, Measure, typical
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change

@@ -45,7 +45,7 @@ def measure(
     with ExitStack() as closing:
         evaluators = []
         for i, (side, machine, plan) in enumerate(zip("ab", machines, (made.a, made.b), strict=True)):
-            about = session.remembered(setups[i], kept[i], None)
+            about = session.about_setup(setups[i], kept[i], None)
             folder = RunFolder.create(runs, machine, plan, {**about, "in_turn": {**turn, "side": side}})
             closing.callback(folder.close)
             # Without time for repeating what was disturbed: the partner would wait, and the pairs bear it.

@@ -4,7 +4,6 @@ A tool that measures others must be measured itself: a competing process, a cloc
 timed region, a delay of 2 %, and the coverage of its own intervals in simulation.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -15,32 +14,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import Literal
 
 from steelyard.errors import UsageError, nearest
 from steelyard.evidence import sentence
-from steelyard.launch import local
-from steelyard.launch.program import Program
 from steelyard.machine.load import QUIET, busy_cores, wait_until_quiet
-from steelyard.model import Case, Launch, Machine, Record, Sampling, Scalar
-from steelyard.model.plain import to_plain
-from steelyard.records.shown import Best
-from steelyard.run import line, record_of
+from steelyard.model import Record
+from steelyard.run.bench import IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
 from steelyard.statistics.results import undisturbed
 from steelyard.statistics.verdict import name_disturbance
 from steelyard.units import percent
 
-# 40 samples of 5 ms: long against the scheduler's slices (3 ms), short enough for a hundred repetitions.
-SAMPLES, SAMPLE_SECONDS = 40, 5e-3
 AGREES = 0.10  # what two CLEAN figures of one machine may lie apart
 TOLERATED = 0.02  # a value that was moved by less than this need not be flagged
 FALSE_ALARMS = 0.05  # the share of quiet cases that may be flagged
 DELAY = 0.02
-IN_CACHE, IN_MEMORY = 1024, 1 << 23  # elements of 8 bytes in each of three vectors
 STREAMED = 20  # repetitions at most beside a real neighbour, of seconds each
-LEARNED = 5  # cases of each by which the machine's best is known
 # Samples with and without the delay, in turn, each so short that a pair has one clock and the same neighbours.
 TURNS, TURN_SECONDS = 2000, 1e-3
 
@@ -55,55 +45,10 @@ class Outcome:
     evidence: tuple[str, ...] = ()
 
 
-class Bench:
-    """A kernel in the first-level cache on one pinned core: what disturbs it is what was planted."""
-
-    def __init__(self, machine: Machine, program: Path) -> None:
-        self._machine = machine
-        self.cpu = machine.cpus[-1]  # the first processor is where systems put their own work
-        self.other = next((cpu for cpu in machine.cpus if cpu != self.cpu), None)
-        self.program = program
-        self._program = Program(local.argv(program), local.environment(machine))
-        self._best = Best({})
-
-    def learn(self) -> None:
-        """What the machine shows when it is quiet: what a neighbour who stays is known by."""
-        for _ in range(LEARNED):
-            wait_until_quiet(2.0)
-            self._best.learn(self.measure())
-            self._best.learn(self.measure(elements=IN_MEMORY))
-
-    def measure(
-        self,
-        plant: str = "none",
-        samples: int = SAMPLES,
-        sample_seconds: float = SAMPLE_SECONDS,
-        elements: int = IN_CACHE,
-        hidden: bool = False,
-    ) -> Record:
-        """One case, with a disturbance planted; `hidden`: the system's account of other load is not looked at."""
-        sampling = Sampling(1e-9, 60.0, samples, samples)
-        parameters: dict[str, Scalar] = {
-            "threads": 1,
-            "pinning": str(self.cpu),
-            "elements": elements,
-            "sample_seconds": sample_seconds,
-        }
-        case = Case("memory.stream", "triad", parameters | {"plant": plant}, sampling)
-        launch = Launch(1, case.benchmark, "any", 1, (case,))
-        # As many samples as asked for, disturbed or not: what was disturbed is judged afterwards.
-        answer = self._program.ask(line(self._machine, launch, 0, case), 120)
-        if hidden and "surroundings" in answer:
-            answer["surroundings"]["machine_other"] = None
-        return record_of(launch, 0, case, 1, answer, self._best)
-
-    def close(self) -> None:
-        """Ends the program."""
-        self._program.close()
-
-
-def main(only: Sequence[str], thorough: bool, as_json: bool) -> int:
-    """Runs the checks and prints what they found; the exit code is 3 where one failed, else 0."""
+def carry_out(
+    only: Sequence[str], repetitions: int, begun: Callable[[str], None], done: Callable[[Outcome], None]
+) -> list[Outcome]:
+    """Runs the checks named by `only`, or all; says when each begins, and what it found. UsageError for an unknown name."""
     from steelyard.plan import EFFORTS
     from steelyard.run import setup
 
@@ -118,23 +63,12 @@ def main(only: Sequence[str], thorough: bool, as_json: bool) -> int:
     try:
         bench.learn()
         for name, check in known.items():
-            if not as_json:
-                print(f"{name} … ", end="", flush=True)
-            outcomes.append(replace(check(bench, 100 if thorough else 10), name=name))
-            if not as_json:
-                show(outcomes[-1])
+            begun(name)
+            outcomes.append(replace(check(bench, repetitions), name=name))
+            done(outcomes[-1])
     finally:
         bench.close()
-    if as_json:
-        print(json.dumps(to_plain(outcomes), indent=1))
-    return 3 if any(o.state == "failed" for o in outcomes) else 0
-
-
-def show(outcome: Outcome) -> None:
-    """One outcome on the terminal."""
-    print(f"{outcome.state}: {outcome.seen}")
-    for told in outcome.evidence:
-        print(f"    {told}")
+    return outcomes
 
 
 def quiet(bench: Bench, repetitions: int) -> Outcome:

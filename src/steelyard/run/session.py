@@ -14,7 +14,7 @@ from steelyard.model import Plan, Run, Shown
 from steelyard.model.plain import to_plain
 from steelyard.plan import second
 from steelyard.plan.second import Patience
-from steelyard.records import shown
+from steelyard.records import remembered, shown
 from steelyard.records.shown import Best
 from steelyard.run import Evaluator, setup
 from steelyard.run import quiet as looks
@@ -25,13 +25,14 @@ from steelyard.run.setup import Programs, Request, Setup
 def start(request: Request, runs: Path, quiet: bool) -> Path:
     """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
     plan, here, warnings = setup.plan(request)
+    remembered.trust(request.paths)
     for warning in warnings:
         print(f"steelyard: {warning}", file=sys.stderr)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     programs = here.programs(quiet)
     best, within = shown.load(here.machine), scheduler.inside()
     about = {
-        **remembered(here, [str(p.resolve()) for p in request.paths], request.budget),
+        **about_setup(here, [str(p.resolve()) for p in request.paths], request.budget),
         "shown": to_plain(best),
         "job": f"{within[0].name} {within[1].job}" if within else None,
     }
@@ -50,7 +51,7 @@ def start(request: Request, runs: Path, quiet: bool) -> Path:
     return _carry_out(folder, evaluator, quiet)
 
 
-def remembered(here: Setup, paths: Sequence[str], budget: float | None) -> dict[str, Any]:
+def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict[str, Any]:
     """What a run's folder says about what it was carried out with."""
     return {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},

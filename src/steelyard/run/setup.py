@@ -13,7 +13,7 @@ from steelyard.launch import site
 from steelyard.model import Benchmark, Effort, Machine, Plan, Run, Site, Toolchain
 from steelyard.plan import Settings, Shape, catalogue, refusal
 from steelyard.records import remembered
-from steelyard.run import built_with
+from steelyard.run.asking import built_with
 from steelyard.run.progress import BuildDisplay
 
 Programs = Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable

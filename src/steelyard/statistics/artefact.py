@@ -66,7 +66,7 @@ class Artefact:
 def artefact(
     reused: Sequence[Point], fresh: Sequence[Point], caches: Caches, buffers: int = 2, ratio: float = RATIO
 ) -> Artefact | None:
-    """What reuse of buffers feigns, from two curves; None where they agree within `ratio` or their intervals touch.
+    """What only the reuse of buffers gives, from two curves; None where they agree within `ratio` or their intervals touch.
 
     Sizes that only one curve has do not count, nor those without an interval or a bandwidth. `buffers` of the size of
     a message are used by each rank: one to send from and one to receive into.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from steelyard.model import Level, Record, Result, Scalar
 from steelyard.statistics import trust
 from steelyard.statistics.cost import cost
+from steelyard.statistics.identity import identity
 from steelyard.words import said
 
 # Parameters that say nothing when they have this value: they are left out of a case's name.
@@ -92,5 +93,5 @@ def doubt(*results: Result | Record) -> Level:
 
 
 def _but(result: Result, name: str) -> tuple[object, ...]:
-    rest = sorted((k, str(v)) for k, v in result.parameters.items() if k != name and USUAL.get(k) != v)
-    return (result.benchmark, result.kernel, *rest)
+    usual = (k for k, v in result.parameters.items() if USUAL.get(k) == v)
+    return identity(result, name, *usual)

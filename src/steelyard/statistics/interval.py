@@ -21,9 +21,14 @@ def normal_quantile(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def median_intervals(rows: Array, confidence: float) -> tuple[Array, Array]:
-    """(low, high) of the median of each row (samples in the order of time); NaN where none can be stated."""
-    coefficients, effective = correlations(rows)
+def median_intervals(
+    rows: Array, confidence: float, correlated: tuple[Array, Array] | None = None
+) -> tuple[Array, Array]:
+    """(low, high) of the median of each row (samples in the order of time); NaN where none can be stated.
+
+    `correlated`: their `correlations`, for who has them.
+    """
+    coefficients, effective = correlations(rows) if correlated is None else correlated
     n = rows.shape[1]
     # An interval cannot be stated where not even least … greatest would hold the median so often: a Gaussian
     # process of first order stays on one side of its median for n samples with probability (1/2 +

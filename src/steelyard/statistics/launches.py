@@ -8,7 +8,7 @@ from statistics import fmean, median, stdev
 import numpy as np
 
 from steelyard.statistics.interval import Array, interval_at, normal_quantile
-from steelyard.statistics.summary import Summary, summarise
+from steelyard.statistics.summary import Summary, summarise_all
 
 # With fewer, not even least … greatest of the launches' medians is a 95 % interval: 2 · 0.5^5 > 0.05.
 LAUNCHES_FOR_RANKS = 6
@@ -51,7 +51,11 @@ def combine(launches: Sequence[Sequence[float]]) -> Spread:
     """
     if not launches:
         raise ValueError("no launches to combine: expected at least one list of samples")
-    summaries = [summarise(samples) for samples in launches]
+    return combined(summarise_all(launches))
+
+
+def combined(summaries: Sequence[Summary]) -> Spread:
+    """The same from the launches' summaries, at least one."""
     medians = [summary.median for summary in summaries]
     value = median(medians)
     low, high = _interval(summaries, medians)
@@ -62,7 +66,7 @@ def combine(launches: Sequence[Sequence[float]]) -> Spread:
         high=high,
         within=fmean(variation**2 for variation in variations) ** 0.5 if variations else None,
         between=stdev(medians) / abs(value) if len(medians) > 1 and value != 0 else None,
-        launches=len(launches),
+        launches=len(summaries),
         effective=sum(summary.effective for summary in summaries),
     )
 

@@ -9,6 +9,7 @@ from statistics import median
 from steelyard.model import Level, Machine, Record, Result
 from steelyard.statistics import cases, matrix, messages, nodes, pairs, peers
 from steelyard.statistics.cost import by_launch
+from steelyard.statistics.identity import Identity, identity
 from steelyard.statistics.matrix import Pair
 from steelyard.statistics.peers import Outlier
 from steelyard.statistics.results import believed
@@ -135,11 +136,11 @@ def _on_two_processors(records: Iterable[Record]) -> set[Pair]:
 
 def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
     """Rank 0 with each other rank, of which each has a case of its own: one row a partner, one time a launch."""
-    groups: dict[tuple[str, ...], dict[int, Result]] = {}
+    groups: dict[Identity, dict[int, Result]] = {}
     for result in cases.of(results, "network.transfer", "transfer"):
         partner = cases.number(result, "partner")
         if partner and not messages.oversubscribed(result):
-            groups.setdefault(messages.alike(result, "partner"), {})[int(partner)] = result
+            groups.setdefault(identity(result, "partner"), {})[int(partner)] = result
     for found in groups.values():
         first = next(iter(found.values()))
         hosts = messages.hosts(first.records[0])

@@ -28,12 +28,6 @@ def curves(results: Iterable[Result], benchmark: str, kernel: str) -> list[list[
     return cases.groups(known, SIZE)
 
 
-def alike(result: Result, *but: str) -> tuple[str, ...]:
-    """What results have in common that differ in no other parameter than `but`."""
-    kept = (f"{k}={v}" for k, v in result.parameters.items() if k not in but)
-    return (result.benchmark, result.kernel, *sorted(kept))
-
-
 def points(curve: Iterable[Result], metric: str) -> list[Point]:
     """The metric over the size, with its interval; without the results that do not have it."""
     found = {size(r): r.metrics[metric] for r in curve if metric in r.metrics}

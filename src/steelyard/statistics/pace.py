@@ -109,6 +109,27 @@ def seconds_waited(record: Record) -> float:
     return number(part(record.surroundings, "pace").get("waited")) or 0.0
 
 
+def within(record: Record, bounds: Bounds) -> bool:
+    """Whether surely no sample is to be set aside: no thread waited, and no reading around and beside them is beyond a bound.
+
+    Quicker to tell than which samples are.
+    """
+    samples, around = part(record.surroundings, "samples"), part(record.surroundings, "pace")
+    waits = zip(samples.get("waited") or (), samples.get("seconds") or (), strict=False)
+    if any(wait is not None and (length is None or wait > HIT * length) for wait, length in waits):
+        return False
+    ends = [part(around, when) for when in ("before", "after")]
+    for kind, measure in MEASURES.items():
+        bound = bounds.bound(kind)
+        if bound is None:
+            continue
+        columns = (samples.get(kind), part(around, "looks").get(kind), [end.get(kind) for end in ends])
+        known = [x for column in columns for x in column or () if isinstance(x, int | float)]
+        if known and (min(known) < bound if measure.higher else max(known) > bound):
+            return False
+    return True
+
+
 @dataclass(frozen=True)
 class Choice:
     """Which samples were disturbed (`aside`), and by what: the kind with the number of samples, and the evidence of each."""

@@ -7,6 +7,7 @@ from statistics import median
 
 from steelyard.model import Result
 from steelyard.statistics import cases
+from steelyard.statistics.identity import Identity, identity
 
 LEAST = 2  # partners, of which there is a spread
 LARGE = 1 << 20  # bytes of the messages whose bandwidth is compared
@@ -40,15 +41,14 @@ def spread(results: Sequence[Result], metric: str) -> Spread | None:
 
 def spreads(results: Iterable[Result]) -> list[Spread]:
     """Of the empty message's latency and the large one's bandwidth each way; of each transport, MPI and compiler."""
-    groups: dict[tuple[tuple[str, str], ...], list[Result]] = {}
+    groups: dict[Identity, list[Result]] = {}
     for r in results:
         if (
             r.benchmark == "network.transfer"
             and r.kernel == "transfer"
             and r.parameters.get("message_bytes") in (0, LARGE)
         ):
-            key = tuple(sorted((k, str(v)) for k, v in r.parameters.items() if k != "partner"))
-            groups.setdefault(key, []).append(r)
+            groups.setdefault(identity(r, "partner"), []).append(r)
     metric = {True: "bandwidth", False: "latency"}
     found = (spread(members, metric[members[0].parameters["message_bytes"] == LARGE]) for members in groups.values())
     return [one for one in found if one]

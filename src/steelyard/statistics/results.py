@@ -7,7 +7,9 @@ from statistics import median
 
 from steelyard.evidence import distinct, noted
 from steelyard.model import Benchmark, Evidence, Metric, Record, Result, Value, Verdict
-from steelyard.statistics.launches import Spread, combine
+from steelyard.statistics.identity import identity
+from steelyard.statistics.launches import Spread, combine, combined
+from steelyard.statistics.summary import summarise_all
 from steelyard.units import percent
 
 # Of the interval's half: two results that are this near to their truths lie within 10 % of each other.
@@ -23,12 +25,14 @@ def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> t
     for record in records:
         if record.benchmark in benchmarks:
             cases.setdefault(identity(record), []).append(record)
-    return tuple(_result(members, benchmarks[members[0].benchmark]) for members in cases.values())
-
-
-def identity(record: Record | Result) -> tuple[object, ...]:
-    """What makes two records the same case: benchmark, kernel and every parameter."""
-    return (record.benchmark, record.kernel, *sorted((k, str(v)) for k, v in record.parameters.items()))
+    believed_of = [(members, *believed(members)) for members in cases.values()]
+    summaries = iter(summarise_all([undisturbed(r) for _, used, _ in believed_of for r in used]))
+    found = []
+    for members, used, verdict in believed_of:
+        spread = combined([next(summaries) for _ in used]) if used else None
+        settled = _settled(members, used, spread, verdict)
+        found.append(_result(members, used, spread, settled, benchmarks[members[0].benchmark]))
+    return tuple(found)
 
 
 def undisturbed(record: Record) -> tuple[float, ...]:
@@ -76,12 +80,14 @@ def _measured(record: Record) -> bool:
 def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
     """The records of one case that its value rests on, how they spread, and the verdict of all; None where nothing is usable."""
     used, verdict = believed(records)
-    if not used:
-        return used, None, verdict
-    spread = combine([undisturbed(r) for r in used])
-    if verdict.level == "CLEAN" and (doubt := _doubt(records, used, spread)):
-        verdict = Verdict("UNSETTLED", (doubt, *verdict.evidence))
-    return used, spread, verdict
+    spread = combine([undisturbed(r) for r in used]) if used else None
+    return used, spread, _settled(records, used, spread, verdict)
+
+
+def _settled(records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict) -> Verdict:
+    """The verdict, UNSETTLED instead of CLEAN where the figure may not come out alike again."""
+    doubt = _doubt(records, used, spread) if spread and verdict.level == "CLEAN" else None
+    return Verdict("UNSETTLED", (doubt, *verdict.evidence)) if doubt else verdict
 
 
 def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) -> Evidence | None:
@@ -106,8 +112,9 @@ def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) ->
     return None
 
 
-def _result(records: Sequence[Record], benchmark: Benchmark) -> Result:
-    used, spread, verdict = judged(records)
+def _result(
+    records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict, benchmark: Benchmark
+) -> Result:
     first = records[0]
     metrics: dict[str, Value] = {}
     if spread:

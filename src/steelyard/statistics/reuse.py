@@ -1,4 +1,4 @@
-"""What reused buffers feign in the results of message benchmarks: curve by curve, beside those of fresh buffers."""
+"""What only reused buffers give in the results of message benchmarks: curve by curve, beside those of fresh buffers."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 from steelyard.model import Machine, Result
 from steelyard.statistics import cases, messages
 from steelyard.statistics.artefact import Artefact, Caches, Point, artefact
+from steelyard.statistics.identity import identity
 
 # Buffers of the size of a message that each rank uses.
 BUFFERS = {
@@ -18,7 +19,7 @@ KNOWN = 1.5
 
 
 class Seen(NamedTuple):
-    """What reuse feigns on the `curve` of reused buffers; `compared` sizes have both kinds."""
+    """What only reuse gives on the `curve` of reused buffers; `compared` sizes have both kinds."""
 
     curve: list[Result]
     compared: int
@@ -31,12 +32,12 @@ def artefacts(results: Iterable[Result], machine: Machine, benchmark: str, kerne
     usual = cases.where(results, transport="default")
     usual = [r for r in usual if r.benchmark == benchmark and not messages.oversubscribed(r)]
     fresh = {
-        messages.alike(curve[0], messages.SIZE, "buffers"): _known(curve)
+        identity(curve[0], messages.SIZE, "buffers"): _known(curve)
         for curve in messages.curves(cases.where(usual, buffers="fresh"), benchmark, kernel)
     }
     for curve in messages.curves(cases.where(usual, buffers="reused"), benchmark, kernel):
         reused = _known(curve)
-        other = fresh.get(messages.alike(curve[0], messages.SIZE, "buffers"), [])
+        other = fresh.get(identity(curve[0], messages.SIZE, "buffers"), [])
         caches = messages.caches(machine, curve[0])
         seen = artefact(reused, other, caches, BUFFERS[benchmark, kernel])
         if seen:

@@ -7,6 +7,7 @@ from statistics import fmean, pstdev
 
 from steelyard.model import Result
 from steelyard.statistics import cases, messages
+from steelyard.statistics.identity import Identity, identity
 
 LEAST_RANKS = 4  # of two and three ranks, ring and chaos have the same channels
 LEAST_SIZES = 3  # of fewer a variation says nothing
@@ -31,11 +32,10 @@ class Steadiness:
 
 def steadiness(results: Iterable[Result]) -> list[list[Steadiness]]:
     """Of each setting (ranks, transport, MPI …) the topologies, the steadiest first; settings that show none are left out."""
-    settings: dict[tuple[tuple[str, str], ...], dict[tuple[str, str], dict[int, Result]]] = {}
+    settings: dict[Identity, dict[tuple[str, str], dict[int, Result]]] = {}
     for r in results:
         if r.benchmark == "network.nettest" and _usable(r):
-            own = ("topology", "direction", "message_bytes")
-            key = tuple(sorted((k, str(v)) for k, v in r.parameters.items() if k not in own))
+            key = identity(r, "topology", "direction", "message_bytes")
             line = (str(r.parameters.get("topology")), str(r.parameters.get("direction")))
             settings.setdefault(key, {}).setdefault(line, {})[messages.size(r)] = r
     return [found for lines in settings.values() if (found := _of(lines))]

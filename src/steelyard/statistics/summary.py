@@ -1,6 +1,6 @@
 """What a set of samples says: quantiles, the median with its interval, spread and outliers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from steelyard.statistics.interval import Array, correlations, median_intervals
 
 Samples = Sequence[float]
+AT_ONCE = 1 << 18  # samples that are summarised together: some ten times as many numbers are held meanwhile
 
 
 @dataclass(frozen=True)
@@ -38,28 +39,51 @@ class Summary:
 
 def summarise(samples: Samples) -> Summary:
     """Summarise `samples` in the order of time. Raises ValueError if there are none or one is not finite."""
-    row = _row(samples)
-    p5, p25, median, p75, p95 = (float(value) for value in np.percentile(row, (5, 25, 50, 75, 95)))
+    return summarise_all([samples])[0]
+
+
+def summarise_all(rows: Sequence[Samples]) -> list[Summary]:
+    """The same of many rows: those of one length together, which is many times as fast as one by one."""
+    checked = [_row(samples) for samples in rows]
+    lengths: dict[int, list[int]] = {}
+    for place, row in enumerate(checked):
+        lengths.setdefault(len(row), []).append(place)
+    found: dict[int, Summary] = {}
+    for length, places in lengths.items():
+        step = max(1, AT_ONCE // length)
+        for some in (places[first : first + step] for first in range(0, len(places), step)):
+            found.update(zip(some, _summaries(np.stack([checked[place] for place in some])), strict=True))
+    return [found[place] for place in range(len(rows))]
+
+
+def _summaries(rows: Array) -> Iterator[Summary]:
+    count = rows.shape[1]
+    p5, p25, median, p75, p95 = np.percentile(rows, (5, 25, 50, 75, 95), axis=1)
     fence = 1.5 * (p75 - p25)
-    best, worst = float(row.min()), float(row.max())
-    mean = min(max(float(row.mean()), best), worst)  # rounding must not carry it out of its range
-    low, high = median_interval(samples)
-    return Summary(
-        count=len(row),
-        effective=effective_size(samples),
-        best=best,
-        p5=p5,
-        p25=p25,
-        median=median,
-        p75=p75,
-        p95=p95,
-        worst=worst,
-        mean=mean,
-        variation=_variation(row, mean),
-        low=low,
-        high=high,
-        outliers=int(np.count_nonzero((row < p25 - fence) | (row > p75 + fence))),
-    )
+    best, worst = rows.min(axis=1), rows.max(axis=1)
+    mean = np.clip(rows.mean(axis=1), best, worst)  # rounding must not carry it out of its range
+    correlated = correlations(rows)
+    low, high = median_intervals(rows, 0.95, correlated)
+    spread = rows.std(axis=1, ddof=1) if count > 1 else None
+    beyond = (rows < (p25 - fence)[:, np.newaxis]) | (rows > (p75 + fence)[:, np.newaxis])
+    for i, outliers in enumerate(np.count_nonzero(beyond, axis=1)):
+        stated = not np.isnan(low[i])
+        yield Summary(
+            count=count,
+            effective=float(correlated[1][i]),
+            best=float(best[i]),
+            p5=float(p5[i]),
+            p25=float(p25[i]),
+            median=float(median[i]),
+            p75=float(p75[i]),
+            p95=float(p95[i]),
+            worst=float(worst[i]),
+            mean=float(mean[i]),
+            variation=float(spread[i]) / abs(float(mean[i])) if spread is not None and mean[i] != 0 else None,
+            low=float(low[i]) if stated else None,
+            high=float(high[i]) if stated else None,
+            outliers=int(outliers),
+        )
 
 
 def median_interval(samples: Samples, confidence: float = 0.95) -> tuple[float | None, float | None]:
@@ -103,10 +127,6 @@ def best_by_copy(copy: Samples, triad: Samples, times: int = 25) -> float | None
     """
     runs = list(zip(copy, triad, strict=False))[-times:]
     return min(runs)[1] if len(runs) == times else None
-
-
-def _variation(row: Array, mean: float) -> float | None:
-    return float(row.std(ddof=1)) / abs(mean) if len(row) > 1 and mean != 0 else None
 
 
 def _row(samples: Samples) -> Array:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from steelyard.model import Evaluation, Level, Result, Scalar
 from steelyard.statistics import cases, messages
+from steelyard.statistics.identity import Identity, identity
 from steelyard.statistics.results import believed, undisturbed
 from steelyard.statistics.scaling import Scaling, scaling
 
@@ -87,10 +88,10 @@ def _lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, R
 
 def _following(results: Sequence[Result], name: str, second: str) -> list[list[Result]]:
     """Lines in which each value of `name` has a value of `second` of its own, alike in all else."""
-    groups: dict[tuple[str, ...], list[Result]] = {}
+    groups: dict[Identity, list[Result]] = {}
     for result in results:
         if cases.number(result, second) is not None:
-            groups.setdefault(messages.alike(result, name, second), []).append(result)
+            groups.setdefault(identity(result, name, second), []).append(result)
     found = []
     for line in groups.values():
         pairs = {(cases.number(r, name), cases.number(r, second)) for r in line}

@@ -7,7 +7,11 @@ from steelyard.model import Effort, Machine, Result
 from steelyard.model.figure import Band
 from steelyard.statistics.reuse import artefacts
 
-HOLDS = {"core": "a core's own cache feigns it", "last": "the last-level cache feigns it", "memory": "reuse feigns it"}
+HOLDS = {
+    "core": "only a core's own cache gives it",
+    "last": "only the last-level cache gives it",
+    "memory": "only reuse gives it",
+}
 
 LARGEST = 64 << 20
 BUFFERS = ("reused", "fresh")

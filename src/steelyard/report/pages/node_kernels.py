@@ -8,13 +8,13 @@ from steelyard.report import kernel_bars
 from steelyard.report.kernel_bars import Kernel, Part
 from steelyard.report.names import slug
 from steelyard.statistics import cases
+from steelyard.statistics.identity import Identity, identity
 
 PLACE, TITLE = 40, "Node kernels"
 
 LEAST = 2  # kernels: one alone is on its own benchmark's page
 NOTE = "Shorter is better; 1 is the time of {reference}. Each ratio has the 95 % interval that the comparison of both gives."
 
-Key = tuple[object, ...]
 Mode = tuple[int, int, int]  # kind, threads, device: the order of the columns, too
 
 
@@ -73,10 +73,9 @@ def _called(mode: Mode, machine: Machine) -> str:
 def _kernels(results: list[Result], evaluation: Evaluation) -> list[_Kernel]:
     """The modes of each case; a kernel with several sizes has them in its name."""
     own = ("mode", "threads", "device", "toolchain", "pinning")
-    groups: dict[Key, dict[Mode, Result]] = {}
+    groups: dict[Identity, dict[Mode, Result]] = {}
     for r in results:
-        rest = sorted((k, str(v)) for k, v in r.parameters.items() if k not in own)
-        groups.setdefault((r.benchmark, r.kernel, *rest), {})[_mode(r)] = r
+        groups.setdefault(identity(r, *own), {})[_mode(r)] = r
     plain = [key[:2] for key in groups]
     found = []
     for key, modes in sorted(groups.items(), key=lambda item: str(item[0])):

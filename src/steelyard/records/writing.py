@@ -1,0 +1,181 @@
+"""A run being written: its records are appended and forced to the disk one by one, so that one that is killed loses none."""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model import Machine, Plan, Record
+from steelyard.model.plain import to_json, to_plain
+
+FORMAT = 2  # of run.json and records.jsonl; one more for each change that older readers would misread
+
+
+class RunFolder:
+    """A run being written. One writer at a time: a lock on records.jsonl says so."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = self._open(path / "records.jsonl")
+        try:
+            # What is appended from here on may be of this format.
+            self._change(lambda about: {"format": max(about.get("format", FORMAT), FORMAT)})
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any]) -> "RunFolder":
+        """A new folder under `runs`, named after the time; run.json is written whole or not at all."""
+        path = runs
+        made: list[Path] = []  # folders, of which none stays where the run cannot begin
+        try:
+            made, path = _new_folder(runs)
+            content = {
+                "format": FORMAT,
+                "id": path.name,
+                "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+                **about,
+            }
+            write_whole(
+                path / "run.json",
+                json.dumps({**content, "machine": to_plain(machine), "plan": to_plain(plan)}, indent=1),
+            )
+            return cls(path)
+        except BaseException as error:
+            _remove(made)
+            if not isinstance(error, OSError):
+                raise
+            raise MachineFailed(
+                f"The run folder {path} cannot be written: {error}. Choose another with --runs FOLDER."
+            ) from error
+
+    def append(self, record: Record) -> None:
+        """One line, on the disk when this returns. After a failure the file is as it was before."""
+        line = to_json(record) + b"\n"
+        end = os.lseek(self._file, 0, os.SEEK_END)
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(self._file, line[written:])
+            os.fsync(self._file)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, end)
+            raise self._full(f"A record cannot be written to {self.path}: {error}.") from error
+
+    def replan(self, plan: Plan) -> None:
+        """Writes the plan with what was added to it."""
+        self._change(lambda about: {"plan": to_plain(plan)})
+
+    def _change(self, news: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Writes run.json anew where what `news` makes of it is not in it yet."""
+        file = self.path / "run.json"
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            changed = {**content, **news(content)}
+            if changed != content:
+                write_whole(file, json.dumps(changed, indent=1))
+        except (OSError, ValueError) as error:
+            raise self._full(f"The run folder {self.path} cannot be written: {error}.") from error
+
+    def _full(self, why: str) -> MachineFailed:
+        return MachineFailed(
+            f"{why} Nothing that was finished is lost; make room and go on with: steelyard resume {self.path}"
+        )
+
+    def finish(self, about: Mapping[str, Any]) -> None:
+        """Says that the plan was carried out to its end."""
+        try:
+            write_whole(self.path / "finished.json", json.dumps(to_plain(about), indent=1))
+        except OSError as error:
+            raise MachineFailed(f"The run folder {self.path} cannot be written: {error}.") from error
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    @staticmethod
+    def _open(path: Path) -> int:
+        import fcntl
+
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise MachineFailed(
+                f"The run {path.parent} cannot be written: {error.strerror}. Copy it to where writing is allowed, or start a "
+                "new run with --runs FOLDER."
+            ) from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            raise UsageError(
+                f"The run {path.parent} is being written by another process; wait until it ends."
+            ) from None
+        except OSError:
+            pass  # a file system without locks (some NFS): one writer is then the user's own care
+        _cut_torn_line(file)
+        return file
+
+
+def _new_folder(runs: Path) -> tuple[list[Path], Path]:
+    """A folder named after the time; and all that were made for it, the innermost first."""
+    missing = [folder for folder in (runs, *runs.parents) if not folder.exists()]
+    runs.mkdir(parents=True, exist_ok=True)
+    for attempt in range(1, 1000):
+        stem = datetime.now().strftime("%Y%m%d-%H%M%S")
+        path = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        except OSError:
+            _remove(missing)
+            raise
+        return [path, *missing], path
+    raise MachineFailed(f"'{runs}' holds a thousand runs of this second: choose another folder with --runs.")
+
+
+def _remove(folders: list[Path]) -> None:
+    """The first with all that it holds, the others where nothing else is in them."""
+    for folder in folders[:1]:
+        for file in folder.glob("*"):
+            file.unlink(missing_ok=True)
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old one or the new one, never half of it."""
+    making = path.with_name(path.name + ".making")
+    try:
+        with making.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(making, path)
+    except OSError:
+        making.unlink(missing_ok=True)
+        raise
+
+
+def _cut_torn_line(file: int) -> None:
+    """A process killed in the middle of a write leaves half a line: the case counts as not measured."""
+    size = os.fstat(file).st_size
+    step = 1 << 16
+    at = size
+    while at > 0:
+        start = max(0, at - step)
+        chunk = os.pread(file, at - start, start)
+        found = chunk.rfind(b"\n")
+        if found >= 0:
+            at = start + found + 1
+            break
+        at = start
+    if at != size:
+        os.ftruncate(file, at)
