@@ -81,7 +81,7 @@ def test_every_page_opens_without_an_error_and_nothing_is_cut_off(
 ) -> None:
     browser.open(path, width, theme)
     pages = browser.run('Array.from(document.querySelectorAll(".page"), (page) => page.id)')
-    assert len(pages) == 10
+    assert len(pages) == 11
     for page in pages:
         browser.run(f"location.hash = '#{page}'")
         assert browser.run(_DRAWN)
