@@ -1,6 +1,7 @@
 """What was judged once and is kept: equal to what is judged anew, thrown away when anything that it follows from changes."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,21 @@ def test_a_damaged_file_is_judged_anew_and_written_anew(
     assert said(evaluation.evaluate(run)) == said(first)
     evaluation.evaluate(run)
     assert len(judgements) == 2
+
+
+def test_of_a_benchmark_from_outside_the_files_around_it_count_and_nothing_below(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "theirs" / "left"
+    (folder / "below").mkdir(parents=True)
+    stream = evaluation.evaluate(run).benchmarks["memory.stream"]
+    strange = {"left.behind": replace(stream, sources=(replace(stream.sources[0], path=str(folder / "behind.cpp")),))}
+    keys = [kept.key(run, strange)]
+    for changed in ("behind.py", "../helpers.py", "below/other.py"):
+        (folder / changed).write_text("X = 1\n")
+        keys.append(kept.key(run, strange))
+    (folder / ".#behind.py").symlink_to("an-editor@its.host")  # leads nowhere
+    assert kept.key(run, strange) == keys[-1]
+    assert len(set(keys)) == 3
+    assert keys[2] == keys[3]
 
 
 def test_the_newest_are_kept(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -57,18 +57,20 @@ def key(path: Path, benchmarks: Mapping[str, Benchmark]) -> str:
     for file in ("run.json", "records.jsonl"):
         content = (path / file).read_bytes()
         found.update(len(content).to_bytes(8, "big") + content)
-    folders = {HOUSE, *(Path(s.path).parent for b in benchmarks.values() for s in b.sources)}
-    rules = [(str(f), s.st_mtime_ns, s.st_size) for f in _files(folders) for s in [f.stat()]]
+    beside = {Path(s.path).parent for b in benchmarks.values() for s in b.sources}
+    strange = {folder for folder in beside if HOUSE not in (folder, *folder.parents)}
+    # Of a benchmark from outside the files beside it, and those a folder above: no deeper, since that may be anything.
+    files = {*_files(HOUSE), *(f for folder in strange for near in (folder, folder.parent) for f in near.glob("*.py"))}
+    rules = [(str(f), s.st_mtime_ns, s.st_size) for f in sorted(files) if f.is_file() for s in [f.stat()]]
     tools = platform.python_version(), version("numpy"), version("scipy")
     found.update(repr((path, (path / "finished.json").exists(), sorted(benchmarks), rules, tools)).encode())
     return found.hexdigest()
 
 
-def _files(folders: Iterable[Path]) -> Iterable[Path]:
-    for folder in sorted(folders):
-        for where, inner, names in os.walk(folder):
-            inner[:] = sorted(name for name in inner if name != "__pycache__")
-            yield from (Path(where, name) for name in sorted(names) if name.endswith((".py", ".csv")))
+def _files(folder: Path) -> Iterator[Path]:
+    for where, inner, names in os.walk(folder):
+        inner[:] = (name for name in inner if name != "__pycache__")
+        yield from (Path(where, name) for name in names if name.endswith((".py", ".csv")))
 
 
 def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation | None:
