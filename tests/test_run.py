@@ -247,6 +247,28 @@ def test_a_program_that_dies_leaves_a_record_and_the_next_case_a_new_program(
     assert script.started == 2
 
 
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"operations": "many"}, "operations"),
+        ({"samples": [1e-3, "x"]}, "samples[1]"),
+        ({"work": {"bytes": [1]}}, "work"),
+        ({"surroundings": {"pace": {"waited": "long"}}}, "pace.waited"),
+        ({"check": {"passed": "yes"}}, "check.passed"),
+    ],
+)
+def test_an_answer_that_could_not_be_read_back_is_refused_at_once_and_the_field_is_named(
+    two_sockets: Machine, tmp_path: Path, script: Script, wrong: dict[str, Any], named: str
+) -> None:
+    script.answers[1] = [good() | wrong]
+    e = evaluator(two_sockets, tmp_path, script, plan(3, 1))
+    e.run()
+    found = kept(e)
+    assert [r.verdict.level for r in found] == ["CLEAN", "INVALID", "CLEAN"]
+    assert named in str(found[1].error)
+    assert script.started == 1
+
+
 def test_cases_beyond_the_budget_are_left_out_and_counted(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
     e = evaluator(two_sockets, tmp_path, script, plan(4, 2), budget=5.0)
     notes = e.run()

@@ -1,11 +1,14 @@
 """How a case is asked for, in a line that a program reads, and what its answer becomes: a record."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.evidence import noted
 from steelyard.model import Case, Check, Launch, Machine, Parameters, Record, Scalar, Verdict
-from steelyard.model.plain import scalar
+from steelyard.model.observed import Observed
+from steelyard.model.plain import from_plain, scalar
 from steelyard.plan import cpus_of
 from steelyard.plan.refusal import STARTED
 from steelyard.records.shown import Best
@@ -73,22 +76,31 @@ def line(
     return " ".join(f"{name}={value}" for name, value in words.items())
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a program says of a case, of the types by which records are read back: what would not be then is refused now."""
+
+    declared: Mapping[str, str] = field(default_factory=dict)
+    check: Check = Check(False)  # noqa: RUF009  # frozen
+    samples: tuple[float | None, ...] = ()
+    operations: float = 0
+    work: Mapping[str, float | None] = field(default_factory=dict)
+    surroundings: Observed = field(default_factory=Observed)
+    error: str | None = None
+
+
 def record_of(
     launch: Launch, index: int, case: Case, attempt: int, answer: Mapping[str, Any], best: Best | None = None
 ) -> Record:
     """The program's answer as a record, judged beside the best that the machine has shown."""
-    declared = {k: scalar(v) for k, v in answer.get("declared", {}).items() if k not in HARNESS and v != ""}
+    try:
+        given = from_plain(_Answer, dict(answer))
+    except ValueError as error:
+        return failed_record(launch, index, case, attempt, f"The program's answer cannot be read: {error}", "no answer")
+    declared = {k: scalar(v) for k, v in given.declared.items() if k not in HARNESS and v != ""}
     if declared.get("plant") == "none":
         del declared["plant"]
     parameters: dict[str, Scalar] = {**declared, **case.parameters, "toolchain": launch.toolchain}
-    check = Check(bool(answer.get("check", {}).get("passed", False)), str(answer.get("check", {}).get("detail", "")))
-    samples = tuple(float(s) if s is not None else float("nan") for s in answer.get("samples", []))
-    surroundings = answer.get("surroundings", {})
-    error = answer.get("error")
-    operations, work = (
-        int(answer.get("operations", 0)),
-        {k: v for k, v in answer.get("work", {}).items() if v is not None},
-    )
     record = Record(
         case.benchmark,
         case.kernel,
@@ -96,19 +108,21 @@ def record_of(
         launch.number,
         index,
         attempt,
-        samples,
-        operations,
-        work,
-        check,
+        tuple(math.nan if seconds is None else seconds for seconds in given.samples),
+        int(given.operations),
+        {k: v for k, v in given.work.items() if v is not None},
+        given.check,
         Verdict("CLEAN"),  # until it is judged
-        surroundings,
-        error,
+        given.surroundings,
+        given.error,
     )
     return with_verdict(record, best.bounds_of(record) if best else UNBOUNDED)
 
 
-def failed_record(launch: Launch, index: int, case: Case, attempt: int, reason: str) -> Record:
-    """A case that ended its program: kept with the reason, and the run goes on."""
+def failed_record(
+    launch: Launch, index: int, case: Case, attempt: int, reason: str, detail: str = "did not end"
+) -> Record:
+    """A case that ended its program, or has no answer that can be read: kept with the reason, and the run goes on."""
     parameters = {**case.parameters, "toolchain": launch.toolchain}
     verdict = Verdict("INVALID", (noted("error", reason),))
     return Record(
@@ -121,7 +135,7 @@ def failed_record(launch: Launch, index: int, case: Case, attempt: int, reason: 
         (),
         0,
         {},
-        Check(False, "did not end"),
+        Check(False, detail),
         verdict,
         {},
         reason,
