@@ -29,11 +29,8 @@ def resolve(text: str, machine: Machine) -> Toolchain:
     for tool in machine.compilers:
         if text.strip() == _toolchain(tool, "").name:
             return _new_enough(tool, "")
+    expect_words(text)
     wanted, _, flags = text.strip().partition(" ")
-    try:
-        shlex.split(flags)
-    except ValueError:
-        raise UsageError(f"--toolchain {shlex.quote(text)}: a quotation mark is not closed in the flags.") from None
     name = FAMILIES.get(wanted, wanted)
     meant = [
         tool
@@ -48,6 +45,17 @@ def resolve(text: str, machine: Machine) -> Toolchain:
     raise UsageError(
         f"There is no compiler '{wanted}' on this machine (given by --toolchain). {nearest(wanted, known)}"
     )
+
+
+def expect_words(text: str) -> None:
+    """UsageError for what no shell could read as a compiler and flags."""
+    try:
+        shlex.split(text)
+    except ValueError:
+        raise UsageError(
+            f"'{text}' (given by --toolchain) has a quote that is not closed: expected a compiler and flags, each quotation mark "
+            "with its partner, as 'gcc -O2'."
+        ) from None
 
 
 def compiler_flags(toolchain: Toolchain) -> tuple[str, ...]:

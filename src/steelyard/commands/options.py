@@ -1,6 +1,5 @@
 """The options that several commands share: each once, with its help."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -20,13 +19,10 @@ def _report(path: Path | None) -> Path | None:
 
 def _toolchains(words: list[str] | None) -> list[str] | None:
     """Refuses flags that no shell can read, before anything is compiled with them."""
+    from steelyard.build.toolchain import expect_words
+
     for word in words or []:
-        try:
-            shlex.split(word)
-        except ValueError:
-            raise UsageError(
-                f"'{word}' (given by --toolchain) has a quote that is not closed: expected a compiler and flags, as 'gcc -O2'."
-            ) from None
+        expect_words(word)
         if not word.strip():
             raise UsageError("The compiler given by --toolchain has no name: expected gcc, clang or another one.")
     return words

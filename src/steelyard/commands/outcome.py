@@ -7,14 +7,14 @@ from pathlib import Path
 from steelyard import evaluation
 from steelyard.commands import forms
 from steelyard.model import Evaluation
+from steelyard.records import remembered
 
 
 def read(path: Path, paths: Sequence[Path]) -> Evaluation:
     """The run's evaluation. What cannot be shown of it because it would be someone else's program is said."""
     found = evaluation.evaluate(path, paths)
-    for note in found.run.notes:
-        if note.endswith(evaluation.UNREAD):
-            print(f"steelyard: {note}", file=sys.stderr)
+    for note in remembered.unread(found.run, paths):
+        print(f"steelyard: {note}", file=sys.stderr)
     return found
 
 

@@ -13,8 +13,6 @@ from steelyard.records import remembered, shown
 from steelyard.statistics.results import results
 from steelyard.statistics.verdict import stands, with_verdict
 
-UNREAD = "they are programs, and you never measured with them. Name the folder with --path if you trust it."
-
 
 def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
     """The evaluation of the run in the folder `path`, with its own benchmarks and those in the folders `paths`.
@@ -22,8 +20,7 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
     Judged once: what follows from the same files by the same rules is read from the user's cache.
     """
     run = records.read(path)
-    left_out = tuple(f"The benchmarks in '{p}' were not read: {UNREAD}" for p in remembered.strange(run, paths))
-    run = replace(run, notes=(*run.notes, *left_out))
+    run = replace(run, notes=(*run.notes, *remembered.unread(run, paths)))
     known = catalogue.find(remembered.folders(run, paths))
     benchmarks = {name: known[name] for name in benchmarks_of(run) if name in known}
     name = kept.key(path, benchmarks)

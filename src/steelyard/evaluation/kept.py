@@ -17,6 +17,7 @@ import msgspec
 from steelyard.build import cache
 from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
 from steelyard.model.plain import other
+from steelyard.records.writing import write_whole
 
 MOST = 40  # runs
 HOUSE = Path(__file__).parents[1]
@@ -105,9 +106,7 @@ def save(name: str, judged: Evaluation, run: Run) -> None:
     with contextlib.suppress(OSError, UnicodeEncodeError):
         place = _place(name)
         place.parent.mkdir(parents=True, exist_ok=True)
-        making = place.with_name(f"{place.name}.{os.getpid()}.making")
-        making.write_bytes(msgspec.msgpack.encode(kept, enc_hook=other))
-        os.replace(making, place)
+        write_whole(place, msgspec.msgpack.encode(kept, enc_hook=other))
         _tidy(place.parent)
 
 

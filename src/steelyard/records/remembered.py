@@ -23,10 +23,15 @@ def folders(run: Run, paths: Sequence[Path]) -> list[Path]:
     return [*paths, *(p for p in _further(run, paths) if str(p.resolve()) in trusted)]
 
 
-def strange(run: Run, paths: Sequence[Path]) -> list[Path]:
-    """The folders that the run names and `folders` leaves out, although they are there."""
+def unread(run: Run, paths: Sequence[Path]) -> tuple[str, ...]:
+    """A sentence for each folder that the run names and `folders` leaves out, although it is there."""
     trusted = _trusted()
-    return [p for p in _further(run, paths) if str(p.resolve()) not in trusted]
+    return tuple(
+        f"The benchmarks in '{p}' were not read: they are programs, and you never measured with them. "
+        "Name the folder with --path if you trust it."
+        for p in _further(run, paths)
+        if str(p.resolve()) not in trusted
+    )
 
 
 def trust(paths: Sequence[Path]) -> None:

@@ -150,12 +150,12 @@ def _remove(folders: list[Path]) -> None:
             folder.rmdir()
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file so that a reader sees the old one or the new one, never half of it."""
     making = path.with_name(path.name + ".making")
     try:
-        with making.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with making.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(making, path)

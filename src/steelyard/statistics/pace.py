@@ -109,27 +109,6 @@ def seconds_waited(record: Record) -> float:
     return number(part(record.surroundings, "pace").get("waited")) or 0.0
 
 
-def within(record: Record, bounds: Bounds) -> bool:
-    """Whether surely no sample is to be set aside: no thread waited, and no reading around and beside them is beyond a bound.
-
-    Quicker to tell than which samples are.
-    """
-    samples, around = part(record.surroundings, "samples"), part(record.surroundings, "pace")
-    waits = zip(samples.get("waited") or (), samples.get("seconds") or (), strict=False)
-    if any(wait is not None and (length is None or wait > HIT * length) for wait, length in waits):
-        return False
-    ends = [part(around, when) for when in ("before", "after")]
-    for kind, measure in MEASURES.items():
-        bound = bounds.bound(kind)
-        if bound is None:
-            continue
-        columns = (samples.get(kind), part(around, "looks").get(kind), [end.get(kind) for end in ends])
-        known = [x for column in columns for x in column or () if isinstance(x, int | float)]
-        if known and (min(known) < bound if measure.higher else max(known) > bound):
-            return False
-    return True
-
-
 @dataclass(frozen=True)
 class Choice:
     """Which samples were disturbed (`aside`), and by what: the kind with the number of samples, and the evidence of each."""
@@ -152,7 +131,7 @@ def choose(seen: Seen, bounds: Bounds) -> Choice:
     evidence: list[Evidence] = []
     for kind, measure in MEASURES.items():
         bound = bounds.bound(kind)
-        if bound is None:
+        if bound is None or not _beyond(seen, measure, bound):
             continue
         beside = _beside(seen, measure, bound)
         if beside.hit.any():
@@ -165,6 +144,18 @@ def choose(seen: Seen, bounds: Bounds) -> Choice:
         causes["competing load"] = int(waiting.sum())
         aside |= waiting
     return Choice(aside, causes, tuple(evidence))
+
+
+def _beyond(seen: Seen, measure: Measure, bound: float) -> bool:
+    """Whether any reading may lie beyond the bound: told without arrays, since in most records none does."""
+    around = seen.part("pace")
+    ends = [part(around, when).get(measure.kind) for when in ("before", "after")]
+    for column in (seen.part("samples").get(measure.kind), part(around, "looks").get(measure.kind), ends):
+        if isinstance(column, list | tuple):
+            known = (x for x in column if isinstance(x, int | float))
+            if any(x < bound for x in known) if measure.higher else any(x > bound for x in known):
+                return True
+    return False
 
 
 @dataclass(frozen=True)

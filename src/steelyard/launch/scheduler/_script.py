@@ -1,9 +1,13 @@
-"""What the files of several schedulers share: the batch script, and times as they write them."""
+"""What the files of several schedulers share: lists of hosts, the batch script, and times as they write them."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
+from steelyard.errors import MachineFailed
 from steelyard.launch.scheduler import Request
+from steelyard.model import Host
 
 
 def script(request: Request, mark: str, words: Iterable[str], ending: str = "") -> str:
@@ -20,6 +24,17 @@ def redirected(request: Request, outputs: str, number: str) -> str:
     folder = shlex.quote(str(request.folder))
     out, error = (f"{folder}/{outputs.format(job=number, kind=kind)}" for kind in ("out", "err"))
     return f" >{out} 2>{error}"
+
+
+def listed(file: str, called: str) -> tuple[Host, ...]:
+    """The hosts in a scheduler's file, which has a line for each rank; `called`: how a user finds it. MachineFailed."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MachineFailed(
+            f"{called}='{file}' cannot be read: {error}. Do not set it yourself; ask for a new job."
+        ) from None
+    return tuple(Host(name, count) for name, count in Counter(lines).items())
 
 
 def clock(seconds: float) -> str:

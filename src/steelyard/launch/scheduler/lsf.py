@@ -5,13 +5,11 @@ Source: IBM Spectrum LSF, the command reference (bsub, bjobs -json) and the envi
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
 from steelyard.errors import MachineFailed
 from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State
-from steelyard.launch.scheduler._script import redirected, script
+from steelyard.launch.scheduler._script import listed, redirected, script
 from steelyard.model import Host
 
 OUTPUTS = "lsf-{job}.{kind}"
@@ -37,14 +35,7 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     if not job or not (file or told):
         return None
     if not told:
-        try:
-            lines = Path(str(file)).read_text(encoding="utf-8").split()
-        except (OSError, UnicodeDecodeError) as error:
-            raise MachineFailed(
-                f"LSF's file of hosts LSB_DJOB_HOSTFILE='{file}' cannot be read: {error}. "
-                "Do not set it yourself; ask for a new job."
-            ) from None
-        return Allocation(job, tuple(Host(name, count) for name, count in Counter(lines).items()))
+        return Allocation(job, listed(str(file), "LSF's file of hosts LSB_DJOB_HOSTFILE"))
     words = told.split()
     if len(words) % 2 or not all(count.isdecimal() and int(count) for count in words[1::2]):
         raise MachineFailed(

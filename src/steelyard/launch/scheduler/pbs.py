@@ -5,15 +5,11 @@ Sources: qsub(1B), qstat(1B), pbs_job_attributes(7B) and job.h of OpenPBS.
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
-from steelyard.errors import MachineFailed
 from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State
-from steelyard.launch.scheduler._script import clock, redirected, script
-from steelyard.model import Host
+from steelyard.launch.scheduler._script import clock, listed, redirected, script
 
 OUTPUTS = "pbs-{job}.{kind}"
 # The letters of job_state; F, M (moved to another server) and X (a finished part of an array) are read further.
@@ -37,13 +33,7 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     job, file = environ.get("PBS_JOBID"), environ.get("PBS_NODEFILE")
     if not job or not file:
         return None
-    try:
-        lines = Path(file).read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MachineFailed(
-            f"PBS's file of nodes PBS_NODEFILE='{file}' cannot be read: {error}. Do not set it yourself; ask for a new job."
-        ) from None
-    return Allocation(job, tuple(Host(name, count) for name, count in Counter(lines).items()))
+    return Allocation(job, listed(file, "PBS's file of nodes PBS_NODEFILE"))
 
 
 def batch_script(request: Request) -> str:
