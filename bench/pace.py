@@ -21,8 +21,8 @@ from steelyard.launch import local
 from steelyard.launch.program import Conversation, Program
 from steelyard.model import Machine
 from steelyard.plan import catalogue
-from steelyard.statistics.pace import MEASURES
-from steelyard.statistics.seen import numbers
+from steelyard.statistics.validity.observations import numbers
+from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import quantity
 
 QUIET_CORES = 0.05  # kept busy by others; steelyard.machine.load waits for the same

@@ -9,7 +9,7 @@ from imb import SIZES, Printed, Row
 from pace import Around
 from ratios import Range, Ratio, Rounds, cells, doubt, ratio, sentence, span
 
-from steelyard.statistics.summary import summarise
+from steelyard.statistics.samples.summary import summarise
 from steelyard.units import percent, quantity
 
 OURS = "ours"

@@ -24,7 +24,7 @@ import steelyard
 from steelyard.errors import UsageError
 from steelyard.model import Benchmark, Case, Check, Device, Host, Library, Limit, Machine, Record, Verdict
 from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.statistics.results import results
+from steelyard.statistics.results.result import results
 
 LOOKS = (
     (builtins, ("open",)),

@@ -1,6 +1,5 @@
 """The applications: their records read back, NPB's result block, the figures, the page of the report, the findings."""
 
-import importlib
 import json
 import math
 import re
@@ -15,7 +14,7 @@ import pytest
 
 import builders
 from builders import evaluation, machine, triad
-from steelyard import build, report
+from steelyard import build, findings, report
 from steelyard.benchmarks.application.npb import output
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.commands import cli
@@ -41,7 +40,7 @@ from steelyard.model.figure import Figure
 from steelyard.plan import catalogue
 from steelyard.report.pages import applications as page
 from steelyard.run.asking import line
-from steelyard.statistics.results import results as summarised
+from steelyard.statistics.results.result import results as summarised
 
 OPERATIONS = 1e9  # of one run, made up
 
@@ -484,7 +483,7 @@ GOOD: dict[str, Callable[[], Evaluation]] = {
 
 
 def told(rule: str, made: Evaluation) -> Finding:
-    (finding,) = importlib.import_module(f"steelyard.findings.{rule}").find(made)
+    (finding,) = findings.rule(rule).find(made)
     assert isinstance(finding, Finding)
     return finding
 
@@ -508,17 +507,17 @@ def test_cores_that_were_not_loaded_are_not_praised() -> None:
 
 
 def test_short_unverified_and_oversubscribed_runs_tell_nothing_of_load_bounds_and_pay() -> None:
-    assert importlib.import_module("steelyard.findings.load").find(loaded(0.08, 0.042, 0.04)) == []
+    assert findings.rule("load").find(loaded(0.08, 0.042, 0.04)) == []
     for changed in ({"letter": "S"}, {"error": 1e-3}, {"crowded": True}):
         made = evaluation([npb(1.0, model="mpi", workers=2), npb(0.8, model="rma", workers=2, **changed)])
-        assert importlib.import_module("steelyard.findings.one_sided").find(made) == []
+        assert findings.rule("one_sided").find(made) == []
         made = evaluation([npb(1.0, workers=2), npb(1.5, model="mpi", workers=2, **changed)])
-        assert importlib.import_module("steelyard.findings.bound").find(made) == []
+        assert findings.rule("bound").find(made) == []
 
 
 def test_a_program_near_the_bandwidth_of_triad_is_bound_by_the_memory() -> None:
     assert "is bound by the memory" in told("bound", moving(11e9, 12e9)).seen
-    bound = importlib.import_module("steelyard.findings.bound")
+    bound = findings.rule("bound")
     assert bound.find(moving(4e9, 12e9)) == []
     assert bound.find(moving(20e9, 12e9)) == [], "its bytes come from a cache"
     assert bound.find(moving(11e9, 12e9, working_set=2e6)) == [], "it lies in a cache"
@@ -533,7 +532,7 @@ def test_messages_that_cost_are_told_with_their_share() -> None:
 
 def test_ranks_over_a_network_are_not_set_against_threads_of_one_node() -> None:
     apart = npb(1.4, model="mpi", workers=4, hosts=["a", "a", "b", "b"])
-    assert importlib.import_module("steelyard.findings.bound").find(evaluation([npb(1.0, workers=4), apart])) == []
+    assert findings.rule("bound").find(evaluation([npb(1.0, workers=4), apart])) == []
 
 
 def test_one_sided_communication_pays_or_does_not() -> None:

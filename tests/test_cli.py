@@ -310,3 +310,13 @@ def test_runs_that_cannot_be_kept_are_refused_before_anything_is_built(
     assert "is a file" in done.stderr
     assert "--runs" in done.stderr
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(("words", "read"), [(["--version"], set()), (["list", "--help"], {"list"})])
+def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: set[str]) -> None:
+    code = (
+        "import sys; from steelyard.commands import cli; cli.explained(lambda: cli.app(sys.argv[1:]));"
+        "print(*(name for name in cli.COMMANDS if 'steelyard.commands.' + name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert set(done.stdout.splitlines()[-1].split()) == read

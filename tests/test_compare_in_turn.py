@@ -27,7 +27,7 @@ from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, sched
 from steelyard.errors import UsageError
 from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling
 from steelyard.run import Evaluator, Progress, Surroundings, in_turn, session, setup
-from steelyard.statistics.compare import Comparison, _scores, _sign_flips, compare_pairs
+from steelyard.statistics.difference.compare import Comparison, _scores, _sign_flips, compare_pairs
 
 # --------------------------------------------------------------------------- a machine that wanders, simulated
 

@@ -1,6 +1,5 @@
 """The peak of the cores, the eight modules and their mixes, and known work on many ranks: formulas, counts, findings."""
 
-import importlib
 import json
 import platform
 import re
@@ -16,21 +15,21 @@ import pytest
 
 from builders import evaluation, machine, message, result
 from native import linked
-from steelyard import build
+from steelyard import build, findings
 from steelyard.benchmarks.cluster import flops as cluster
 from steelyard.benchmarks.cluster.rates import of_ranks
 from steelyard.benchmarks.core import flops as modules
 from steelyard.benchmarks.core import peak
 from steelyard.model import Benchmark, Evaluation, Finding, Host, Limit, Machine, Result, Scalar, Value
 from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.statistics import flops_mix
+from steelyard.statistics.models import flops_mix
 
 CORE = Path(peak.__file__).parent
 GHZ = 1e9
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:
-    return importlib.import_module(f"steelyard.findings.{rule}").find(seen)
+    return findings.rule(rule).find(seen)
 
 
 # --------------------------------------------------------------------------- what was measured

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from builders import evaluation, machine, result
 from steelyard import build
 from steelyard.benchmarks.core import groups, kernel_figures, kernels
-from steelyard.findings import vectors
+from steelyard.findings.core import vectors
 from steelyard.launch.program import Program
 from steelyard.model import Evaluation, Finding, Limit, Machine, Result
 from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.statistics import rinf
-from steelyard.statistics.results import results
+from steelyard.statistics.models import rinf
+from steelyard.statistics.results.result import results
 
 NAME = "core.kernels"
 # f, L, S of one element in words of eight bytes, and whether a stored line is read by the loop itself.

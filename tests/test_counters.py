@@ -19,7 +19,7 @@ from steelyard.machine.files import KernelFiles
 from steelyard.machine.settings import read_settings
 from steelyard.model import Machine, Result
 from steelyard.report import counted
-from steelyard.statistics import counters
+from steelyard.statistics.results import counters
 
 KEYS = {"instructions", "cycles", "cache_misses", "l1_misses", "share", "energy", "energy_source", "reason"}
 # Two threads touch pages of fresh memory and spin; the leader is the task clock (ns), its companion counts page faults.

@@ -3,34 +3,73 @@
 STEELYARD_DAMAGE=10000 tries so many more ways of damaging a run than `make test` does.
 """
 
+import html
 import json
+import math
 import os
+import shutil
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from damage import ESCAPES, NESTED, Damage, renewed, unpack
-from steelyard import evaluation, records, report
-from steelyard.commands import cli, forms
-from steelyard.commands import tables as show
+from damage import ESCAPES, NESTED, Damage, powered, renewed, spoilt, unpack
+from steelyard import evaluation, published, records, report
+from steelyard.commands import cli, forms, tables
+from steelyard.compare import beside
 from steelyard.compare import runs as comparing
-from steelyard.errors import MachineFailed, SteelyardError
-from steelyard.model import Evaluation
+from steelyard.errors import MachineFailed, SteelyardError, UsageError
+from steelyard.evaluation.energy import METRICS
+from steelyard.machine.system_file import find_system, load_system
+from steelyard.model import Check, Evaluation
+from steelyard.records import RunFolder, power
 from steelyard.report import comparison, export, side_by_side
 from steelyard.run import session, setup
 from steelyard.run.asking import line, time_limit
+from steelyard.statistics.results.cost import cost
+from steelyard.statistics.validity.verdict import judgement
+
+# What NumPy warns of would stand on the user's screen.
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 SEEDS = int(os.environ.get("STEELYARD_DAMAGE", "24"))
 AT_ONCE = 4
+BY_COMMAND = 13  # of so many seeds one, and so of each format, goes through the commands themselves
+LINES = 4 * SEEDS  # ways of damaging a file of lines, which takes a millisecond
 LONGEST = 5.0  # seconds, of any reading
 ACTS = ("\x1b[2J", "\x1b]0", "\x07", "\u202e")
+PUBLISHED = "4x AMD 8350 Barcelona"
+COUNTED = "select run, count(*) as n from metrics group by run"
 
 
 @pytest.fixture(autouse=True)
 def stumbling() -> None:
     """Rules may stumble over what is damaged, and say so."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A run to be damaged, and a healthy one beside it in the same folder."""
+
+    run: Path
+    damages: tuple[Damage, ...]  # of each format that a run may have
+    healthy: Evaluation
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """Made once: all that is damaged is written anew each time."""
+    folder = tmp_path_factory.mktemp("pair")
+    run = unpack(folder / "runs")
+    damages = (Damage(run), Damage(renewed(run)))
+    healthy = run.rename(run.with_name("healthy"))
+    said(healthy, {"id": "healthy"})
+    run.mkdir()
+    with pytest.MonkeyPatch.context() as patch:  # it comes before the fixture that keeps judgements apart
+        patch.setenv("STEELYARD_CACHE", str(folder / "cache"))
+        return Pair(run, damages, evaluation.evaluate(healthy))
 
 
 @pytest.fixture
@@ -56,20 +95,25 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
         "show": lambda e: forms.show(e, "screen", None),
         "show --all": lambda e: forms.show(e, "all", None),
         "show --json": lambda e: forms.show(e, "json", None),
-        "export": lambda e: (export.metric_rows(e), export.sample_rows(e)),
+        "export": lambda e: export.write(e, "csv", None) + export.write(e, "json", None) + str(export.sample_rows(e)),
+        "query": lambda e: tables.table(*export.query([e], COUNTED), as_json=False),
         "report": report.render,
         "compare": lambda e: side_by_side.show(healthy, e, comparing.compare(healthy, e)),
-        "resume": reopened,
         "compare the other way": lambda e: comparison.runs(comparing.compare(e, healthy), False),
+        "compare with a published system": lambda e: side_by_side.show_published(beside.compare(e, PUBLISHED)),
+        "resume": reopened,
     }
 
 
 def reopened(found: Evaluation) -> object:
     """What `resume` would start: the programs of the plan, and the line that each case which is missing is asked for with."""
-    here = setup.again(found.run, [], found.run.machine)
-    done = session.finished_cases(found.run)
-    cases = [(x, i, c) for x in found.run.plan.launches for i, c in enumerate(x.cases) if (x.number, i) not in done]
-    lines = [line(found.run.machine, launch, number, case) for launch, number, case in cases]
+    try:
+        here = setup.again(found.run, [], found.run.machine)
+        done = session.finished_cases(found.run)
+        cases = [(x, i, c) for x in found.run.plan.launches for i, c in enumerate(x.cases) if (x.number, i) not in done]
+        lines = [line(found.run.machine, launch, number, case) for launch, number, case in cases]
+    except SteelyardError as refused:
+        return refused.shown()
     return sorted(here.benchmarks), lines, [time_limit(case) for _, _, case in cases]
 
 
@@ -81,31 +125,299 @@ def test_over_a_sound_run_no_rule_stumbles(run: Path) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
-def test_a_damaged_run_is_read_or_refused_in_words(
-    first: int, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    healthy = evaluation.evaluate(unpack(tmp_path / "healthy"))
-    of_format = (Damage(run), Damage(renewed(run)))
+def test_a_damaged_run_is_read_or_refused_in_words(first: int, pair: Pair, capsys: pytest.CaptureFixture[str]) -> None:
     for seed in range(first, first + AT_ONCE):
-        how = f"seed {seed}: {of_format[seed % 2].make(seed, run)}"
-        began = time.process_time()
-        try:
-            show.everything({}, [run], False)
-            found = evaluation.evaluate(run)
-        except SteelyardError as error:
-            assert not any(acts in str(error) for acts in ACTS), how
-            continue
-        for name, read in readings(healthy).items():
+        how = f"seed {seed}: {pair.damages[seed % 2].make(seed, pair.run)}"
+        tables.everything({}, [pair.run], False)
+        found = evaluated(pair.run, how)
+        for name, read in readings(pair.healthy).items() if found else ():
+            began = time.process_time()
             try:
                 page = str(read(found))
-            except SteelyardError:
-                continue
             except Exception as error:
                 raise AssertionError(f"{name} of a run with {how}") from error
-            assert name != "report" or "<script>alert(1)" not in page, how
-        assert not any(acts in capsys.readouterr().out for acts in ACTS), how
-        # Of the processor: what a hang would take without end.
-        assert time.process_time() - began < LONGEST * (1 + len(readings(healthy))), how
+            # Of the processor: what a hang would take without end.
+            assert time.process_time() - began < LONGEST, f"{name} of a run with {how}"
+            harmless(page, f"{name} of a run with {how}")
+        harmless("".join(capsys.readouterr()), how)
+
+
+STRANGE: dict[str, Callable[[Path], object]] = {
+    "folder": Path.mkdir,
+    "link in a circle": lambda file: file.symlink_to(file.name),
+    "pipe": os.mkfifo,
+    "device without end": lambda file: file.symlink_to("/dev/zero"),
+}
+
+
+@pytest.fixture(scope="module")
+def sensed(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """The same of a run beside which sensors were read."""
+    run = powered(unpack(tmp_path_factory.mktemp("sensed") / "runs"))
+    damages = (Damage(run),)
+    healthy = run.rename(run.with_name("healthy"))
+    said(healthy, {"id": "healthy"})
+    run.mkdir()
+    return Pair(run, damages, evaluation.evaluate(healthy))
+
+
+def test_a_sound_run_with_power_has_its_energy(sensed: Pair) -> None:
+    assert sensed.healthy.run.notes == ()
+    assert len([r for r in sensed.healthy.results if "energy" in r.metrics]) > 30
+    assert not [f.seen for f in sensed.healthy.findings if "cannot judge" in f.seen]
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
+def test_damaged_readings_are_left_out_in_words_and_the_rest_of_the_run_is_shown(
+    first: int, sensed: Pair, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in range(first, first + AT_ONCE):
+        how = f"seed {seed}: {sensed.damages[0].of_power(seed, sensed.run)}"
+        found = evaluated(sensed.run, how)
+        assert found
+        times = {(r.benchmark, r.kernel, str(r.parameters)): r.metrics for r in sensed.healthy.results}
+        for result in found.results:
+            of = times[result.benchmark, result.kernel, str(result.parameters)]
+            own = {m.name for m in METRICS}
+            assert {n: v for n, v in result.metrics.items() if n not in own} == {
+                n: v for n, v in of.items() if n not in own
+            }, how
+            for name in own & set(result.metrics):
+                ends = result.metrics[name]
+                assert all(end is None or math.isfinite(end) for end in (ends.value, ends.low, ends.high)), how
+        assert not [f.seen for f in found.findings if "cannot judge" in f.seen], how
+        for name, read in readings(sensed.healthy).items():
+            began = time.process_time()
+            try:
+                page = str(read(found))
+            except Exception as error:
+                raise AssertionError(f"{name} of a run with {how}") from error
+            assert time.process_time() - began < LONGEST, f"{name} of a run with {how}"
+            harmless(page, f"{name} of a run with {how}")
+        harmless("".join(capsys.readouterr()), how)
+
+
+def test_a_line_of_readings_that_does_not_hold_is_named_on_the_page(sensed: Pair) -> None:
+    sensed.damages[0].of_power(0, sensed.run)
+    lines = (sensed.run.parent / "healthy" / power.FILE).read_bytes().splitlines(keepends=True)
+    lines[5] = b'{"columns": [{"sensor": "board", "at": [3], "value": ["much"]}]}\n'
+    (sensed.run / power.FILE).write_bytes(b"".join(lines))
+    found = evaluation.evaluate(sensed.run)
+    (note,) = found.run.notes
+    assert note.startswith("line 6 of power.jsonl was left out: ")
+    assert "$.columns[0].value[0]" in note
+    assert f"Not all of the readings can be used: {html.escape(note, quote=False)}." in report.render(found)
+    assert [r for r in found.results if "energy" in r.metrics]
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_readings_that_are_no_file_leave_the_run_without_energy(
+    kind: str, sensed: Pair, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sensed.damages[0].of_power(0, sensed.run)
+    file = sensed.run / power.FILE
+    file.unlink()
+    STRANGE[kind](file)
+    try:
+        assert command("show", sensed.run, "--all") == command("export", sensed.run) == 0
+        assert "Traceback" not in capsys.readouterr().err
+        found = evaluation.evaluate(sensed.run)
+        assert found.results
+        assert not [r for r in found.results if "energy" in r.metrics]
+        (note,) = found.run.notes
+        assert note.startswith("power.jsonl was left out: ")
+        assert note in report.render(found)
+    finally:
+        shutil.rmtree(file) if kind == "folder" else file.unlink()
+
+
+def evaluated(run: Path, how: str) -> Evaluation | None:
+    """None where it is refused, as what the machine's files are to blame for."""
+    try:
+        return evaluation.evaluate(run)
+    except MachineFailed as error:
+        harmless(error.shown(), how)
+        return None
+    except Exception as error:
+        raise AssertionError(f"a run with {how} cannot be judged") from error
+
+
+def harmless(text: str, how: str) -> None:
+    """Nothing in it acts on a terminal, and of a page nothing in a browser."""
+    assert not any(acts in text for acts in ACTS), how
+    assert "<script>alert(1)" not in text or "<html" not in text, how
+
+
+@pytest.mark.parametrize("seed", range(0, SEEDS, BY_COMMAND))
+def test_commands_on_a_damaged_run_end_with_the_exit_code_for_it(
+    seed: int, pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = pair.damages[seed % 2].make(seed, pair.run)
+    code = 0 if evaluated(pair.run, how) else MachineFailed.exit_code
+    run, healthy, page = pair.run, pair.healthy.run.path, tmp_path / "report.html"
+    for words in (
+        ("show", run),
+        ("show", run, "--all"),
+        ("show", run, "--json"),
+        ("show", run, "--npb-output"),
+        ("report", run, "--output", page),
+        ("export", run, "--format", "csv"),
+        ("export", run, "--format", "parquet", "--output", tmp_path / "run.parquet"),
+        ("compare", run, healthy),
+        ("compare", healthy, run, "--all"),
+        ("compare", healthy, run, "--json"),
+        ("compare", run, PUBLISHED),
+    ):
+        none_of_npb = {2} if "--npb-output" in words else set()
+        assert command(*words) in {code, *none_of_npb}, (words, how)
+        answer = capsys.readouterr()
+        harmless(answer.out + answer.err, f"{words} of a run with {how}")
+        assert answer.err.startswith("steelyard: The run folder") == bool(code), (words, answer.err)
+    if page.exists():
+        harmless(page.read_text(), how)
+    hides_no_other(run.parent, pair.healthy, capsys)
+
+
+def hides_no_other(runs: Path, healthy: Evaluation, capsys: pytest.CaptureFixture[str]) -> None:
+    """The healthy run in that folder is listed, and asked, whatever the other is."""
+    assert command("list", "--json", "--runs", runs) == 0
+    listed = {each["run"]: each for each in json.loads(capsys.readouterr().out)["runs"]}
+    assert listed["healthy"]["finished"]
+    assert command("query", COUNTED, "--runs", runs, "--json") == 0
+    answer = capsys.readouterr()
+    harmless(answer.out + answer.err, str(runs))
+    counted = {each["run"]: each["n"] for each in json.loads(answer.out)}
+    assert counted["healthy"] == len(export.metric_rows(healthy))
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", ["run.json", "records.jsonl"])
+@pytest.mark.parametrize("kind", STRANGE)
+def test_what_is_no_file_is_neither_waited_for_nor_read_without_end(
+    name: str, kind: str, pair: Pair, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = unpack(pair.run.parent / "strange").rename(pair.run.parent / "no-file")
+    (run / name).unlink()
+    STRANGE[kind](run / name)
+    try:
+        for words in (("show", run), ("export", run), ("compare", pair.healthy.run.path, run), ("resume", run)):
+            assert command(*words) == MachineFailed.exit_code
+            assert capsys.readouterr().err.startswith(f"steelyard: The run folder {run} cannot be read: ")
+        hides_no_other(run.parent, pair.healthy, capsys)
+    finally:
+        shutil.rmtree(run)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf{}", "{}".encode("utf-16"), b"\0" * 100, b"[]", b"1e999"])
+def test_a_run_json_of_other_content_is_refused(content: bytes, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "run.json").write_bytes(content)
+    for words in (("show", run), ("report", run), ("resume", run)):
+        assert command(*words) == MachineFailed.exit_code
+        assert "run.json is not of the expected form" in capsys.readouterr().err
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_report_goes_nowhere_else_than_into_the_run(
+    kind: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    os.mkfifo(run / "report.html") if kind == "pipe" else (run / "report.html").symlink_to(precious)
+    assert command("report", run) == MachineFailed.exit_code
+    assert "no ordinary file" in capsys.readouterr().err
+    assert command("report", run, "--output", tmp_path / "mine.html") == 0
+    assert precious.read_text() == "kept"
+
+
+def test_a_run_that_does_not_say_its_versions_has_a_report(run: Path) -> None:
+    said(run, {"versions": {}})
+    assert "<footer>Steelyard · run" in report.render(evaluation.evaluate(run))
+
+
+def test_what_a_run_links_to_is_not_written(run: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("kept, without a line's end")
+    (run / "run.json.making").symlink_to(precious)
+    said(run, {"format": 1})
+    RunFolder(run).close()
+    assert precious.read_text() == "kept, without a line's end"
+    (run / "records.jsonl").unlink()
+    (run / "records.jsonl").symlink_to(precious)
+    with pytest.raises(MachineFailed, match="cannot be written"):
+        RunFolder(run)
+    assert precious.read_text() == "kept, without a line's end"
+
+
+@pytest.mark.parametrize("readable", [True, False])
+def test_what_a_folder_is_called_never_acts_on_the_terminal(
+    readable: bool, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = run.rename(run.parent / ESCAPES.replace("/", "_"))
+    if not readable:
+        (named / "run.json").write_text("{")
+    for words in (
+        ["list"],
+        ["list", "--json"],
+        ["show"],
+        ["show", "--all"],
+        ["report"],
+        ["export"],
+        ["query", COUNTED],
+    ):
+        code = command(*words, "--runs", run.parent)
+        assert code == (0 if readable or words[0] in ("list", "query") else MachineFailed.exit_code), words
+        answer = capsys.readouterr()
+        harmless(answer.out + answer.err, str(words))
+
+
+def test_a_damaged_system_file_is_read_or_refused_in_words(tmp_path: Path) -> None:
+    sound, file, refused = find_system("example").read_text(), tmp_path / "system.toml", 0
+    for seed in range(LINES):
+        file.write_bytes(spoilt(sound, seed))
+        try:
+            found = load_system(file)
+        except UsageError as error:
+            refused += 1
+            harmless(error.shown(), f"seed {seed}")
+            continue
+        assert all(0 < limit.value < 1e40 for limit in found.limits.values()), seed
+        harmless(f"{found.name} {found.notes}", f"seed {seed}")
+    assert LINES / 4 < refused < LINES
+
+
+def test_damaged_published_figures_are_compared_or_refused_in_words(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound, file, refused = published.DATA.read_text(), tmp_path / "published.csv", 0
+    for seed in range(LINES):
+        file.write_bytes(spoilt(sound, seed))
+        try:
+            found = published.read(file)
+        except MachineFailed as error:
+            refused += 1
+            harmless(error.shown(), f"seed {seed}")
+            continue
+        monkeypatch.setattr(published, "shipped", lambda found=found: found)
+        for system in beside.systems() if seed % 4 == 0 else ():
+            comparison.beside(beside.compare(pair.healthy, system), as_json=False)
+        harmless("".join(capsys.readouterr()), f"seed {seed}")
+    assert LINES / 4 < refused < LINES
+
+
+def test_work_that_no_operation_does_has_no_cost(pair: Pair) -> None:
+    known = next(r for r in pair.healthy.results if r.benchmark == "memory.stream")
+    for count in (1e308, 1e-308, 0.0, -1.0, float("nan"), float("inf")):
+        records = tuple(replace(r, work={"bytes": count}) for r in known.records)
+        assert cost(known) is not None
+        assert cost(replace(known, records=records)) is None, count
+
+
+def test_samples_that_are_no_times_of_a_machine_are_invalid() -> None:
+    for seconds in (1e308, 1e-308, 0.0, -1.0, float("nan"), float("inf")):
+        judged = judgement([1e-3] * 11 + [seconds], {}, Check(True))
+        assert judged.verdict.level == "INVALID", seconds
+        assert judged.verdict.evidence[0].numbers == {"samples": 1, "of": 12}
 
 
 def test_a_damaged_run_hides_no_other(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from steelyard.model import Benchmark, Case, Launch, Machine, Record, Sampling
 from steelyard.plan import catalogue
 from steelyard.run import selfcheck
 from steelyard.run.asking import line, record_of
-from steelyard.statistics.results import results
+from steelyard.statistics.results.result import results
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -11,12 +11,12 @@ import pytest
 import builders
 import steelyard
 from steelyard.evidence import KINDS, NUMBERS, distinct, noted, sentence, sentences
-from steelyard.findings.disturbed import REMEDIES
+from steelyard.findings.every.disturbed import REMEDIES
 from steelyard.model import Check, Evidence, Record
 from steelyard.model.plain import to_json
-from steelyard.statistics.pace import MEASURES, UNBOUNDED
-from steelyard.statistics.results import believed
-from steelyard.statistics.verdict import with_verdict
+from steelyard.statistics.results.result import believed
+from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED
+from steelyard.statistics.validity.verdict import with_verdict
 
 PACKAGE = Path(steelyard.__file__).parent
 
@@ -27,7 +27,7 @@ def test_what_disturbs_has_a_remedy_and_nothing_else() -> None:
 
 
 def test_every_kind_and_every_number_of_the_tables_is_noted_somewhere() -> None:
-    where = [*(PACKAGE / "statistics").glob("*.py"), PACKAGE / "run/asking.py"]
+    where = [*(PACKAGE / "statistics").glob("*/*.py"), PACKAGE / "run/asking.py"]
     source = "".join(path.read_text(encoding="utf-8") for path in where)
     assert not [kind for kind in KINDS if f'"{kind}"' not in source]
     assert not [name for name in NUMBERS if f" {name}=" not in source and f'"{name}"' not in source]

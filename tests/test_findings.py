@@ -1,6 +1,5 @@
 """Every rule of the findings: where it must speak, where it must be silent, and odd data."""
 
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ import test_core_flops as flops
 import test_core_kernels as kernels
 import test_network_findings as network
 import test_node as node
+import test_power_run as power
 import test_roofline as roofline
 import test_scaling as scaling
 from builders import bandwidth, chase, evaluation, gather, machine, result, triad
@@ -27,7 +27,7 @@ RULES = findings.rules()
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:
-    return importlib.import_module(f"steelyard.findings.{rule}").find(seen)
+    return findings.rule(rule).find(seen)
 
 
 def disturbed(rate: float, **changed: Scalar) -> Result:
@@ -109,6 +109,7 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
     **kernels.SPEAKS,
     **flops.SPEAKS,
     **node.SPEAKS,
+    **power.SPEAKS,
     "above_ideal": lambda: evaluation([triad(5e9), triad(25e9, threads=4)]),
     "above_limit": lambda: limited(6e9),
     "cache_rule": lambda: evaluation([triad(1e10, elements=1_000_000)]),
@@ -142,6 +143,7 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
     **kernels.SILENT,
     **flops.SILENT,
     **node.SILENT,
+    **power.SILENT,
     # Vectors of 160 KB that 4 threads share fit their second caches; those of 384 MB only half as fast lie in memory.
     "above_ideal": lambda: evaluation([triad(5e9, elements=20_000), triad(25e9, elements=20_000, threads=4)]),
     "above_limit": lambda: limited(5.1e9),
@@ -172,6 +174,7 @@ GOOD: dict[str, Callable[[], Evaluation]] = {
     **kernels.GOOD,
     **flops.GOOD,
     **node.GOOD,
+    **power.GOOD,
     "plateau": lambda: evaluation([triad(10e9, elements=8_000_000), triad(10e9)]),
     "disturbed": lambda: evaluation([triad(1e10)]),
     "write_allocate": lambda: evaluation([triad(9e9), triad(9e9, stores="streaming")]),
@@ -189,7 +192,7 @@ GOOD: dict[str, Callable[[], Evaluation]] = {
 
 
 def test_every_rule_has_a_case_in_which_it_speaks_and_one_in_which_it_is_silent() -> None:
-    assert sorted(SPEAKS) == sorted(SILENT) == RULES
+    assert sorted(SPEAKS) == sorted(SILENT) == list(RULES)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -516,7 +519,7 @@ def test_odd_data_never_makes_a_rule_stumble(rule: str, bare: bool) -> None:
 
 def test_a_program_that_failed_is_named_by_its_end_and_its_first_words() -> None:
     from steelyard.errors import ProgramFailed
-    from steelyard.findings.failed import _kind, _short
+    from steelyard.findings.every.failed import _kind, _short
 
     reasons = [
         str(ProgramFailed(f"Running the case buffers={b}", "mpiexec -n 2 x", 1, "-----\ncannot resolve nowhere\nmore"))

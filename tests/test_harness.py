@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from native import linked
 from steelyard.model import Machine
-from steelyard.statistics import stopping
-from steelyard.statistics.pace import MEASURES, Bounds, choose
-from steelyard.statistics.seen import Seen
+from steelyard.statistics.samples import stopping
+from steelyard.statistics.validity.observations import Seen
+from steelyard.statistics.validity.pace import MEASURES, Bounds, choose
 
 QUICK = "seconds=0.05 least=3 most=30 width=0.2"
 

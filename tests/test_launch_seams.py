@@ -20,7 +20,7 @@ from steelyard.machine.tools import ask_mpi, mpiexec_of
 from steelyard.model import Case, Host, Launch, Machine, Site, Tool
 from steelyard.mpi import Job
 from steelyard.records import all_runs, read
-from steelyard.statistics.messages import processors
+from steelyard.statistics.results.messages import processors
 
 # What a site would install: three files, each declaring one thing.
 FLAVOUR = '''

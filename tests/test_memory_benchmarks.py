@@ -8,7 +8,7 @@ from steelyard.benchmarks.memory import apexmap, cores, latency, placement, stre
 from steelyard.benchmarks.memory.nodes import placements
 from steelyard.model import Cache, Check, Core, Limit, Machine, NumaNode, Record, Result, Value, Verdict
 from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.statistics.summary import best_by_copy
+from steelyard.statistics.samples.summary import best_by_copy
 
 NAMES = ("memory.apexmap", "memory.latency", "memory.placement", "memory.cores")
 

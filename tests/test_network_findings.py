@@ -1,6 +1,5 @@
 """The rules on the network: where each must speak, where it must be silent, what it says, and odd data."""
 
-import importlib
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -10,12 +9,12 @@ from typing import Any
 import pytest
 
 from builders import evaluation, machine, message, result, verdict_of
-from steelyard import plan
+from steelyard import findings, plan
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value
 from steelyard.plan import catalogue
-from steelyard.statistics import looks, messages, nodes
-from steelyard.statistics.matrix import rounds
+from steelyard.statistics.difference.matrix import rounds
+from steelyard.statistics.results import messages, nodes, peer_groups
 
 KIB, MIB = 1 << 10, 1 << 20
 FOUR = ("a", "b", "c", "d")
@@ -23,7 +22,7 @@ LINK = {"network_bandwidth": Limit(1e9, "B/s", "the system file")}
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:
-    return importlib.import_module(f"steelyard.findings.{rule}").find(seen)
+    return findings.rule(rule).find(seen)
 
 
 # --------------------------------------------------------------------------- what was measured
@@ -622,7 +621,7 @@ def test_looks_share_the_chance_of_a_false_alarm_among_them() -> None:
     accused = 0
     for seed in range(100):
         results = [r for size in (8, KIB, MIB) for r in all_pairs(size=size, seed=seed, spread=0.02)]
-        accused += any(t.single or t.links for t in looks.tell(results, machine()))
+        accused += any(t.single or t.links for t in peer_groups.tell(results, machine()))
     assert accused <= 2
 
 

@@ -10,12 +10,12 @@ from builders import bandwidth, evaluation, machine, result
 from mpis import mpi
 from steelyard import build
 from steelyard.benchmarks.network import bisection, collectives, nettest, operations
-from steelyard.findings import steadiest
+from steelyard.findings.network import steadiest
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
 from steelyard.model import Benchmark, Case, Host, Launch, Limit, Machine, Result, Scalar, Site, Value
 from steelyard.plan import EFFORTS, make
-from steelyard.statistics.steadiness import steadiness
+from steelyard.statistics.results.steadiness import steadiness
 
 FAST_ETHERNET = Limit(12.5e6, "B/s", "given by fast.toml")
 RANKS = 5  # odd, and more than the halves of a pair: somebody has no partner

@@ -11,7 +11,7 @@ from builders import evaluation, message
 from mpis import mpi
 from steelyard import build
 from steelyard.benchmarks.network import rate, sendrecv, transfer
-from steelyard.findings import partners_spread
+from steelyard.findings.network import partners_spread
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
 from steelyard.model import (
@@ -31,9 +31,9 @@ from steelyard.model import (
     Verdict,
 )
 from steelyard.plan import EFFORTS, make
-from steelyard.statistics.matrix import rounds
-from steelyard.statistics.messages import hosts_of
-from steelyard.statistics.pairs import pair_seconds, variants
+from steelyard.statistics.difference.matrix import rounds
+from steelyard.statistics.results.messages import hosts_of
+from steelyard.statistics.results.pairs import pair_seconds, variants
 
 NAMES = ("network.transfer", "network.sendrecv", "network.rate")
 

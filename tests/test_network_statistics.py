@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.statistics import artefact as artefacts
-from steelyard.statistics import detours as noise
-from steelyard.statistics import hockney, loggp, matrix, peers
-from steelyard.statistics.artefact import Caches, Point
-from steelyard.statistics.loggp import Train
-from steelyard.statistics.spectrum import spectrum
+from steelyard.statistics.difference import matrix, peers
+from steelyard.statistics.models import artefact as artefacts
+from steelyard.statistics.models import detours as noise
+from steelyard.statistics.models import hockney, loggp
+from steelyard.statistics.models.artefact import Caches, Point
+from steelyard.statistics.models.loggp import Train
+from steelyard.statistics.models.spectrum import spectrum
 
 SIZES = [0, *(2**k for k in range(23))]  # 0 … 4 MiB
 SECONDS = st.floats(min_value=1e-9, max_value=1e3)

@@ -21,7 +21,7 @@ from steelyard import build, published
 from steelyard.benchmarks.node import modes
 from steelyard.compare import modes as across
 from steelyard.errors import UsageError
-from steelyard.findings import mixed_mode
+from steelyard.findings.node import mixed_mode
 from steelyard.machine.devices import find_devices
 from steelyard.model import Device, Evaluation, Machine, Parameters, Result, Value
 from steelyard.plan import catalogue

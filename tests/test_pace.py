@@ -19,12 +19,12 @@ from steelyard.evidence import sentence
 from steelyard.model import Check, Host, Record, Verdict
 from steelyard.records import shown
 from steelyard.run import selfcheck
-from steelyard.statistics.identity import identity
-from steelyard.statistics.pace import ISSUE_LOSS, MEASURES, Bounds, choose
-from steelyard.statistics.results import SETTLED_WIDTH, judged, undisturbed
-from steelyard.statistics.seen import Seen
-from steelyard.statistics.summary import median_interval
-from steelyard.statistics.verdict import judgement, stands
+from steelyard.statistics.results.identity import identity
+from steelyard.statistics.results.result import SETTLED_WIDTH, judged, undisturbed
+from steelyard.statistics.samples.summary import median_interval
+from steelyard.statistics.validity.observations import Seen
+from steelyard.statistics.validity.pace import ISSUE_LOSS, MEASURES, Bounds, choose
+from steelyard.statistics.validity.verdict import judgement, stands
 
 PASSED = Check(True)
 FULL = 4.0

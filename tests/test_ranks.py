@@ -25,7 +25,7 @@ from steelyard.launch.start import start
 from steelyard.launch.told import _told
 from steelyard.machine.tools import mpiexec_of
 from steelyard.model import Benchmark, Case, Check, Launch, Machine, Site, Tool
-from steelyard.statistics.verdict import judgement, name_disturbance
+from steelyard.statistics.validity.verdict import judgement, name_disturbance
 
 LINE = "case=0 kernel=pingpong ranks={ranks} message_bytes=8 seconds=0.05 least=6 most=40"
 
@@ -134,7 +134,7 @@ def test_a_neighbour_on_one_ranks_processor_makes_the_latency_disturbed_and_the_
         try:
             time.sleep(0.3)
             # Where others load the machine as well, a single look may find both ranks waiting.
-            for _ in range(3):
+            for _ in range(8):
                 answer = program.ask(
                     "case=1 kernel=pingpong ranks=2 message_bytes=8 seconds=0.5 least=2000 most=4000 width=1e-9", 60
                 )

@@ -21,7 +21,7 @@ from steelyard.report import compared, doubts, figures, headline, reasons, sente
 from steelyard.report.axes import log_ticks, scale, tick
 from steelyard.report.names import grouped
 from steelyard.report.pages import settings, times
-from steelyard.statistics import trust
+from steelyard.statistics.validity import trust
 
 
 class Page(HTMLParser):

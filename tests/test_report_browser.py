@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import power_fixture
 import report_browser
 import report_fixture
 from report_browser import Browser
@@ -75,13 +76,34 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return report.write(both, tmp_path_factory.mktemp("report") / "report.html")
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
+@pytest.fixture(scope="module")
+def powered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a run with power, of the node's kernels in all modes."""
+    return report.write(power_fixture.made(), tmp_path_factory.mktemp("power") / "report.html")
+
+
+WINDOWS = [(1400, "light"), (390, "dark")]
+
+
+@pytest.mark.parametrize(("width", "theme"), WINDOWS)
 def test_every_page_opens_without_an_error_and_nothing_is_cut_off(
     browser: Browser, path: Path, width: int, theme: str
 ) -> None:
     browser.open(path, width, theme)
     pages = browser.run('Array.from(document.querySelectorAll(".page"), (page) => page.id)')
     assert len(pages) == 11
+    sound(browser, pages)
+
+
+@pytest.mark.parametrize(("width", "theme"), WINDOWS)
+def test_the_pages_of_a_run_with_power_open_without_an_error_and_nothing_is_cut_off(
+    browser: Browser, powered: Path, width: int, theme: str
+) -> None:
+    browser.open(powered, width, theme)
+    sound(browser, ["power", "node-kernels", "node-stencil"])
+
+
+def sound(browser: Browser, pages: list[str]) -> None:
     for page in pages:
         browser.run(f"location.hash = '#{page}'")
         assert browser.run(_DRAWN)
@@ -90,6 +112,24 @@ def test_every_page_opens_without_an_error_and_nothing_is_cut_off(
         assert browser.run(_CUT) == [], page
         assert browser.run(_WIDER) <= 0, f"{page} is wider than the window"
         assert browser.errors() == [], page
+
+
+def test_time_against_energy_has_a_mark_for_each_mode_and_a_line_of_the_best_in_its_kernel_s_colour(
+    browser: Browser, powered: Path
+) -> None:
+    browser.open(powered, 1400, "light")
+    browser.run("location.hash = '#power'")
+    assert browser.run(_DRAWN)
+    traces = browser.run("""document.querySelector("#time-energy .plot").data.map((trace) => ({
+      mode: trace.mode, points: trace.x.filter((x) => x !== null).length, group: trace.legendgroup,
+      colour: trace.mode === "lines" ? trace.line.color : trace.marker.color, x: trace.error_x && trace.error_x.color}))""")
+    marks = {t["group"]: t for t in traces if t["mode"] == "markers" and t["points"]}
+    lines = [t for t in traces if t["mode"] == "lines"]
+    assert [t["points"] for t in marks.values()] == [4] * len(power_fixture.KERNELS)
+    assert all(line["colour"] == marks[line["group"]]["colour"] == marks[line["group"]]["x"] for line in lines)
+    shown = browser.run('Array.from(document.querySelectorAll("#time-energy .legendtext"), (text) => text.textContent)')
+    assert shown[-2:] == ["GPU 0 (OpenCL)", "2 threads and GPU 0 (OpenCL)"]
+    assert browser.errors() == []
 
 
 def test_each_record_is_a_mark_of_the_pace_whose_case_the_pointer_names(browser: Browser, path: Path) -> None:

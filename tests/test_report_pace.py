@@ -14,8 +14,8 @@ from steelyard.model import Case, Check, Evaluation, Evidence, Launch, Level, Pl
 from steelyard.plan import second
 from steelyard.report import course
 from steelyard.report.pages import pace
-from steelyard.statistics.pace import CHASE_LOSS, STREAM_LOSS
-from steelyard.statistics.results import results
+from steelyard.statistics.results.result import results
+from steelyard.statistics.validity.pace import CHASE_LOSS, STREAM_LOSS
 
 HOSTILE = "</script><b onclick=alert(1)>"
 BEGAN = 1.79e9

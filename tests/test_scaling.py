@@ -23,15 +23,15 @@ import builders
 from builders import evaluation, machine, result
 from steelyard import plan, report
 from steelyard.errors import UsageError
-from steelyard.findings import scaling as rule
+from steelyard.findings.every import scaling as rule
 from steelyard.model import Axes, Benchmark, Case, Evaluation, Host, Result, Scalar, Source
 from steelyard.plan import sweep
 from steelyard.records import all_runs, read
 from steelyard.report import scaled
 from steelyard.report.pages import scaling as page
-from steelyard.statistics.scaling import Scaling, scaled_serial_fraction, scaling, serial_fraction
-from steelyard.statistics.scaling_models import AMDAHL, USL, Estimate, Fit, refused, speedup
-from steelyard.statistics.sweeps import sweeps
+from steelyard.statistics.models.scaling import Scaling, scaled_serial_fraction, scaling, serial_fraction
+from steelyard.statistics.models.scaling_models import AMDAHL, USL, Estimate, Fit, refused, speedup
+from steelyard.statistics.results.sweeps import sweeps
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 Law = Callable[[int], float]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.commands.submit import time_limit
+from steelyard.commands.submit import Printed, time_limit
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import batch
 from steelyard.launch.scheduler import (
@@ -396,6 +396,17 @@ def test_the_number_of_a_submitted_job_is_read(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert batch.submit("#!/bin/sh\nexec true\n", to) == number
     assert (tmp_path / "told").read_text() == "#!/bin/sh\nexec true\n"
+
+
+def test_a_sites_remarks_on_a_job_are_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program(tmp_path, "sbatch", 'cat >/dev/null; echo "Your project has 3 hours left." >&2; echo 12')
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert batch.submit("", system("slurm")) == "12"
+    assert capsys.readouterr() == ("", "")
+    assert batch.submit("", batch.system("slurm", batch.Around(listener=Printed()))) == "12"
+    assert capsys.readouterr() == ("", "Your project has 3 hours left.\n")
 
 
 def test_the_number_of_a_job_of_flux_is_asked_for_in_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,8 +21,8 @@ from steelyard.compare import beside
 from steelyard.compare.runs import compare
 from steelyard.model import Evaluation, Finding, Tool
 from steelyard.report import lines, scaled, screen, side_by_side
-from steelyard.statistics import trust
-from steelyard.statistics.sweeps import sweeps
+from steelyard.statistics.results.sweeps import sweeps
+from steelyard.statistics.validity import trust
 
 GOLDEN = Path(__file__).with_name("golden")
 PLACES = ("The report: ", "All findings and tables: ")

@@ -401,7 +401,7 @@ class Fake:
 
     @property
     def system(self) -> batch.BatchSystem:
-        return replace(TO, around=batch.Around(self.ask, self.slept.append))
+        return replace(TO, around=batch.Around(self.ask, self.slept.append, submit.Printed()))
 
 
 def state(name: str, reason: str = "None", code: str = "0:0", nodes: str = "n3", host: str = "golden-host") -> str:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.statistics import simulate, stopping
-from steelyard.statistics.compare import Call, Launches, compare, compare_all, compare_in_turn, holm
-from steelyard.statistics.launches import LONE_SPREAD, combine
-from steelyard.statistics.shape import drift, modes
-from steelyard.statistics.summary import classic_stream, effective_size, median_interval, summarise
+from steelyard.statistics.difference.compare import Call, Launches, compare, compare_all, compare_in_turn, holm
+from steelyard.statistics.samples import simulate, stopping
+from steelyard.statistics.samples.launches import LONE_SPREAD, combine
+from steelyard.statistics.samples.shape import drift, modes
+from steelyard.statistics.samples.summary import classic_stream, effective_size, median_interval, summarise
 
 TIMES = st.floats(min_value=1e-9, max_value=1e6, allow_nan=False)
 SAMPLES = st.lists(TIMES, min_size=1, max_size=60)

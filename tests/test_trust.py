@@ -8,7 +8,8 @@ from steelyard.compare import beside
 from steelyard.model import Level
 from steelyard.report import headline, side_by_side
 from steelyard.report.lamps import COLOURS, LAMPS, MEANINGS, SIGNS
-from steelyard.statistics import cases, trust
+from steelyard.statistics.results import cases
+from steelyard.statistics.validity import trust
 
 
 def test_every_level_has_its_own_sign_colour_and_meaning() -> None:

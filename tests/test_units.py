@@ -4,7 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from steelyard.model import Scalar
 from steelyard.units import binary_size, duration, parse_duration, parse_size, percent, quantity, significant
+from steelyard.words import in_words
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,9 @@ def test_sizes_of_memory_say_no_more_than_they_know(count: int, text: str) -> No
     assert binary_size(count) == text
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h", 3600), ("0.5", 0.5), ("2 min", 120)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("5m", 300), ("1h", 3600), ("0.5", 0.5), ("2 min", 120), ("20ms", 0.02)]
+)
 def test_lengths_of_time_are_understood(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
@@ -71,3 +75,18 @@ def test_any_other_text_is_refused_in_words(text: str) -> None:
 )
 def test_durations_are_said_as_people_say_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("threads", 1, "1 thread"),
+        ("threads", 2, "2 threads"),
+        ("stores", "streaming", "streaming stores"),
+        ("alpha", 1.0, "alpha 1"),
+        ("ranks_per_node", 2, "ranks per node 2"),
+        ("threads", None, "no threads"),
+    ],
+)
+def test_a_parameter_is_said_in_words(name: str, value: Scalar | None, text: str) -> None:
+    assert in_words(name, value) == text

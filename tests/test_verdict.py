@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from steelyard.evidence import KINDS, sentence
 from steelyard.model import Check, Evidence
-from steelyard.statistics.verdict import judgement, name_disturbance
+from steelyard.statistics.validity.verdict import judgement, name_disturbance
 
 PASSED = Check(True)
 LENGTH = 0.01  # s, of a quiet sample

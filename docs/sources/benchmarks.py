@@ -1,6 +1,5 @@
 """The pages of the benchmarks and of the findings, from their docstrings and declarations."""
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from sources.tables import table
@@ -101,11 +100,11 @@ def findings_page(note: str) -> str:
     """The rules, each by the first line of its file."""
     rows = []
     for name in findings.rules():
-        told = (importlib.import_module(f"steelyard.findings.{name}").__doc__ or "").strip()
+        told = (findings.rule(name).__doc__ or "").strip()
         rows.append((f"`{name}`", told.partition("\n")[0].removeprefix("Rule: ").rstrip(".")))
     text = (
         "A finding says what was seen, on what evidence, what the likely cause is, and what to try. It is "
         "*serious* (the exit code is then 1), a *notice*, or *good*. A rule that has nothing to say is "
-        "silent. One rule is one file in `src/steelyard/findings/`; the folder is the registry.\n"
+        "silent. One rule is one file in `src/steelyard/findings/`; grouped as the benchmarks; the folders are the registry.\n"
     )
     return "\n".join(["# The findings\n", note, text, table(("rule", "what it looks at"), rows)])

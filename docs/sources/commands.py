@@ -1,7 +1,7 @@
 """The page of the commands, from the Typer application itself."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import typer
@@ -32,17 +32,25 @@ def page(note: str) -> str:
         f"{root.epilog}\n",
         "`steelyard --version` prints the version; `--help`, also after a command, what follows here.\n",
     ]
-    for name, command in root.commands.items():
+    for name, command in _commands(root):
         parts += [f"## steelyard {name}\n", inspect.cleandoc(command.help or "") + "\n"]
         if rows := [_row(p, meanings) for p in command.params if p.name != "help"]:
             parts.append(table(("argument or option", "default", "meaning"), rows))
     return "\n".join(parts)
 
 
+def _commands(root: Any) -> Iterator[tuple[str, Any]]:
+    """Each by its name, those of a group after it."""
+    for name, command in root.commands.items():
+        yield name, command
+        for inner, member in getattr(command, "commands", {}).items():
+            yield f"{name} {inner}", member
+
+
 def _meanings(root: Any) -> dict[str, str]:
     """Option → help. One that says nothing in one command says it in another."""
     found: dict[str, str] = {}
-    for p in (p for command in root.commands.values() for p in command.params):
+    for p in (p for _, command in _commands(root) for p in command.params):
         if told := (getattr(p, "help", None) or "").strip():
             found.setdefault(p.opts[0], told)
     return found

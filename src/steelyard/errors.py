@@ -7,6 +7,16 @@ from collections.abc import Iterable
 LONGEST_WORD = 300  # letters: of what a user gave, more is a mistake, and fills his terminal
 
 
+# What could move a terminal's cursor, colour it or turn its text around; a line's end and a tab stay.
+ACTING = "\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_ACTING = re.compile(f"[{ACTING}]")
+
+
+def spelled(text: str) -> str:
+    """The text with no character that acts on a terminal: an escape character reads '\\x1b'."""
+    return _ACTING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
 class SteelyardError(Exception):
     """A failure that is explained to the user without a traceback. `exit_code` is the process's own."""
 
@@ -14,7 +24,7 @@ class SteelyardError(Exception):
 
     def shown(self) -> str:
         """The sentence for the terminal."""
-        return str(self)
+        return spelled(str(self))
 
 
 class UsageError(SteelyardError):
@@ -24,7 +34,7 @@ class UsageError(SteelyardError):
 
     def shown(self) -> str:
         """The sentence for the terminal; of a word of thousands of letters only its ends are repeated."""
-        return re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}…{word[0][-20:]}", str(self))
+        return re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}…{word[0][-20:]}", super().shown())
 
 
 class WrongResult(SteelyardError):

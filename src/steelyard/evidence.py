@@ -18,7 +18,7 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "error": Kind("INVALID", "The case could not be run; the sentence is the reason."),
     "check": Kind("INVALID", "The kernel's own test found its result wrong."),
-    "samples": Kind("INVALID", "No sample was taken, or some are no positive, finite times."),
+    "samples": Kind("INVALID", "No sample was taken, or some are no times (1e-18 s to 1e9 s)."),
     "clock resolution": Kind(
         "INVALID", "The clock's step is too large a share of a sample; up to 1 % it is only told."
     ),

@@ -53,6 +53,14 @@ def expect_output(path: Path, what: str) -> None:
         raise MachineFailed(f"{what} cannot be written to '{path}': writing is not allowed there. Name another file.")
 
 
+def expect_own(path: Path, what: str) -> None:
+    """Refuses a place in a run's folder, which may be a stranger's, where a link or a pipe stands. MachineFailed."""
+    if path.is_symlink() or path.is_fifo():
+        raise MachineFailed(
+            f"{what} cannot be written to '{path}': that is no ordinary file. Remove it, or name another."
+        )
+
+
 def expect_folder(path: Path, what: str) -> None:
     """Refuses a folder that cannot be made or written in, as `expect_output`; what is missing of it will be made."""
     whole = path.absolute()

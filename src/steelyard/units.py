@@ -1,6 +1,7 @@
 """Prefixes and units, in the one place where they are put on; everything else computes in SI."""
 
 import math
+from collections.abc import Mapping
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -58,7 +59,7 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
-_TIMES = {"s": 1, "m": 60, "min": 60, "h": 3600, "": 1}
+_TIMES = {"ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "": 1}
 _SIZES = {
     "": 1,
     "b": 1,
@@ -74,7 +75,7 @@ _SIZES = {
 
 
 def parse_duration(text: str) -> float:
-    """'5m' → 300.0 seconds. Raises ValueError for anything else than a positive number with s, m, min or h."""
+    """'5m' → 300.0 seconds. Raises ValueError for anything else than a positive number with ms, s, m, min, h or d."""
     return _parse(text, _TIMES, "a length of time such as '90s', '5m' or '1h'")
 
 
@@ -88,7 +89,7 @@ def parse_size(text: str) -> int:
     return round(value)
 
 
-def _parse(text: str, factors: dict[str, int], expected: str) -> float:
+def _parse(text: str, factors: Mapping[str, float], expected: str) -> float:
     stripped = text.strip().lower()
     number = stripped.rstrip("abcdefghijklmnopqrstuvwxyz ")
     suffix = stripped[len(number) :].strip()

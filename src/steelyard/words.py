@@ -33,5 +33,19 @@ def said(name: str, value: Scalar | None) -> str | None:
     if name == "bytes" and isinstance(value, int):
         return binary_size(value)
     if name in _COUNTED and isinstance(value, int):
-        return f"{value} {name.removesuffix('s') if value == 1 else name}"
+        return plural(value, name.removesuffix("s"))
     return None
+
+
+def in_words(name: str, value: Scalar | None) -> str:
+    """The same of every parameter: ('threads', 2) → '2 threads', ('window', 64) → 'window 64', ('mpi', None) → 'no mpi'."""
+    if value is None:
+        return f"no {name}"
+    if (text := said(name, value)) is not None:
+        return text
+    return f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
+
+
+def plural(number: int, noun: str) -> str:
+    """'1 thread', '2 threads'."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

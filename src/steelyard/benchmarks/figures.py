@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from steelyard import published as others
 from steelyard.model import Machine, Result, Scalar
 from steelyard.model.figure import Mark, Series
-from steelyard.statistics import trust
+from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity
 from steelyard.words import said
 

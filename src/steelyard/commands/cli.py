@@ -1,6 +1,5 @@
 """The command line. A command is a file of its own: it reads its words, calls the rooms that do it, and shows what came out."""
 
-import importlib
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -9,19 +8,21 @@ import typer
 
 from steelyard import __version__
 from steelyard.commands import streams
-from steelyard.errors import MachineFailed, SteelyardError
+from steelyard.commands.lookup import MARKUP, group
+from steelyard.errors import MachineFailed, SteelyardError, spelled
 
 # In the order of the help.
 COMMANDS = (
     "run", "scale", "resume", "plan", "list", "show", "report", "export", "query", "compare", "doctor", "build", "selfcheck",
-    "submit",
+    "submit", "power",
 )  # fmt: skip
 
 app = typer.Typer(
     name="steelyard",
+    cls=group(__package__, COMMANDS),
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
     help="Measures computers honestly, from a laptop to a cluster, and explains what it measured.",
     epilog="Begin with **steelyard run**, which ends with findings and an HTML report. Exit codes: 0 fine, 1 a serious finding, "
@@ -54,7 +55,7 @@ def explained(work: Callable[[], object]) -> int:
         print("steelyard: There is not enough memory for this. Ask for less, or free some.", file=sys.stderr)
         return MachineFailed.exit_code
     except OSError as error:
-        where = f": '{error.filename}'" if error.filename else ""
+        where = f": '{spelled(str(error.filename))}'" if error.filename else ""
         print(f"steelyard: The system refused: {error.strerror or error}{where}.", file=sys.stderr)
         return MachineFailed.exit_code
     return 0
@@ -73,10 +74,6 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-for name in COMMANDS:
-    app.command(name)(importlib.import_module(f"steelyard.commands.{name}").command)
 
 
 def arguments(words: Sequence[str]) -> None:

@@ -96,6 +96,24 @@ Report = Annotated[
         "--report", metavar="FILE", callback=_report, help="Where the report goes; into the run's folder when left out."
     ),
 ]
+Sensors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sensor",
+        metavar="KIND:WORDS",
+        help="A further sensor, as model:idle=20,full=95 or ipmi:host=node7 (may be repeated).",
+    ),
+]
+Every = Annotated[
+    str, typer.Option("--every", metavar="TIME", help="How long between two readings, as 10ms, 100ms or 1s.")
+]
+Power = Annotated[
+    bool | None,
+    typer.Option(
+        "--power/--no-power",
+        help="Read sensors of power beside the run; by itself where there are some that may be read.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 Seed = Annotated[
     int, typer.Option("--seed", metavar="NUMBER", parser=option("--seed"), help="Of the order of launches and cases.")

@@ -4,8 +4,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard import evaluation
+from steelyard import evaluation, files
 from steelyard.commands import forms
+from steelyard.errors import spelled
 from steelyard.model import Evaluation
 from steelyard.records import remembered
 
@@ -24,7 +25,7 @@ def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: forms
     where = _write(found, report)  # first: whoever reads the rest may stop reading (| head)
     forms.show(found, form, where)
     if form != "screen":
-        print(f"\nThe report: {where}", file=sys.stdout if form == "all" else sys.stderr)
+        print(f"\nThe report: {spelled(str(where))}", file=sys.stdout if form == "all" else sys.stderr)
     if code := exit_code(found):
         sys.exit(code)
 
@@ -53,4 +54,7 @@ def write_report(path: Path, paths: Sequence[Path], output: Path | None, against
 def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
     from steelyard import report
 
-    return report.write(judged, output or Path(judged.run.path) / "report.html", base)
+    own = Path(judged.run.path) / "report.html"
+    if output is None:
+        files.expect_own(own, "The report")
+    return report.write(judged, output or own, base)

@@ -37,4 +37,4 @@ def _readable(runs: Iterable[Path], paths: Sequence[Path]) -> Iterator[Evaluatio
         try:
             yield outcome.read(path, paths)
         except SteelyardError as error:
-            print(f"steelyard: left out: {error}", file=sys.stderr)
+            print(f"steelyard: left out: {error.shown()}", file=sys.stderr)

@@ -29,8 +29,9 @@ def command(
     from steelyard import files, records
     from steelyard.commands import outcome
     from steelyard.compare import modes
+    from steelyard.errors import spelled
 
     if output:
         files.expect_output(output, "The report")
     base = modes.base(runs, against) if against else None
-    print(outcome.write_report(records.find(runs, name), paths or [], output, base))
+    print(spelled(str(outcome.write_report(records.find(runs, name), paths or [], output, base))))

@@ -3,13 +3,16 @@
 from pathlib import Path
 
 from steelyard.commands import forms
-from steelyard.commands.options import All, Json, Paths, Quiet, RunName, Runs
+from steelyard.commands.options import All, Every, Json, Paths, Power, Quiet, RunName, Runs, Sensors
 
 
 def command(
     name: RunName = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    power: Power = None,
+    sensor: Sensors = None,
+    every: Every = "100ms",
     all_: All = False,
     json_: Json = False,
     quiet: Quiet = False,
@@ -20,7 +23,10 @@ def command(
     """
     from steelyard import records
     from steelyard.commands import outcome
-    from steelyard.run import session
+    from steelyard.numbers import length_of_time
+    from steelyard.run import sensing, session
 
-    form = forms.one(all_, json_)
-    outcome.conclude(session.go_on(records.find(runs, name), paths or [], quiet), paths or [], None, form)
+    form, further = forms.one(all_, json_), paths or []
+    period = length_of_time(every, "The time between two readings (given by --every)")
+    watched = sensing.asked(power, sensor or [], period)
+    outcome.conclude(session.go_on(records.find(runs, name), further, quiet, watched), further, None, form)

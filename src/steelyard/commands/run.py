@@ -7,6 +7,7 @@ from steelyard.commands.options import (
     All,
     Budget,
     Compilers,
+    Every,
     Hosts,
     Json,
     LauncherName,
@@ -15,11 +16,13 @@ from steelyard.commands.options import (
     NpbOutput,
     Only,
     Paths,
+    Power,
     Preset,
     Quiet,
     Report,
     Runs,
     Seed,
+    Sensors,
     Settings,
     System,
     Wait,
@@ -41,6 +44,9 @@ def command(
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    power: Power = None,
+    sensor: Sensors = None,
+    every: Every = "100ms",
     report: Report = None,
     all_: All = False,
     json_: Json = False,
@@ -51,13 +57,16 @@ def command(
 
     Examples: **steelyard run** · **steelyard run --preset standard --all** (everything on the terminal) ·
     **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang** ·
-    **steelyard run --only network --hosts node1:1,node2:1**
+    **steelyard run --only network --hosts node1:1,node2:1** · **steelyard run --only node --power** (energy beside the times)
     """
     from steelyard.commands import outcome
     from steelyard.commands import request as asking
-    from steelyard.run import session
+    from steelyard.numbers import length_of_time
+    from steelyard.run import sensing, session
 
     form = forms.one(all_, json_, npb_output)
+    period = length_of_time(every, "The time between two readings (given by --every)")
+    watched = sensing.asked(power, sensor or [], period)
     asked = asking.request(
         preset=preset,
         only=only,
@@ -73,4 +82,4 @@ def command(
         seed=seed,
         paths=paths,
     )
-    outcome.conclude(session.start(asked, runs, quiet), paths or [], report, form)
+    outcome.conclude(session.start(asked, runs, quiet, watched), paths or [], report, form)

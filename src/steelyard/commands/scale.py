@@ -107,7 +107,7 @@ def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form
     from steelyard import report as reports
     from steelyard.commands import outcome
     from steelyard.report import lines, scaled, screen
-    from steelyard.statistics.sweeps import sweeps
+    from steelyard.statistics.results.sweeps import sweeps
 
     judged = outcome.read(path, paths)
     where = reports.write(judged, report or path / "report.html")

@@ -7,6 +7,7 @@ import codecs
 import contextlib
 import io
 import os
+import select
 import sys
 import unicodedata
 from typing import TextIO
@@ -44,11 +45,14 @@ def _spelled(character: str) -> str:
 class _Output(io.FileIO):
     """Standard output. Its reader may go away (as `| head` does): what is left to say is dropped, and the work goes on."""
 
+    dropped = False
+
     def write(self, data: object) -> int:
         try:
             return super().write(data)  # type: ignore[arg-type]
         except BrokenPipeError:
             _drop(self.fileno())
+            _Output.dropped = True
             return len(memoryview(data))  # type: ignore[arg-type]
         except OSError as error:
             _drop(self.fileno())
@@ -64,6 +68,18 @@ class _Errors(io.FileIO):
         with contextlib.suppress(OSError):
             return super().write(data)  # type: ignore[arg-type]
         return len(memoryview(data))  # type: ignore[arg-type]
+
+
+def left() -> bool:
+    """Whether the reader of standard output has gone away, so that nobody reads what is still to be said."""
+    if _Output.dropped:
+        return True
+    try:
+        watched = select.poll()
+        watched.register(sys.stdout.fileno(), 0)  # nothing but what cannot be left out: that the other end is closed
+        return any(event & select.POLLERR for _, event in watched.poll(0))
+    except (OSError, ValueError, io.UnsupportedOperation):  # no descriptor: within another program
+        return False
 
 
 def _drop(descriptor: int) -> None:

@@ -18,6 +18,22 @@ from steelyard.launch.batch import BatchSystem
 from steelyard.launch.scheduler import Request, State
 
 
+class Printed(batch.Listener):
+    """Prints all that is heard of a job; its output goes to the stream to which it was written."""
+
+    def remarked(self, words: str) -> None:
+        sys.stderr.write(words)
+
+    def changed(self, sentence: str) -> None:
+        print(f"steelyard: {sentence}", file=sys.stderr, flush=True)
+
+    def wrote(self, kind: str, added: bytes) -> None:
+        stream = sys.stdout if kind == "out" else sys.stderr
+        stream.flush()
+        stream.buffer.write(added)
+        stream.flush()
+
+
 def outputs(folder: Path, job: str, to: BatchSystem) -> dict[str, Path]:
     """Where the job's standard output ("out") and error ("err") go."""
     return {kind: folder / to.batch.outputs.format(job=job, kind=kind) for kind in ("out", "err")}
@@ -204,7 +220,7 @@ def command(
     """
     folder = runs.absolute()
     asked = _words(words or [], resume, folder)
-    to = batch.system(scheduler)
+    to = batch.system(scheduler, batch.Around(listener=Printed()))
     limit = time_limit(time, to) if time else None
     request = Request(_program(), asked, folder, nodes, ranks_per_node, limit, partition, account, tuple(options or ()))
     _refuse(request, to)

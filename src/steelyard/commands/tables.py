@@ -4,13 +4,14 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import SteelyardError, spelled
 from steelyard.model import Benchmark, Plan
 from steelyard.model.plain import to_plain
 from steelyard.units import duration
@@ -46,7 +47,7 @@ def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_jso
         try:
             run, done = records.head(path), records.finished_cases(path)
         except SteelyardError as error:
-            found.append({"run": path.name, "error": str(error)})
+            found.append({"run": spelled(path.name), "error": error.shown()})
             continue
         planned = sum(len(x.cases) for x in run.plan.launches)
         found.append(
@@ -128,4 +129,16 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], as_json: bool) 
                 for value in row
             )
         )
+    Console().print(out)
+
+
+def narrow(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Many columns on a terminal of 80: without lines between them, numbers to the right, none broken but the first ones."""
+    out = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for place, column in enumerate(columns):
+        later = place > 0
+        justify: Literal["left", "right"] = "right" if later else "left"
+        out.add_column(escape(column), justify=justify, no_wrap=later, overflow="fold", min_width=0 if later else 10)
+    for row in rows:
+        out.add_row(*(escape(str(value)) for value in row))
     Console().print(out)

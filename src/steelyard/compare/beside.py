@@ -5,15 +5,22 @@ from dataclasses import dataclass
 
 from steelyard import published
 from steelyard.benchmarks.memory.nodes import placements
-from steelyard.compare import clusters
+from steelyard.compare import clusters, powers
 from steelyard.model import Evaluation, Level, Result, Value
+from steelyard.model.roles import Placed
 from steelyard.published import SOURCES, Published
-from steelyard.statistics import cases, trust
-from steelyard.statistics.tolerance import points
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.parts import playing
+from steelyard.statistics.results.tolerance import at_point
+from steelyard.statistics.validity import trust
 from steelyard.units import percent, quantity
 
 # Notes of the data that a reader must have beside the number.
-REMARKS = ("the text says 58 % slower than local; this table gives 54 %",)
+REMARKS = (
+    "the text says 58 % slower than local; this table gives 54 %",
+    "stated in the text on figure 7 and not read from its curves; a mean without an interval",
+    "stated in the text on figure 7; the greatest of all kernels",
+)
 
 # Published peaks, and the limit of a machine that is their like.
 PEAKS = {"memory_bandwidth": "memory_bandwidth", "flops": "flops", "flops_dp": "flops"}
@@ -66,7 +73,8 @@ def compare(evaluation: Evaluation, system: str) -> Beside:
         "Printed numbers have no samples: how sure a difference is cannot be said. Theirs were measured "
         "with other programs and compilers."
     )
-    notes += [f"{_called(entry)}: {entry.note}." for entry in entries if entry.note in REMARKS]
+    told = dict.fromkeys(f"{_called(entry)}: {entry.note}." for entry in entries if entry.note in REMARKS)
+    notes += told
     lines = tuple(_line(evaluation, entry) for entry in entries)
     remarks = dict.fromkeys(f"{line.benchmark}: ours is measured {line.remark}." for line in lines if line.remark)
     return Beside(evaluation.run.id, system, lines, (*notes, *remarks))
@@ -91,12 +99,26 @@ def _called(entry: Published) -> str:
 
 def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, Level, str]:
     if entry.benchmark == "peak":
-        limit = evaluation.run.machine.limits.get(PEAKS.get(entry.metric, ""))
-        return (Value(limit.value, limit.unit, None, None, "higher") if limit else None), "CLEAN", ""
+        return _peak(evaluation, entry), "CLEAN", ""
     if (entry.benchmark, entry.metric) == ("stream", "triad_bandwidth"):
         return *_best(_triad(evaluation, str(entry.parameters.get("placement", ""))), "bandwidth"), ""
     if (entry.benchmark, entry.metric) == ("apexmap", "cycles_per_access"):
         return *_best(_corner(evaluation, entry), "cost"), ""
+    if entry.benchmark == powers.PRINTED:
+        drawn = powers.ours(evaluation, entry)
+        return drawn.value, drawn.level, drawn.remark
+    return _of_cluster(evaluation, entry)
+
+
+def _peak(evaluation: Evaluation, entry: Published) -> Value | None:
+    """The limit of this machine's processors; that of a device is not known."""
+    limit = evaluation.run.machine.limits.get(PEAKS.get(entry.metric, ""))
+    if limit is None or entry.parameters.get("unit") == "gpu":
+        return None
+    return Value(limit.value, limit.unit, None, None, "higher")
+
+
+def _of_cluster(evaluation: Evaluation, entry: Published) -> tuple[Value | None, Level, str]:
     found = clusters.ours(evaluation, entry)
     if found is None:
         return None, "CLEAN", ""
@@ -106,13 +128,14 @@ def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, Level
 
 
 def _triad(evaluation: Evaluation, placement: str) -> list[Result]:
-    """Triad in one of the five placements; the full system's may be the one of memory.stream."""
-    placed = cases.of(evaluation.results, "memory.placement", "triad")
+    """Triad in one of the five placements; the full system's may be one that is not placed."""
+    whole = [(name, role.kernel) for name, role in playing(evaluation, Placed) if role.whole]
+    placed = [r for name, kernel in whole for r in cases.of(evaluation.results, name, kernel)]
     known = [p for p in placements(evaluation.run.machine) if p.name == placement]
     found = [r for p in known for r in cases.where(placed, pinning=p.pinning, memory_policy=p.memory_policy)]
     if found or placement not in ("", "full_system"):
         return found
-    triad = cases.with_most(cases.of(evaluation.results, "memory.stream", "triad"), "elements")
+    triad = cases.with_most(cases.usable(clusters.like(evaluation, "stream")), "elements")
     return [
         r
         for r in cases.where(triad, page_size="default", pinning="compact")
@@ -121,7 +144,7 @@ def _triad(evaluation: Evaluation, placement: str) -> list[Result]:
 
 
 def _corner(evaluation: Evaluation, entry: Published) -> list[Result]:
-    corner = points(evaluation.results).get(str(entry.parameters.get("point", "")), [])
+    corner = at_point(evaluation, str(entry.parameters.get("point", "")))
     wanted = entry.parameters.get("threads", 1)
     mine = [r for r in corner if cases.number(r, "threads") == wanted and cases.number(r, "accumulators") == 1]
     # "All sockets" interleaved the memory; a machine with one node has only its own.

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Result, Value
+from steelyard.model.roles import Counterpart
 from steelyard.published import Published
-from steelyard.statistics import cases, messages
-from steelyard.statistics.partners import spreads
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.partners import spreads
+from steelyard.statistics.results.parts import playing
 
 ACROSS = "other node"  # the placement of a pair on two hosts
 
@@ -24,14 +26,21 @@ class Ours:
 def ours(evaluation: Evaluation, entry: Published) -> Ours | None:
     """What the run has beside the printed number; None where that is of another benchmark than these."""
     known = _KNOWN.get((entry.benchmark, entry.metric))
-    return (
-        known([r for r in evaluation.results if r.metrics and not messages.oversubscribed(r)], entry) if known else None
-    )
+    if known is None:
+        return None
+    mine = like(evaluation, entry.benchmark)
+    return known([r for r in mine if r.metrics and not messages.oversubscribed(r)], entry)
+
+
+def like(evaluation: Evaluation, published: str) -> list[Result]:
+    """The results of the kind that others published as that benchmark."""
+    kernels = {(name, role.kernel) for name, role in playing(evaluation, Counterpart) if role.published == published}
+    return [r for r in evaluation.results if (r.benchmark, r.kernel) in kernels]
 
 
 def _flops(results: Sequence[Result], entry: Published) -> Ours:
     """Nodes with all that they have; a number of cores is one of ranks of a single node."""
-    mine = [r for r in results if r.benchmark == "cluster.flops" and "flops" in r.metrics]
+    mine = [r for r in results if "flops" in r.metrics]
     if "cores" in entry.parameters:
         wanted = entry.parameters["cores"]
         return Ours(tuple(r for r in mine if _hosts(r) == 1 and r.parameters.get("ranks") == wanted), "flops")
@@ -41,7 +50,7 @@ def _flops(results: Sequence[Result], entry: Published) -> Ours:
 
 def _pingpong(results: Sequence[Result], entry: Published) -> Ours:
     """Reused buffers, as IMB has them: the shortest message's latency, the best bandwidth of all sizes."""
-    mine = cases.where([r for r in results if r.benchmark == "network.pingpong"], buffers="reused")
+    mine = cases.where(results, buffers="reused")
     mine, remark = _across(mine, "placement", ACROSS)
     if entry.parameters.get("stack") == "tcp":
         mine = cases.where(mine, transport="tcp") or mine
@@ -52,8 +61,7 @@ def _pingpong(results: Sequence[Result], entry: Published) -> Ours:
 
 
 def _transfer(results: Sequence[Result], entry: Published) -> Ours:
-    mine = [r for r in results if r.benchmark == "network.transfer" and r.kernel == "transfer"]
-    mine, remark = _across(mine)
+    mine, remark = _across(results)
     if entry.metric == "bandwidth":
         wanted = {k: v for k, v in entry.parameters.items() if k in ("direction", "message_bytes")}
         return Ours(tuple(cases.where(mine, **wanted)), "bandwidth", remark=remark)
@@ -67,7 +75,7 @@ def _transfer(results: Sequence[Result], entry: Published) -> Ours:
 def _nettest(results: Sequence[Result], entry: Published) -> Ours:
     """As many ranks as there were nodes; otherwise the most that were measured, from which on the topologies differ."""
     wanted = {k: v for k, v in entry.parameters.items() if k in ("topology", "direction")}
-    mine, remark = _across(cases.where([r for r in results if r.benchmark == "network.nettest"], **wanted))
+    mine, remark = _across(cases.where(results, **wanted))
     there = [r for r in mine if r.parameters.get("ranks") == entry.parameters.get("nodes")]
     if not there:
         there = [r for r in cases.with_most(mine, "ranks") if (cases.number(r, "ranks") or 0) > 2]

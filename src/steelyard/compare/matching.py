@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.compare.placed import spelt
 from steelyard.model import Result, Scalar
-from steelyard.statistics.identity import identity
+from steelyard.statistics.results.identity import identity
 
 # Sizes follow the machine's caches and memory: each run's own largest one is the same question to both.
 SIZES = ("elements", "bytes")

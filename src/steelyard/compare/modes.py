@@ -8,8 +8,9 @@ from steelyard import records
 from steelyard.compare import beside
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Machine, Result
-from steelyard.statistics import cases, messages
-from steelyard.statistics.identity import Identity, identity
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.identity import Identity, identity
+from steelyard.words import in_words
 
 OWN = ("mode", "threads", "device", "toolchain", "pinning")  # parameters that belong to a system, not to the problem
 
@@ -125,6 +126,6 @@ def _paired(
 def _called(role: Role, of_a: int, of_b: int) -> str:
     """'all threads (2 against 16)', 'GPU (OpenCL)', '4 threads and GPU 1 (OpenCL)'."""
     sort, count, kind, number = role
-    threads = cases.words("threads", int(count)) if count != float("inf") else f"all threads ({of_a} against {of_b})"
+    threads = in_words("threads", int(count)) if count != float("inf") else f"all threads ({of_a} against {of_b})"
     device = f"{kind} {number} (OpenCL)" if number else f"{kind} (OpenCL)"
     return (threads, device, f"{threads} and {device}")[sort]

@@ -6,9 +6,9 @@ from dataclasses import replace
 from statistics import median
 
 from steelyard.model import Record, Result
-from steelyard.statistics.compare import Comparison
-from steelyard.statistics.pace import typical
-from steelyard.statistics.results import believed
+from steelyard.statistics.difference.compare import Comparison
+from steelyard.statistics.results.result import believed
+from steelyard.statistics.validity.pace import typical
 from steelyard.units import percent
 
 # Relative. A step of a turbo clock is 3 %, another thread on the core takes up to half; below it the readings' own scatter.

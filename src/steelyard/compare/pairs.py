@@ -8,7 +8,7 @@ from statistics import geometric_mean, median
 from steelyard.compare.matching import Match, match
 from steelyard.compare.runs import Judged, RunComparison, Whole, disturbed_in, side_by_side, sides_of
 from steelyard.model import Evaluation, Result, Verdict
-from steelyard.statistics.compare import compare_all_pairs, log_ratios
+from steelyard.statistics.difference.compare import compare_all_pairs, log_ratios
 
 # Of the cases together, and of the benchmarks together: so that of 20 pairs of equal runs hardly ever two are called different.
 LEVEL = 0.005

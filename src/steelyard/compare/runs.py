@@ -12,9 +12,9 @@ from steelyard.compare.placed import named
 from steelyard.compare.surroundings import Difference, differences
 from steelyard.evidence import sentence
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
-from steelyard.statistics import compare as statistics
-from steelyard.statistics.cost import by_launch
-from steelyard.statistics.results import believed, undisturbed
+from steelyard.statistics.difference import compare as statistics
+from steelyard.statistics.results.cost import by_launch
+from steelyard.statistics.results.result import believed, undisturbed
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
 Judged = statistics.Comparison | str  # or why they cannot be compared

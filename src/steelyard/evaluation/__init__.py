@@ -5,13 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard import findings, records
-from steelyard.evaluation import kept
+from steelyard.evaluation import energy, kept
 from steelyard.machine.limits import limits
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
+from steelyard.model.sensor import Power
 from steelyard.plan import catalogue
 from steelyard.records import remembered, shown
-from steelyard.statistics.results import results
-from steelyard.statistics.verdict import stands, with_verdict
+from steelyard.records.power import read as read_power
+from steelyard.statistics.results.result import results
+from steelyard.statistics.validity.verdict import stands, with_verdict
+
+NO_POWER = Power()
 
 
 def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
@@ -20,21 +24,23 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
     Judged once: what follows from the same files by the same rules is read from the user's cache.
     """
     run = records.read(path)
-    run = replace(run, notes=(*run.notes, *remembered.unread(run, paths)))
+    power, unreadable = read_power(path)
+    run = replace(run, notes=(*run.notes, *unreadable, *remembered.unread(run, paths)))
     known = catalogue.find(remembered.folders(run, paths))
     benchmarks = {name: known[name] for name in benchmarks_of(run) if name in known}
     name = kept.key(path, benchmarks)
-    if found := kept.load(name, run, benchmarks):
+    if found := kept.load(name, run, benchmarks, power):
         return found
-    new = judged(rejudged(run), benchmarks)
+    new = judged(rejudged(run), benchmarks, power)
     kept.save(name, new, run)
     return new
 
 
-def judged(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:
-    """The same from a run at hand."""
+def judged(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWER) -> Evaluation:
+    """The same from a run at hand, and what its sensors said."""
     run = replace(run, machine=with_limits(run.machine, run.records))
-    return findings.judge(Evaluation(run, benchmarks, results(run.records, benchmarks), ()))
+    found, known = energy.joined(results(run.records, benchmarks), benchmarks, power)
+    return findings.judge(Evaluation(run, known, found, (), power))
 
 
 def rejudged(run: Run) -> Run:

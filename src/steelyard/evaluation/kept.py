@@ -15,8 +15,11 @@ from pathlib import Path
 import msgspec
 
 from steelyard.build import cache
+from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
 from steelyard.model.plain import other
+from steelyard.model.sensor import Power
+from steelyard.records import power
 from steelyard.records.writing import write_whole
 
 MOST = 40  # runs
@@ -55,8 +58,8 @@ class _Kept:
 def key(path: Path, benchmarks: Mapping[str, Benchmark]) -> str:
     """Of everything that the judgement of the run in the folder `path` follows from."""
     found = hashlib.blake2b(digest_size=20)
-    for file in ("run.json", "records.jsonl"):
-        content = (path / file).read_bytes()
+    for file in (path / "run.json", path / "records.jsonl", path / power.FILE):
+        content = file.read_bytes() if file.is_file() else b""
         found.update(len(content).to_bytes(8, "big") + content)
     beside = {Path(s.path).parent for b in benchmarks.values() for s in b.sources}
     strange = {folder for folder in beside if HOUSE not in (folder, *folder.parents)}
@@ -74,8 +77,8 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(where, name) for name in names if name.endswith((".py", ".csv")))
 
 
-def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation | None:
-    """What is kept under that key, for the run as it was read; None where nothing is, or nothing that fits."""
+def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], told: Power) -> Evaluation | None:
+    """What is kept under that key, for the run and what its sensors said; None where nothing is, or nothing that fits."""
     try:
         kept = msgspec.msgpack.decode(_place(name).read_bytes(), type=_Kept)
         records = list(run.records)
@@ -87,7 +90,8 @@ def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation
         )
     except (OSError, msgspec.MsgspecError, IndexError):
         return None
-    return Evaluation(replace(run, machine=kept.machine, records=tuple(records)), benchmarks, results, kept.findings)
+    known = energy.extended(benchmarks, results, told)
+    return Evaluation(replace(run, machine=kept.machine, records=tuple(records)), known, results, kept.findings, told)
 
 
 def save(name: str, judged: Evaluation, run: Run) -> None:

@@ -1,13 +1,16 @@
-"""Findings: one rule a file, `find(evaluation) -> list[Finding]`. The folder is the registry; here is their order."""
+"""Findings: one rule a file, `find(evaluation) -> list[Finding]`, grouped as the benchmarks. The folders are the registry."""
 
 import importlib
 import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
 
 from steelyard.model import Evaluation, Finding
 
 ORDER = {"serious": 0, "notice": 1, "good": 2}
+DOCTOR = "doctor"
 WRONG = "wrong_result"  # this rule's come before all others: nothing else about those figures matters
 # A doubt of the run's figures concerns whoever reads any of them, the machine all programs on it, a loop its own program.
 WEIGHTS = {"figures": 4, "machine": 2, "program": 1}
@@ -21,18 +24,24 @@ class Kind:
     others: int
 
 
-def rules() -> list[str]:
-    """Their names: the files of this folder."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg)
+def rules() -> dict[str, str]:
+    """Their names, sorted, each with its module: the files in the folders of this one (the doctor's advise on the machine)."""
+    folders = [m.name for m in pkgutil.iter_modules(__path__) if m.name != DOCTOR]
+    files = [(m.name, folder) for folder in folders for m in pkgutil.iter_modules([str(Path(__path__[0]) / folder)])]
+    return {name: f"{__name__}.{folder}.{name}" for name, folder in sorted(files)}
+
+
+def rule(name: str) -> ModuleType:
+    """The module of a rule."""
+    return importlib.import_module(rules()[name])
 
 
 def judge(evaluation: Evaluation) -> Evaluation:
     """The evaluation with the findings of all rules, in the order of their weight."""
     found: list[Finding] = []
-    for name in rules():
-        rule = importlib.import_module(f"{__name__}.{name}")
+    for name, module in rules().items():
         try:
-            found += rule.find(evaluation)
+            found += importlib.import_module(module).find(evaluation)
         except Exception as error:  # one rule that cannot judge must not hide what the others found
             found.append(_cannot(name, error))
     return replace(evaluation, findings=ranked(found))

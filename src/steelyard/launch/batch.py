@@ -3,12 +3,10 @@
 import re
 import shlex
 import shutil
-import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
 
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.launch import scheduler
@@ -18,12 +16,26 @@ PAUSES = (1.0, 10.0)  # seconds between two questions: soon after a change, and 
 PATIENCE = 600.0  # seconds without an answer of the scheduler, whose controller a site may restart under running jobs
 
 
+class Listener:
+    """Hears what becomes of a job; this one does nothing with it."""
+
+    def remarked(self, words: str) -> None:
+        """What the scheduler, or the site, had to say when the job was submitted."""
+
+    def changed(self, sentence: str) -> None:
+        """The job has another state."""
+
+    def wrote(self, kind: str, added: bytes) -> None:
+        """The job has written more to its output `kind`, "out" or "err"."""
+
+
 @dataclass(frozen=True)
 class Around:
     """What following a job depends on besides the job; tests replace it."""
 
     ask: Ask = scheduler.ask
     sleep: Callable[[float], None] = time.sleep
+    listener: Listener = field(default_factory=Listener)
 
 
 @dataclass(frozen=True)
@@ -36,10 +48,10 @@ class BatchSystem:
     around: Around = Around()
 
 
-def system(name: str | None) -> BatchSystem:
+def system(name: str | None, around: Around = Around()) -> BatchSystem:
     """The scheduler of that name, or else one that is there. UsageError where there is none of the name."""
     found, batch = scheduler.submitting(name)
-    return BatchSystem(found.name, found.title, batch)
+    return BatchSystem(found.name, found.title, batch, around)
 
 
 def require(to: BatchSystem) -> None:
@@ -59,7 +71,8 @@ def submit(script: str, to: BatchSystem) -> str:
     if done.returncode != 0 or not number:
         shown = f"{shlex.join(to.batch.submit)} <<'end'\n{script}end"
         raise ProgramFailed("Submitting the job", shown, done.returncode, done.stdout + done.stderr)
-    sys.stderr.write(done.stderr)  # a site's own remarks
+    if done.stderr:
+        to.around.listener.remarked(done.stderr)
     return number.group(1)
 
 
@@ -80,7 +93,7 @@ def sentence(job: str, state: State, to: BatchSystem) -> str:
 
 
 def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
-    """Passes on what the job writes ("out", "err") and each change of its state; returns when it has ended.
+    """Passes on to the listener what the job writes ("out", "err") and each change of its state; returns when it has ended.
 
     MachineFailed when the scheduler has been silent for long: the job goes on.
     """
@@ -90,13 +103,14 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
         state, trouble = to.batch.state(job, to.around.ask)
         # The output is read after the state: that of a job that has ended is whole.
         for kind, path in outputs.items():
-            added = _pass_on(path, read[kind], sys.stdout if kind == "out" else sys.stderr)
-            read[kind] += added
-            pause = PAUSES[0] if added else pause
+            if added := _beyond(path, read[kind]):
+                to.around.listener.wrote(kind, added)
+                read[kind] += len(added)
+                pause = PAUSES[0]
         if state and state.name in FINAL:
             return state
         if state and (state.name, state.reason, state.nodes) != (last.name, last.reason, last.nodes):
-            print(f"steelyard: {sentence(job, state, to)}", file=sys.stderr, flush=True)
+            to.around.listener.changed(sentence(job, state, to))
             last, pause = state, PAUSES[0]
         if silent > PATIENCE and not state:
             raise MachineFailed(
@@ -109,16 +123,11 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
         pause = min(1.2 * pause, PAUSES[1])
 
 
-def _pass_on(path: Path, start: int, stream: TextIO) -> int:
-    """Writes what a file holds beyond `start` bytes to a stream of text; returns how many bytes that is."""
+def _beyond(path: Path, start: int) -> bytes:
+    """What a file holds beyond its first `start` bytes; nothing while it is not there yet."""
     try:
         with path.open("rb") as file:  # opened anew: a network file system then looks for what is new
             file.seek(start)
-            added = file.read()
+            return file.read()
     except OSError:
-        return 0  # not there yet
-    if added:
-        stream.flush()
-        stream.buffer.write(added)
-        stream.flush()
-    return len(added)
+        return b""

@@ -11,9 +11,9 @@ LOOK = 0.25  # seconds: 25 ticks of the kernel's accounts, a resolution of 0.04 
 
 def busy_cores(seconds: float = LOOK, stat: Path = STAT) -> float | None:
     """Cores kept busy by all processes together (this one included, which sleeps), over `seconds`; None: cannot be read."""
-    before = _busy_ticks(stat)
+    before = busy_ticks(stat)
     time.sleep(seconds)
-    after = _busy_ticks(stat)
+    after = busy_ticks(stat)
     if before is None or after is None:
         return None
     return (after - before) / os.sysconf("SC_CLK_TCK") / seconds
@@ -30,10 +30,11 @@ def wait_until_quiet(most: float) -> bool:
             return False
 
 
-def _busy_ticks(stat: Path) -> int | None:
+def busy_ticks(stat: Path = STAT) -> int | None:
+    """Ticks of the kernel's clock in which cores were busy since the start, those of all cores together; None: cannot be read."""
     try:
         words = stat.read_text().splitlines()[0].split()
-    except (OSError, IndexError):
+        # user, nice, system, irq, softirq, steal; idle and iowait are columns 4 and 5
+        return sum(int(words[i]) for i in (1, 2, 3, 6, 7, 8) if i < len(words))
+    except (OSError, IndexError, ValueError):
         return None
-    # user, nice, system, irq, softirq, steal; idle and iowait are columns 4 and 5
-    return sum(int(words[i]) for i in (1, 2, 3, 6, 7, 8) if i < len(words))

@@ -1,6 +1,5 @@
 """Reads a system file (TOML): what the user knows about a machine and its own files do not tell."""
 
-import math
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files as package_files
@@ -9,10 +8,12 @@ from pathlib import Path
 from steelyard.errors import UsageError, nearest
 from steelyard.files import is_file
 from steelyard.model import Limit
+from steelyard.model.plain import visible
 
 _CHANNEL_BYTES = 8  # JEDEC: 64 bits of data a transfer
-# No machine has less: a smaller number was meant in M, G or T.
-_LEAST = 1e6
+# No machine has less: a smaller number was meant in M, G or T. None has more, either.
+_LEAST, _MOST = 1e6, 1e24
+_CHANNELS = 1_000_000  # at most
 _KEYS = {
     "name": "a text",
     "notes": "a text or a list of texts",
@@ -52,10 +53,10 @@ def find_system(name: str) -> Path:
 def load_system(path: Path) -> SystemFile:
     """Reads and checks `path`. Raises UsageError with the file, the key, and what is expected there."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = visible(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as problem:
         raise UsageError(f"The system file '{path}' cannot be read: {problem.strerror or problem}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # a number of thousands of digits is no TOMLDecodeError
         raise UsageError(f"The system file '{path}' is no valid TOML: {problem}.") from None
     for key in content:
         if key not in _KEYS:
@@ -76,7 +77,9 @@ def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
     bandwidth = _positive(path, content, "memory_bandwidth")
     rate = _positive(path, content, "memory_rate")
     channels = content.get("memory_channels")
-    if channels is not None and (isinstance(channels, bool) or not isinstance(channels, int) or channels < 1):
+    if channels is not None and (
+        isinstance(channels, bool) or not isinstance(channels, int) or not 1 <= channels <= _CHANNELS
+    ):
         raise _wrong(path, "memory_channels", channels)
     if (rate is None) != (channels is None):
         given, absent = ("memory_rate", "memory_channels") if channels is None else ("memory_channels", "memory_rate")
@@ -102,7 +105,7 @@ def _positive(path: Path, content: dict[str, object], key: str) -> float | None:
     value = content.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < _LEAST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _LEAST <= value <= _MOST:
         raise _wrong(path, key, value)
     return float(value)
 

@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from steelyard.errors import ACTING
 from steelyard.model import Scalar
 
 T = TypeVar("T")
 
-# What could move a terminal's cursor, colour it or turn its text around, or is no character; a line's end and a tab stay.
-_CONTROL = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# What acts on a terminal, or is no character.
+_CONTROL = re.compile(f"[\ud800-\udfff{ACTING}]")
 # Where none of these stands, JSON holds no such character, as it is or written out: most of it need not be searched by text.
 _SUSPECT = re.compile(
     rb"\\[bfr]|\\u(?:00[01789]|20|[dD][89abcdefABCDEF])"
@@ -49,11 +50,17 @@ def other(value: Any) -> Any:
     return value.item()  # NumPy's numbers
 
 
+def suspect(text: bytes) -> bool:
+    """Whether JSON may hold a character that acts on a terminal; most text is plain enough to tell at once."""
+    plain = text.isascii() and b"\\" not in text and b"\x7f" not in text
+    return not plain and _SUSPECT.search(text) is not None
+
+
 def from_json(text: bytes) -> Any:
     """Plain data, with control characters in texts made visible. ValueError where it is no JSON."""
     try:
         found = msgspec.json.decode(text)
-        return visible(found) if _SUSPECT.search(text) else found
+        return visible(found) if suspect(text) else found
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from steelyard.model.benchmark import Benchmark
 from steelyard.model.machine import Machine, Site, Toolchain
 from steelyard.model.plan import Plan
 from steelyard.model.record import Record, Result
 from steelyard.model.scalars import Reach
+
+if TYPE_CHECKING:
+    from steelyard.model.sensor import Power  # needs NumPy: loaded by those commands alone that read sensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +83,4 @@ class Evaluation:
     benchmarks: Mapping[str, Benchmark]
     results: tuple[Result, ...]
     findings: tuple[Finding, ...]
+    power: "Power | None" = None

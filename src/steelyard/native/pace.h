@@ -48,7 +48,7 @@ struct Bounds {
 
 // Which samples were undisturbed: those between readings that hold, before and after them. Of the core two on each side
 // must hold: a neighbour who comes and goes within milliseconds may be away at any one. Their own times are never
-// asked. statistics/pace.py judges by the same rule what was recorded.
+// asked. statistics/validity/pace.py judges by the same rule what was recorded.
 class Vigil {
  public:
   explicit Vigil(const Bounds& bounds) : bounds_(bounds) {}

@@ -150,7 +150,7 @@ class Sampler {
   bool enough(const Measurement& m, double elapsed, std::size_t& next_look) const {
     if (sampling_.spent(vigil_, m.samples.size(), elapsed, m.waited < bounds_.patience)) return true;
     if (vigil_.count() < next_look || elapsed < shortest) return false;
-    // statistics/stopping.py says why not at every sample
+    // statistics/samples/stopping.py says why not at every sample
     next_look = std::max(vigil_.count() + 1, vigil_.count() * 11 / 10);
     return relative_half_width(vigil_.undisturbed(), sampling_.width) <= sampling_.width;
   }

@@ -1,5 +1,5 @@
-// When a case has been sampled enough. The reference, with the reasons, is statistics/stopping.py; a test holds both to
-// it.
+// When a case has been sampled enough. The reference, with the reasons, is statistics/samples/stopping.py; a test holds
+// both to it.
 #pragma once
 #include <limits>
 #include <vector>

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.model import Case, Launch, Plan, Record
 from steelyard.plan import EFFORTS, PARALLEL_START_SECONDS, START_SECONDS
-from steelyard.statistics.results import judged
+from steelyard.statistics.results.result import judged
 
 PASSES = 3  # further launches of a case: what does not settle with them will not with one more
 SPARE = 1.5  # of the planned time: with what is left cases are settled

@@ -10,7 +10,7 @@ from steelyard import numbers
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Axes, Benchmark, Effort, Machine, Scalar
 from steelyard.plan import EFFORTS, Settings, Shape, catalogue
-from steelyard.statistics.sweeps import WITHOUT, Over
+from steelyard.statistics.results.sweeps import WITHOUT, Over
 
 OVERS: tuple[Over, ...] = get_args(Over)
 ALL_VALUES = ("kernel", "model")  # axes of which every value is a line; of all others one is taken

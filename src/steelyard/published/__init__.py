@@ -22,6 +22,8 @@ SOURCES = {
     "004": "MPI inside a node of the HA8000",
 }
 
+MOST = 1e24  # of any number: what is printed beyond is none
+
 # Factor to SI and the SI unit. Prefixes of rates are decimal (1 MB = 10^6 B); a watt-hour is 3600 J.
 _SI: Mapping[str, tuple[float, str]] = {
     "cycle": (1.0, "cycle"),
@@ -67,7 +69,7 @@ def read(path: Path = DATA) -> tuple[Published, ...]:
         with path.open(encoding="utf-8", newline="") as lines:
             rows = enumerate(csv.DictReader(lines), 2)
             return tuple(_entry(row, path, number) for number, row in rows)
-    except OSError as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise MachineFailed(f"The published systems cannot be read: {error}. Reinstall Steelyard.") from error
 
 
@@ -126,11 +128,14 @@ def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
         pairs = (pair.split("=", 1) for pair in row["parameters"].split(";") if pair)
         parameters = {name: scalar(_OURS.get((name, text), text)) for name, text in pairs}
         value = float(row["value"]) * factor
+        numbers = [x for x in (value, *parameters.values()) if isinstance(x, int | float)]
+        if row["source"] not in SOURCES or not all(abs(x) <= MOST for x in numbers):
+            raise ValueError(f"the source '{row['source']}', the numbers {numbers}")
         names = (row["source"], row["system"], row["benchmark"], row["metric"])
         return Published(*names, value, unit, parameters, row["note"] or "", factor)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise MachineFailed(
-            f"'{path}', line {line}, is not a published number: {error!r}. Expected are the columns source, "
-            f"system, benchmark, metric, unit (one of {', '.join(_SI)}), value, "
+            f"'{path}', line {line}, is not a published number: {error!r}. Expected are the columns source "
+            f"(one of {', '.join(SOURCES)}), system, benchmark, metric, unit (one of {', '.join(_SI)}), value, "
             "parameters (name=value;…) and note."
         ) from error

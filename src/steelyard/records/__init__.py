@@ -1,9 +1,13 @@
 """A run is a folder: run.json says what was planned and where, records.jsonl has one line for each case measured."""
 
+import atexit
 import contextlib
+import gc
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -11,22 +15,26 @@ from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.evidence import KINDS
 from steelyard.files import is_folder
 from steelyard.model import Count, Record, Run
-from steelyard.model.plain import from_json, from_plain
+from steelyard.model.plain import from_json, from_plain, suspect
 from steelyard.records.writing import FORMAT, RunFolder
 
 __all__ = ["FORMAT", "RunFolder", "all_runs", "find", "finished_cases", "head", "read"]
+
+END = b"\n"
 
 
 def read(path: Path) -> Run:
     """A run from its folder. UsageError where it is none, MachineFailed where it cannot be read; bad lines become notes."""
     run = head(path)
-    records, notes = _read_records(_content(path, "records.jsonl").split(b"\n"))
+    with _uncollected(), _opened(path, "records.jsonl") as lines:
+        records, notes = _read_records(lines)
     return replace(run, records=tuple(records), notes=(*notes, *run.notes))
 
 
 def head(path: Path) -> Run:
     """The same without its records: all of run.json."""
-    text = _content(path, "run.json")
+    with _opened(path, "run.json") as file:
+        text = file.read()
     try:
         about = from_json(text)
         if not isinstance(about, dict):
@@ -57,34 +65,71 @@ _PLACES = msgspec.json.Decoder(_Place)
 def finished_cases(path: Path) -> int:
     """How many cases of the run have a record. Only two fields of each are read: a hundredth of the time that all of it takes."""
     found = set()
-    for line in _content(path, "records.jsonl").split(b"\n")[:-1]:
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
-            found.add(_PLACES.decode(line))
+    with _opened(path, "records.jsonl") as lines:
+        for line in lines:
+            with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+                if line.endswith(END):
+                    found.add(_PLACES.decode(line))
     return len(found)
 
 
-def _content(path: Path, name: str) -> bytes:
+@contextlib.contextmanager
+def _opened(path: Path, name: str) -> Iterator[BinaryIO]:
+    """A file of the run's folder, to be read within: what goes wrong meanwhile is said, too."""
+    file = path / name
     try:
-        return (path / name).read_bytes()
+        if file.exists() and not file.is_file():  # a pipe would be waited for, and some devices have no end
+            raise MachineFailed(f"The run folder {path} cannot be read: {name} is no ordinary file.")
+        with file.open("rb") as opened:
+            yield opened
     except FileNotFoundError:
         raise UsageError(f"'{path}' is not a run folder: it has no {name}.{_runs_near(path)}") from None
     except OSError as error:
         raise MachineFailed(f"The run folder {path} cannot be read: {error}.") from error
 
 
-def _read_records(lines: list[bytes]) -> tuple[list[Record], list[str]]:
+def _read_records(lines: Iterable[bytes]) -> tuple[list[Record], list[str]]:
     """A record ends with a line's end: what stands behind the last one is half a record."""
     records: list[Record] = []
     notes: list[str] = []
-    *whole, rest = lines
-    for number, line in enumerate(whole, 1):
-        try:
-            records.append(_record(line))
-        except ValueError as error:
-            notes.append(f"line {number} of records.jsonl was left out: {error}")
-    if rest.strip():
-        notes.append("the last line of records.jsonl is torn (the run was killed while writing it) and was left out")
+    for number, line in enumerate(lines, 1):
+        if line.endswith(END):
+            try:
+                records.append(_as_written(line) or _record(line))
+            except ValueError as error:
+                notes.append(f"line {number} of records.jsonl was left out: {error}")
+        elif line.strip():
+            notes.append(
+                "the last line of records.jsonl is torn (the run was killed while writing it) and was left out"
+            )
     return records, notes
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Nothing of what is read becomes garbage: to look for it, now and later, would take as long as the reading."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        atexit.register(gc.unfreeze)  # at the end libraries look for what was left over
+        if collecting:
+            gc.enable()
+
+
+_WHOLE = msgspec.json.Decoder(Record)
+
+
+def _as_written(line: bytes) -> Record | None:
+    """The record of a line as this version writes them; None for any other, which is looked at piece by piece."""
+    if suspect(line):
+        return None
+    try:
+        return _WHOLE.decode(line)
+    except (msgspec.DecodeError, RecursionError, OverflowError):
+        return None
 
 
 def _record(line: bytes) -> Record:

@@ -14,7 +14,7 @@ from typing import cast
 
 from steelyard.model import Machine, Parameters, Record, Run, Shown
 from steelyard.records.writing import write_whole
-from steelyard.statistics.pace import MEASURES, UNBOUNDED, Bounds, Kind, Measure, typical
+from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED, Bounds, Kind, Measure, typical
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
 

@@ -103,7 +103,7 @@ class RunFolder:
         import fcntl
 
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise MachineFailed(
                 f"The run {path.parent} cannot be written: {error.strerror}. Copy it to where writing is allowed, or start a "
@@ -154,7 +154,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file so that a reader sees the old one or the new one, never half of it."""
     making = path.with_name(path.name + ".making")
     try:
-        with making.open("wb") as file:
+        making.unlink(missing_ok=True)
+        with making.open(
+            "xb"
+        ) as file:  # in a stranger's folder a link may stand there: what it leads to is not written
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())

@@ -1,22 +1,25 @@
 """The report: one HTML file that holds everything it shows, opens without a network, and prints."""
 
 import base64
+import contextlib
+import functools
 import gzip
 import importlib.util
-from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from steelyard import files
+from steelyard.build import cache
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
 from steelyard.report import lamps, values
 from steelyard.report import pages as found
 from steelyard.report.names import grouped
 from steelyard.report.pages import BENCHMARKS, benchmark, overview
-from steelyard.statistics.trust import doubtful
+from steelyard.statistics.validity.trust import doubtful
 
 _HERE = Path(__file__).parent
 
@@ -39,7 +42,7 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
     whole = found.pages(evaluation, base)
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
     return (
-        _environment()
+        _environment(tuple(found.__path__))
         .get_template("layout.html")
         .render(
             run=evaluation.run,
@@ -54,23 +57,43 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
     )
 
 
-def _environment() -> Environment:
+@functools.cache
+def _environment(folders: tuple[str, ...]) -> Environment:
+    """Kept: to read the templates takes longer than to fill them."""
     environment = Environment(
-        loader=FileSystemLoader([_HERE, *found.__path__]),
+        loader=FileSystemLoader([_HERE, *folders]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_compiled(),
     )
     environment.globals |= {"percent": values.percent, "signs": lamps.SIGNS, "doubtful": doubtful}
     return environment
+
+
+class _Compiled(FileSystemBytecodeCache):
+    """Templates kept as Python's code, a tenth of a report's time; a disk that is full keeps none."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
+def _compiled() -> _Compiled | None:
+    folder = cache() / "templates"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return _Compiled(str(folder))
 
 
 def _asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-@cache
+@functools.cache
 def plotly() -> str:
     """plotly.js as base64 of gzip: 2 MB instead of 5. MachineFailed where the package lacks it."""
     # The package itself is not imported: that takes a second, and only this one file of it is wanted.

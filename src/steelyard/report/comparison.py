@@ -11,8 +11,10 @@ from steelyard.compare.beside import Beside
 from steelyard.compare.runs import Lone, Row, RunComparison
 from steelyard.model import Value
 from steelyard.model.plain import to_plain
-from steelyard.statistics import cases, trust
+from steelyard.statistics.results import cases
+from steelyard.statistics.validity import trust
 from steelyard.units import quantity, significant
+from steelyard.words import in_words
 
 STYLE = {
     "FASTER": "green",
@@ -104,8 +106,8 @@ def _rows(console: Console, name: str, rows: Sequence[Row]) -> None:
 
 
 def _case(row: Row, constant: set[str]) -> str:
-    told = [cases.words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
-    told += [f"{cases.words(k, x)} / {cases.words(k, y)}" for k, x, y in row.differing]
+    told = [in_words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
+    told += [f"{in_words(k, x)} / {in_words(k, y)}" for k, x, y in row.differing]
     return f"{row.kernel} ({', '.join(told)})" if told else row.kernel
 
 
@@ -120,7 +122,7 @@ def _lone(console: Console, run: str, lone: Sequence[Lone]) -> None:
         return
     console.print(f"Only in {escape(run)}: {len(lone)} cases.")
     for case in lone[:FEW]:
-        told = ", ".join(cases.words(k, v) for k, v in case.parameters.items() if cases.USUAL.get(k) != v)
+        told = ", ".join(in_words(k, v) for k, v in case.parameters.items() if cases.USUAL.get(k) != v)
         console.print(f"  {escape(case.benchmark)} {escape(case.kernel)} ({escape(told)})", style="dim")
     if len(lone) > FEW:
         console.print(f"  and {len(lone) - FEW} more", style="dim")

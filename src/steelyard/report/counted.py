@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from steelyard.model import Evaluation, Record, Result
 from steelyard.report import values
-from steelyard.statistics.counters import Counted, counted, reasons, sources
+from steelyard.statistics.results.counters import Counted, counted, reasons, sources
 from steelyard.units import significant
 
 _COLUMNS: tuple[tuple[str, Callable[[Counted], str]], ...] = (

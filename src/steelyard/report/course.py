@@ -10,8 +10,8 @@ import numpy as np
 
 from steelyard.model import Record, Run
 from steelyard.records import shown
-from steelyard.statistics.pace import MEASURES, Bounds, Kind, choose, typical
-from steelyard.statistics.seen import Seen, number, part
+from steelyard.statistics.validity.observations import Seen, number, part
+from steelyard.statistics.validity.pace import MEASURES, Bounds, Kind, choose, typical
 
 State = Literal["kept", "aside", "disturbed", "invalid"]
 

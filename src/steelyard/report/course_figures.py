@@ -10,7 +10,7 @@ from steelyard.report import drawn, values
 from steelyard.report.axes import Json, capital, text
 from steelyard.report.course import STATES, Course, Step
 from steelyard.report.names import grouped
-from steelyard.statistics.pace import MEASURES, Kind
+from steelyard.statistics.validity.pace import MEASURES, Kind
 from steelyard.units import duration, percent
 
 RECORDS = "pace-records"  # the element of the page that holds what the figures share: when, and of which case

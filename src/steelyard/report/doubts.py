@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from steelyard.model import Level
-from steelyard.statistics.trust import ORDER, doubtful, worst
+from steelyard.statistics.validity.trust import ORDER, doubtful, worst
 
 Doubts = Mapping[float, Level]
 Drawing = Literal["lines", "bars", "heat", "surface"]

@@ -17,7 +17,7 @@ from steelyard.report.doubts import Doubts
 from steelyard.report.lamps import signed
 from steelyard.report.names import slug
 from steelyard.report.reasons import frequent
-from steelyard.statistics.trust import word
+from steelyard.statistics.validity.trust import word
 
 Reasons = Mapping[float, tuple[Evidence, ...]]  # of the values that need a mark
 

@@ -133,10 +133,17 @@ def _parquet(rows: list[dict[str, Any]], path: Path) -> None:
 
     with duckdb.connect() as base:
         _fill(base, "rows_out", _SAMPLES if rows and "sample" in rows[0] else _METRICS, rows)
-        try:
-            base.execute(f"COPY rows_out TO {_quoted(path)} (FORMAT parquet)")
-        except duckdb.Error as error:
-            raise OSError(str(error)) from error
+        copied(base, "rows_out", path)
+
+
+def copied(base: Any, table: str, path: Path) -> None:
+    """A table of a DuckDB connection as a Parquet file. OSError where that cannot be written."""
+    import duckdb
+
+    try:
+        base.execute(f"COPY {table} TO {_quoted(path)} (FORMAT parquet)")
+    except duckdb.Error as error:
+        raise OSError(str(error)) from error
 
 
 def _quoted(path: Path | str) -> str:

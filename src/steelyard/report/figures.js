@@ -51,7 +51,7 @@ const figuresOf = (state) => {
       trace.marker = { ...trace.marker, color: own };
       if (trace.type === "bar") trace.marker.pattern = { ...trace.marker.pattern, bgcolor: own, fgcolor: ink.paper };
       else trace.marker.line = { ...trace.marker.line, color: own };
-      if (trace.error_y) trace.error_y.color = own;
+      for (const bars of [trace.error_x, trace.error_y]) if (bars) bars.color = own;
     }
   }
 

@@ -9,9 +9,10 @@ from steelyard.model import roles as roles_
 from steelyard.model.roles import SIZES
 from steelyard.report import values
 from steelyard.report.reasons import kinds
-from steelyard.statistics import messages
-from steelyard.statistics.roofs import MEMORY, level_of, working_set
-from steelyard.statistics.trust import ORDER
+from steelyard.statistics.results import messages
+from steelyard.statistics.results.parts import playing
+from steelyard.statistics.results.roofs import MEMORY, level_of, working_set
+from steelyard.statistics.validity.trust import ORDER
 from steelyard.units import binary_size
 
 MOST = 9  # figures: what one screen holds beside the verdict and the findings
@@ -60,10 +61,7 @@ def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
 
     Where few of them were measured, or all of the run fits, a figure of each other benchmark follows.
     """
-    roles = [
-        (b.name, role) for b in evaluation.benchmarks.values() for role in b.roles if isinstance(role, roles_.Headline)
-    ]
-    ordered = sorted(roles, key=lambda pair: (pair[1].order, pair[0]))
+    ordered = sorted(playing(evaluation, roles_.Headline), key=lambda pair: (pair[1].order, pair[0]))
     chosen = [h for name, role in ordered if (h := _headline(evaluation, name, role)) is not None]
     had = {headline.result.benchmark for headline in chosen}
     others = [h for name in evaluation.benchmarks if name not in had and (h := _usual_one(evaluation, name))]

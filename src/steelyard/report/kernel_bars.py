@@ -1,19 +1,42 @@
-"""Kernels side by side, as the pages of the node show them: bars of times over a reference's, and their table."""
+"""Kernels side by side, as the pages of the node and of power show them: bars of ratios to a reference, and their table."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 
 from steelyard.model import Level, Result
 from steelyard.model.figure import Figure, Series
 from steelyard.report import doubts, drawn, figures, values
-from steelyard.statistics import messages
-from steelyard.statistics.compare import compare
-from steelyard.statistics.trust import doubtful, worst
+from steelyard.report.axes import Json
+from steelyard.statistics.difference.compare import compare
+from steelyard.statistics.results import messages
+from steelyard.statistics.validity.trust import doubtful, worst
 from steelyard.units import quantity, significant
 
 Pair = tuple[Result, Result]  # a result, and the one that it is set against: itself, where it is the reference
+
+
+Ends = tuple[float, float, float]  # a value with its interval: value, low, high
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What the bars are of: a metric in its `unit`, and the ratio of a result's to that of its reference."""
+
+    metric: str
+    unit: str
+    plural: str
+    ratio: Callable[[Result, Result], Ends]
+
+
+def _of_times(result: Result, reference: Result) -> Ends:
+    seen = compare(messages.seconds(reference), messages.seconds(result))
+    return seen.ratio, seen.low, seen.high
+
+
+SHORT = 4.0  # between the ends of an axis of ratios: on a longer one there are several powers of two
+TIME = Measure("time", "s", "times", _of_times)
 
 
 @dataclass(frozen=True)
@@ -27,9 +50,9 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Cell:
-    """A kernel in a mode: its time, that over the reference's with its interval; "" where there is none."""
+    """A kernel in a mode: its value, that over the reference's with its interval; "" where there is none."""
 
-    time: str
+    value: str
     ratio: str
     interval: str
     level: Level
@@ -47,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """The kernels of one toolchain. `sums`: of the times, a sentence for each mode; `means`: of the ratios."""
+    """The kernels of one toolchain. For each mode `sums` of the values (`what`, as "times"), and `means` of the ratios."""
 
     title: str
     figure: drawn.Drawn
@@ -55,11 +78,12 @@ class Part:
     rows: tuple[Row, ...]
     sums: tuple[str, ...]
     means: tuple[str, ...]
+    what: str = TIME.plural
 
 
 @dataclass(frozen=True)
 class _Ratio:
-    """The time of a kernel in a mode over the reference's, and the worse verdict of both."""
+    """A kernel in a mode over its reference, and the worse verdict of both."""
 
     value: float
     low: float
@@ -67,14 +91,16 @@ class _Ratio:
     level: Level
 
 
-def part(title: str, anchor: str, empty: Figure, kernels: Sequence[Kernel], modes: Sequence[str]) -> Part:
+def part(
+    title: str, anchor: str, empty: Figure, kernels: Sequence[Kernel], modes: Sequence[str], of: Measure = TIME
+) -> Part:
     """The table of all modes, and the figure `empty` with bars for each mode but the reference."""
-    ratios = {(k.name, mode): _ratio(*pair) for k in kernels for mode, pair in k.pairs.items()}
+    ratios = {(k.name, mode): _ratio(*pair, of) for k in kernels for mode, pair in k.pairs.items()}
     rows = tuple(
         Row(
             k.name,
             k.anchor,
-            tuple(_cell(k.pairs[mode], ratios[k.name, mode]) if mode in k.pairs else None for mode in modes),
+            tuple(_cell(k.pairs[mode], ratios[k.name, mode], of) if mode in k.pairs else None for mode in modes),
         )
         for k in kernels
     )
@@ -83,8 +109,9 @@ def part(title: str, anchor: str, empty: Figure, kernels: Sequence[Kernel], mode
         _drawn(anchor, empty, kernels, modes, ratios),
         tuple(modes),
         rows,
-        tuple(_sum(kernels, mode) for mode in modes),
+        tuple(_sum(kernels, mode, of) for mode in modes),
         tuple(_mean([r for k in kernels if (r := ratios.get((k.name, mode)))], len(kernels)) for mode in modes),
+        of.plural,
     )
 
 
@@ -93,21 +120,20 @@ def usable(result: Result) -> bool:
     return values.level(result) != "INVALID" and bool(messages.seconds(result))
 
 
-def _ratio(result: Result, reference: Result) -> _Ratio:
+def _ratio(result: Result, reference: Result, of: Measure) -> _Ratio:
     level = worst((values.level(result), values.level(reference)))
     if result is reference:
         return _Ratio(1.0, 1.0, 1.0, level)
-    seen = compare(messages.seconds(reference), messages.seconds(result))
-    return _Ratio(seen.ratio, seen.low, seen.high, level)
+    return _Ratio(*of.ratio(result, reference), level)
 
 
-def _cell(pair: Pair, ratio: _Ratio) -> Cell:
+def _cell(pair: Pair, ratio: _Ratio, of: Measure) -> Cell:
     result, reference = pair
     told = f"{significant(ratio.low)} – {significant(ratio.high)}"
     if doubtful(values.level(reference)):
         told += f"; what it is set against was {values.level(reference)}"
     return Cell(
-        quantity(_time(result), "s"),
+        quantity(_value(result, of), of.unit),
         "1" if result is reference else significant(ratio.value),
         "" if result is reference else told,
         values.level(result),
@@ -115,25 +141,34 @@ def _cell(pair: Pair, ratio: _Ratio) -> Cell:
     )
 
 
-def _time(result: Result) -> float:
-    value = result.metrics.get("time")
+def _value(result: Result, of: Measure) -> float:
+    value = result.metrics.get(of.metric)
     return value.value if value else math.nan
 
 
-def _sum(kernels: Sequence[Kernel], mode: str) -> str:
-    """The sum of the times over the kernels that have the mode, and what it is of the reference's over the same ones."""
+def _sum(kernels: Sequence[Kernel], mode: str, what: Measure) -> str:
+    """The sum of the values over the kernels that have the mode, and what it is of the reference's over the same ones."""
     both = [k.pairs[mode] for k in kernels if mode in k.pairs]
-    total, of = (sum(_time(pair[side]) for pair in both) for side in (0, 1))
+    total, of = (sum(_value(pair[side], what) for pair in both) for side in (0, 1))
     if not both or not math.isfinite(total + of) or of <= 0:
         return ""
     of_them = "" if len(both) == len(kernels) else f", {len(both)} of {len(kernels)} kernels"
     itself = all(result is reference for result, reference in both)
-    return quantity(total, "s") + ("" if itself else f" ({significant(total / of)} times{of_them})")
+    return quantity(total, what.unit) + ("" if itself else f" ({significant(total / of)} times{of_them})")
 
 
 def _mean(ratios: list[_Ratio], of: int) -> str:
     mean = significant(geometric_mean(r.value for r in ratios))
     return mean if len(ratios) == of else f"{mean} ({len(ratios)} of {of} kernels)"
+
+
+def _widened(axis: Json, low: float, high: float) -> None:
+    """Of a short axis the powers of two around it, which are its ticks: one alone would not tell the scale."""
+    if low > 0 and high < SHORT * low:
+        first, last = math.floor(math.log2(min(low, 1.0))), math.ceil(math.log2(max(high, 1.0)))
+        ticks = [2.0**power for power in range(first, last + 1)]
+        axis["range"] = [math.log10(ticks[0] / 1.05), math.log10(ticks[-1] * 1.05)]
+        axis |= {"tickmode": "array", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
 
 
 def _drawn(
@@ -155,6 +190,8 @@ def _drawn(
         series.append(Series(mode, tuple(mine), *bars))
     figure = replace(empty, series=tuple(series))
     plot = figures.plotly(figure, doubts.of((r.value, r.level) for r in shown))
+    if figure.y.ratio and shown:
+        _widened(plot["layout"]["yaxis"], min(r.low for r in shown), max(r.high for r in shown))
     rows = tuple(
         (s.name, str(x), significant(y or 0.0), f"{significant(low or 0.0)} – {significant(high or 0.0)}")
         for s in series

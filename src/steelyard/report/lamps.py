@@ -1,7 +1,7 @@
 """The verdicts as they are shown: the sign, the colour and the meaning of each."""
 
 from steelyard.model import Level
-from steelyard.statistics.trust import ORDER, doubtful
+from steelyard.statistics.validity.trust import ORDER, doubtful
 
 # Shapes and words beside the colours, so that nothing hangs on the colour alone.
 SIGNS: dict[Level, str] = {"CLEAN": "●", "UNSETTLED": "◐", "DISTURBED": "▲", "INVALID": "✕"}

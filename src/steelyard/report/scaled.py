@@ -10,12 +10,13 @@ from rich.text import Text
 from steelyard.model.plain import to_plain
 from steelyard.report import doubts, lines, values
 from steelyard.report.lamps import SIGNS
-from steelyard.statistics import cases
-from steelyard.statistics.scaling import HALF, Point, Step
-from steelyard.statistics.scaling_models import Estimate, Fit
-from steelyard.statistics.sweeps import Sweep
-from steelyard.statistics.trust import doubtful
+from steelyard.statistics.models.scaling import HALF, Point, Step
+from steelyard.statistics.models.scaling_models import Estimate, Fit
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.sweeps import Sweep
+from steelyard.statistics.validity.trust import doubtful
 from steelyard.units import quantity, significant
+from steelyard.words import in_words
 
 # One, several, and what one adds to.
 WORDS = {
@@ -43,7 +44,7 @@ def named(sweep: Sweep, among: Sequence[Sweep]) -> str:
     mine = [s for s in among if (s.benchmark, s.kernel, s.over) == (sweep.benchmark, sweep.kernel, sweep.over)]
     differing = {n for s in mine for n in s.parameters if len({str(o.parameters.get(n)) for o in mine}) > 1}
     told = [n for n in sweep.parameters if n in differing or n in ("class", "model")]
-    words = [sweep.kernel, *(cases.words(n, sweep.parameters[n]) for n in told)]
+    words = [sweep.kernel, *(in_words(n, sweep.parameters[n]) for n in told)]
     # A programming model says itself what it has many of.
     over = (
         [] if "model" in sweep.parameters and sweep.over in ("threads", "ranks") else [f"over {WORDS[sweep.over][1]}"]

@@ -14,7 +14,8 @@ from steelyard.report import sentences, values
 from steelyard.report.headline import Headline, headlines
 from steelyard.report.lamps import COLOURS, LAMPS, SIGNS
 from steelyard.report.lines import brief, cut, first_clause, fold, one_line, pad
-from steelyard.statistics.verdict import name_disturbance
+from steelyard.statistics.validity.verdict import name_disturbance
+from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}
 MOST_LINES = 50
@@ -80,7 +81,7 @@ def _verdict(evaluation: Evaluation, width: int) -> list[Text]:
     lamps = Text()
     for level, count in counts.items():
         lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
-    whole = Text.assemble((f"{total} case{'' if total == 1 else 's'}:", "bold"))
+    whole = Text.assemble((f"{plural(total, 'case')}:", "bold"))
     # Thousands of each level are too long for one line.
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
     told = (
@@ -161,7 +162,7 @@ def matters(found: Sequence[Finding], width: int, advice: bool) -> list[Text]:
         lines += [Text(f"    {line}") for line in rest]
         if advice and (remedy := first_clause(kind.finding.remedy, width - 6)):
             lines.append(Text(f"    → {remedy[:1].upper()}{remedy[1:]}", style="dim"))
-    return [*lines, Text(f"  and {more} more finding{'' if more == 1 else 's'}", style="dim")] if more else lines
+    return [*lines, Text(f"  and {plural(more, 'more finding')}", style="dim")] if more else lines
 
 
 def _statement(finding: Finding, width: int, ending: str) -> list[str]:

@@ -4,6 +4,7 @@ from steelyard import units
 from steelyard.model import Evaluation, Finding
 from steelyard.report import values
 from steelyard.report.headline import Headline, headlines
+from steelyard.words import plural
 
 # Above this share of its limit a memory is as good as full: STREAM reaches 80 to 90 % of the modules' rate on
 # well-tuned machines, since refresh and bus turnarounds take the rest.
@@ -27,17 +28,13 @@ def machine(evaluation: Evaluation) -> str:
     """The machine: its name, processor, cores and memory."""
     here = evaluation.run.machine
     sockets = len({core.socket for core in here.cores})
-    cores = _count(len(here.cores), "core") if here.cores else _count(len(here.cpus), "processor")
-    where = f"in {_count(sockets, 'socket')} and {_count(len(here.nodes), 'NUMA node')}"
+    cores = plural(len(here.cores), "core") if here.cores else plural(len(here.cpus), "processor")
+    where = f"in {plural(sockets, 'socket')} and {plural(len(here.nodes), 'NUMA node')}"
     size = f"{cores} {where}" if here.nodes and sockets else cores
     quota = f", limited to {here.cpu_quota:g} cores' worth of time" if here.cpu_quota else ""
     memory = f", with {units.binary_size(here.memory)} of memory" if here.memory else ""
     processor = here.processor or "an unnamed processor"
     return f"{here.host} is a machine with {processor}: {size}{quota}{memory}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def memory(main: dict[str, Headline]) -> str:

@@ -17,9 +17,9 @@ from steelyard.report.lamps import LAMPS
 from steelyard.report.lines import brief, console, cut, pad
 from steelyard.report.screen import MOST_LINES, heading, printed
 from steelyard.report.values import quantity
-from steelyard.statistics import cases
-from steelyard.statistics.trust import doubtful
-from steelyard.words import said
+from steelyard.statistics.results import cases
+from steelyard.statistics.validity.trust import doubtful
+from steelyard.words import plural, said
 
 CALLS: tuple[Call, ...] = ("SLOWER", "FASTER", "SAME", "UNCLEAR", "NOT COMPARABLE")
 MOST_DIFFERENCES, MOST_FIGURES, MOST_FINDINGS, MOST_REASONS, MOST_NOTES = 6, 8, 5, 3, 2
@@ -60,7 +60,7 @@ def _around(a: Evaluation, b: Evaluation, width: int) -> list[Text]:
 def _verdict(found: RunComparison, width: int) -> list[Text]:
     count = len(found.rows)
     counts = Counter(row.call for row in found.rows)
-    told = [Text(), Text.assemble((f"{count} case{'' if count == 1 else 's'} in both: b is", "bold"))]
+    told = [Text(), Text.assemble((f"{plural(count, 'case')} in both: b is", "bold"))]
     for call in CALLS:
         if counts[call] or call in CALLS[:4]:
             told[-1].append(f"  {counts[call]} {call}", STYLE[call] if counts[call] else "dim")

@@ -11,7 +11,7 @@ from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.report import sentences, values
 from steelyard.report.lamps import LAMPS, SIGNS
 from steelyard.report.lines import safe as _safe
-from steelyard.statistics.trust import ORDER
+from steelyard.statistics.validity.trust import ORDER
 
 _LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}
 MOST_REASONS = 4  # under a table

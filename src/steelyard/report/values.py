@@ -8,7 +8,7 @@ from itertools import chain
 from steelyard import units
 from steelyard.evidence import distinct, sentences
 from steelyard.model import Benchmark, Evaluation, Evidence, Level, Limit, Machine, Metric, Result, Scalar, Value
-from steelyard.statistics.trust import ORDER
+from steelyard.statistics.validity.trust import ORDER
 from steelyard.words import said
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
@@ -137,9 +137,14 @@ def varying(results: tuple[Result, ...]) -> tuple[str, ...]:
     """
     names = dict.fromkeys(name for result in results for name in result.parameters)
     several = {n for n in names if len({r.parameters[n] for r in results if n in r.parameters}) > 1}
+    apart = _apart(results, several)
     for name in names:
-        if name not in several and _apart(results, {*several, name}) > _apart(results, several):
-            several.add(name)
+        # What all of them have, with one value, tells none apart.
+        if name not in several and any(name not in r.parameters for r in results):
+            found = _apart(results, {*several, name})
+            if found > apart:
+                several.add(name)
+                apart = found
     return tuple(name for name in names if name in several)
 
 

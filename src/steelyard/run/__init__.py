@@ -17,9 +17,9 @@ from steelyard.plan.second import Patience
 from steelyard.records import RunFolder
 from steelyard.records.shown import Best
 from steelyard.run.asking import built_with, failed_record, line, record_of, time_limit
-from steelyard.statistics.identity import identity
-from steelyard.statistics.pace import Bounds, seconds_waited
-from steelyard.statistics.verdict import name_disturbance
+from steelyard.statistics.results.identity import identity
+from steelyard.statistics.validity.pace import Bounds, seconds_waited
+from steelyard.statistics.validity.verdict import name_disturbance
 
 ATTEMPTS = 3  # of a case that a visible load disturbed: a neighbour that stays is not waited for without end
 REPEATING_SHARE = 0.1  # of the plan's time that may go into these

@@ -12,8 +12,8 @@ from steelyard.model.plain import from_plain, scalar
 from steelyard.plan import cpus_of
 from steelyard.plan.refusal import STARTED
 from steelyard.records.shown import Best
-from steelyard.statistics.pace import UNBOUNDED, Bounds, Kind
-from steelyard.statistics.verdict import with_verdict
+from steelyard.statistics.validity.pace import UNBOUNDED, Bounds, Kind
+from steelyard.statistics.validity.verdict import with_verdict
 
 # Words that the harness reads for itself; everything else that a kernel read is one of its parameters.
 HARNESS = {

@@ -11,8 +11,8 @@ from steelyard.launch import local
 from steelyard.launch.program import Conversation, Program
 from steelyard.model import Machine, Shown
 from steelyard.records.shown import Best
-from steelyard.statistics.pace import MEASURES, Kind
-from steelyard.statistics.seen import numbers
+from steelyard.statistics.validity.observations import numbers
+from steelyard.statistics.validity.pace import MEASURES, Kind
 from steelyard.units import duration, percent
 
 LOOK, LONGER = 1.5, 5.0  # seconds of a look, and of a second one where the first was not quiet: together below ten

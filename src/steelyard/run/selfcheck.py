@@ -22,8 +22,8 @@ from steelyard.evidence import sentence
 from steelyard.machine.load import QUIET, busy_cores, wait_until_quiet
 from steelyard.model import Record
 from steelyard.run.bench import IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
-from steelyard.statistics.results import undisturbed
-from steelyard.statistics.verdict import name_disturbance
+from steelyard.statistics.results.result import undisturbed
+from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 
 AGREES = 0.10  # what two CLEAN figures of one machine may lie apart
@@ -234,7 +234,7 @@ def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[
 
 def delay(bench: Bench, repetitions: int) -> Outcome:
     """A delay of 2 % in every other sample against the others: the comparison must call it slower, by 2 %."""
-    from steelyard.statistics.compare import compare_in_turn
+    from steelyard.statistics.difference.compare import compare_in_turn
 
     samples = bench.measure(f"turns:{DELAY}", TURNS, TURN_SECONDS).samples
     pairs = len(samples) // 2
@@ -248,7 +248,7 @@ def delay(bench: Bench, repetitions: int) -> Outcome:
 
 def intervals(bench: Bench, repetitions: int) -> Outcome:
     """The 95 % interval of the median holds the truth in 93 to 97 % of simulated cases, also of autocorrelated samples."""
-    from steelyard.statistics.simulate import PROCESSES, coverage
+    from steelyard.statistics.samples.simulate import PROCESSES, coverage
 
     shares = {(p, n): coverage(p, n, 4000, seed=n) for p in PROCESSES for n in (30, 100, 300)}
     wrong = tuple(

@@ -13,19 +13,26 @@ from steelyard.launch import scheduler
 from steelyard.model import Plan, Run, Shown
 from steelyard.model.plain import to_plain
 from steelyard.plan import second
+from steelyard.plan.lasting import lasting
 from steelyard.plan.second import Patience
 from steelyard.records import remembered, shown
 from steelyard.records.shown import Best
 from steelyard.run import Evaluator, setup
 from steelyard.run import quiet as looks
 from steelyard.run.progress import Display
+from steelyard.run.sensing import Sensing, recorded
 from steelyard.run.setup import Programs, Request, Setup
+from steelyard.units import duration, percent
 
 
-def start(request: Request, runs: Path, quiet: bool) -> Path:
-    """A new run, carried out. Returns its folder; Ctrl-C leaves one that can be resumed."""
+def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = None) -> Path:
+    """A new run, carried out while sensors are read. Returns its folder; Ctrl-C leaves one that can be resumed."""
     plan, here, warnings = setup.plan(request)
     remembered.trust(request.paths)
+    if sensing and sensing.wanted:
+        width = request.effort.sampling.width
+        plan = lasting(plan, sensing.seconds(width))
+        warnings = [*warnings, _how_long(plan, sensing.seconds(width), width)]
     for warning in warnings:
         print(f"steelyard: {warning}", file=sys.stderr)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
@@ -48,7 +55,15 @@ def start(request: Request, runs: Path, quiet: bool) -> Path:
         best=Best(best.best),
         patience=Patience(),
     )
-    return _carry_out(folder, evaluator, quiet)
+    with recorded(sensing, folder.path, afresh=True):
+        return _carry_out(folder, evaluator, quiet)
+
+
+def _how_long(plan: Plan, seconds: float, width: float) -> str:
+    return (
+        f"Each case lasts {duration(seconds)}, as the sensors need for an energy within ± {percent(width)}: the run takes about "
+        f"{duration(plan.seconds)}. Choose fewer cases with --only and --set, or read the sensors more often with --every."
+    )
 
 
 def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict[str, Any]:
@@ -75,8 +90,8 @@ def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: S
     looks.prepare(looks.looking(of_threads[0], here.machine, toolchain, best), request.wait, usual, restless, say)
 
 
-def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
-    """The rest of a run that was interrupted."""
+def go_on(path: Path, paths: Sequence[Path], quiet: bool, sensing: Sensing | None = None) -> Path:
+    """The rest of a run that was interrupted, carried out while sensors are read."""
     run = records.read(path)
     if run.in_turn:
         raise UsageError(
@@ -107,7 +122,8 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool) -> Path:
         patience=Patience(),
         earlier=run.records,
     )
-    return _carry_out(folder, evaluator, quiet)
+    with recorded(sensing, path, afresh=False):
+        return _carry_out(folder, evaluator, quiet)
 
 
 def finished_cases(run: Run) -> set[tuple[int, int]]:

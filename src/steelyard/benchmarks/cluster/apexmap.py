@@ -23,7 +23,7 @@ from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.machine.rank_placement import ranks_here
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
-from steelyard.statistics.messages import hosts
+from steelyard.statistics.results.messages import hosts
 
 parallel = True
 

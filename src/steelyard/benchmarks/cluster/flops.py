@@ -26,8 +26,9 @@ from steelyard.benchmarks.figures import against, cell, published, select
 from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.statistics import messages
-from steelyard.statistics.results import believed
+from steelyard.model.roles import Counterpart, Witness
+from steelyard.statistics.results import messages
+from steelyard.statistics.results.result import believed
 from steelyard.units import quantity
 
 parallel = True
@@ -116,6 +117,8 @@ metrics = (
     Metric("total", "flop/s", "higher", "sum over the ranks, each by its own time", total),
     Metric("slowest", "flop/s", "higher", "speed of the slowest rank", slowest),
 )
+
+roles = (Witness("flops"), Counterpart("flops", "flops"))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:

@@ -3,7 +3,7 @@
 from statistics import median
 
 from steelyard.model import Record
-from steelyard.statistics.messages import rank_seconds
+from steelyard.statistics.results.messages import rank_seconds
 
 
 def of_ranks(record: Record, work: str) -> tuple[float, ...]:

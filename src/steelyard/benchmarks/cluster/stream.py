@@ -24,7 +24,8 @@ from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.machine.rank_placement import ranks_here
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.statistics import messages
+from steelyard.model.roles import Witness
+from steelyard.statistics.results import messages
 
 parallel = True
 
@@ -84,6 +85,8 @@ metrics = (
     Metric("slowest", "B/s", "higher", "bandwidth of the slowest rank", slowest),
     Metric("spread", "%", "lower", "spread between the ranks", spread),
 )
+
+roles = (Witness("triad"),)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:

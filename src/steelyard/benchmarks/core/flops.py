@@ -24,8 +24,9 @@ from steelyard.benchmarks.core.peak import cores_of
 from steelyard.machine.limits import usable_cores
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.statistics.flops_mix import MIXES, MODULES, divisions, speeds
+from steelyard.statistics.models.flops_mix import MIXES, MODULES, divisions, speeds
 from steelyard.units import quantity
+from steelyard.words import plural
 
 INTERVALS = 20_000  # 40 to 150 µs a computation
 
@@ -110,7 +111,7 @@ def _groups(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
             found.setdefault(key, {})[int(result.kernel.removeprefix("module"))] = result
     several = len({toolchain for _, toolchain in found}) > 1
     return {
-        f"{threads} thread{'' if threads == 1 else 's'}{f', {toolchain}' if several else ''}": members
+        f"{plural(threads, 'thread')}{f', {toolchain}' if several else ''}": members
         for (threads, toolchain), members in sorted(found.items())
     }
 

@@ -9,9 +9,9 @@ from steelyard.benchmarks.figures import against, select
 from steelyard.machine.limits import usable_cores
 from steelyard.model import Machine, Result
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.statistics import cases
-from steelyard.statistics.cost import ratio
-from steelyard.statistics.rinf import Curve, between, fit, rate
+from steelyard.statistics.models.rinf import Curve, between, fit, rate
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.cost import ratio
 from steelyard.units import significant
 
 DRAWN = ("add", "triad", "dot", "recurrence1", "horner9")

@@ -28,7 +28,7 @@ from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.roles import Headline, Peak
-from steelyard.statistics.results import believed
+from steelyard.statistics.results.result import believed
 from steelyard.units import quantity
 
 WIDTHS = ("scalar", "128", "256", "512", "widest")

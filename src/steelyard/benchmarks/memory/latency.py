@@ -32,7 +32,8 @@ from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.machine.caches import cache_levels, reachable_cache
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
-from steelyard.model.roles import SIZES, Headline
+from steelyard.model.roles import SIZES, Headline, TolerancePoint
+from steelyard.statistics.results import cases
 from steelyard.units import binary_size, quantity
 
 SMALLEST = 4 << 10  # bytes: below every first cache
@@ -115,6 +116,16 @@ metrics = (
     Metric("bandwidth", "B/s", "higher", "bandwidth of the lines loaded", bandwidth),
 )
 
+
+def _at_memory(results: Sequence[Result]) -> list[Result]:
+    """One chain over the largest working set, and over the largest of several threads, whose rings need more memory."""
+    chase = [r for r in results if cases.number(r, "chains") == 1]
+    most = cases.with_most(chase, "bytes")
+    together = cases.with_most([r for r in chase if (cases.number(r, "threads") or 1) > 1], "bytes")
+    sizes = {cases.number(r, "bytes") for r in (*most, *together)}
+    return [r for r in chase if cases.number(r, "bytes") in sizes]
+
+
 roles = (
     Headline(
         "latency",
@@ -125,6 +136,14 @@ roles = (
         most=SIZES,
         usual=USUAL,
         of_memory=True,
+    ),
+    TolerancePoint(
+        "latency",
+        "a chain of dependent accesses",
+        40,
+        "chase",
+        "Dependent accesses load the memory little: what hinders them is shared, a cache or a link.",
+        at=_at_memory,
     ),
 )
 

@@ -34,6 +34,7 @@ from steelyard.machine.caches import reachable_cache
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, NumaNode, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
+from steelyard.model.roles import Placed
 from steelyard.published import select as select_published
 from steelyard.published import series as published_series
 from steelyard.published import theoretical
@@ -90,11 +91,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         first: dict[str, tuple[Scalar, ...]] = {"threads": (1,), "pinning": (str(cpus[0]),)}
         ring = min(memory_bytes(machine), least // 2 >> 20 << 20)
         blocks.append(
-            Axes(
-                {"kernel": ("chase",)} | first | {"memory_policy": memories, "bytes": (ring,)},
-                short,
-                ring / 0.5e9,
-            )
+            Axes({"kernel": ("chase",)} | first | {"memory_policy": memories, "bytes": (ring,)}, short, ring / 0.5e9)
         )
     for placement in placements(machine):
         if placement.memory_policy == "local" and len(memory_nodes(machine)) > 1:
@@ -146,6 +143,8 @@ metrics = (
     Metric("cycles", "cycle", "lower", "latency in cycles", cycles),
     Metric("injected_bandwidth", "B/s", "none", "bandwidth of the load meanwhile", injected_bandwidth),
 )
+
+roles = (Placed("triad", whole=True), Placed("chase", whole=False))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:

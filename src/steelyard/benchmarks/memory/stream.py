@@ -23,8 +23,9 @@ from steelyard.benchmarks.figures import against, cache_marks, published, select
 from steelyard.machine.caches import reachable_cache
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
 from steelyard.model.figure import Axis, Figure, Mark
-from steelyard.model.roles import Bandwidth, Headline
-from steelyard.statistics.summary import best_by_copy, classic_stream
+from steelyard.model.roles import Bandwidth, Counterpart, Headline, TolerancePoint
+from steelyard.statistics.results import cases
+from steelyard.statistics.samples.summary import best_by_copy, classic_stream
 
 VECTORS = 3
 RUNS = 25  # of NICEVT's evaluation of AMD nodes
@@ -195,6 +196,17 @@ roles = (
         of_memory=True,
     ),
     Bandwidth("triad"),
+    Counterpart("stream", "triad"),
+    TolerancePoint(
+        "Triad",
+        "Triad",
+        10,
+        "triad",
+        "A few threads fill the memory's channels; more of them share what is there.",
+        at=lambda results: cases.with_most(results, "elements"),
+        remedy="Use as many threads as fill the memory, and spread them over the memory nodes: steelyard run "
+        "--only memory.stream --set kernel=triad --set pinning=compact,scatter --set threads=1,{threads}",
+    ),
 )
 
 

@@ -27,7 +27,8 @@ from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.statistics.messages import hosts_of, rank_seconds
+from steelyard.model.roles import PairsPoint
+from steelyard.statistics.results.messages import hosts_of, rank_seconds
 from steelyard.units import binary_size, quantity
 
 parallel = True
@@ -109,6 +110,8 @@ metrics = (
     Metric("time", "s", "lower", "half of an exchange, of the slowest pair", time),
 )
 
+roles = (PairsPoint("round_trip", "bisection bandwidth"),)
+
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """What the links of a system file's rate carry, where every pair lies on two hosts.
@@ -142,7 +145,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     return (
         *found,
         _of_pairs(halves),
-        *tolerance_figure(results, "network.bisection"),
+        *tolerance_figure(select(results, kernel="round_trip"), "network.bisection"),
         *((effective,) if effective else ()),
     )
 

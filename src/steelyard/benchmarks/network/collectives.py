@@ -32,6 +32,7 @@ from steelyard.benchmarks.network.room import bytes_per_rank
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
+from steelyard.model.roles import Waiting, Witness
 from steelyard.numbers import GREATEST
 
 parallel = True
@@ -117,6 +118,9 @@ metrics = (
 
 def _details(record: Record) -> dict[str, Any]:
     return dict(record.surroundings.get("details") or {})
+
+
+roles = (Waiting("barrier"), Waiting("allreduce"), Witness("alltoall"))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:

@@ -23,8 +23,8 @@ from steelyard.benchmarks.network.protocol import named, networks, places, sizes
 from steelyard.benchmarks.network.sizes import pairs
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.statistics.hockney import regions
-from steelyard.statistics.loggp import LogGP, Train, parameters
+from steelyard.statistics.models.hockney import regions
+from steelyard.statistics.models.loggp import LogGP, Train, parameters
 
 parallel = True
 

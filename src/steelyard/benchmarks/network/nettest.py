@@ -27,9 +27,10 @@ from steelyard.benchmarks.network.room import bytes_per_rank
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
+from steelyard.model.roles import Counterpart
 from steelyard.numbers import GREATEST
-from steelyard.statistics.messages import hosts_of
-from steelyard.statistics.steadiness import steadiness
+from steelyard.statistics.results.messages import hosts_of
+from steelyard.statistics.results.steadiness import steadiness
 from steelyard.units import binary_size, quantity
 
 parallel = True
@@ -102,6 +103,9 @@ def bound(topology: str, ranks: int, link: float) -> float:
     and (P-1) L.
     """
     return link * (2 if topology == "star" else ranks)
+
+
+roles = (Counterpart("nettest", "nettest"),)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:

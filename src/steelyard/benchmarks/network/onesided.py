@@ -26,7 +26,7 @@ from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
-from steelyard.statistics.messages import rank_seconds
+from steelyard.statistics.results.messages import rank_seconds
 
 parallel = True
 

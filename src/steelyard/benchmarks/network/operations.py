@@ -28,6 +28,7 @@ from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.numbers import GREATEST
+from steelyard.words import plural
 
 parallel = True
 FAST = ("wtime", "barrier", "latency")
@@ -136,4 +137,4 @@ def _series(values: Mapping[tuple[str, int], float | None]) -> tuple[Series, ...
 
 
 def _named(integers: int) -> str:
-    return "no data" if integers == 0 else f"{integers} integer{'s' if integers > 1 else ''}"
+    return "no data" if integers == 0 else plural(integers, "integer")

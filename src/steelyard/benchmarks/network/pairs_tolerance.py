@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from steelyard.model import Result
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.statistics.network_tolerance import PairTolerance, tolerances
+from steelyard.statistics.results.network_tolerance import PairTolerance, tolerances
 from steelyard.units import binary_size
 
 SHOWN = 3  # sizes: the smallest, a middle and the largest
@@ -12,8 +12,8 @@ APART = ("ranks", "transport", "mpi", "toolchain", "window", "places")
 
 
 def tolerance_figure(results: Sequence[Result], benchmark: str) -> tuple[Figure, ...]:
-    """Lines of three sizes beside the ideal one; none where there was one pair alone."""
-    curves = [rows for rows in tolerances(results, benchmark) if rows[0].size > 0]
+    """From one kernel's results: lines of three sizes beside the ideal one; none where there was one pair alone."""
+    curves = [rows for rows in tolerances(results) if rows[0].size > 0]
     sizes = sorted({rows[0].size for rows in curves})
     chosen = {sizes[i] for i in (0, len(sizes) // 2, len(sizes) - 1)} if sizes else set()
     shown = [rows for rows in curves if rows[0].size in chosen]

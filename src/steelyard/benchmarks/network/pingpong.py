@@ -19,8 +19,8 @@ from steelyard.benchmarks.network.protocol import hockney
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs, reuse_bands
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
-from steelyard.model.roles import Headline
-from steelyard.statistics import messages
+from steelyard.model.roles import Counterpart, Headline, Messages
+from steelyard.statistics.results import messages
 
 parallel = True
 
@@ -61,6 +61,7 @@ metrics = (
 # Reused buffers lie in a cache, which matters as soon as there is a byte to send.
 _USUAL = (("transport", "default"), ("buffers", "fresh"))
 LONG_MESSAGE = 256 << 10  # bytes: beyond what start-up costs
+OWN_BUFFERS = 2  # of each rank: to send from and to receive into
 roles = (
     Headline("message", "Short message, one way", "s", 50, least=("ranks", "message_bytes"), usual=_USUAL),
     Headline(
@@ -72,6 +73,8 @@ roles = (
         usual=_USUAL,
         fits=lambda result: messages.size(result) >= LONG_MESSAGE,
     ),
+    Counterpart("pingpong", "pingpong"),
+    Messages("pingpong", OWN_BUFFERS, "ping-pong"),
 )
 
 
@@ -104,7 +107,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("bandwidth", "B/s", log=True),
         series=against("message_bytes", "bandwidth", shown, names=names),
         marks=cache_marks(machine),
-        bands=reuse_bands(shown, machine, "network.pingpong", "pingpong"),
+        bands=reuse_bands(shown, machine, OWN_BUFFERS),
         caption="Reused buffers come from the caches: an application can count on the line of the fresh ones.",
     )
     return time, rate, *hockney(results)

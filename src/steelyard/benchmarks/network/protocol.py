@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from steelyard.benchmarks.figures import select
 from steelyard.model import Result, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.statistics.hockney import Region, half_bandwidth, regions, switches
+from steelyard.statistics.models.hockney import Region, half_bandwidth, regions, switches
 from steelyard.units import binary_size, quantity
 from steelyard.words import said
 

@@ -24,6 +24,7 @@ from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling
 from steelyard.model.figure import Axis, Figure
+from steelyard.model.roles import PairsPoint
 
 parallel = True
 WINDOW = 64
@@ -77,6 +78,8 @@ metrics = (
     Metric("bandwidth", "B/s", "higher", "bandwidth of all pairs (both directions where both are used)", bandwidth),
 )
 
+roles = (PairsPoint("one_way", "message rate"),)
+
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """None: how many links lie between the halves of the ranks is not known here."""
@@ -101,5 +104,5 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         Figure("rate-size-messages", "Message rate against the size", "lines", size, rate,
                against("message_bytes", "message_rate", sized, names=FACTORS),
                caption="A message of 0 bytes has no place on this axis; the table has its rate."),
-        *tolerance_figure(results, "network.rate"),
+        *tolerance_figure(select(results, kernel="one_way"), "network.rate"),
     )  # fmt: skip

@@ -22,11 +22,13 @@ from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.sizes import BUFFERS, LARGEST, message_sizes, pairs, rank_counts, reuse_bands
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
+from steelyard.model.roles import Messages
 
 parallel = True
 SHARE = 2  # the buffers of all ranks in half of the memory
 FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
 TITLES = {"sendrecv": "Sendrecv", "exchange": "Exchange"}
+OWN_BUFFERS = {"sendrecv": 2, "exchange": 4}  # of each rank: to send from and to receive into, of each neighbour
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -87,6 +89,11 @@ metrics = (
     ),
 )
 
+roles = (
+    Messages("sendrecv", OWN_BUFFERS["sendrecv"], TITLES["sendrecv"]),
+    Messages("exchange", OWN_BUFFERS["exchange"]),
+)
+
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """The link's rate for what a rank sends, where a system file gives it and the two ranks are on two nodes."""
@@ -107,7 +114,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         found.append(
             Figure(f"{kernel}-bandwidth", f"{title}: bandwidth against the size of the message", "lines", size,
                    Axis("bandwidth", "B/s", log=True), lines, marks=cache_marks(machine),
-                   bands=reuse_bands(shown, machine, "network.sendrecv", kernel), caption=said)
+                   bands=reuse_bands(shown, machine, OWN_BUFFERS[kernel]), caption=said)
         )  # fmt: skip
         found.append(
             Figure(f"{kernel}-time", f"{title}: time against the size of the message", "lines", size,

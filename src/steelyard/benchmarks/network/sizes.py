@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from steelyard.machine.rank_placement import pair_placements
 from steelyard.model import Effort, Machine, Result
 from steelyard.model.figure import Band
-from steelyard.statistics.reuse import artefacts
+from steelyard.statistics.results.reuse import artefacts
 
 HOLDS = {
     "core": "only a core's own cache gives it",
@@ -40,9 +40,12 @@ def rank_counts(machine: Machine) -> tuple[int, ...]:
     return tuple(counts) if most == 2 else (*counts, most)
 
 
-def reuse_bands(results: Iterable[Result], machine: Machine, benchmark: str, kernel: str) -> tuple[Band, ...]:
-    """The sizes at which reused buffers look faster than they are, by the cache that explains it: of the nearest pair."""
-    seen = next(artefacts(results, machine, benchmark, kernel), None)
+def reuse_bands(results: Iterable[Result], machine: Machine, buffers: int) -> tuple[Band, ...]:
+    """The sizes at which reused buffers look faster than they are, by the cache that explains it: of the nearest pair.
+
+    The results are of one kernel. `buffers`: of the size of a message, that each rank uses.
+    """
+    seen = next(artefacts(results, machine, buffers), None)
     if seen is None:
         return ()
     # A region reaches half an octave beyond its sizes, so that a single one has a width, too.

@@ -26,10 +26,11 @@ from steelyard.benchmarks.figures import against, cache_marks, published, select
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.statistics import messages
-from steelyard.statistics.messages import hosts_of
-from steelyard.statistics.pairs import pair_seconds, variants
-from steelyard.statistics.partners import LARGE, spreads
+from steelyard.model.roles import Counterpart, Messages
+from steelyard.statistics.results import messages
+from steelyard.statistics.results.messages import hosts_of
+from steelyard.statistics.results.pairs import pair_seconds, variants
+from steelyard.statistics.results.partners import LARGE, spreads
 from steelyard.units import binary_size, quantity
 
 parallel = True
@@ -130,6 +131,8 @@ metrics = (
     Metric("exchange_time", "s", "lower", "time of a message in each direction at once", exchange_time),
     Metric("bandwidth", "B/s", "higher", "bandwidth of a pair (two-way: of both directions)", bandwidth),
 )
+
+roles = (Messages("transfer", title="transfer"), Counterpart("transfer", "transfer"))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:

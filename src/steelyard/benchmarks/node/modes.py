@@ -5,6 +5,7 @@ from collections.abc import Callable
 from steelyard.benchmarks.axes import thread_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
+from steelyard.words import plural
 
 MODES: dict[str, tuple[Scalar, ...]] = {"mode": ("threads", "opencl", "mixed")}
 
@@ -78,7 +79,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 def called(result: Result, machine: Machine) -> str:
     """The mode in words: "2 threads", the device's kind, or both."""
     mode, threads = result.parameters.get("mode"), int(result.parameters.get("threads", 1))
-    words = f"{threads} thread{'s' if threads > 1 else ''}"
+    words = plural(threads, "thread")
     if mode == "threads":
         return words
     number = int(result.parameters.get("device", 0))

@@ -24,7 +24,7 @@ from itertools import chain
 from steelyard.benchmarks.noise.series import amplitudes, analysed, slices, threads, tones, usual
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.statistics.detours import Detours, expected_collective_slowdown, histogram
+from steelyard.statistics.models.detours import Detours, expected_collective_slowdown, histogram
 from steelyard.units import quantity
 
 QUANTA = 100  # a series: 10 ms without a gap

@@ -8,9 +8,9 @@ from operator import itemgetter
 import numpy as np
 
 from steelyard.model import Record
-from steelyard.statistics.detours import Detours, detours
-from steelyard.statistics.interval import Array
-from steelyard.statistics.spectrum import Tone, spectrum
+from steelyard.statistics.models.detours import Detours, detours
+from steelyard.statistics.models.spectrum import Tone, spectrum
+from steelyard.statistics.samples.interval import Array
 
 LEAST_PERIODS = 10  # in a measurement: a slower rhythm cannot be told from drift
 GROUPS = 300  # of frequencies, evenly on a logarithmic axis: as many as a figure can show

@@ -13,6 +13,10 @@ class Advice:
     "serious": figures will be wrong or cannot be had. "notice": figures are right for this setting, but know
     it. "fine": nothing to do. "unknown": it could not be read, `seen` says why. `remedy` is in words,
     `command` is what to paste, with sudo where `root` rights are needed; each is "" where there is none.
+
+    Not a `Finding`, which says what was measured, of which benchmark, with its evidence and its weight. Advice is about a
+    setting, before anything is measured; there is one also where all is well, or where nothing is known; and it has a command
+    to paste.
     """
 
     name: str

@@ -93,6 +93,15 @@ def no_nodes(nodes: str, ask: Ask) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Ran:
+    """That a job was on a host from `begin` to `end`, in whole seconds since 1970; a job that runs, until now."""
+
+    host: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
 class Batch:
     """How a run becomes a job, and what becomes of the job."""
 
@@ -109,6 +118,8 @@ class Batch:
     time: Callable[[float], str]  # seconds as a time limit in the scheduler's form
     times: str  # a regular expression for time limits that are in that form already
     lost: Callable[[str, Ask], list[str]] = no_nodes  # those of a job's nodes that are down or silent now
+    # When and where a job ran, asked at a moment (seconds since 1970); None: the scheduler is not asked for that.
+    ran: Callable[[str, float, Ask], tuple[Ran, ...]] | None = None
     same: Callable[[State], str] = lambda state: ""  # the word that asks for the same nodes again; "": there is none
 
 

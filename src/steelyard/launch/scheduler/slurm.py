@@ -11,6 +11,7 @@ from steelyard.errors import MachineFailed
 from steelyard.launch import hostlist
 from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State
 from steelyard.launch.scheduler._script import clock, script
+from steelyard.launch.scheduler._slurm_past import ran
 from steelyard.model import Host
 from steelyard.mpi import Job, places
 
@@ -207,6 +208,7 @@ scheduler = Scheduler(
         time=clock,
         times=r"\d+-\d+(:\d+){0,2}|\d+(:\d+){1,2}",
         lost=lost_nodes,
+        ran=ran,
         same=lambda state: f"--nodelist={state.nodes}",
     ),
     whole_nodes="--exclusive",

@@ -1,5 +1,6 @@
 """The kernels of the node against another system: the time of each mode over the same mode's there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.compare.modes import Together, alone, together
@@ -7,7 +8,8 @@ from steelyard.errors import UsageError
 from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.report import kernel_bars
-from steelyard.report.kernel_bars import Kernel, Part
+from steelyard.report.energy_figures import GUESS, OF, is_guess, known
+from steelyard.report.kernel_bars import Kernel, Pair, Part
 from steelyard.report.names import slug
 
 PLACE, TITLE = 41, "Node kernels against {page.base}"
@@ -17,15 +19,23 @@ NOTE = (
     "Below 1 this system is faster, above it the other one. Each ratio has the 95 % interval that the comparison of both "
     "runs gives."
 )
+ENERGY_NOTE = (
+    "Below 1 this system takes less energy, above it the other one. Each interval holds those of both energies, but not the "
+    "errors of two different sensors, as their makers state them."
+)
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows. `base` is the other system's name, `about` its processor and run; `left_out` a sentence or ""."""
+    """What the page shows. `base` is the other system's name, `about` its processor and run; `left_out` a sentence or "".
+
+    `parts` are of the times, `energies` of the energies, where both runs have them, measured or both modelled.
+    """
 
     base: str
     about: str
     parts: tuple[Part, ...]
+    energies: tuple[Part, ...]
     left_out: str
 
 
@@ -42,7 +52,8 @@ def data(evaluation: Evaluation, base: Evaluation) -> Page:
     lone = alone(evaluation, base, found)
     said = f"In one of the runs only, or with other sizes: {', '.join(lone)}." if lone else ""
     parts = tuple(_part(one, name, len(found) > 1, evaluation) for one in found)
-    return Page(name, f"{base.run.machine.processor}, run {base.run.id}", parts, said)
+    energies = _energies(found, name, evaluation, base)
+    return Page(name, f"{base.run.machine.processor}, run {base.run.id}", parts, energies, said)
 
 
 def _name(evaluation: Evaluation, base: Evaluation) -> str:
@@ -53,23 +64,67 @@ def _name(evaluation: Evaluation, base: Evaluation) -> str:
 
 
 def _part(found: Together, base: str, several: bool, evaluation: Evaluation) -> Part:
-    mine, other = found.toolchains
-    compiled = f"Compiled with {mine}." if mine == other else f"Compiled with {mine}, there with {other}."
     figure = Figure(
         name="node-against",
-        title=f"Time of an iteration over that of {base}{f', {mine}' if several else ''}",
+        title=f"Time of an iteration over that of {base}{_of(found, several)}",
         kind="bars",
         x=Axis("kernel"),
         y=Axis(f"time over that of {base}", log=True, ratio=True),
         marks=(Mark("y", 1.0, base),),
-        caption=f"{NOTE} {compiled}",
+        caption=f"{NOTE} {_compiled(found)}",
     )
-    rows = [
-        Kernel(k.name, slug(k.benchmark) if k.benchmark in evaluation.benchmarks else "", k.modes)
-        for k in found.kernels
-    ]
+    rows = _rows(found, evaluation)
+    mine = found.toolchains[0]
     anchor = f"node-against-figure{f'-{slug(mine)}' if several else ''}"
     return kernel_bars.part(mine if several else "", anchor, figure, rows, found.modes)
+
+
+def _energies(found: Sequence[Together], base: str, evaluation: Evaluation, other: Evaluation) -> tuple[Part, ...]:
+    """Of the kernels whose energy both runs have; none where that of one is modelled and the other's measured."""
+    guesses = {is_guess(evaluation), is_guess(other)}
+    if len(guesses) > 1:
+        return ()
+    parts = []
+    for one in found:
+        rows = [Kernel(k.name, k.anchor, pairs) for k in _rows(one, evaluation) if (pairs := _with_energy(k))]
+        modes = [mode for mode in one.modes if any(mode in k.pairs for k in rows)]
+        if rows:
+            figure = _energy_figure(one, base, len(found) > 1, guesses == {True})
+            mine = one.toolchains[0]
+            anchor = f"node-against-energy{f'-{slug(mine)}' if len(found) > 1 else ''}"
+            parts.append(kernel_bars.part("", anchor, figure, rows, modes, OF))
+    return tuple(parts)
+
+
+def _energy_figure(found: Together, base: str, several: bool, guess: bool) -> Figure:
+    what = "Modelled energy" if guess else "Energy"
+    return Figure(
+        name="node-against-energy",
+        title=f"{what} of an iteration over that of {base}{_of(found, several)}",
+        kind="bars",
+        x=Axis("kernel"),
+        y=Axis(f"{what[0].lower()}{what[1:]} over that of {base}", log=True, ratio=True),
+        marks=(Mark("y", 1.0, base),),
+        caption=f"{GUESS if guess else ''}{ENERGY_NOTE} {_compiled(found)}",
+    )
+
+
+def _with_energy(kernel: Kernel) -> dict[str, Pair]:
+    return {mode: pair for mode, pair in kernel.pairs.items() if all(known(result) for result in pair)}
+
+
+def _rows(found: Together, evaluation: Evaluation) -> list[Kernel]:
+    own = evaluation.benchmarks
+    return [Kernel(k.name, slug(k.benchmark) if k.benchmark in own else "", k.modes) for k in found.kernels]
+
+
+def _compiled(found: Together) -> str:
+    mine, other = found.toolchains
+    return f"Compiled with {mine}." if mine == other else f"Compiled with {mine}, there with {other}."
+
+
+def _of(found: Together, several: bool) -> str:
+    return f", {found.toolchains[0]}" if several else ""
 
 
 def has_figures(page: Page) -> bool:

@@ -2,20 +2,17 @@
 
 from dataclasses import dataclass
 
-from steelyard.model import Evaluation, Machine, Result
+from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.report import kernel_bars
 from steelyard.report.kernel_bars import Kernel, Part
 from steelyard.report.names import slug
-from steelyard.statistics import cases
-from steelyard.statistics.identity import Identity, identity
+from steelyard.report.node_modes import Measured, Mode, called, measured, mode_of
 
 PLACE, TITLE = 40, "Node kernels"
 
 LEAST = 2  # kernels: one alone is on its own benchmark's page
 NOTE = "Shorter is better; 1 is the time of {reference}. Each ratio has the 95 % interval that the comparison of both gives."
-
-Mode = tuple[int, int, int]  # kind, threads, device: the order of the columns, too
 
 
 @dataclass(frozen=True)
@@ -27,23 +24,16 @@ class Page:
     left_out: str
 
 
-@dataclass(frozen=True)
-class _Kernel:
-    name: str
-    benchmark: str
-    modes: dict[Mode, Result]
-
-
 def data(evaluation: Evaluation) -> Page | None:
     """The page's data; None unless two kernels of the node were measured by all threads, and in some other mode."""
     mine = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
     usable = [r for r in mine if kernel_bars.usable(r)]
-    most = max((_mode(r)[1] for r in usable if r.parameters["mode"] == "threads"), default=0)
+    most = max((mode_of(r)[1] for r in usable if r.parameters["mode"] == "threads"), default=0)
     reference: Mode = (0, most, 0)
     toolchains = dict.fromkeys(r.parameters.get("toolchain") for r in usable)
     parts = []
     for toolchain in toolchains:
-        kernels = _kernels([r for r in usable if r.parameters.get("toolchain") == toolchain], evaluation)
+        kernels = measured([r for r in usable if r.parameters.get("toolchain") == toolchain])
         kernels = [k for k in kernels if reference in k.modes]
         if len(kernels) >= LEAST and any(len(k.modes) > 1 for k in kernels):
             parts.append(_part(str(toolchain) if len(toolchains) > 1 else "", kernels, reference, evaluation))
@@ -51,44 +41,13 @@ def data(evaluation: Evaluation) -> Page | None:
         return None
     left = len(mine) - len(usable)
     said = f"{left} INVALID result{'s are' if left > 1 else ' is'} left out." if left else ""
-    return Page(_called(reference, evaluation.run.machine), tuple(parts), said)
+    return Page(called(reference, evaluation.run.machine), tuple(parts), said)
 
 
-def _mode(result: Result) -> Mode:
-    mode = str(result.parameters["mode"])
-    threads, device = (int(cases.number(result, name) or 0) for name in ("threads", "device"))
-    if mode == "threads":
-        return (0, threads, 0)
-    return (1, 0, device) if mode == "opencl" else (2, threads, device)
-
-
-def _called(mode: Mode, machine: Machine) -> str:
-    kind, threads, number = mode
-    words = cases.words("threads", threads)
-    device = next((d.kind for d in machine.devices if d.number == number), "device")
-    named = f"{device} {number} (OpenCL)"
-    return (words, named, f"{words} and {named}")[kind]
-
-
-def _kernels(results: list[Result], evaluation: Evaluation) -> list[_Kernel]:
-    """The modes of each case; a kernel with several sizes has them in its name."""
-    own = ("mode", "threads", "device", "toolchain", "pinning")
-    groups: dict[Identity, dict[Mode, Result]] = {}
-    for r in results:
-        groups.setdefault(identity(r, *own), {})[_mode(r)] = r
-    plain = [key[:2] for key in groups]
-    found = []
-    for key, modes in sorted(groups.items(), key=lambda item: str(item[0])):
-        some = next(iter(modes.values()))
-        name = some.kernel if plain.count(key[:2]) == 1 else cases.describe(some, but=own)
-        found.append(_Kernel(name, some.benchmark, modes))
-    return found
-
-
-def _part(toolchain: str, kernels: list[_Kernel], reference: Mode, evaluation: Evaluation) -> Part:
+def _part(toolchain: str, kernels: list[Measured], reference: Mode, evaluation: Evaluation) -> Part:
     machine = evaluation.run.machine
     modes = sorted({mode for k in kernels for mode in k.modes})
-    told = _called(reference, machine)
+    told = called(reference, machine)
     figure = Figure(
         name="node-kernels",
         title=f"Time of an iteration against {told}{f', {toolchain}' if toolchain else ''}",
@@ -102,12 +61,12 @@ def _part(toolchain: str, kernels: list[_Kernel], reference: Mode, evaluation: E
         Kernel(
             k.name,
             slug(k.benchmark) if k.benchmark in evaluation.benchmarks else "",
-            {_called(mode, machine): (result, k.modes[reference]) for mode, result in k.modes.items()},
+            {called(mode, machine): (result, k.modes[reference]) for mode, result in k.modes.items()},
         )
         for k in kernels
     ]
     anchor = f"node-kernels-figure{f'-{slug(toolchain)}' if toolchain else ''}"
-    return kernel_bars.part(toolchain, anchor, figure, rows, [_called(mode, machine) for mode in modes])
+    return kernel_bars.part(toolchain, anchor, figure, rows, [called(mode, machine) for mode in modes])
 
 
 def has_figures(page: Page) -> bool:

@@ -11,8 +11,8 @@ from steelyard.plan import second
 from steelyard.report import course_figures, drawn, values
 from steelyard.report.course import Course, Step, causes, course
 from steelyard.report.names import grouped, slug
-from steelyard.statistics.pace import Kind, seconds_waited
-from steelyard.statistics.verdict import name_disturbance
+from steelyard.statistics.validity.pace import Kind, seconds_waited
+from steelyard.statistics.validity.verdict import name_disturbance
 
 PLACE, TITLE = 110, "Pace"
 

@@ -8,10 +8,10 @@ from steelyard.model.figure import Axis, Figure, Series
 from steelyard.report import doubts, drawn, figures, values
 from steelyard.report.axes import Json, text
 from steelyard.report.names import slug
-from steelyard.statistics import cases
-from steelyard.statistics.roofline import Place, Roofline, rooflines
-from steelyard.statistics.roofs import MEMORY, SCALAR, Roof, working_set
-from steelyard.statistics.trust import doubtful
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.roofline import Place, Roofline, rooflines
+from steelyard.statistics.results.roofs import MEMORY, SCALAR, Roof, working_set
+from steelyard.statistics.validity.trust import doubtful
 from steelyard.units import binary_size, quantity, significant
 
 PLACE, TITLE = 30, "Roofline"

@@ -10,9 +10,9 @@ from steelyard.report import doubts, drawn, figures, scaled, values
 from steelyard.report.axes import Json, label
 from steelyard.report.doubts import Doubts
 from steelyard.report.names import slug
-from steelyard.statistics.scaling import Point
-from steelyard.statistics.scaling_models import Estimate, Fit, speedup
-from steelyard.statistics.sweeps import Sweep, sweeps
+from steelyard.statistics.models.scaling import Point
+from steelyard.statistics.models.scaling_models import Estimate, Fit, speedup
+from steelyard.statistics.results.sweeps import Sweep, sweeps
 
 PLACE, TITLE = 60, "Scaling"
 

@@ -7,7 +7,7 @@ from steelyard.benchmarks.axes import thread_counts
 from steelyard.benchmarks.figures import against
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.words import said
+from steelyard.words import in_words, said
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
 TOO_SMALL = ("S",)  # lasts milliseconds, and scatters by factors: verified, but never a speed
@@ -247,4 +247,4 @@ def phrase(name: str, value: Scalar) -> str:
         return f"{value} on each node"
     if name in ("toolchain", "mpi", "placement"):
         return str(value)
-    return said(name, value) or f"{name.replace('_', ' ')} {value}"
+    return in_words(name, value)

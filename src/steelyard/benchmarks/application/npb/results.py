@@ -8,8 +8,8 @@ from typing import Any
 
 from steelyard.benchmarks.application.npb import CLASSES, MODELS, PARALLEL, TOO_SMALL, phrase
 from steelyard.model import Record, Result
-from steelyard.statistics import cases, messages
-from steelyard.statistics.results import believed, undisturbed
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.result import believed, undisturbed
 
 PREFIX = "application.npb_"
 # Of a run. What lasts less is in part the start and the end of the team, and one interruption is a tenth of it.

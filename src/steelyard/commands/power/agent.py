@@ -1,0 +1,94 @@
+"""`steelyard power agent`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.commands.options import Every, Sensors
+from steelyard.commands.power.links import (
+    Authority,
+    BrokerPlace,
+    Certificate,
+    Key,
+    PasswordFile,
+    Prefix,
+    StorePlace,
+    User,
+)
+
+
+def command(
+    place: BrokerPlace = None,
+    store: StorePlace | None = None,
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="SYSTEM/NODE", help="What the node is called; else cluster/HOST.")
+    ] = None,
+    sensor: Sensors = None,
+    every: Every = "1s",
+    user: User = "",
+    password_file: PasswordFile = None,
+    ca: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    prefix: Prefix = "steelyard",
+    buffer: Annotated[
+        Path | None,
+        typer.Option(
+            "--buffer", metavar="FOLDER", help="Where readings wait for the broker; else in the user's cache."
+        ),
+    ] = None,
+    moments: Annotated[
+        int | None, typer.Option("--moments", metavar="NUMBER", min=1, help="End after so many; else when it is ended.")
+    ] = None,
+) -> None:
+    """Read this node's sensors at a set rate, and publish the readings by MQTT, or write them into a store on this machine.
+
+    Each batch waits on disk until a collector has stored it, so that a broker that is away loses nothing. Ctrl-C or SIGTERM
+    ends it in good order.
+
+    Examples: **steelyard power agent --broker admin:8883 --ca ca.pem --user node --password-file secret** ·
+    **steelyard power agent --store readings --every 100ms**
+    """
+    import platform
+
+    from steelyard.build import cache
+    from steelyard.commands.power import links, options
+    from steelyard.errors import UsageError
+    from steelyard.numbers import length_of_time
+    from steelyard.telemetry.agent import Agent, Cost, expect_sensors
+    from steelyard.telemetry.broker import Publisher
+    from steelyard.telemetry.buffer import Buffer
+    from steelyard.telemetry.sender import Direct, Outlet, Sender
+    from steelyard.telemetry.sensors import NONE
+    from steelyard.telemetry.stores import opened
+    from steelyard.telemetry.topics import Topics
+
+    if (place is None) == (store is None):
+        raise UsageError("Say where the readings go: either --broker HOST or --store PLACE.")
+    period = length_of_time(every, "The time between two readings (given by --every)")
+    called = node or f"cluster/{platform.node().partition('.')[0]}"
+    found = options.devices(sensor)
+    if not found:
+        raise UsageError(NONE)
+    devices = [*found, Cost()]
+    sensors = [each for device in devices for each in device.sensors]
+    expect_sensors(called, sensors)
+    outlet: Outlet
+    link: Publisher | None = None
+    if store:
+        outlet = Direct(opened(store, make=True), called, sensors)
+    else:
+        topics = Topics(prefix)
+        waiting = Buffer(buffer or cache() / "power" / called.replace("/", "-"))
+        to = links.broker(place or "", user, password_file, ca, certificate, key)
+        link = Publisher(to, f"steelyard-agent-{called.replace('/', '-')}", topics.stored(called))
+        outlet = Sender(link, waiting, topics, called, sensors)
+    links.say(f"reads {len(sensors)} sensors of {called} every {every}, into {store or place}; Ctrl-C ends it")
+    agent = Agent(called, devices, outlet, period)
+    with links.until_ended(lambda: link.trouble if link else ""):
+        agent.run(moments)
+    counts = agent.counts
+    links.say(f"{counts.readings} readings at {counts.moments} moments, {counts.missed} missed")
+    if isinstance(outlet, Sender) and outlet.backlog:
+        links.say(f"{outlet.backlog} batches wait in {waiting.folder} for the next agent of {called}")

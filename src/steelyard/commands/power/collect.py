@@ -1,0 +1,54 @@
+"""`steelyard power collect`."""
+
+from typing import Annotated
+
+import typer
+
+from steelyard.commands.power.links import Authority, Certificate, Key, PasswordFile, Prefix, StorePlace, User
+
+
+def command(
+    place: Annotated[str, typer.Option("--broker", metavar="HOST[:PORT]", help="The MQTT broker.")],
+    store: StorePlace,
+    user: User = "",
+    password_file: PasswordFile = None,
+    ca: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    prefix: Prefix = "steelyard",
+    foreign: Annotated[
+        list[str] | None,
+        typer.Option("--foreign", metavar="TOPIC", help="Topics of DCDB or ExaMon as well, as '/#' or 'org/#'."),
+    ] = None,
+    levels: Annotated[
+        int, typer.Option("--levels", metavar="NUMBER", min=1, help="How many levels of DCDB's topics name the node.")
+    ] = 2,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="This collector's own, the same at each start; else the host's."),
+    ] = None,
+) -> None:
+    """Take what agents publish and write it into a store; several collectors share the load. Ctrl-C or SIGTERM ends it.
+
+    A message is acknowledged when the store has it on disk; what is malformed or too large is counted and dropped.
+
+    Example: **steelyard power collect --broker admin:8883 --ca ca.pem --user collector --password-file secret --store readings**
+    """
+    import platform
+
+    from steelyard.commands.power import links
+    from steelyard.telemetry.broker import Subscriber
+    from steelyard.telemetry.collector import Collector, subscriptions
+    from steelyard.telemetry.stores import opened
+    from steelyard.telemetry.topics import Topics
+
+    topics = Topics(prefix, levels)
+    kept = opened(store, make=True)
+    to = links.broker(place, user, password_file, ca, certificate, key)
+    inbox = Subscriber(to, f"steelyard-collector-{name or platform.node()}", subscriptions(topics, foreign or ()))
+    collector = Collector(inbox, kept, topics)
+    links.say(f"takes readings from {place} into {store}; Ctrl-C ends it")
+    with links.until_ended(lambda: inbox.trouble or collector.trouble):
+        collector.run()
+    counted = ", ".join(f"{count} {what}" for what, count in sorted(collector.counts.items()))
+    links.say(counted or "nothing came")

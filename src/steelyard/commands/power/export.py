@@ -1,0 +1,67 @@
+"""`steelyard power export`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.commands.options import Runs
+from steelyard.commands.power.links import StorePlace
+from steelyard.commands.power.rolled import Each
+from steelyard.commands.power.when import OfCase, OfJob, OfRun, Since, Until
+
+
+def command(
+    store: StorePlace,
+    sensors: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SYSTEM/NODE/SENSOR]…", help="Sensors; all of a node's or a system's; or none for all."
+        ),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    run: OfRun = None,
+    case: OfCase = None,
+    job: OfJob = None,
+    every: Each = None,
+    form: Annotated[
+        str | None, typer.Option("--form", metavar="FORM", help="csv, jsonl or parquet; else as the file's name ends.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file; standard output when left out.")
+    ] = None,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Write the readings of a store, or those of every second, for spreadsheets, data frames and scripts.
+
+    CSV is Sensor,Time,Value as DCDB's tools write and read it; times are in ns since 1970.
+
+    Examples: **steelyard power export --store readings cluster/node7 --from now-2h > trace.csv** ·
+    **steelyard power export --store readings --job 4711 -o job.parquet** ·
+    **steelyard power export --store readings --every 1min --form jsonl**
+    """
+    import contextlib
+
+    from steelyard import files
+    from steelyard.commands.power import asking, links, rolled, when, writing
+    from steelyard.commands.power.parts import parts
+    from steelyard.telemetry.stores import opened
+
+    if output:
+        files.expect_output(output, writing.WHAT)
+    made = writing.form(form, output)
+    if every:
+        rolled.level(every)
+    asked = when.asked(since, until, run, case or [], job, runs)
+    with contextlib.closing(opened(store)) as kept:
+        for note in kept.notes:
+            links.say(note)
+        chosen, unknown = parts(kept, sensors or [], asked)
+        if unknown:
+            links.say(f"The store knows nothing of {', '.join(unknown)}, where {asked.called} was, too.")
+        if output:
+            writing.written(kept, chosen, made, every, output)
+        else:
+            writing.printed(writing.texts(kept, chosen, made, every))
+        asking.notes(kept, chosen)

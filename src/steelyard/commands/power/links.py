@@ -1,0 +1,118 @@
+"""What the commands share that talk with a broker or a store."""
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from steelyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard.telemetry.broker import Broker
+
+LOOK = 5.0  # seconds between two looks for trouble
+SOON = 0.1  # seconds after which Ctrl-C is noticed
+
+BrokerPlace = Annotated[
+    str | None,
+    typer.Option("--broker", metavar="HOST[:PORT]", help="The MQTT broker; its port is 8883 with TLS, else 1883."),
+]
+User = Annotated[str, typer.Option("--user", metavar="NAME", help="Who we are to the broker.")]
+PasswordFile = Annotated[
+    Path | None, typer.Option("--password-file", metavar="FILE", help="A file with the user's password.")
+]
+Authority = Annotated[
+    Path | None,
+    typer.Option("--ca", metavar="FILE", help="Who signed the broker's certificate (PEM): switches TLS on."),
+]
+Certificate = Annotated[
+    Path | None, typer.Option("--certificate", metavar="FILE", help="Our own certificate (PEM), instead of a password.")
+]
+Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The key of our certificate (PEM).")]
+Prefix = Annotated[str, typer.Option("--prefix", metavar="TOPIC", help="The first level of the topics.")]
+StorePlace = Annotated[
+    str, typer.Option("--store", metavar="PLACE", help="A folder that needs no server, or cassandra://HOST/KEYSPACE.")
+]
+
+
+def broker(
+    place: str, user: str, password_file: Path | None, ca: Path | None, certificate: Path | None, key: Path | None
+) -> "Broker":
+    """UsageError for a place that is none, and for a password that cannot be read."""
+    from steelyard.numbers import whole
+    from steelyard.telemetry.broker import Broker
+
+    host, _, port = place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "")
+    usual = "8883" if ca or certificate else "1883"
+    number = whole(port or usual, "(given by --broker)", 1, 65535)
+    password = ""
+    if password_file:
+        try:
+            password = password_file.read_text(encoding="utf-8").rstrip("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"The password file '{password_file}' cannot be read: {error}.") from None
+    return Broker(host.strip("[]"), number, user, password, ca, certificate, key)
+
+
+@contextlib.contextmanager
+def until_ended(trouble: Callable[[], str] = str) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end what is within in good order: they are how it is meant to end. New trouble is said meanwhile."""
+
+    def end(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before, ended = signal.signal(signal.SIGTERM, end), threading.Event()
+    threading.Thread(target=_watch, args=(trouble, ended), daemon=True).start()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        ended.set()
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def between_lines() -> Iterator[Callable[[float], bool]]:
+    """What waits so many seconds, and says whether Ctrl-C or SIGTERM came since: they do not break into what is printed.
+
+    An exception within the write would leave it unknown whether the bytes had gone out, and they would go out twice. Who is held
+    up in a write ends it with a second Ctrl-C.
+    """
+    came: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    def wait(seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while not came and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, SOON))
+        return bool(came)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield wait
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch(trouble: Callable[[], str], ended: threading.Event) -> None:
+    last = ""
+    while not ended.wait(LOOK):
+        if (now := trouble()) != last:
+            say(now or "that is over")
+            last = now
+
+
+def say(words: str) -> None:
+    print(f"steelyard: {words}", file=sys.stderr, flush=True)

@@ -1,0 +1,58 @@
+"""`steelyard power serve`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    store: Annotated[str | None, typer.Option("--store", metavar="PLACE", help="The store of readings.")] = None,
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="HOST:PORT", help="Where; beyond this machine a token is needed.")
+    ] = "127.0.0.1:9464",
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="A file with the word that each request must bear."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Our own certificate (PEM): switches TLS on.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The key of the certificate (PEM).")] = None,
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="Print a dashboard for Grafana, as JSON, and end.")
+    ] = False,
+) -> None:
+    """Answer questions about a store by HTTP: Prometheus' API, as Grafana asks it, and one of our own (/openapi.json).
+
+    Ctrl-C or SIGTERM ends it in good order.
+
+    Examples: **steelyard power serve --store readings** ·
+    **steelyard power serve --store readings --listen admin:9464 --token-file token --certificate cert.pem --key key.pem** ·
+    **steelyard power serve --dashboard > dashboard.json**
+    """
+    from steelyard.commands.power import links
+    from steelyard.errors import UsageError
+    from steelyard.telemetry import stores
+    from steelyard.telemetry.http import door, server
+
+    if dashboard:
+        print(server.dashboard(), end="")
+        return
+    if store is None:
+        raise UsageError("Say which store is asked: --store PLACE.")
+    server.expect_packages()
+    at = door.address(listen)
+    word = door.token(token_file) if token_file else ""
+    door.expect_token(at, word)
+    shown = door.secured(certificate, key)
+    kept = stores.opened(store)
+    for note in kept.notes:
+        links.say(note)
+    if not at.loopback and not shown:
+        links.say(
+            "without --certificate the token travels readable: let something before it speak TLS, or trust the network"
+        )
+    with door.opened(at) as socket, links.until_ended():
+        links.say(f"answers at {door.place(socket, shown)}; Ctrl-C ends it")
+        server.serve(kept, socket, word, shown)

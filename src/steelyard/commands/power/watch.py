@@ -1,0 +1,62 @@
+"""`steelyard power watch`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.commands.options import Every, Json, Sensors
+
+
+def command(
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND …", help="What to run, with its own options.")],
+    sensor: Sensors = None,
+    every: Every = "100ms",
+    idle: Annotated[
+        str | None, typer.Option("--idle", metavar="TIME", help="First watch the idle machine for so long, as 10s.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Where the readings go, as CSV: Sensor,Time,Value.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Run a command and say what it cost: energy, mean and greatest power, by sensor and in all, for each phase it marks.
+
+    A phase begins where the command writes its name as a line to the file named by $STEELYARD_PHASES, and ends with the next
+    line. The exit code is the command's.
+
+    Examples: **steelyard power watch -- make -j8** · **steelyard power watch --idle 10s -- ./solver input.nml** ·
+    in a script: **echo solve > $STEELYARD_PHASES**
+    """
+    import sys
+    import time
+
+    from steelyard import files
+    from steelyard.commands.power import costs, options
+    from steelyard.launch import watch
+    from steelyard.numbers import length_of_time
+    from steelyard.telemetry.sampler import Memory, Sampler
+    from steelyard.telemetry.sensors import NONE
+    from steelyard.telemetry.watched import Stretch
+
+    period = length_of_time(every, "The time between two readings (given by --every)")
+    still = length_of_time(idle, "The time of idleness (given by --idle)") if idle else 0.0
+    if trace:
+        files.expect_output(trace, "The trace")
+    devices = options.devices(sensor)
+    if not devices:
+        print(f"steelyard: {NONE}", file=sys.stderr)
+    before = None
+    memory = Memory()
+    with Sampler(devices, period, memory) as sampler:
+        if still:
+            begin = time.time_ns()
+            time.sleep(still)
+            before = Stretch("idle", begin, time.time_ns())
+        outcome = watch.carried_out(words)
+    found = costs.of(memory.traces(), sampler, outcome, before)
+    if trace:
+        files.write(trace, "The trace", costs.csv(memory.traces()))
+    if devices or json_:
+        costs.show(found, json_)
+    sys.exit(outcome.code)

@@ -1,0 +1,94 @@
+"""What a run drew beside what another system printed of its power: idle, and in each mode of the kernel that it names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.compare.clusters import like
+from steelyard.evaluation.energy import POWER
+from steelyard.model import Evaluation, Level, Machine, Result, Value
+from steelyard.published import Published
+from steelyard.statistics.results import cases
+from steelyard.statistics.validity import trust
+from steelyard.telemetry.watched import Stretch, cost, courses, modelled
+from steelyard.words import plural
+
+PRINTED = "power"  # the benchmark's name in the data
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Ours of that kind; None where the run has none. `remark` says in what it is another thing."""
+
+    value: Value | None
+    level: Level = "CLEAN"
+    remark: str = ""
+
+
+NONE = Drawn(None)
+
+
+def ours(evaluation: Evaluation, entry: Published) -> Drawn:
+    """The run's own; nothing that is modelled stands beside what was measured."""
+    if evaluation.power is None or modelled(evaluation.power.traces):
+        return NONE
+    state = str(entry.parameters.get("state", ""))
+    if state == "idle":
+        return _idle(evaluation)
+    machine = evaluation.run.machine
+    if entry.metric == "power_max":
+        every = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
+        return _chosen(_in(every, state, machine), machine, state, greatest=True)
+    found = _in([r for r in like(evaluation, PRINTED) if "mode" in r.parameters], state, machine)
+    return _chosen(cases.with_most(found, "elements"), machine, state)
+
+
+def _idle(evaluation: Evaluation) -> Drawn:
+    power = evaluation.power
+    totals = cost(courses(power.traces), Stretch("idle", *power.idle)).totals if power and power.idle else {}
+    spent = max(totals.values(), key=lambda each: each.joules, default=None)
+    if spent is None:
+        return NONE
+    return Drawn(Value(spent.power, "W", spent.low / spent.seconds, spent.high / spent.seconds, "lower"))
+
+
+def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]:
+    """Those in that mode: one thread, all of them, the device, or both. Of several devices a GPU where there is one."""
+    usable = [r for r in results if POWER.name in r.metrics and r.verdict.level != "INVALID"]
+    sides = {"1 cpu": "threads", "2 cpu": "threads", "gpu": "opencl", "gpu+1 cpu": "mixed"}
+    mine = [r for r in usable if r.parameters["mode"] == sides.get(state)]
+    if state == "1 cpu":
+        return cases.where(mine, threads=1)
+    if state == "2 cpu":  # all that the node has
+        return cases.where(mine, threads=len(machine.cpus))
+    gpus = {d.number for d in machine.devices if d.kind == "GPU"}
+    return [r for r in mine if cases.number(r, "device") in gpus] or mine
+
+
+def _chosen(results: Sequence[Result], machine: Machine, state: str, greatest: bool = False) -> Drawn:
+    """The power of the fastest of the most trusted, or the greatest of all."""
+    used = trust.most_trusted(results)
+    if not used:
+        return NONE
+    one = max(used, key=_watts) if greatest else min(used, key=_seconds)
+    return Drawn(one.metrics[POWER.name], cases.doubt(one), _remark(one, machine, state))
+
+
+def _watts(result: Result) -> float:
+    return result.metrics[POWER.name].value
+
+
+def _seconds(result: Result) -> float:
+    time = result.metrics.get("time")
+    return time.value if time else float("inf")
+
+
+def _remark(result: Result, machine: Machine, state: str) -> str:
+    words = []
+    threads = int(cases.number(result, "threads") or 0)
+    if (state == "2 cpu" and threads != 2) or (state == "gpu+1 cpu" and threads != 1):
+        words.append(f"with {plural(threads, 'thread')} where theirs says '{state}'")
+    number = cases.number(result, "device")
+    device = next((d for d in machine.devices if d.number == number), None)
+    if device and device.kind != "GPU":
+        words.append(f"with an OpenCL device that is no GPU but a {device.kind}")
+    return ", ".join(words)

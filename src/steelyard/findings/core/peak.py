@@ -1,0 +1,156 @@
+"""Rule: whether the cores reach the peak that their pipes, vectors and true clock allow, or what keeps them below it."""
+
+import math
+from collections.abc import Iterable
+from statistics import median
+from typing import NamedTuple
+
+from steelyard.benchmarks.core.peak import WIDTHS, clock_under_load, limit
+from steelyard.model import Evaluation, Finding, Limit, Machine, Record, Result
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.result import believed
+from steelyard.statistics.validity import trust
+from steelyard.units import percent, quantity
+from steelyard.words import in_words
+
+BENCHMARK = "core.peak"
+NEAR = 0.97  # of the limit: what the ends of the samples and a moving clock take stays below 3 %
+ABOVE = 1.03  # more cannot be; the clock of the limit is read to half a percent, and moves
+SHARED = 0.85  # of the most additions a cycle that the run saw, as in shared_core
+PIPE = 0.05  # relative: so near must the speed be to that of a pipe less
+
+
+class Judged(NamedTuple):
+    """A result beside its own limit."""
+
+    result: Result
+    limit: Limit
+    share: float
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """The widest fused multiply-adds in double precision with the most threads and with one, against their own limits."""
+    fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma", precision="double")
+    fused = [r for r in fused if "flops" in r.metrics and _width(r) in WIDTHS and cases.number(r, "threads")]
+    widest = _widest(fused)
+    ends = [max(found, key=_speed) for found in (cases.with_most(widest, "threads"), _alone(widest)) if found]
+    if not ends:
+        return []
+    machine = evaluation.run.machine
+    judged = _judged(ends, machine)
+    if not judged:
+        return [_unknown(ends[0], machine)]
+    shares = [j.share for j in judged]
+    seen = "; ".join(map(_told, judged[: 1 if judged[0].result is judged[-1].result else 2]))
+    evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_licence(judged[0], machine))
+    told, caution = seen, cases.caution(*(j.result for j in judged))
+    seen = f"The widest vectors reach {told}.{caution}"
+    if max(shares) > ABOVE:
+        doubt = max(shares)
+        cause = "The processor has more pipes than the table of processors says, or the clock rose after it was read."
+        remedy = "Give the peak yourself (flops = … in a system file, --system FILE.toml), and report the processor."
+        seen = f"The widest vectors reach {percent(doubt)} of their limit, and more than the limit cannot be: {told}.{caution}"
+        return [Finding("peak", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
+    if min(shares) >= NEAR:
+        cause = "The pipes are busy in every cycle: the peak is as the processor's description says."
+        return [Finding("peak", "good", seen, evidence, cause, "", BENCHMARK)]
+    low = min(judged, key=lambda j: j.share)
+    narrower = [
+        j for j in _judged(fused, machine) if j.result.parameters["threads"] == low.result.parameters["threads"]
+    ]
+    cause, remedy = _why(low, narrower, evaluation.run.records)
+    evidence = (*evidence, *map(_line, narrower))
+    effect = 1 / low.share if low.share > 0 else None
+    return [Finding("peak", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=effect)]
+
+
+def _widest(results: list[Result]) -> list[Result]:
+    most = max((WIDTHS.index(_width(r)) for r in results), default=0)
+    return [r for r in results if _width(r) == WIDTHS[most]]
+
+
+def _width(result: Result) -> str:
+    return str(result.parameters.get("vector_width"))
+
+
+def _alone(results: list[Result]) -> list[Result]:
+    return [r for r in results if cases.number(r, "threads") == 1]
+
+
+def _speed(result: Result) -> tuple[int, float]:
+    """The more trusted, then the faster of several compilers."""
+    return -trust.ORDER.index(result.verdict.level), result.metrics["flops"].value
+
+
+def _judged(results: Iterable[Result], machine: Machine) -> list[Judged]:
+    bounds = ((r, limit("flops", r, machine)) for r in results)
+    return [Judged(r, b, r.metrics["flops"].value / b.value) for r, b in bounds if b is not None and b.value > 0]
+
+
+def _told(judged: Judged) -> str:
+    threads = in_words("threads", judged.result.parameters.get("threads"))
+    return f"{quantity(judged.result.metrics['flops'].value, 'flop/s')} with {threads}, {percent(judged.share)} of the limit"
+
+
+def _line(judged: Judged) -> str:
+    width = _width(judged.result)
+    return f"{'Scalars' if width == 'scalar' else f'Vectors of {width} bits'}: {_told(judged)}."
+
+
+def _licence(judged: Judged, machine: Machine) -> list[str]:
+    """What it would be by the clock that the machine has without vectors, where the node's limit is known."""
+    whole, clocks = machine.limits.get("flops"), [clock_under_load(r) for r in believed(judged.result.records)[0]]
+    known = [clock for clock in clocks if clock]
+    if whole is None or whole.value <= 0 or not known or cases.number(judged.result, "threads") != len(machine.cpus):
+        return []
+    share = judged.result.metrics["flops"].value / whole.value
+    clock = quantity(median(known), "Hz")
+    return [f"Under this load the clock is {clock}; of the node's limit ({whole.source}) it is {percent(share)}."]
+
+
+def _why(low: Judged, narrower: list[Judged], records: Iterable[Record]) -> tuple[str, str]:
+    """Likely cause and remedy."""
+    again = f"steelyard run --only {BENCHMARK}"
+    rates = sorted(rate for r in records if (rate := _issued(r)) is not None)
+    own = [rate for r in believed(low.result.records)[0] if (rate := _issued(r)) is not None]
+    if own and median(own) < SHARED * rates[-1 - len(rates) // 50]:
+        cause = (
+            f"The cores were shared: they issued {median(own):.2g} additions per cycle, at other times {rates[-1]:.2g}."
+        )
+        return cause, f"Leave the other hardware threads idle, in a cloud take whole cores, and repeat: {again}"
+    if low.result.verdict.level == "DISTURBED":
+        return "Other programs took the processors meanwhile.", f"Measure again on a quiet machine: {again}"
+    others = [j for j in narrower if _width(j.result) != _width(low.result)]
+    reached = bool(others) and all(j.share >= NEAR for j in others)
+    if reached and abs(low.share - 0.5) < PIPE / 2:
+        cause = "Narrower vectors reach their limits, these reach half: the processor has one pipe so wide, not two."
+        return cause, "Give the true peak (flops = … in a system file, --system FILE.toml), and report the processor."
+    if reached:
+        cause = "Narrower vectors reach their limits: wide ones cost more clock than the reading beside them shows."
+        return cause, "See the clock by width in the figure, and how warm the processor is and what power it may draw."
+    cause = "The clock moves, the cores wait (a quota, a hypervisor), or their pipes are others than supposed."
+    return cause, f"steelyard doctor; then repeat: {again}"
+
+
+def _issued(record: Record) -> float | None:
+    samples = record.surroundings.get("samples")
+    issued = samples.get("issued") if isinstance(samples, dict) else None
+    given: Iterable[object] = issued if isinstance(issued, list | tuple) else ()
+    known = [float(x) for x in given if isinstance(x, int | float) and math.isfinite(x) and x > 0]
+    return median(known) if known else None
+
+
+def _unknown(best: Result, machine: Machine) -> Finding:
+    why = tuple(note for note in machine.notes if "flop" in note)[:1]
+    return Finding(
+        "peak",
+        "notice",
+        f"The widest vectors reach {quantity(best.metrics['flops'].value, 'flop/s')} with "
+        f"{in_words('threads', best.parameters.get('threads'))}; what part of the limit that is cannot be said."
+        f"{cases.caution(best)}",
+        why or ("Either the pipes of this processor or its clock are unknown.",),
+        "The processor is not in the table of processors, or its clock could not be measured.",
+        "Write what its maker says into a file (flops = 512e9 for 512 Gflop/s in double precision), and give it: steelyard run "
+        "--system FILE.toml",
+        BENCHMARK,
+    )

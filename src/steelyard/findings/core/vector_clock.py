@@ -1,0 +1,110 @@
+"""Rule: whether the core clock drops while wide vectors are computed (frequency licence)."""
+
+from statistics import median
+from typing import NamedTuple
+
+from steelyard.benchmarks.core.peak import WIDTHS, clock_under_load
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.result import believed
+from steelyard.units import quantity
+from steelyard.words import in_words
+
+BENCHMARK = "core.peak"
+DROP = 0.03  # relative: a reading errs by half a percent, and clocks move by one or two
+
+
+class Clocks(NamedTuple):
+    """Of one number of threads: the clocks (Hz) seen with scalars and with the widest vectors, and with each width."""
+
+    threads: int
+    scalar: list[float]
+    wide: list[float]
+    by_width: dict[str, list[float]]
+
+    @property
+    def drop(self) -> float:
+        return 1 - median(self.wide) / median(self.scalar)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two do not overlap, but for a quarter of each at the ends."""
+        low, high = sorted(self.scalar), sorted(self.wide)
+        return low[len(low) // 4] > high[-1 - len(high) // 4]
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """Fused multiply-adds on scalars against those on the widest vectors, with the same threads."""
+    fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma")
+    threads = sorted({int(n) for r in fused if (n := cases.number(r, "threads"))})
+    seen = [clocks for n in threads if (clocks := _clocks(n, cases.where(fused, threads=n))) is not None]
+    if not seen:
+        return []
+    evidence = tuple(_line(c) for c in seen)
+    worst = max(seen, key=lambda c: c.drop)
+    widest = _bits(list(worst.by_width)[-1])
+    caution = cases.caution(*fused)
+    if worst.drop <= DROP:
+        told = f"The clock holds under wide vectors: with {widest} it is {quantity(median(worst.wide), 'Hz')}.{caution}"
+        return [Finding("vector_clock", "good", told, evidence, "Width costs no clock.", "", BENCHMARK)]
+    ends = f"{quantity(median(worst.wide), 'Hz')} with {widest}, {quantity(median(worst.scalar), 'Hz')} with scalars"
+    where = in_words("threads", worst.threads)
+    if not worst.apart:
+        told = f"Whether wide vectors cost clock cannot be said: {ends} ({where}), but the readings overlap.{caution}"
+        cause = "The clock moves by itself: turbo, other programs, or other guests."
+        return [Finding("vector_clock", "notice", told, evidence, cause, _again(), BENCHMARK)]
+    told = f"The clock drops under wide vectors by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
+    cause = (
+        "Wide multiplications draw so much power that the processor lowers its clock for them (frequency licence). Code beside "
+        "them on the same core runs at that clock as well."
+    )
+    remedy = (
+        f"Compare whole programs with narrower vectors where they use wide ones in few places.{_worth(fused, worst)}"
+    )
+    effect = 1 / (1 - worst.drop)
+    return [Finding("vector_clock", "notice", told, evidence, cause, remedy, BENCHMARK, effect=effect, reach="program")]
+
+
+def _clocks(threads: int, results: list[Result]) -> Clocks | None:
+    """None without scalars, or without anything wider."""
+    by_width: dict[str, list[float]] = {}
+    for width in WIDTHS:
+        mine = (r for result in results if _width(result) == width for r in believed(result.records)[0])
+        if readings := [hertz for r in mine if (hertz := clock_under_load(r))]:
+            by_width[width] = readings
+    names = list(by_width)
+    return (
+        Clocks(threads, by_width[names[0]], by_width[names[-1]], by_width)
+        if names[1:] and names[0] == "scalar"
+        else None
+    )
+
+
+def _width(result: Result) -> str:
+    return str(result.parameters.get("vector_width"))
+
+
+def _bits(width: str) -> str:
+    return {"scalar": "scalars", "widest": "the widest vectors"}.get(width, f"vectors of {width} bits")
+
+
+def _line(clocks: Clocks) -> str:
+    parts = (f"{quantity(median(seen), 'Hz')} with {_bits(width)}" for width, seen in clocks.by_width.items())
+    return f"{in_words('threads', clocks.threads).capitalize()}: {', '.join(parts)}."
+
+
+def _worth(results: list[Result], clocks: Clocks) -> str:
+    """What the widest vectors gain all the same, in double precision; '' where that was not measured."""
+    mine = cases.where(results, threads=clocks.threads, precision="double")
+    speeds = {_width(r): r.metrics["flops"].value for r in mine if "flops" in r.metrics}
+    known = [width for width in WIDTHS if speeds.get(width, 0.0) > 0]
+    if len(known) < 3 or known[-1] != list(clocks.by_width)[-1]:
+        return ""
+    gain = speeds[known[-1]] / speeds[known[-2]]
+    return (
+        f" Where nothing but arithmetic counts, {_bits(known[-1])} are {gain:.2g} times as fast as {_bits(known[-2])}."
+    )
+
+
+def _again() -> str:
+    return f"Measure again on a quiet machine: steelyard run --only {BENCHMARK}"

@@ -1,0 +1,1 @@
+"""Rules on the results of every benchmark, and on the run as a whole."""

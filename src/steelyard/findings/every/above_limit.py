@@ -1,0 +1,76 @@
+"""Rule: figures beyond a limit of the machine: the limit or the figure is wrong."""
+
+from contextlib import suppress
+from typing import NamedTuple
+
+from steelyard.findings.core import peak
+from steelyard.findings.memory import efficiency
+from steelyard.model import Evaluation, Finding, Limit, Result, Value
+from steelyard.statistics.results import cases
+from steelyard.units import percent, quantity
+
+ABOVE = 1.05  # times the limit, by the nearer end of the interval: clocks and rates are known to some percent
+OWN = (efficiency.BENCHMARK, peak.BENCHMARK)  # whose limits have rules of their own
+NAMED = 8
+
+
+class Seen(NamedTuple):
+    """A figure beside its limit; `share` is of it."""
+
+    result: Result
+    value: Value
+    limit: Limit
+    share: float
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding for each benchmark that has such figures; the case that is furthest beyond its limit first."""
+    found = []
+    for name in (n for n in evaluation.benchmarks if n not in OWN):
+        mine = [r for r in evaluation.results if r.benchmark == name and r.verdict.level != "INVALID"]
+        seen = [s for r in mine if (s := _above(evaluation, r)) is not None]
+        if seen:
+            found.append(_finding(name, sorted(seen, key=lambda s: -s.share), len(mine)))
+    return found
+
+
+def _above(evaluation: Evaluation, result: Result) -> Seen | None:
+    """None where each metric stays below its limit, or has none."""
+    for metric, value in result.metrics.items():
+        limit: Limit | None = None
+        with suppress(Exception):  # a declaration from outside may stumble over another machine's description
+            limit = evaluation.benchmarks[result.benchmark].limit(metric, result, evaluation.run.machine)
+        if limit is None or limit.value <= 0 or value.value <= 0:
+            continue
+        lower = value.better == "lower"
+        nearer = (value.high if lower else value.low) or value.value
+        shares = [limit.value / v if lower else v / limit.value for v in (nearer, value.value)]
+        if min(shares) > ABOVE:
+            return Seen(result, value, limit, shares[1])
+    return None
+
+
+def _finding(name: str, seen: list[Seen], count: int) -> Finding:
+    most = seen[0]
+    return Finding(
+        "above_limit",
+        "notice",
+        f"{_called(most)} reaches {quantity(most.value.value, most.value.unit)}, {percent(most.share)} of its limit of "
+        f"{quantity(most.limit.value, most.limit.unit)}: more than the limit cannot be. So it is in {len(seen)} of {count} "
+        f"results of {name}.{cases.caution(most.result)}",
+        (*(_line(s) for s in seen[:NAMED]), f"The limit: {most.limit.source}."),
+        "The limit is too low (a wrong system file or table of processors, a clock that rose after it was read), or the figure "
+        "counts work that a cache or the compiler spared.",
+        "Use neither the figure nor its share of the limit; give the limit yourself: steelyard run --system FILE.toml",
+        name,
+        effect=most.share,
+        reach="figures",
+    )
+
+
+def _called(seen: Seen) -> str:
+    return f"{seen.result.benchmark} {cases.describe(seen.result, but=('elements',))}"
+
+
+def _line(seen: Seen) -> str:
+    return f"{_called(seen)}: {quantity(seen.value.value, seen.value.unit)}, {percent(seen.share)} of the limit."

@@ -1,0 +1,71 @@
+"""Rule: the same kernels built by different compilers, compared."""
+
+from itertools import combinations
+from statistics import geometric_mean
+
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.difference.compare import Comparison, compare_all
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.cost import cost, launches
+from steelyard.units import percent
+
+SMALLEST = 0.03  # less is rather the placement of code and data than the compiler
+NAMED = 12  # kernels that are listed
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """For each pair of toolchains: kernel by kernel, how long the second takes against the first."""
+    usable = [r for r in evaluation.results if r.verdict.level != "INVALID" and cost(r) is not None]
+    toolchains = list(dict.fromkeys(str(r.parameters["toolchain"]) for r in usable if "toolchain" in r.parameters))
+    found: list[Finding] = []
+    for a, b in combinations(toolchains, 2):
+        pairs = cases.pairs(usable, "toolchain", a, b)
+        if pairs:
+            compared = compare_all([(launches(x), launches(y)) for x, y in pairs], SMALLEST)
+            found.append(_finding(a, b, list(zip(pairs, compared, strict=True))))
+    return found
+
+
+def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Comparison]]) -> Finding:
+    kernels: dict[tuple[str, str], list[tuple[tuple[Result, Result], Comparison]]] = {}
+    for pair, comparison in compared:
+        kernels.setdefault((pair[0].benchmark, pair[0].kernel), []).append((pair, comparison))
+    calls = [c.call for _, c in compared]
+    slower, faster = calls.count("SLOWER"), calls.count("FASTER")
+    different = slower + faster
+    seen = (
+        f"{b} makes {faster} of {len(calls)} cases faster than {a}, {slower} slower; "
+        f"{len(calls) - different} do not differ for sure by more than {percent(SMALLEST)}."
+    )
+    lines = sorted(kernels.items(), key=lambda item: -_furthest(item[1]))[:NAMED]
+    return Finding(
+        "compilers",
+        "notice" if different else "good",
+        seen,
+        tuple(_line(name, members, b, a) for name, members in lines),
+        "The compilers vectorise, unroll and choose stores differently."
+        if different
+        else "These kernels are bound by the memory, or both compilers make the same of them.",
+        "Use the faster one for such loops, and name the compiler with every figure; the same for other "
+        "flags: steelyard run --toolchain gcc --toolchain 'gcc -O2 -march=native'"
+        if different
+        else "",
+        effect=max(_furthest([c]) for c in compared) if different else None,
+        reach="program",
+    )
+
+
+def _furthest(members: list[tuple[tuple[Result, Result], Comparison]]) -> float:
+    return max(max(c.ratio, 1 / c.ratio) for _, c in members)
+
+
+def _line(name: tuple[str, str], members: list[tuple[tuple[Result, Result], Comparison]], b: str, a: str) -> str:
+    ratios = [c.ratio for _, c in members]
+    (first, second), most = max(members, key=lambda m: max(m[1].ratio, 1 / m[1].ratio))
+    text = f"{name[0]} {name[1]}: {b} takes {geometric_mean(ratios):.3f} of the time of {a}"
+    if len(ratios) > 1:
+        text += f" (geometric mean of {len(ratios)} cases, {min(ratios):.3f} to {max(ratios):.3f})"
+    furthest = (
+        f"; furthest apart {cases.describe(first, but=('elements',))}: {most.call}" if most.call != "SAME" else ""
+    )
+    return f"{text}{furthest}.{cases.caution(first, second)}"

@@ -1,0 +1,54 @@
+"""Rule: cases that could not be measured, grouped by the reason."""
+
+import re
+
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.results import cases
+
+NAMED = 6  # cases listed for each reason
+LONG = 300  # characters of a reason: a compiler's or a program's whole output is in the record
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding for each benchmark and reason: serious where nothing of the benchmark could be measured."""
+    reasons: dict[tuple[str, str], list[Result]] = {}
+    for result in evaluation.results:
+        last = max(result.records, key=lambda r: (r.launch, r.attempt), default=None)
+        errors = [r.error for r in result.records if r.error]
+        # Where another launch succeeded the result stands on that; it is told all the same.
+        if last is not None and errors:
+            reasons.setdefault((result.benchmark, _kind(errors[-1])), []).append(result)
+    return [_finding(evaluation, name, failed) for (name, _), failed in reasons.items()]
+
+
+def _kind(reason: str) -> str:
+    """The reason without its numbers, so that like ones fall together."""
+    return re.sub(r"\d+(\.\d+)?", "#", _short(reason).splitlines()[0] if reason.strip() else reason)
+
+
+def _short(reason: str) -> str:
+    """Of a program's whole report how it ended and the first line that it printed; other reasons as they are."""
+    report = re.match(r".*?: (the program .*?)\.\nThe command was:\n.*?\nIt said:\n(.*)", reason, re.DOTALL)
+    if not report:
+        return reason
+    said = next((line.strip() for line in report.group(2).splitlines() if re.search(r"\w", line)), "nothing")
+    return f"{report.group(1)}, and printed: {said}"
+
+
+def _finding(evaluation: Evaluation, name: str, failed: list[Result]) -> Finding:
+    total = [r for r in evaluation.results if r.benchmark == name]
+    nothing = not any(r.metrics for r in total)
+    reason = next(x.error for x in failed[0].records if x.error) or ""
+    short = " ".join(_short(reason).split())
+    short = short if len(short) <= LONG else short[:LONG] + " …"
+    more = f"and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+    return Finding(
+        "failed",
+        "serious" if nothing else "notice",
+        f"{len(failed)} of {len(total)} cases of {name} could not be measured: {short}",
+        tuple(filter(None, (*(f"{cases.describe(r)}." for r in failed[:NAMED]), more))),
+        "The reason is the program's own; the record holds it whole.",
+        f"Mend what it names, then go on where the run stopped or begin anew: steelyard run --only {name}",
+        name,
+        effect=len(evaluation.results) / max(1, len(evaluation.results) - len(failed)),
+    )

@@ -1,0 +1,113 @@
+"""Rule: the Triad bandwidth against the limit of the memory, or how to tell the limit where it is unknown."""
+
+from contextlib import suppress
+
+from steelyard.model import Evaluation, Finding, Limit, Result, Value
+from steelyard.statistics.results import cases
+from steelyard.statistics.validity import trust
+from steelyard.units import percent, quantity
+
+BENCHMARK = "memory.stream"
+# Well-tuned systems reach 75 to 90 % of the modules' rate with STREAM (refresh and turnarounds take the
+# rest): the PowerEdge R730xd of `published.csv` reached 116 of 136 GB/s, 85 %.
+NEAR = 0.75
+ABOVE = 1.02  # more than the limit cannot be: the limit or the measurement is wrong
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """The best Triad at the most threads, by what the memory moves, against the limit."""
+    triad = cases.with_most(cases.of(evaluation.results, BENCHMARK, "triad"), "elements")
+    triad = [r for r in cases.with_most(triad, "threads") if "bandwidth" in r.metrics]
+    if not triad:
+        return []
+    trusted = trust.most_trusted(triad)
+    best = max(trusted, key=lambda r: _moved(r).value)
+    limit = _limit(evaluation, best)
+    if limit is not None and limit.value > 0:
+        return [_known(best, limit, len(evaluation.run.machine.cpus))]
+    known = evaluation.run.machine.limits.get("memory_bandwidth")
+    fastest = max(trusted, key=lambda r: r.metrics["bandwidth"].value)
+    return [] if known else [_unknown(evaluation, fastest)]
+
+
+def _moved(result: Result) -> Value:
+    return result.metrics.get("traffic") or result.metrics["bandwidth"]
+
+
+def _limit(evaluation: Evaluation, result: Result) -> Limit | None:
+    benchmark = evaluation.benchmarks.get(BENCHMARK)
+    if benchmark is None:
+        return evaluation.run.machine.limits.get("memory_bandwidth")
+    with suppress(Exception):  # a declaration from outside may stumble over another machine's description
+        return benchmark.limit("traffic", result, evaluation.run.machine)
+    return None
+
+
+def _known(best: Result, limit: Limit, processors: int) -> Finding:
+    moved, counted = _moved(best), best.metrics["bandwidth"]
+    share = moved.value / limit.value
+    caution = cases.caution(best)
+    seen = (
+        f"Triad moves {quantity(moved.value, moved.unit)}, {percent(share)} of the limit of "
+        f"{quantity(limit.value, limit.unit)} ({cases.describe(best, but=('elements',))}).{caution}"
+    )
+    evidence = (
+        f"The limit: {limit.source}.",
+        f"As STREAM counts it is {quantity(counted.value, counted.unit)}, {percent(counted.value / limit.value)} of it.",
+    )
+    if share > ABOVE:
+        cause = "The limit is too low (a wrong system file, or firmware that is wrong), or a cache was measured."
+        remedy = "Check the modules (sudo dmidecode -t memory) and the findings on the size of the vectors."
+        return Finding(
+            "efficiency",
+            "notice",
+            f"{seen} More than the limit cannot be.",
+            evidence,
+            cause,
+            remedy,
+            BENCHMARK,
+            effect=share,
+            reach="figures",
+        )
+    if share >= NEAR:
+        level = "notice" if caution else "good"
+        cause = "The memory itself is the limit."
+        remedy = trust.again(best.verdict.level)
+        return Finding("efficiency", level, seen, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
+    cause, remedy = _why_low(int(cases.number(best, "threads") or 1), processors)
+    return Finding(
+        "efficiency", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None
+    )
+
+
+def _why_low(threads: int, processors: int) -> tuple[str, str]:
+    """Likely cause and remedy."""
+    if threads < processors:
+        cause = f"Only {threads} of {processors} processors took part, too few to fill the channels."
+        return cause, f"steelyard run --only {BENCHMARK} --set threads={processors}"
+    return (
+        "Threads and memory are badly spread over the nodes, processors are throttled, channels hold unequal "
+        "modules, or other guests use the same memory.",
+        "steelyard doctor; then compare placements: steelyard run --preset standard --only memory.stream "
+        "--only memory.placement",
+    )
+
+
+def _how(best: Result) -> str:
+    return cases.describe(best, but=("elements",)).partition(" (")[2].removesuffix(")")
+
+
+def _unknown(evaluation: Evaluation, best: Result) -> Finding:
+    bandwidth = best.metrics["bandwidth"]
+    why = [note for note in evaluation.run.machine.notes if "memory" in note.lower()][:2]
+    return Finding(
+        "efficiency",
+        "notice",
+        f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)} ({_how(best)}); what part of the limit that is cannot "
+        "be said, since the limit of the memory is unknown.",
+        tuple(why) or ("No memory module is described.",),
+        "The firmware's tables (SMBIOS) can be read by root only, or a hypervisor hides them.",
+        "Run once as root, or write what you know into a file, memory_channels = 2 and memory_rate = 4800e6 "
+        "for two channels of DDR5-4800, and give it: steelyard run --system FILE.toml",
+        BENCHMARK,
+    )

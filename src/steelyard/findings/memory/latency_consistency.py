@@ -1,0 +1,94 @@
+"""Rule: whether the worst corner of APEX-MAP and the latency ladder tell the same story."""
+
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.cost import cost, ratio
+from steelyard.statistics.results.tolerance import at_point
+from steelyard.statistics.validity import trust
+from steelyard.units import binary_size, quantity
+from steelyard.words import in_words
+
+# Independent accesses cannot be slower than dependent ones; one core has at most some 10 to 48 of them in
+# flight (its line fill buffers, and the next cache's queue). The margins are for pages that lie
+# differently.
+SLOWER, FURTHEST = 0.85, 64
+NEAR = 2.0  # a factor of the working set within which the ladder is taken as the same
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """Time of an access at G, one thread, against the latency of a dependent chain over the same memory."""
+    worst = [r for r in at_point(evaluation, "G") if (cases.number(r, "threads") or 1) == 1]
+    worst = cases.where(worst, memory_policy="local")
+    chase = [
+        r for r in cases.of(evaluation.results, "memory.latency", "chase") if (cases.number(r, "threads") or 1) == 1
+    ]
+    for page_size in ("default", "4k", "transparent", "huge"):
+        corner = cases.where(worst, page_size=page_size)
+        corner.sort(key=lambda r: cases.number(r, "accumulators") or 1)
+        for result in corner[:1]:
+            finding = _compare(result, cases.where(chase, page_size=page_size))
+            if finding:
+                return [finding]
+    return []
+
+
+def _compare(corner: Result, chase: list[Result]) -> Finding | None:
+    size = 8 * (cases.number(corner, "elements") or 0)
+    one = [r for r in chase if cases.number(r, "chains") == 1 and cases.number(r, "bytes")]
+    if not one or size <= 0:
+        return None
+    nearest = min(one, key=lambda r: _apart(r, size))
+    overlap = ratio(nearest, corner) if _apart(nearest, size) <= NEAR else None
+    access, latency = cost(corner), cost(nearest)
+    if overlap is None or access is None or latency is None:
+        return None
+    ladder = int(cases.number(nearest, "bytes") or 0)
+    seen = (
+        f"At the worst corner (G) an access takes {quantity(access.seconds, 's')}, in a dependent chain "
+        f"{quantity(latency.seconds, 's')}: on average {overlap.value:.1f} accesses are under way at "
+        f"once.{cases.caution(corner, nearest)}"
+    )
+    evidence = (
+        f"G: {cases.describe(corner)}, {binary_size(int(size))} of memory.",
+        f"The chain: {cases.describe(nearest)}, {binary_size(ladder)} of memory.",
+        f"The ratio's interval is {overlap.low:.2f} to {overlap.high:.2f}.",
+        *_chains(chase, nearest, access.seconds),
+    )
+    consistent = SLOWER <= overlap.value <= FURTHEST
+    doubt = cases.doubt(corner, nearest)
+    return Finding(
+        "latency_consistency",
+        "good" if consistent and doubt == "CLEAN" else "notice",
+        seen if consistent else f"{seen} That does not fit together.",
+        evidence,
+        "The addresses at G are known beforehand, so that the processor fetches several at once: the time "
+        "of an access is the latency over their number."
+        if consistent
+        else "The two kernels saw different machines: other pages, another memory node, or a disturbance.",
+        trust.again(doubt)
+        if consistent
+        else "Measure both side by side, with equal pages: steelyard run --only memory.apexmap "
+        "--only memory.latency --set page_size=4k",
+        "memory.apexmap",
+        effect=None if consistent else max(1 / overlap.value, overlap.value / FURTHEST),
+        reach="machine" if consistent else "figures",
+    )
+
+
+def _apart(result: Result, size: float) -> float:
+    mine = cases.number(result, "bytes") or 1.0
+    return max(mine / size, size / mine)
+
+
+def _chains(chase: list[Result], nearest: Result, seconds: float) -> list[str]:
+    """Which number of parallel chains over the same memory comes nearest to G."""
+    size = cases.number(nearest, "bytes")
+    told = [
+        (abs(c.seconds / seconds - 1), int(n), c.seconds)
+        for r in chase
+        if cases.number(r, "bytes") == size and (n := cases.number(r, "chains")) and (c := cost(r))
+    ]
+    if len(told) < 2:
+        return []
+    _, chains, cost_ = min(told)
+    return [f"Nearest comes {in_words('chains', chains)} at {quantity(cost_, 's')} an access."]

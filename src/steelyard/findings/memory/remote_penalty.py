@@ -1,0 +1,130 @@
+"""Rule: what it costs to use the memory of another node, beside the distances that the firmware tells."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation, Finding, Machine, Result
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.cost import Ratio, ratio
+from steelyard.statistics.results.identity import identity
+from steelyard.statistics.validity import trust
+from steelyard.words import in_words
+
+BENCHMARK = "memory.placement"
+KERNELS = {"triad": "a byte of Triad", "chase": "a dependent access"}
+PENALTY = 1.10  # below it programs need not care where their memory is
+ALL_ON_ONE = 0.95  # of the pages asked about: the rest are the runtime's own
+PLACES = (
+    "pinning",
+    "memory_policy",
+    "cpu_node",
+    "memory_node",
+    "placement",
+)  # what may differ in a comparison
+
+
+@dataclass(frozen=True)
+class _Remote:
+    cpu: int
+    memory: int
+    local: Result
+    result: Result
+    penalty: Ratio
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """For Triad and for latency: the dearest and the cheapest remote node against the local one."""
+    found = []
+    for kernel, what in KERNELS.items():
+        remote = _remote(cases.of(evaluation.results, BENCHMARK, kernel), evaluation.run.machine)
+        if remote:
+            found.append(_finding(what, remote, evaluation.run.machine))
+    return found
+
+
+def _remote(results: list[Result], machine: Machine) -> list[_Remote]:
+    placed = {}
+    for result in results:
+        cpu, memory = _cpu_node(result, machine), _memory_node(result)
+        if cpu is not None and memory is not None:
+            placed[cpu, memory, identity(result, *PLACES)] = result
+    found = []
+    for (cpu, memory, rest), result in placed.items():
+        local = placed.get((cpu, cpu, rest))
+        penalty = ratio(result, local) if local and cpu != memory else None
+        if local and penalty:
+            found.append(_Remote(cpu, memory, local, result, penalty))
+    return _most_threads(found)
+
+
+def _most_threads(found: list[_Remote]) -> list[_Remote]:
+    """Many threads saturate a link that one does not: of each way the greatest number is told."""
+    ways: dict[tuple[int, int], _Remote] = {}
+    for one in sorted(found, key=lambda f: cases.number(f.result, "threads") or 1):
+        ways[one.cpu, one.memory] = one
+    return list(ways.values())
+
+
+def _cpu_node(result: Result, machine: Machine) -> int | None:
+    given = cases.number(result, "cpu_node")
+    if given is not None:
+        return int(given)
+    used = next((c for r in result.records if isinstance(c := r.surroundings.get("cpus"), list | tuple)), ())
+    nodes = {n.number for n in machine.nodes if set(n.cpus) & {c for c in used if isinstance(c, int)}}
+    return nodes.pop() if len(nodes) == 1 else None
+
+
+def _memory_node(result: Result) -> int | None:
+    given = cases.number(result, "memory_node")
+    if given is not None:
+        return int(given)
+    word, _, number = str(result.parameters.get("memory_policy", "")).partition(":")
+    if word == "bind" and number.isdigit():
+        return int(number)
+    for record in result.records:  # where the pages were found to be
+        pages = record.surroundings.get("pages")
+        shares = pages.get("nodes") if isinstance(pages, Mapping) else None
+        if isinstance(shares, Mapping):
+            for node, share in shares.items():
+                if isinstance(share, int | float) and share >= ALL_ON_ONE and str(node).isdigit():
+                    return int(node)
+    return None
+
+
+def _finding(what: str, remote: list[_Remote], machine: Machine) -> Finding:
+    ordered = sorted(remote, key=lambda r: r.penalty.value)
+    nearest, furthest = ordered[0], ordered[-1]
+    dear = furthest.penalty.value > PENALTY and furthest.penalty.low > 1
+    span = f"{furthest.penalty.value:.2f} times as much"
+    if len(ordered) > 1 and furthest.penalty.value > nearest.penalty.value * 1.05:
+        span = f"{nearest.penalty.value:.2f} to {span}"
+    threads = in_words("threads", cases.value(furthest.result, "threads") or 1)
+    doubt = cases.doubt(*(r for f in ordered for r in (f.local, f.result)))
+    return Finding(
+        "remote_penalty",
+        "notice" if dear or trust.doubtful(doubt) else "good",
+        f"From another node's memory {what} costs {span} as from its own ({threads}).{trust.caution(doubt)}",
+        tuple(_line(f, machine) for f in reversed(ordered))[:12],
+        "The link between the nodes is narrower and longer than the way to a node's own memory."
+        if dear
+        else "The link between the nodes is fast enough for this.",
+        "Let each thread touch first the data that it will use; pin ranks and memory to a node: numactl "
+        "--cpunodebind=0 --membind=0 PROGRAM; where all threads share data, numactl --interleave=all PROGRAM"
+        if dear
+        else trust.again(doubt),
+        BENCHMARK,
+        effect=furthest.penalty.value if dear else None,
+    )
+
+
+def _line(f: _Remote, machine: Machine) -> str:
+    text = (
+        f"Processors of node {f.cpu}, memory of node {f.memory}: {f.penalty.value:.2f} times the cost of "
+        f"node {f.cpu}'s own ({f.penalty.low:.2f} to {f.penalty.high:.2f})"
+    )
+    distances = next((n.distances for n in machine.nodes if n.number == f.cpu), ())
+    position = next((i for i, n in enumerate(machine.nodes) if n.number == f.memory), None)
+    own = next((i for i, n in enumerate(machine.nodes) if n.number == f.cpu), None)
+    if position is not None and own is not None and max(position, own) < len(distances) and distances[own]:
+        text += f"; the firmware's distances (SLIT) say {distances[position] / distances[own]:.1f}"
+    return f"{text}."

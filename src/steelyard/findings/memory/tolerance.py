@@ -1,0 +1,60 @@
+"""Rule: whether threads hide the latency of memory: the cost of an operation at n threads against one."""
+
+from typing import Literal
+
+from steelyard.model import Evaluation, Finding
+from steelyard.model.roles import TolerancePoint
+from steelyard.statistics.results.tolerance import Tolerance, points, tolerance
+from steelyard.statistics.validity import trust
+from steelyard.units import percent
+
+# n threads bring the cost to less than 1.5/n of one thread's; and, at the other end, hardly below it.
+TOLERANT, POOR = 1 / 1.5, 1.25
+TOO_WIDE = 1.5  # greatest over least speed-up of the interval: wider than that it holds two verdicts
+AGAIN = "Measure again on a quiet machine: steelyard run"
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """A finding for each point that was measured with one thread and with more, told at the most threads."""
+    found = ((point.role, [t for t in tolerance(point) if t.usual]) for point in points(evaluation))
+    return [_finding(role, mine) for role, mine in found if mine]
+
+
+def _finding(role: TolerancePoint, mine: list[Tolerance]) -> Finding:
+    most = max(mine, key=lambda t: t.threads)
+    judged = _judged(most)
+    caution = trust.caution(most.level)
+    lines = tuple(
+        f"{t.label}, {t.threads} threads: a speed-up of {t.ratio:.2f} ({t.low:.2f} to {t.high:.2f}), "
+        f"efficiency {percent(t.efficiency)}."
+        for t in sorted(mine, key=lambda t: t.threads)
+    )
+    if not judged:
+        seen = f"Whether threads hide the latency cannot be said for {role.title}: the speed-up with "
+        seen += f"{most.threads} threads lies between {most.low:.2f} and {most.high:.2f}.{caution}"
+        cause = "The launches or the samples differ too much."
+        return Finding("tolerance", "notice", seen, lines, cause, AGAIN, most.benchmark)
+    seen = f"The machine is {judged} for {role.title}: with {most.threads} threads an operation costs "
+    seen += f"{1 / most.ratio:.2g} of what it costs with one, {percent(most.efficiency)} of the ideal.{caution}"
+    if judged == "tolerant":
+        cause = "Each thread has what it needs, and they wait side by side."
+        level: Literal["notice", "good"] = "notice" if caution else "good"
+        return Finding("tolerance", level, seen, lines, cause, trust.again(most.level), most.benchmark)
+    return Finding(
+        "tolerance", "notice", seen, lines, role.shared, _remedy(role, most), most.benchmark, 1 / most.efficiency
+    )
+
+
+def _judged(most: Tolerance) -> str:
+    """In a word; '' where the interval is too wide for one."""
+    if most.high > TOO_WIDE * most.low:
+        return ""
+    if most.efficiency >= TOLERANT:
+        return "tolerant"
+    return "partly tolerant" if most.ratio >= POOR else "little tolerant"
+
+
+def _remedy(role: TolerancePoint, most: Tolerance) -> str:
+    if role.remedy:
+        return role.remedy.format(threads=most.threads)
+    return f"See from how many threads on it no longer falls: steelyard run --preset standard --only {most.benchmark}"

@@ -1,0 +1,112 @@
+"""Rule: ranks that wait in a loop on processors which they share: every message then costs a turn of the scheduler."""
+
+from collections.abc import Mapping
+from statistics import median
+from typing import NamedTuple
+
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.mpi import labelled
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.identity import Identity, identity
+from steelyard.statistics.results.result import believed
+from steelyard.statistics.validity.observations import numbers
+from steelyard.units import quantity, significant
+
+SLOWER = 10.0  # times what the number of ranks explains
+# Linux lets a task run for 0.7 to 3 ms before another that waits gets its turn (sched/base_slice_ns, min_granularity_ns).
+TURN = 0.7e-3
+SMALL = 64 << 10  # bytes: a message that takes milliseconds for itself proves nothing
+WAITED = 0.2  # of the time, for a processor: what waits for the network alone sleeps or runs
+NAMED = 8  # results that are listed
+
+MOVING = ("ranks", "partner", "pairs", "round", "placement")  # parameters that change with the number of ranks
+
+
+class Seen(NamedTuple):
+    """A result of more ranks than processors, the same with fewer ranks, and how many times the time of an operation is."""
+
+    crowded: Result
+    spare: Result | None
+    factor: float
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """By MPI: small messages and collectives that take far longer with more ranks than processors."""
+    # What sends no messages does not wait for any.
+    known = [r for r in evaluation.results if r.benchmark.startswith("network.") and cases.number(r, "ranks")]
+    usable = [r for r in known if messages.size(r) <= SMALL and _operation(r) > 0]
+    spare: dict[Identity, Result] = {}
+    for result in sorted((r for r in usable if not messages.oversubscribed(r)), key=_ranks):
+        spare[identity(result, *MOVING)] = result
+    by_mpi: dict[str, list[Seen]] = {}
+    for result in filter(messages.oversubscribed, usable):
+        seen = _seen(result, spare.get(identity(result, *MOVING)))
+        if seen:
+            by_mpi.setdefault(str(result.parameters.get("mpi", "")), []).append(seen)
+    return [_finding(mpi, sorted(seen, key=lambda s: -s.factor)) for mpi, seen in by_mpi.items()]
+
+
+def _ranks(result: Result) -> float:
+    return cases.number(result, "ranks") or 1.0
+
+
+def _operation(result: Result) -> float:
+    """Seconds of an operation: the median of the launches' medians; 0 where there is none."""
+    return median(map(median, messages.seconds(result) or [[0.0]]))
+
+
+def _seen(crowded: Result, spare: Result | None) -> Seen | None:
+    """None where the ranks' number explains the time: all of them exchange with all, and take turns on a processor."""
+    seconds = _operation(crowded)
+    if spare is None:
+        return Seen(crowded, None, seconds / TURN) if seconds > TURN and _waited(crowded) > WAITED else None
+    explained = (_ranks(crowded) / _ranks(spare)) ** 3
+    factor = seconds / _operation(spare)
+    return Seen(crowded, spare, factor) if factor > SLOWER * explained else None
+
+
+def _waited(result: Result) -> float:
+    """Of the time, in how much a rank could have run but had no processor: the median of the records; may exceed 1."""
+    samples = [r.surroundings.get("samples") for r in believed(result.records)[0]]
+    columns = [(numbers(s.get("waited")), numbers(s.get("seconds"))) for s in samples if isinstance(s, Mapping)]
+    known = [float(w.sum() / s.sum()) for w, s in columns if len(w) == len(s) and s.sum() > 0]
+    return median(known) if known else 0.0
+
+
+def _finding(mpi: str, seen: list[Seen]) -> Finding:
+    most = seen[0]
+    told = f"{mpi or 'The MPI'} waits in a loop: with {_ranks(most.crowded):g} ranks on fewer processors an operation takes "
+    if most.spare is not None:
+        told += (
+            f"up to {significant(most.factor, 2)} times as long as with {_ranks(most.spare):g} "
+            f"({quantity(_operation(most.crowded), 's')} instead of {quantity(_operation(most.spare), 's')})."
+        )
+    else:
+        told += f"{quantity(_operation(most.crowded), 's')}, longer than a turn of the scheduler."
+    lines: dict[str, str] = {}
+    for each in seen:  # the worst of a kernel and size comes first
+        lines.setdefault(_called(each.crowded), _times(each))
+    known = labelled(mpi)
+    advice = (known and known.waiting) or "see how it is told to yield"
+    return Finding(
+        "busy_waiting",
+        "notice",
+        told,
+        tuple(f"{what}: {times}." for what, times in lines.items())[:NAMED],
+        "A rank that waits for a message looks for it again and again, and keeps the processor from the rank that should send "
+        "it, until the scheduler takes it away: each message costs a turn of about a millisecond.",
+        f"Start at most one rank a processor. Where there must be more: {advice}; see whether it helps here.",
+        effect=most.factor,
+        reach="program",
+    )
+
+
+def _called(result: Result) -> str:
+    size = messages.size(result)
+    of_size = f", {messages.sizes(size, size)}" if messages.SIZE in result.parameters else ""
+    return f"{result.benchmark} {result.kernel}{of_size}"
+
+
+def _times(seen: Seen) -> str:
+    before = f", {quantity(_operation(seen.spare), 's')} with {_ranks(seen.spare):g}" if seen.spare else ""
+    return f"{quantity(_operation(seen.crowded), 's')} with {_ranks(seen.crowded):g} ranks{before}"

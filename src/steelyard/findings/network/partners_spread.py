@@ -1,0 +1,62 @@
+"""Rule: how far the partners of rank 0 lie apart in latency and bandwidth: whether one node talks to all others alike."""
+
+from steelyard.model import Evaluation, Finding
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.partners import Spread, spreads
+from steelyard.units import binary_size, quantity
+
+BENCHMARK = "network.transfer"
+ALIKE = 0.10  # relative: the cluster of Celeron servers stayed below 7 % in its latency
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding on latency and both bandwidths; nothing for fewer than two partners, or where ranks share processors."""
+    usable = [r for r in evaluation.results if r.benchmark == BENCHMARK and not messages.oversubscribed(r)]
+    found = spreads(usable)
+    if not found:
+        return []
+    most = max(found, key=lambda s: s.share)
+    apart = any(messages.apart(r) for r in most.results)
+    alike = most.share <= ALIKE
+    partners = len(most.results)
+    seen = (
+        f"The {partners} partners of rank 0 {'are alike' if alike else 'differ'}: {_what(most)} spreads by "
+        f"{quantity(most.share, '%', 2)} over them.{cases.caution(*most.results)}"
+    )
+    return [
+        Finding(
+            "partners_spread",
+            "good" if alike else "notice",
+            seen,
+            tuple(_line(s) for s in sorted(found, key=lambda s: -s.share)),
+            "All ways from rank 0 are as long and as wide."
+            if alike
+            else "The ways differ: switches, links or cards between nodes, or one of them is busy."
+            if apart
+            else "Within one machine the ways differ by the caches and sockets that two processors share.",
+            "" if alike else "See which partner it is, and whether it stands out for other ranks, too: the matrix of all pairs "
+            "in network.transfer.",
+            BENCHMARK,
+            effect=None if alike else 1 + most.share,
+        )
+    ]  # fmt: skip
+
+
+def _what(spread: Spread) -> str:
+    first = spread.results[0]
+    if spread.metric == "latency":
+        return "the latency"
+    return f"the {first.parameters.get('direction', '')} bandwidth with {binary_size(messages.size(first))}"
+
+
+def _line(spread: Spread) -> str:
+    low, high = spread.ends
+    ends = (
+        f"{quantity(r.metrics[spread.metric].value, r.metrics[spread.metric].unit)} with rank {r.parameters.get('partner')}"
+        for r in (low, high)
+    )
+    what = _what(spread)
+    return (
+        f"{what[0].upper()}{what[1:]} ({messages.called(low)}): {quantity(spread.share, '%', 2)} of the median, "
+        f"from {' to '.join(ends)}."
+    )

@@ -1,0 +1,124 @@
+"""Rule: a node, link or rank that is slow beside its peers, told by their own scatter; or that none is."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from steelyard.model import Evaluation, Finding
+from steelyard.model.roles import Witness
+from steelyard.statistics.results.parts import playing
+from steelyard.statistics.results.peer_groups import Look, Told, tell
+from steelyard.statistics.validity import trust
+from steelyard.units import binary_size, quantity, significant
+
+NAMED = 8  # looks that are listed
+# Relative, from launch to launch: a node that takes twice as long would still be found among few.
+PRECISE = 0.25
+LEAST_CHANCE = 1e-6  # less is no better known
+
+CAUSES = {
+    "node": "Something of this node alone: its network card, cable or switch port, its memory or processor (clock, a missing "
+    "module), or another program on it.",
+    "link": "Something between these two alone: a switch's port or path, a route, or one cable of several.",
+    "rank": "Something of this processor alone: its clock, interrupts or another program on it, or a slower kind of core.",
+}
+REMEDIES = {
+    "node": "Leave the node out until it is mended. Compare it with a good one by itself (steelyard run there, and steelyard "
+    "compare), then exchange cable and port.",
+    "link": "Look at the errors and the speed of both ports, exchange the cable, and measure the two with others: steelyard run "
+    "--only network.transfer --hosts …",
+    "rank": "See what else runs there (top, /proc/interrupts) and which clock it has (steelyard run --only memory.cores); leave "
+    "it out if it stays so.",
+}
+TURNS = (
+    "There were more ranks than processors: pairs of ranks that shared one are left out, and a factor is the least that "
+    "explains the others."
+)
+
+
+class Slow(NamedTuple):
+    """That `who` was slow in a look: `kind` is "node", "link" or "rank"."""
+
+    kind: str
+    who: str
+    hosts: frozenset[str]
+    factor: float
+    p: float
+    look: Look
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """A finding for each slow node, link and rank; one that is good where there is none and enough was measured."""
+    alike = {(name, role.kernel) for name, role in playing(evaluation, Witness)}
+    told = tell(evaluation.results, evaluation.run.machine, alike)
+    slow = sorted((s for t in told for s in _slow(t)), key=lambda s: -s.factor)
+    nodes = {host for s in slow if s.kind == "node" for host in s.hosts}
+    # A rank of a slow node, and a link that ends there, are told with it.
+    slow = [s for s in slow if s.kind == "node" or not s.hosts & nodes or not s.look.apart]
+    by_name: dict[tuple[str, str], list[Slow]] = {}
+    for s in slow:
+        by_name.setdefault((s.kind, ", ".join(sorted(s.hosts)) if s.kind == "node" else s.who), []).append(s)
+    order = ("node", "link", "rank")
+    found = [_finding(mine, told) for _, mine in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))]
+    return found or _good(told)
+
+
+def _slow(told: Told) -> Iterable[Slow]:
+    look = told.look
+    for one in told.single or ():
+        name, host = look.names[one.ranks[0]], look.hosts[one.ranks[0]]
+        node = look.apart and look.hosts.count(host) == 1
+        yield Slow("node" if node else "rank", name, frozenset([host]), one.factor, one.p, look)
+    for link in told.links or ():
+        a, b = link.ranks
+        who = f"{look.names[a]} and {look.names[b]}"
+        yield Slow("link", who, frozenset([look.hosts[a], look.hosts[b]]), link.factor, link.p, look)
+
+
+def _finding(mine: list[Slow], told: list[Told]) -> Finding:
+    most = mine[0]
+    what = {"node": "Node ", "link": "The link between ", "rank": "Rank "}[most.kind] + most.who.removeprefix("rank ")
+    caution = trust.caution(min((s.look.level for s in mine), key=trust.ORDER.index))
+    seen = (
+        f"{what} is slow: it takes {significant(most.factor, 2)} times as long as its peers{_at(most.look)}"
+        f"{_sizes(mine, most)}.{caution}"
+    )
+    named = [s.look for s in mine]
+    others = [t.look.what for t in told if t.single is not None and t.look not in named and most.who in t.look.names]
+    clear = [f"It does not stand out in: {'; '.join(others[:NAMED])}."] if others else []
+    level: Literal["serious", "notice"] = "serious" if most.look.apart else "notice"
+    evidence = (*map(_shown, mine[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in mine) else []))
+    return Finding("slow_node", level, seen, evidence, CAUSES[most.kind], REMEDIES[most.kind], effect=most.factor)
+
+
+def _shown(slow: Slow) -> str:
+    chance = f"= {slow.p:.1g}" if slow.p >= LEAST_CHANCE else f"< {LEAST_CHANCE:g}"
+    return f"{slow.look.what}: {significant(slow.factor, 2)} times; chance makes one of them look so with p {chance}."
+
+
+def _at(look: Look) -> str:
+    return f" with messages of {binary_size(look.size)}" if look.size is not None else f" in {look.what}"
+
+
+def _sizes(mine: list[Slow], most: Slow) -> str:
+    """From which size of message it shows, where several do."""
+    sizes = sorted({s.look.size for s in mine if s.look.size is not None})
+    return f", and shows from {binary_size(sizes[0])} on" if len(sizes) > 1 and most.look.size is not None else ""
+
+
+def _good(told: list[Told]) -> list[Finding]:
+    judged = [t for t in told if t.single is not None and not t.look.crowded and (t.scatter or 0.0) < PRECISE]
+    if not judged:
+        return []
+    apart = [t for t in judged if t.look.apart] or judged
+    apart = [t for t in apart if not t.look.partners] or apart  # all of them rather than those of one
+    count = max(len(t.look.names) for t in apart)
+    among = f"the {count} partners of rank 0" if apart[0].look.partners else str(count)
+    links = any(t.links is not None for t in apart)
+    who = ("No node and no link" if links else "No node") if apart[0].look.apart else "No rank"
+    seen, cause = f"{who} stands out among {among}.", "All are alike within their scatter."
+    return [Finding("slow_node", "good", seen, tuple(map(_line, judged[:NAMED])), cause, "")]
+
+
+def _line(told: Told) -> str:
+    scatter = f"; one varies by {quantity(told.scatter, '%', 2)} from launch to launch" if told.scatter else ""
+    return f"{told.look.what}: {len(told.look.names)} were compared{scatter}."

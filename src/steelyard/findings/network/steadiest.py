@@ -1,0 +1,48 @@
+"""Rule: which of star, ring and chaos is the steadiest: its throughput varies least over the sizes of messages."""
+
+from steelyard.model import Evaluation, Finding
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.steadiness import Steadiness, steadiness
+from steelyard.units import quantity
+from steelyard.words import in_words
+
+BENCHMARK = "network.nettest"
+CLEAR = 1.2  # times the variation of the steadiest, from which the next one is called less steady
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """For the most ranks; nothing for fewer than four, or where ranks share processors."""
+    usable = [r for r in evaluation.results if r.benchmark == BENCHMARK and not messages.oversubscribed(r)]
+    found = steadiness(usable)
+    if not found:
+        return []
+    best = max(found, key=lambda rows: cases.number(rows[0].results[0], "ranks") or 0)
+    first, second = best[0], best[1]
+    span = messages.sizes(first.first, first.last)
+    if second.variation >= CLEAR * first.variation:
+        told = f"The {first.topology} is the steadiest topology"
+    else:
+        told = f"{first.topology.capitalize()} and {second.topology} are about as steady"
+    ranks = in_words("ranks", first.results[0].parameters["ranks"])
+    seen = (
+        f"{told} ({ranks}): from {span} its throughput varies by {quantity(first.variation, '%', 2)} over the sizes, "
+        f"that of the {second.topology} by {quantity(second.variation, '%', 2)}.{cases.caution(*first.results)}"
+    )
+    return [
+        Finding(
+            "steadiest",
+            "good",
+            seen,
+            tuple(_line(s) for rows in found for s in rows),
+            "Where each rank has one partner on either side, few messages meet at a port; where many meet, it depends on their "
+            "size how they get past each other.",
+            "",
+            BENCHMARK,
+        )
+    ]
+
+
+def _line(one: Steadiness) -> str:
+    ways = ", ".join(f"{way} {quantity(share, '%', 2)}" for way, share in one.ways)
+    called = messages.called(one.results[0])
+    return f"{one.topology} ({called}), {messages.sizes(one.first, one.last)}: {ways}; mean {quantity(one.variation, '%', 2)}."

@@ -1,0 +1,138 @@
+"""Rule: whether messages in both directions at once reach nearly twice the bandwidth of one direction."""
+
+from statistics import median
+from typing import NamedTuple
+
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.cost import Ratio, ratio
+from steelyard.statistics.results.identity import identity
+from steelyard.units import quantity
+from steelyard.words import in_words
+
+# A full-duplex link gives twice; with less than one and a half the directions stand in each other's way.
+FULL = 1.5
+# More than twice cannot be: one of the two figures is wrong. A margin for what the launches differ by.
+IMPOSSIBLE = 2.0 * 1.05
+LEAST_BYTES = 64 << 10  # shorter messages are bound by what a message costs, not by the link
+KNOWN = 2.0  # greatest over least gain of an interval: a wider one holds both judgements
+NAMED = 8  # pairs of results that are listed
+
+CAUSES = {
+    True: "The two directions share something that one alone fills: a half-duplex or wrongly negotiated link, the card's bus, "
+    "or the one core that drives it.",
+    False: "Within one machine messages are copies: both directions share the cores that copy, the caches and the memory.",
+}
+REMEDIES = {
+    True: "Look at the link's duplex and speed on both ends (ethtool, ibstat) and at the width of the card's slot (lspci -vv); "
+    "measure with more pairs: steelyard run --only network.rate",
+    False: "Count on the figure of both directions where a program sends and receives at once; nothing is broken.",
+}
+
+
+class Seen(NamedTuple):
+    """The same message in one direction and in both; `gain` is the bandwidth of both over that of one."""
+
+    one: Result
+    both: Result
+    gain: Ratio
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """For transfer and rate: all pairs of ranks and large sizes where both were measured, without oversubscribed ones."""
+    found: list[Finding] = []
+    for benchmark in ("network.transfer", "network.rate"):
+        mine = [r for r in evaluation.results if r.benchmark == benchmark and messages.size(r) >= LEAST_BYTES]
+        seen = _compared([r for r in mine if not messages.oversubscribed(r)])
+        if seen:
+            found += _judged(benchmark, seen)
+    return found
+
+
+def _compared(results: list[Result]) -> list[Seen]:
+    """Costs are of a message, so that their ratio is that of the bandwidths."""
+    one_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="one-way")
+    two_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="two-way")
+    one_way += cases.of(results, "network.rate", "one_way")
+    two_way += cases.of(results, "network.rate", "both_ways")
+    others = {identity(r, "direction")[2:]: r for r in two_way}
+    pairs = ((r, others.get(identity(r, "direction")[2:])) for r in one_way)
+    return [Seen(a, b, gain) for a, b in pairs if b and (gain := ratio(a, b)) and gain.high <= KNOWN * gain.low]
+
+
+def _judged(benchmark: str, seen: list[Seen]) -> list[Finding]:
+    impossible = sorted((s for s in seen if s.gain.low > IMPOSSIBLE), key=lambda s: -s.gain.value)
+    possible = [s for s in seen if s not in impossible]
+    doubt = [_impossible(benchmark, impossible, len(seen))] if impossible else []
+    return doubt + (_possible(benchmark, possible) if possible else [])
+
+
+def _impossible(benchmark: str, impossible: list[Seen], count: int) -> Finding:
+    most = impossible[0]
+    return Finding(
+        "two_way",
+        "notice",
+        f"Both directions at once reach {most.gain.value:.2f} times the bandwidth of one ({_called(most)}): more than twice "
+        f"cannot be, so that one of the two is wrong. It is so in {_in(len(impossible), count)}."
+        f"{cases.caution(most.one, most.both)}",
+        tuple(map(_line, impossible[:NAMED])),
+        "Two directions carry at most twice what one does. The figure of one direction is too low (another program on its cores, "
+        "a sender that waits for the receiver's answer), or that of both counts bytes that were still on their way.",
+        f"Use neither figure; measure both again on a quiet machine: steelyard run --preset standard --only {benchmark}",
+        benchmark,
+        effect=most.gain.value / 2,
+        reach="figures",
+    )
+
+
+def _possible(benchmark: str, seen: list[Seen]) -> list[Finding]:
+    poor = sorted((s for s in seen if s.gain.high < FULL), key=lambda s: s.gain.value)
+    evidence = tuple(_line(s) for s in (poor or sorted(seen, key=lambda s: s.gain.value))[:NAMED])
+    middle = median(s.gain.value for s in seen)
+    if poor and middle < FULL:
+        worst = poor[0]
+        told = (
+            f"Both directions at once reach {worst.gain.value:.2f} times the bandwidth of one ({_called(worst)}); in "
+            f"{len(poor)} of {len(seen)} comparisons it is less than {FULL:g} times for sure."
+            f"{cases.caution(worst.one, worst.both)}"
+        )
+        apart = messages.over_a_network(worst.one)
+        effect = 2 / worst.gain.value
+        return [Finding("two_way", "notice", told, evidence, CAUSES[apart], REMEDIES[apart], benchmark, effect)]
+    if not poor and sum(s.gain.low > FULL for s in seen) * 2 > len(seen):
+        told = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_of(len(seen))}."
+        cause = (
+            "The links carry both directions side by side."
+            if messages.over_a_network(seen[0].one)
+            else "The copies go on side by side."
+        )
+        return [Finding("two_way", "good", told, evidence, cause, "", benchmark)]
+    return []
+
+
+def _in(impossible: int, count: int) -> str:
+    return f"{impossible} of {count} comparisons" if count > 1 else "the only comparison"
+
+
+def _of(count: int) -> str:
+    return f"(the median of {count} comparisons)" if count > 1 else "(in the only comparison)"
+
+
+def _called(seen: Seen) -> str:
+    size, partner = messages.size(seen.one), seen.one.parameters.get("partner")
+    told = [
+        messages.sizes(size, size),
+        f"with rank {partner}" if partner is not None else "",
+        messages.called(seen.one),
+    ]
+    if "pairs" in seen.one.parameters:
+        told.insert(1, in_words("pairs", seen.one.parameters["pairs"]))
+    return ", ".join(word for word in told if word)
+
+
+def _line(seen: Seen) -> str:
+    rates = [r.metrics["bandwidth"].value if "bandwidth" in r.metrics else None for r in (seen.one, seen.both)]
+    return (
+        f"{_called(seen)}: {quantity(rates[0], 'B/s')} one way, {quantity(rates[1], 'B/s')} both ways, "
+        f"{seen.gain.value:.2f} times ({seen.gain.low:.2f} to {seen.gain.high:.2f})."
+    )

@@ -1,0 +1,1 @@
+"""Rules on the operating system's noise."""

@@ -1,0 +1,112 @@
+"""Rule: what the operating system takes from the ranks, in which rhythm, and what that costs ranks that wait for each other."""
+
+from collections.abc import Sequence
+
+from steelyard.benchmarks.noise import series
+from steelyard.model import Evaluation, Finding, Machine, Record, Result
+from steelyard.statistics.models.detours import Detours, expected_collective_slowdown
+from steelyard.statistics.models.spectrum import Tone
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.losses import Loss, of_ranks, of_threads
+from steelyard.statistics.results.result import believed
+from steelyard.units import quantity, significant
+
+BENCHMARK = "noise.quanta"
+LOST, SLOWER = 0.01, 0.05  # of the time: less is hidden by what launches differ by
+BURSTS = (1e-4, 1e-3, 1e-2)  # s of computing between two meetings; the middle one is judged
+MANY = 1024  # ranks, for which a small machine's noise is told, too
+FASTEST = 4.0  # quanta in a period: a rhythm that seems faster may be the mirror of another one
+TICKS = (100.0, 250.0, 300.0, 1000.0)  # Hz that Linux offers
+
+REMEDY = (
+    "Leave a core of each node to the system, keep daemons and interrupts off the others (isolcpus, nohz_full, irqbalance), "
+    "and look for what else runs (top); steelyard doctor tells the settings."
+)
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """From the fixed work quanta of the most processors; what collectives lost stands beside it."""
+    quanta = [r for r in evaluation.results if (r.benchmark, r.kernel) == (BENCHMARK, "fixed_work")]
+    for result in cases.with_most(quanta, "threads"):
+        for record in believed(result.records)[0]:
+            seen = _usual(record)
+            if seen:
+                return [_finding(evaluation, result, record, seen)]
+    return []
+
+
+def _usual(record: Record) -> Detours | None:
+    try:
+        return series.usual(record)
+    except (KeyError, TypeError, ValueError, AttributeError):  # details that another program wrote
+        return None
+
+
+def _finding(evaluation: Evaluation, result: Result, record: Record, seen: Detours) -> Finding:
+    machine = evaluation.run.machine
+    ranks = max(2, sum(host.slots for host in machine.hosts) or len(machine.cpus))
+    slower = expected_collective_slowdown(seen, ranks, BURSTS[1]).slowdown
+    told = (
+        f"A processor loses {quantity(seen.lost, '%', 2)} of its time{_detours(seen)}. {ranks} ranks that wait for each other "
+        f"after every {quantity(BURSTS[1], 's', 1)} of computing should take {quantity(slower, '%', 2)} longer."
+        f"{cases.caution(result)}"
+    )
+    rhythms = _fundamental(series.tones(record), seen.base)
+    threads = of_threads(record, [s for _, s in series.analysed(record)], seen)
+    evidence = (
+        *map(_rhythm, rhythms),
+        *(_expected(seen, n) for n in sorted({ranks, max(MANY, ranks)})),
+        *map(_measured, [*([threads] if threads else []), *of_ranks(evaluation, seen)]),
+    )
+    if seen.lost <= LOST and slower <= SLOWER:
+        return Finding("noise", "good", told, evidence, "The system is quiet enough for so many ranks.", "", BENCHMARK)
+    cause, effect = _cause(machine, result, rhythms), 1 + max(slower, seen.lost)
+    return Finding("noise", "notice", told, evidence, cause, REMEDY, BENCHMARK, effect=effect)
+
+
+def _detours(seen: Detours) -> str:
+    if seen.greatest is None:
+        return ", none of it in single detours"
+    return f", in {significant(seen.count / seen.seconds)} detours a second of up to {quantity(seen.greatest, 's')}"
+
+
+def _fundamental(tones: Sequence[Tone], quantum: float) -> list[Tone]:
+    """Without multiples of a slower one's frequency (one thread's tone is another's overtone), and what is too fast."""
+    found: list[Tone] = []
+    for tone in sorted((t for t in tones if t.period > FASTEST * quantum), key=lambda t: t.frequency):
+        multiples = ((round(tone.frequency / f.frequency), f) for f in found)
+        if not any(n > 1 and abs(tone.frequency - n * f.frequency) <= 2 * n * f.resolution for n, f in multiples):
+            found.append(tone)
+    return sorted(found, key=lambda t: -t.strength)
+
+
+def _is_tick(tone: Tone) -> bool:
+    return any(abs(tone.frequency - t) <= 2 * tone.resolution for t in TICKS)
+
+
+def _rhythm(tone: Tone) -> str:
+    what = ": the tick of the kernel" if _is_tick(tone) else ""
+    return f"Detours come at {quantity(tone.frequency, 'Hz')}, every {quantity(tone.period, 's')}{what}."
+
+
+def _expected(seen: Detours, ranks: int) -> str:
+    found = (expected_collective_slowdown(seen, ranks, burst) for burst in BURSTS)
+    parts = (f"{quantity(s.slowdown, '%', 2)} with {quantity(s.burst, 's', 1)}" for s in found)
+    return (
+        f"Expected of {ranks} ranks that are hit like this one, by the computing between meetings: {', '.join(parts)}."
+    )
+
+
+def _measured(loss: Loss) -> str:
+    return (
+        f"Measured: {loss.what} that met after each {quantity(loss.burst, 's')} took {quantity(loss.measured, '%', 2)} longer on "
+        f"average; detours explain {quantity(loss.expected, '%', 2)}."
+    )
+
+
+def _cause(machine: Machine, result: Result, rhythms: Sequence[Tone]) -> str:
+    virtual = any(s.name == "hypervisor" and s.value not in (None, "none") for s in machine.settings)
+    who = ["the kernel's tick"] if any(map(_is_tick, rhythms)) else []
+    who += ["other programs"] if result.verdict.level == "DISTURBED" else []
+    who += ["daemons", "interrupts", *(["the hypervisor, which runs other guests"] if virtual else [])]
+    return f"Taken by {', '.join(who)}. The more ranks wait for each other, the likelier one of them is hit."

@@ -1,0 +1,95 @@
+"""Rule: whether an accelerator saves energy: the speed-up that it needs is the ratio of the powers."""
+
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation, Finding, Result, Value
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.identity import Identity, identity
+from steelyard.telemetry.watched import basis
+from steelyard.units import quantity
+from steelyard.words import plural
+
+NAMED = 12  # kernels that are listed
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A kernel by the threads alone and by a device, both with their power: P2/P1 is `needed`, t1/t2 `speedup`."""
+
+    threads: Result
+    other: Result
+
+    @property
+    def needed(self) -> float:
+        return self.other.metrics["power"].value / self.threads.metrics["power"].value
+
+    @property
+    def speedup(self) -> float:
+        return _seconds(self.threads) / _seconds(self.other)
+
+    @property
+    def saves(self) -> bool | None:
+        """None where the intervals of the two energies meet."""
+        a, b = self.threads.metrics["energy"], self.other.metrics["energy"]
+        if a.low is None or a.high is None or b.low is None or b.high is None:
+            return None
+        return True if b.high < a.low else False if b.low > a.high else None
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding on all kernels that were measured by threads and by a device."""
+    usable = [r for r in evaluation.results if "mode" in r.parameters and "energy" in r.metrics]
+    pairs = _pairs(usable)
+    return [_finding(pairs, basis(evaluation.power))] if pairs else []
+
+
+def _pairs(results: list[Result]) -> list[Pair]:
+    """Of the same case; with the most threads."""
+    best: dict[str, dict[Identity, Result]] = {"threads": {}, "opencl": {}}
+    for r in sorted(results, key=lambda r: cases.number(r, "threads") or 0):
+        if (found := best.get(str(r.parameters["mode"]))) is not None:
+            found[identity(r, "mode", "threads", "device", "pinning")] = r
+    return [Pair(r, best["opencl"][key]) for key, r in best["threads"].items() if key in best["opencl"]]
+
+
+def _finding(pairs: list[Pair], by: str) -> Finding:
+    saves, costs = [p for p in pairs if p.saves], [p for p in pairs if p.saves is False]
+    rest = len(pairs) - len(saves) - len(costs)
+    parts = (
+        (len(saves), "saves energy in"),
+        (len(costs), "costs more energy in"),
+        (rest, "is not sure to save any in"),
+    )
+    said = ", ".join(f"{words} {count}" for count, words in parts if count)
+    ordered = sorted(pairs, key=lambda p: p.speedup / p.needed)
+    return Finding(
+        "accelerator_energy",
+        "notice" if costs else "good",
+        f"{by}Against the threads the device {said} of {plural(len(pairs), 'kernel')}.",
+        tuple(_line(p) for p in ordered[:NAMED]),
+        "Energy is power times time: what draws P2/P1 times the power must be more than P2/P1 times as fast.",
+        f"For least energy run {', '.join(p.threads.kernel for p in costs[:NAMED])} by the threads: --set mode=threads."
+        if costs
+        else "",
+        effect=max((p.needed / p.speedup for p in costs), default=None),
+        reach="program",
+    )
+
+
+def _line(pair: Pair) -> str:
+    needs = f"the device needs a speed-up above {pair.needed:.2f} (P2/P1) to save energy"
+    return (
+        f"{pair.other.benchmark} {pair.other.kernel}: {needs}, since it draws {_written(pair.other.metrics['power'])} instead of "
+        f"{_written(pair.threads.metrics['power'])}; it has {pair.speedup:.2f}, and an operation takes "
+        f"{_written(pair.other.metrics['energy'])} instead of {_written(pair.threads.metrics['energy'])}."
+        f"{cases.caution(pair.other, pair.threads)}"
+    )
+
+
+def _seconds(result: Result) -> float:
+    """Of an operation."""
+    return result.metrics["energy"].value / result.metrics["power"].value
+
+
+def _written(value: Value) -> str:
+    return quantity(value.value, value.unit)

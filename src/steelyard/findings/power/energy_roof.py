@@ -1,0 +1,140 @@
+"""Rule: what a flop and a byte cost in joules at the roofs, which of the two a kernel pays for, and which pays much more.
+
+The constant part of a node's power is in both prices, since it is drawn while the roof is reached. So a kernel that does both
+at the same time costs about the greater of the two, and not their sum: J. W. Choi, D. Bedard, R. Fowler, R. Vuduc, A Roofline
+Model of Energy, IPDPS 2013.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation, Finding, Result, Value
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.roofline import Place, Roofline, rooflines
+from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, told
+from steelyard.telemetry.watched import basis
+from steelyard.units import percent, quantity, significant
+from steelyard.words import in_words, plural
+
+NAMED = 8  # kernels that are listed, those that cost most over what they need first
+MUCH = 2.0  # times what its work costs at the roofs: a kernel that reaches half of a roof at equal power
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Joules of a flop, and of a byte of the memory, each with its interval, at a roof that was measured."""
+
+    flop: Value
+    byte: Value
+    results: tuple[Result, Result]
+
+    @property
+    def balance(self) -> float:
+        """Flop/B at which both cost as much."""
+        return self.byte.value / self.flop.value
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A kernel whose data lie in memory: what its flops and its bytes cost at the roofs, and what it took (J)."""
+
+    place: Place
+    flops: float
+    bytes: float
+    joules: Value
+
+    @property
+    def needed(self) -> float:
+        return max(self.flops, self.bytes)
+
+    @property
+    def times(self) -> float:
+        return self.joules.value / self.needed
+
+    @property
+    def much(self) -> bool:
+        """For sure."""
+        return (self.joules.low or 0.0) / self.needed > MUCH
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """Of the roofline with the most threads at which both roofs have an energy."""
+    for line in reversed(rooflines(evaluation)):
+        if prices := _prices(line):
+            return [_finding(line, prices, list(_paid(line, prices)), basis(evaluation.power))]
+    return []
+
+
+def _prices(line: Roofline) -> Prices | None:
+    peak, memory = line.roof(VECTORS), line.roof(MEMORY)
+    flop, byte = (_price(roof, names) for roof, names in ((peak, ("flops",)), (memory, ("bytes_moved", "bytes"))))
+    return Prices(flop, byte, (peak.result, memory.result)) if peak and memory and flop and byte else None
+
+
+def _price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
+    """Energy of an operation over its work of that name."""
+    if roof is None or (energy := roof.result.metrics.get("energy")) is None or (record := told(roof.result)) is None:
+        return None
+    work = next((amount for name in names if (amount := record.work.get(name))), None)
+    if not work or not energy.value > 0:
+        return None
+    low, high = (end / work if end is not None else None for end in (energy.low, energy.high))
+    return Value(energy.value / work, "J", low, high, "lower")
+
+
+def _paid(line: Roofline, prices: Prices) -> Iterable[Paid]:
+    for place in line.places:
+        energy, record = place.result.metrics.get("energy"), told(place.result)
+        if energy and record and place.level == MEMORY and not any(place.result is r for r in prices.results):
+            flops = record.work["flops"]
+            yield Paid(place, flops * prices.flop.value, flops / place.intensity * prices.byte.value, energy)
+
+
+def _finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Finding:
+    much = [p for p in paid if p.much]
+    threads = in_words("threads", line.threads)
+    told = [
+        f"At the roofs ({threads}) a flop costs {quantity(prices.flop.value, 'J')} and a byte of the memory "
+        f"{quantity(prices.byte.value, 'J')}: below {significant(prices.balance)} flop/B the bytes cost the more"
+    ]
+    if paid:
+        bytes_first = sum(p.bytes > p.flops for p in paid)
+        told.append(f"so in {bytes_first} of {plural(len(paid), 'kernel')} that work in memory")
+    if much:
+        told.append(f"{len(much)} of them take more than {MUCH:.0f} times what their work costs there")
+    ordered = sorted(paid, key=lambda p: -p.times)
+    return Finding(
+        "energy_roof",
+        "notice" if much else "good",
+        f"{by}{'; '.join(told)}.{cases.caution(*prices.results)}",
+        (*_bases(prices), *(_line(p) for p in ordered[:NAMED])),
+        "Power is drawn for each second: what stays below its roof draws the idle machine's, too, for longer."
+        if much
+        else "The idle machine's power is in both prices: it is drawn while the roof is reached.",
+        "Bring these kernels nearer to their roof (the page Roofline tells which): that saves energy before anything else does."
+        if much
+        else "",
+        effect=max((p.times for p in much), default=None),
+        reach="program",
+    )
+
+
+def _bases(prices: Prices) -> Iterable[str]:
+    for value, unit, result in zip((prices.flop, prices.byte), ("flop", "B"), prices.results, strict=True):
+        between = ""
+        if value.low is not None and value.high is not None:
+            between = f" ({quantity(value.low, 'J')} to {quantity(value.high, 'J')})"
+        called = "byte" if unit == "B" else unit
+        by = f"{result.benchmark} {cases.describe(result, but=('threads', 'elements'))}"
+        price = f"{quantity(value.value, 'J')}{between} a {called}"
+        yield f"{quantity(1 / value.value, f'{unit}/J')}: {price}, by {by}.{cases.caution(result)}"
+
+
+def _line(paid: Paid) -> str:
+    first, other = ("bytes", "flops") if paid.bytes > paid.flops else ("flops", "bytes")
+    share = min(paid.bytes, paid.flops) / paid.needed
+    return (
+        f"{paid.place.result.benchmark} {paid.place.name}: {quantity(paid.joules.value, 'J')}, {significant(paid.times)} times "
+        f"what its {first} cost at the roof ({quantity(paid.needed, 'J')}); its {other} cost {percent(share)} of that."
+        f"{cases.caution(paid.place.result)}"
+    )

@@ -1,0 +1,68 @@
+"""When and where a Slurm job ran: as its accounting keeps it (sacct), or the controller while it still knows the job."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.launch import hostlist
+from steelyard.launch.scheduler import Answer, Ask, Ran
+
+# Seconds since 1970: Slurm's own form has no time zone.
+_EPOCH = ("env", "SLURM_TIME_FORMAT=%s")
+_SACCT = (*_EPOCH, "sacct", "-X", "-P", "-n", "-o", "JobID,Start,End,NodeList", "-j")
+_SCONTROL = (*_EPOCH, "scontrol", "show", "job", "--oneliner")
+_JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
+_ALIVE = ("RUNNING", "SUSPENDED", "STOPPED")  # the end that is told of these is that of their time limit
+
+
+def ran(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
+    """Of each task of an array, and each host, one. UsageError for what is no job, MachineFailed where Slurm does not tell."""
+    if not _JOB.fullmatch(job):
+        raise UsageError(f"'{job}' (given by --job) is no number of a Slurm job: expected one as 12, 12_3 or 12+1.")
+    silent = []
+    for words, read in ((_SACCT, _accounted), (_SCONTROL, _remembered)):
+        done = ask([*words, job], "")
+        if found := _read(done, now, read):
+            return found
+        silent.append(f"{words[len(_EPOCH)]} {_said(done)}")
+    raise MachineFailed(
+        f"Slurm does not tell when and where job {job} ran: {'; '.join(silent)}. "
+        "Ask where its commands work, or give the time by --from and --to."
+    )
+
+
+def _read(done: Answer, now: float, read: Callable[[str], Iterator[tuple[str, str, str]]]) -> tuple[Ran, ...]:
+    if done.returncode != 0:
+        return ()
+    found = []
+    for begin, end, nodes in read(done.stdout):
+        if begin.isdigit() and float(begin) < now:  # a job that waits is told an expected start, or none
+            ended = min(float(end), now) if end.isdigit() else now
+            try:
+                found += [Ran(host, float(begin), ended) for host in hostlist.expand(nodes)]
+            except ValueError as error:
+                raise MachineFailed(f"Slurm's answer cannot be read: {error}.") from None
+    return tuple(found)
+
+
+def _accounted(said: str) -> Iterator[tuple[str, str, str]]:
+    for line in said.splitlines():
+        fields = line.split("|")
+        if len(fields) == 4 and fields[3] not in ("", "None assigned"):
+            yield fields[1], fields[2], fields[3]
+
+
+def _remembered(said: str) -> Iterator[tuple[str, str, str]]:
+    for line in said.splitlines():
+        found = dict(re.findall(r"(?:^|\s)([\w/:]+)=(\S*)", line))
+        nodes = found.get("NodeList", "")
+        if nodes not in ("", "(null)"):
+            end = "" if found.get("JobState") in _ALIVE else found.get("EndTime", "")
+            yield found.get("StartTime", ""), end, nodes
+
+
+def _said(done: Answer) -> str:
+    words = next((line for line in done.stderr.splitlines() if line.strip()), "").strip().rstrip(".")
+    if done.returncode == 0:
+        return "knows of no time at which it ran"
+    return f"says '{words}'" if words else f"ended with exit code {done.returncode}"

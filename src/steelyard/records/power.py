@@ -1,0 +1,169 @@
+"""The readings of a run's sensors, power.jsonl in its folder: what the sensors are, when the machine was idle, and columns.
+
+Each line is an object with one of the fields of `Line`. The run appends a line about once a second, so that one that is killed
+loses no more.
+"""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model.plain import from_json, from_plain, to_json
+from steelyard.model.sensor import Power, Reading, Sensor, Trace
+
+FILE = "power.jsonl"
+SECOND = 10**9
+MOST = 1 << 62  # ns: no moment is so late
+GREATEST = 1e24  # of any number of a sensor, in its unit: sums and products of such are still finite
+LONGEST = 1e9  # seconds, of a sensor's window: thirty years
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The readings of a sensor: `at` in ns since 1970, `value` in its unit."""
+
+    sensor: str
+    at: list[int]
+    value: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. `sensors` describes those of the columns that follow; `idle` is when nothing ran (ns since 1970)."""
+
+    sensors: tuple[Sensor, ...] = ()
+    idle: tuple[int, int] | None = None
+    columns: tuple[Columns, ...] = ()
+
+
+class PowerFile:
+    """Takes readings, from a thread of their own. Where the disk is full it keeps no more of them, and says so once closed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._lock = threading.Lock()
+        self._waiting: dict[str, tuple[list[int], list[float]]] = {}
+        self._since: int | None = None
+        self.trouble = ""
+
+    def describe(self, sensors: Sequence[Sensor]) -> None:
+        with self._lock:
+            self._write(Line(sensors=tuple(sensors)))
+
+    def idle(self, begin: int, end: int) -> None:
+        with self._lock:
+            self._write(Line(idle=(begin, end)))
+
+    def add(self, readings: Sequence[Reading]) -> None:
+        with self._lock:
+            for reading in readings:
+                at, values = self._waiting.setdefault(reading.sensor, ([], []))
+                at.append(reading.at)
+                values.append(reading.value)
+                self._since = reading.at if self._since is None else self._since
+                if not 0 <= reading.at - self._since < SECOND:
+                    self._flush()
+
+    def close(self) -> None:
+        with self._lock:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._write(Line(columns=tuple(Columns(name, at, values) for name, (at, values) in self._waiting.items())))
+        self._waiting, self._since = {}, None
+
+    def _write(self, line: Line) -> None:
+        if self.trouble:
+            return
+        try:
+            with self._path.open("ab") as file:
+                file.write(to_json(line) + b"\n")
+        except OSError as error:
+            self.trouble = f"The readings of the sensors could not be kept from some moment on: {error.strerror}."
+
+
+def add(folder: Path, traces: Mapping[Sensor, Trace]) -> list[str]:
+    """Adds to a run the readings of sensors that it does not have yet: their names. UsageError where there are none to add.
+
+    MachineFailed where the file cannot be written.
+    """
+    had = read(folder)[0].traces
+    some = {sensor: trace for sensor, trace in traces.items() if len(trace.at)}
+    if not some:
+        raise UsageError("No readings of that time are known.")
+    new = {sensor: trace for sensor, trace in some.items() if sensor.name not in had}
+    columns = tuple(Columns(s.name, trace.at.tolist(), trace.value.tolist()) for s, trace in new.items())
+    if new:
+        try:
+            with (folder / FILE).open("ab") as file:
+                # What a run that was killed left of its last line ends here, and is a line that is left out.
+                end = b"\n" if file.tell() and not _ends(folder / FILE) else b""
+                file.write(end + to_json(Line(sensors=tuple(new))) + b"\n" + to_json(Line(columns=columns)) + b"\n")
+        except OSError as error:
+            raise MachineFailed(f"The readings cannot be written into '{folder}': {error.strerror}.") from error
+    return [sensor.name for sensor in new]
+
+
+def _ends(file: Path) -> bool:
+    with file.open("rb") as opened:
+        opened.seek(-1, os.SEEK_END)
+        return opened.read() == b"\n"
+
+
+def read(folder: Path) -> tuple[Power, list[str]]:
+    """The readings of the run in `folder`, none where it has none; lines that cannot be read are left out, and noted."""
+    sensors: dict[str, Sensor] = {}
+    columns: dict[str, tuple[list[int], list[float]]] = {}
+    idle, notes = None, []
+    file = folder / FILE
+    if not file.is_file():  # a pipe would be waited for, and some devices have no end
+        return Power(), [f"{FILE} was left out: it is no ordinary file"] if os.path.lexists(file) else []
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as error:
+        return Power(), [f"{FILE} was left out: {error.strerror}"]
+    for number, text in enumerate(lines[:-1], 1):  # what stands behind the last line's end is half a line
+        try:
+            line = from_plain(Line, from_json(text))
+            _sound(line)
+        except (ValueError, msgspec.MsgspecError) as error:
+            notes.append(f"line {number} of {FILE} was left out: {error}")
+            continue
+        sensors |= {sensor.name: sensor for sensor in line.sensors}
+        idle = line.idle or idle
+        for each in line.columns:
+            at, values = columns.setdefault(each.sensor, ([], []))
+            at += each.at
+            values += each.value
+    traces = {
+        name: Trace(sensors[name], np.array(at, dtype=np.int64), np.array(values, dtype=np.float64))
+        for name, (at, values) in columns.items()
+        if name in sensors
+    }
+    return Power(traces, idle), notes
+
+
+def _sound(line: Line) -> None:
+    for each in line.columns:
+        if len(each.at) != len(each.value):
+            raise ValueError(f"the columns of '{each.sensor}' are of different lengths")
+        if not all(abs(value) < GREATEST for value in each.value):
+            raise ValueError(f"the columns of '{each.sensor}' hold a number that no sensor gives")
+    moments = [moment for each in line.columns for moment in each.at] + list(line.idle or ())
+    if not all(0 <= moment < MOST for moment in moments):
+        raise ValueError("a moment that cannot be")
+    if line.idle and line.idle[0] >= line.idle[1]:
+        raise ValueError("the machine's idle time ends before it begins")
+    for sensor in line.sensors:
+        amounts, times = (sensor.resolution, sensor.range or 1.0), (sensor.update, sensor.window)
+        if not all(0 <= amount < GREATEST for amount in amounts) or not all(
+            0 <= seconds < LONGEST for seconds in times
+        ):
+            raise ValueError(f"the sensor '{sensor.name}' has a property that is negative or beyond all sense")

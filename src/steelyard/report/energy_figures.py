@@ -1,0 +1,247 @@
+"""Energy of the node's kernels in their modes: over that of a reference as bars, and against the time as points."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from steelyard.evaluation.energy import ENERGY
+from steelyard.model import Evaluation, Level, Machine, Result, Value
+from steelyard.model.figure import Axis, Figure, Mark, Series
+from steelyard.report import doubts, drawn, figures, kernel_bars, values
+from steelyard.report.axes import Json, text
+from steelyard.report.kernel_bars import Ends, Kernel, Measure, Part
+from steelyard.report.names import slug
+from steelyard.report.node_modes import Measured, Mode, called, measured
+from steelyard.statistics.results.front import front
+from steelyard.telemetry.watched import modelled
+from steelyard.units import quantity
+
+SERIAL: Mode = (0, 1, 0)
+GUESS = "Modelled from the load, not measured. "
+BARS = (
+    "Less is better; 1 is the energy of {reference}. Each interval holds those of both energies: where it holds 1, "
+    "which of the two is less cannot be told."
+)
+POINTS = (
+    "Nearer to the lower left corner is better. Each colour is a kernel, each shape a mode. Large marks, joined by a line, are "
+    "a kernel's best points: no other of its modes is faster and takes less energy as well. Where a kernel has one large mark, "
+    "that mode is best in both."
+)
+
+NAMES = " Colours come again: a kernel's name stands beside its mode of least energy."
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Of one toolchain, named in `title` where there are several. `times`: time and energy as points.
+
+    `against` is None where no kernel was measured in two modes.
+    """
+
+    title: str
+    against: Part | None
+    times: drawn.Drawn
+
+
+@dataclass(frozen=True)
+class _Point:
+    kernel: str
+    mode: str
+    seconds: Value
+    joules: Value
+    level: Level
+
+
+def energies(evaluation: Evaluation) -> tuple[Energies, ...]:
+    """For each toolchain that made kernels of the node whose energy is known; () where there is none."""
+    usable = [r for r in evaluation.results if "mode" in r.parameters and known(r)]
+    toolchains = dict.fromkeys(str(r.parameters.get("toolchain", "")) for r in usable)
+    found = []
+    for toolchain in toolchains:
+        kernels = measured(r for r in usable if str(r.parameters.get("toolchain", "")) == toolchain)
+        title = toolchain if len(toolchains) > 1 else ""
+        several = any(len(k.modes) > 1 for k in kernels)
+        found.append(
+            Energies(
+                title, _against(title, kernels, evaluation) if several else None, _times(title, kernels, evaluation)
+            )
+        )
+    return tuple(found)
+
+
+def known(result: Result) -> bool:
+    """Whether it has a time and an energy with intervals, and may be believed."""
+    both = [result.metrics.get(name) for name in ("time", ENERGY.name)]
+    ends = [end for value in both if value for end in (value.value, value.low, value.high)]
+    bounded = len(ends) == 6 and all(end is not None and isfinite(end) and end > 0 for end in ends)
+    return bounded and values.level(result) != "INVALID"
+
+
+# --------------------------------------------------------------------------- over a reference
+
+
+def over(result: Result, reference: Result) -> Ends:
+    """The energy of an operation over the reference's; the interval holds those of both."""
+    a, b = result.metrics[ENERGY.name], reference.metrics[ENERGY.name]
+    return a.value / b.value, (a.low or 0.0) / (b.high or b.value), (a.high or a.value) / (b.low or b.value)
+
+
+LARGER, USUAL = 4, 8  # pixels: what a best point's mark has more; one that is hollow only must not look like these
+OF = Measure(ENERGY.name, ENERGY.unit, "energies", over)
+
+
+def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> Part:
+    machine, guess = evaluation.run.machine, is_guess(evaluation)
+    first = {min(k.modes) for k in kernels}
+    told = called(next(iter(first)), machine) if len(first) == 1 else "each kernel's first mode"
+    figure = Figure(
+        name="energy-against",
+        title=f"{_called('Energy of an iteration', guess)} against {told}{_of(title)}",
+        kind="bars",
+        x=Axis("kernel"),
+        y=Axis(f"{_called('energy', guess)} over that of {told}", log=True, ratio=True),
+        marks=(Mark("y", 1.0, told),),
+        caption=(GUESS if guess else "") + BARS.format(reference=told),
+    )
+    rows = [
+        Kernel(
+            k.name,
+            slug(k.benchmark) if k.benchmark in evaluation.benchmarks else "",
+            {called(mode, machine): (result, k.modes[min(k.modes)]) for mode, result in sorted(k.modes.items())},
+        )
+        for k in kernels
+    ]
+    modes = [called(mode, machine) for mode in sorted({mode for k in kernels for mode in k.modes})]
+    return kernel_bars.part(title, f"energy-against{_anchor(title)}", figure, rows, modes, OF)
+
+
+def is_guess(evaluation: Evaluation) -> bool:
+    """Whether its energies rest on a model."""
+    return evaluation.power is not None and modelled(evaluation.power.traces)
+
+
+def _called(what: str, guess: bool) -> str:
+    return f"Modelled {what[0].lower()}{what[1:]}" if guess else what
+
+
+def _of(title: str) -> str:
+    return f", {title}" if title else ""
+
+
+def _anchor(title: str) -> str:
+    return f"-{slug(title)}" if title else ""
+
+
+# --------------------------------------------------------------------------- against the time
+
+
+def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> drawn.Drawn:
+    modes = sorted({mode for k in kernels for mode in k.modes})
+    points = {k.name: [_point(k, mode, evaluation.run.machine) for mode in sorted(k.modes)] for k in kernels}
+    best = {name: front([(p.seconds.value, p.joules.value) for p in mine]) for name, mine in points.items()}
+    guess = is_guess(evaluation)
+    figure = Figure(
+        name="time-energy",
+        title=f"{_called('Energy', guess)} of an iteration against its time{_of(title)}",
+        kind="lines",
+        x=Axis("time of an iteration", "s", log=True),
+        y=Axis(_called("energy of an iteration", guess), "J", log=True),
+        series=tuple(_series(name, mine) for name, mine in points.items()),
+        caption=(GUESS if guess else "") + POINTS + (NAMES if len(points) > figures.COLOURS else ""),
+    )
+    every = [p for mine in points.values() for p in mine]
+    plot = _plot(figure, points, best, [called(mode, evaluation.run.machine) for mode in modes])
+    return drawn.Drawn(
+        anchor=f"time-energy{_anchor(title)}",
+        title=figure.title,
+        caption=figure.caption,
+        plot=drawn.embedded(plot),
+        height=plot["layout"]["height"],
+        wide=False,
+        webgl=False,
+        headings=("Kernel", "Mode", "Time", "95 % interval", "Energy", "95 % interval", "Best"),
+        rows=tuple(_row(p, place in best[name]) for name, mine in points.items() for place, p in enumerate(mine)),
+        notes=doubts.notes((p.level for p in every), "points", "lines"),
+    )
+
+
+def _point(kernel: Measured, mode: Mode, machine: Machine) -> _Point:
+    result = kernel.modes[mode]
+    metrics = result.metrics
+    return _Point(kernel.name, called(mode, machine), metrics["time"], metrics[ENERGY.name], values.level(result))
+
+
+def _row(point: _Point, best: bool) -> tuple[str, ...]:
+    told = [cell for v in (point.seconds, point.joules) for cell in (quantity(v.value, v.unit), values.interval(v))]
+    return point.kernel, point.mode, *told, "yes" if best else ""
+
+
+def _series(name: str, points: Sequence[_Point]) -> Series:
+    of = [p.joules for p in points]
+    return Series(
+        name,
+        tuple(p.seconds.value for p in points),
+        tuple(v.value for v in of),
+        tuple(v.low for v in of),
+        tuple(v.high for v in of),
+        connected=False,
+    )
+
+
+def _plot(
+    figure: Figure, points: Mapping[str, Sequence[_Point]], best: Mapping[str, Sequence[int]], modes: Sequence[str]
+) -> Json:
+    every = [p for mine in points.values() for p in mine]
+    plot = figures.plotly(figure, doubts.of((p.joules.value, p.level) for p in every))
+    lines: list[Json] = []
+    for number, (trace, (name, mine)) in enumerate(zip(plot["data"], points.items(), strict=True)):
+        shapes = [figures.SYMBOLS[modes.index(p.mode) % len(figures.SYMBOLS)] for p in mine]
+        trace["marker"]["symbol"] = [s + doubts.HOLLOW.get(p.level, "") for s, p in zip(shapes, mine, strict=True)]
+        sizes = [USUAL if p.level == "DISTURBED" else doubts.SIZES[p.level][0] for p in mine]
+        trace["marker"]["size"] = [size + LARGER * (place in best[name]) for place, size in enumerate(sizes)]
+        trace["error_y"]["width"] = 0  # short intervals would be nothing but their caps
+        trace["error_x"] = trace["error_y"] | _ends([p.seconds for p in mine])
+        trace["customdata"] = [text(_hover(p)) for p in mine]
+        chosen = [mine[place] for place in best[name]]
+        if len(points) > figures.COLOURS:  # colours come again
+            trace |= {
+                "mode": "markers+text",
+                "textposition": "bottom right",
+                "textfont": {"size": 11},
+                "cliponaxis": False,
+            }
+            trace["text"] = [text(name) if p is chosen[-1] else "" for p in mine]
+        dash = figures.DASHES[number // figures.COLOURS % len(figures.DASHES)]
+        lines.append(
+            {
+                "type": "scatter", "mode": "lines", "x": [p.seconds.value for p in chosen],
+                "y": [p.joules.value for p in chosen], "line": {"dash": dash, "width": 1.4}, "hoverinfo": "skip",
+                "showlegend": False, "legendgroup": trace["legendgroup"], "meta": {"colour": number},
+            }
+        )  # fmt: skip
+    plot["data"] = [*lines, *plot["data"], *_legend(modes)]
+    plot["layout"] |= {"height": 460, "showlegend": True}
+    return plot
+
+
+def _ends(of: Sequence[Value]) -> Json:
+    up, down = [(v.high or v.value) - v.value for v in of], [v.value - (v.low or v.value) for v in of]
+    return {"array": up, "arrayminus": down}
+
+
+def _legend(modes: Sequence[str]) -> list[Json]:
+    """An entry for each shape, beside those of the colours."""
+    shapes = [figures.SYMBOLS[number % len(figures.SYMBOLS)] for number in range(len(modes))]
+    return [
+        {
+            "type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": text(mode), "hoverinfo": "skip",
+            "marker": {"symbol": shape, "size": 8}, "meta": {"points": True, "colour": 0},
+        }
+        for mode, shape in zip(modes, shapes, strict=True)
+    ]  # fmt: skip
+
+
+def _hover(point: _Point) -> str:
+    seconds, joules = (f"{quantity(v.value, v.unit)} ({values.interval(v)})" for v in (point.seconds, point.joules))
+    mark = "" if point.level == "CLEAN" else f" ({point.level})"
+    return f"{point.kernel}, {point.mode}: {joules} in {seconds}{mark}"

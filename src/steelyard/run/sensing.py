@@ -1,0 +1,75 @@
+"""Sensors that are read beside a run, into its folder."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.records.power import PowerFile
+from steelyard.telemetry import sensors
+from steelyard.telemetry.energy import seconds_for
+from steelyard.telemetry.sampler import Sampler
+from steelyard.telemetry.sensors import Device
+
+PERIOD = 0.1  # seconds between two readings, where the user does not say
+IDLE = 3.0  # seconds for which the idle machine is watched before the first case
+IDLE_WINDOWS = 10  # and as many windows of the slowest sensor at least
+
+
+@dataclass(frozen=True)
+class Sensing:
+    """What is read, and every how many seconds. `wanted`: the user asked for it, so that cases last as long as it needs."""
+
+    devices: tuple[Device, ...]
+    period: float = PERIOD
+    wanted: bool = False
+
+    def seconds(self, width: float) -> float:
+        """How long a case must last for its energy to be known to ± `width`."""
+        told = [s for device in self.devices for s in device.sensors if s.quantity in ("energy", "power")]
+        return max(seconds_for(sensor, width, self.period) for sensor in told)
+
+
+def asked(power: bool | None, words: Sequence[str], period: float) -> Sensing | None:
+    """Sensors of power and energy: those that are found (`power` None: only light ones, which disturb nothing) and those named.
+
+    None where there are none, or none is wanted. UsageError for words that name no sensor.
+    """
+    if power is False:
+        return None
+    named = [sensors.opened(each) for each in words]
+    found = sensors.find(light=not power)
+    devices = (*(d for d in found.devices if _tells_power(d)), *named)
+    if power:
+        for sentence in found.refused:
+            print(f"steelyard: {sentence}", file=sys.stderr)
+        if not devices:
+            print(f"steelyard: {sensors.NONE} The run goes on without.", file=sys.stderr)
+    return Sensing(devices, period, wanted=bool(power or named)) if devices else None
+
+
+def _tells_power(device: Device) -> bool:
+    return any(s.quantity in ("energy", "power") for s in device.sensors)
+
+
+@contextmanager
+def recorded(sensing: Sensing | None, folder: Path, afresh: bool) -> Iterator[None]:
+    """Reads the sensors into the run's folder meanwhile; a run that begins `afresh` first watches the idle machine."""
+    if sensing is None:
+        yield
+        return
+    kept = PowerFile(folder)
+    try:
+        with Sampler(sensing.devices, sensing.period, kept):
+            if afresh:
+                windows = [sensor.window for device in sensing.devices for sensor in device.sensors]
+                begin = time.time_ns()
+                time.sleep(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
+                kept.idle(begin, time.time_ns())
+            yield
+    finally:
+        kept.close()
+        if kept.trouble:
+            print(f"steelyard: {kept.trouble}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""How sets of launches and peers differ, and which one is slow. Imports `samples`."""

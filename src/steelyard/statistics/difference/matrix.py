@@ -1,0 +1,176 @@
+"""All pairs of ranks or nodes: what each node, link and pair of switches adds to the time, and which are slow."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.statistics.difference import peers
+from steelyard.statistics.difference.median_polish import Table, medians, polished, table
+from steelyard.statistics.difference.peers import LEVEL, SMALLEST, Outlier, Scatter
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.launches import median_error
+
+Pair = tuple[int, int]
+LEAST_NODES, LEAST_LINKS = 3, 6  # in a group, and between two groups: of fewer the slow one is not certain
+LEAST_NODES_FOR_LINKS = 4  # three have three links: a slow link and two slow nodes look the same
+LEAST_NODES_FOR_ONE_LAUNCH = 8  # of which the residuals alone tell the scatter
+# The standard error of a node's effect times √(nodes − 2), and of a link's, both over that of a pair: simulated, at the
+# quantiles that count here. Least squares gives 1 and √((N − 1) / (N − 3)), with lighter tails.
+NODE_ERROR, NODE_ERROR_OF_FOUR, LINK_ERROR = 1.2, 1.0, 1.1
+MAD_EFFICIENCY = 0.37  # of the median distance: so many degrees of freedom each value brings
+
+
+@dataclass(frozen=True)
+class Effects:
+    """t(i, j) = `typical` · `nodes`[i] · `nodes`[j] · `groups`[group of i, group of j] · `links`[i, j].
+
+    `typical` is in seconds, the others are factors: a node's against the median node of its group, that of two groups
+    against the typical pair (empty where no groups were named), a link's what is left. Of a pair the lesser is first.
+    """
+
+    typical: float
+    nodes: dict[int, float]
+    links: dict[Pair, float]
+    groups: dict[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """Slow nodes and slow links, the slowest first; None where that cannot be told.
+
+    `scatter` is the relative standard deviation of a pair from one launch to the next; None: not known.
+    """
+
+    nodes: tuple[Outlier, ...] | None
+    links: tuple[Outlier, ...] | None
+    scatter: float | None
+
+
+def rounds(nodes: int) -> tuple[tuple[Pair, ...], ...]:
+    """All pairs of `nodes` in rounds in which nobody meets two: a tournament, N − 1 rounds, or N with one resting.
+
+    With N players (a phantom is added to an odd number), round k holds (N − 1, k) and ((k + i) mod (N − 1), (k − i)
+    mod (N − 1)) for i = 1 … N/2 − 1. Of each pair the lesser is first. Empty for fewer than two nodes.
+    """
+    players = nodes + nodes % 2
+    found = []
+    for k in range(players - 1 if nodes > 1 else 0):
+        pairs = [(players - 1, k)]
+        pairs += [((k + i) % (players - 1), (k - i) % (players - 1)) for i in range(1, players // 2)]
+        found.append(tuple((min(p), max(p)) for p in pairs if max(p) < nodes))
+    return tuple(found)
+
+
+def effects(seconds: Mapping[Pair, float], groups: Mapping[int, str] | None = None) -> Effects | None:
+    """What nodes, links and switches add to the time of each pair, by medians over partners.
+
+    `groups` names the switch of each rank: what the pairs of two switches have in common then counts as theirs, not as
+    their nodes'. None with fewer than three nodes, or where one was measured with fewer than two others. Raises
+    ValueError for a time that is not positive and finite, and for a rank without a group.
+    """
+    known = table({pair: (value,) for pair, value in seconds.items()}, groups)
+    if known is None:
+        return None
+    middle = medians(np.moveaxis(known.values, 0, -1))[np.newaxis]
+    nodes, between = (part[0] for part in polished(known, middle))
+    seen = known.measured
+    typical = float(np.median(between[seen]))
+    left = middle[0] - between - nodes[:, None] - nodes
+    levels = {names: math.exp(between[mask][0] - typical) for names, mask in known.classes.items()}
+    return Effects(
+        math.exp(typical),
+        dict(zip(known.ranks, np.exp(nodes).tolist(), strict=True)),
+        dict(zip(known.pairs(seen), np.exp(left[seen]).tolist(), strict=True)),
+        levels if groups else {},
+    )
+
+
+def outliers(
+    seconds: Mapping[Pair, Sequence[float]],
+    groups: Mapping[int, str] | None = None,
+    smallest: float = SMALLEST,
+    level: float = LEVEL,
+) -> Outliers:
+    """The slow nodes and links among all pairs, each measured in several launches (their times in the same order).
+
+    The medians over the launches are taken apart as in `effects`. A node or link is named if its factor exceeds 1 +
+    `smallest` and what the scatter explains: from launch to launch, pooled, or among the peers where that is wider.
+    Student's t and Holm's correction over all nodes and links keep the chance of any false alarm below `level`. With
+    one launch the residuals tell the scatter, from eight nodes on. A node is judged in a group of three and more, a
+    link where its two groups have six pairs. `nodes` is None with fewer than three nodes, `links` with fewer than four,
+    both where the scatter is unknown. Errors as in `effects`.
+    """
+    known = table(seconds, groups)
+    if known is None:
+        return Outliers(None, None, None)
+    seen = known.measured
+    # What a whole launch is slower by is nobody's fault.
+    common = medians((known.values - medians(np.moveaxis(known.values, 0, -1)))[:, seen])
+    steady = known.values - common[:, None, None]
+    middle = medians(np.moveaxis(steady, 0, -1))
+    nodes, between = (part[0] for part in polished(known, middle[np.newaxis]))
+    left = middle - between - nodes[:, None] - nodes
+    pairs = _scatter(known, steady, left)
+    if pairs is None:
+        return Outliers(None, None, None)
+    fewest = int(np.isfinite(steady).sum(axis=0)[seen].min())
+    shrunk = median_error(fewest) / math.sqrt(fewest)
+    count = len(known.ranks)
+    tests = count + (int(seen.sum()) if count >= LEAST_NODES_FOR_LINKS else 0)
+    inflated = NODE_ERROR if count > 4 else NODE_ERROR_OF_FOUR
+    error = max(pairs.deviation * inflated / math.sqrt(count - 2), _moving(known, steady)) * shrunk
+    slow = _slow_nodes(known, nodes, error, pairs.freedom, tests, smallest, level)
+    relative = pairs.deviation if fewest > 1 else None
+    if count < LEAST_NODES_FOR_LINKS:
+        return Outliers(slow, None, relative)
+    error = pairs.deviation * LINK_ERROR * shrunk
+    return Outliers(slow, _slow_links(known, left, error, pairs.freedom, tests, smallest, level), relative)
+
+
+def _scatter(known: Table, steady: Array, left: Array) -> Scatter | None:
+    """Of one pair from launch to launch; with one launch, of the residuals of many."""
+    seen = known.measured
+    rows = [row[np.isfinite(row)] for row in steady[:, seen].T]
+    within = peers.scatter(rows)
+    if within.freedom:
+        # As many degrees went with the launches' common levels.
+        return Scatter(within.deviation, max(1.0, within.freedom - (len(steady) - 1)))
+    spent = len(known.ranks) - len(known.names) + len(known.classes)
+    freedom = int(seen.sum()) - spent
+    if len(known.ranks) < LEAST_NODES_FOR_ONE_LAUNCH or freedom < LEAST_NODES_FOR_ONE_LAUNCH:
+        return None
+    # Medians leave as many residuals at nothing as they took degrees of freedom.
+    distances = np.sort(np.abs(left[seen]))[spent:]
+    return Scatter(peers.MAD * float(np.median(distances)), MAD_EFFICIENCY * freedom)
+
+
+def _moving(known: Table, steady: Array) -> float:
+    """How a node's effect moves from launch to launch: more than its pairs' where they move together."""
+    whole = steady[np.isfinite(steady[:, known.measured]).all(axis=1)]
+    if len(whole) < 2:
+        return 0.0
+    return peers.scatter(polished(known, whole)[0].T).deviation
+
+
+def _slow_nodes(
+    known: Table, nodes: Array, error: float, freedom: float, tests: int, smallest: float, level: float
+) -> tuple[Outlier, ...]:
+    errors = np.full(len(nodes), math.inf)
+    for members in (known.group == g for g in range(len(known.names))):
+        if members.sum() >= LEAST_NODES:
+            errors[members] = max(error, peers.spread(nodes[members]))
+    ranks = [(rank,) for rank in known.ranks]
+    return peers.beyond_chance(ranks, nodes, errors, freedom, tests, smallest, level)
+
+
+def _slow_links(
+    known: Table, left: Array, error: float, freedom: float, tests: int, smallest: float, level: float
+) -> tuple[Outlier, ...]:
+    errors = np.full(left.shape, math.inf)
+    for mask in known.classes.values():
+        if mask.sum() >= LEAST_LINKS:
+            errors[mask] = max(error, peers.spread(left[mask]))
+    seen = known.measured
+    return peers.beyond_chance(known.pairs(seen), left[seen], errors[seen], freedom, tests, smallest, level)

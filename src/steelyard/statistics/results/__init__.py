@@ -1,0 +1,1 @@
+"""Results chosen, paired and summarised by what was measured. Imports all the other groups."""

@@ -1,0 +1,84 @@
+"""What one unit of a kernel's work costs (one access, one byte), and by how much two results differ in it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.model import Record, Result
+from steelyard.statistics.difference.compare import compare
+from steelyard.statistics.results.result import believed, undisturbed
+
+# The first of these that a kernel counts is its unit: an access is what a latency is told for, a byte what a
+# bandwidth is told for.
+UNITS = {"accesses": "access", "messages": "message", "bytes": "byte", "flops": "flop"}
+
+# Of any unit's work in one operation: beyond, a damaged record was read, and ratios of costs would overflow.
+LEAST, MOST = 1e-18, 1e30
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds for one `unit` ("access", "byte" …) of the work of all threads together."""
+
+    seconds: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The cost of one result over that of another, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def certain(self) -> bool:
+        """Whether the interval excludes that both cost the same."""
+        return self.low > 1 or self.high < 1
+
+
+def launches(result: Result) -> list[list[float]]:
+    """Seconds for one unit of work: the samples of each launch on which the result rests; empty: none."""
+    return list(by_launch(result).values())
+
+
+def by_launch(result: Result) -> dict[int, list[float]]:
+    """The same by the launch's number. A launch with a sample that is no positive time is left out."""
+    rows: dict[int, list[float]] = {}
+    for record in believed(result.records)[0]:
+        part = _work(record)
+        samples = undisturbed(record)
+        if part and samples and all(math.isfinite(s) and s > 0 for s in samples):
+            rows[record.launch] = [s / part[0] for s in samples]
+    return rows
+
+
+def cost(result: Result) -> Cost | None:
+    """The median of the launches' medians; None where nothing usable was measured."""
+    unit = next((part[1] for record in result.records if (part := _work(record))), None)
+    medians = sorted(_median(row) for row in launches(result))
+    return Cost(_median(medians), unit) if medians and unit else None
+
+
+def ratio(a: Result, b: Result) -> Ratio | None:
+    """The cost of `a` over that of `b`; None where one has none, or they count different work."""
+    cost_a, cost_b = cost(a), cost(b)
+    if cost_a is None or cost_b is None or cost_a.unit != cost_b.unit:
+        return None
+    found = compare(launches(b), launches(a))
+    return Ratio(found.ratio, found.low, found.high)
+
+
+def _work(record: Record) -> tuple[float, str] | None:
+    for name, unit in UNITS.items():
+        count = record.work.get(name)
+        if count is not None and LEAST < count < MOST:
+            return count, unit
+    return None
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -1,0 +1,142 @@
+"""Results of message benchmarks: their curves over the size, what surrounded them, and what they are called."""
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from steelyard.model import Machine, Record, Result
+from steelyard.model.observed import RanksSeen
+from steelyard.statistics.models.artefact import Caches, Point
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.cost import launches
+from steelyard.statistics.results.result import believed, undisturbed
+from steelyard.units import binary_size
+from steelyard.words import in_words
+
+SIZE = "message_bytes"
+# Only named where it is not what every message benchmark does unless it is asked for something else.
+SAID = {"no shared memory": "without shared memory", "tcp": "over TCP"}
+
+
+def size(result: Result) -> int:
+    """Bytes of a message; 0 also where the result does not tell."""
+    return int(max(0.0, cases.number(result, SIZE) or 0.0))
+
+
+def curves(results: Iterable[Result]) -> list[list[Result]]:
+    """The results that are the same but for the size of the message, each curve by size."""
+    known = (r for r in cases.usable(results) if (cases.number(r, SIZE) or 0.0) >= 0)
+    return cases.groups(known, SIZE)
+
+
+def points(curve: Iterable[Result], metric: str) -> list[Point]:
+    """The metric over the size, with its interval; without the results that do not have it."""
+    found = {size(r): r.metrics[metric] for r in curve if metric in r.metrics}
+    return [Point(bytes_, value.value, value.low, value.high) for bytes_, value in found.items()]
+
+
+def times(curve: Iterable[Result]) -> list[tuple[float, float]]:
+    """(bytes, seconds of a message): the median of each launch."""
+    return [(float(size(result)), median(row)) for result in curve for row in launches(result)]
+
+
+def seconds(result: Result) -> list[list[float]]:
+    """The samples (s of an operation) of each launch on which the result rests; without those that are no times."""
+    rows = ([s for s in undisturbed(r) if 0 < s < math.inf] for r in believed(result.records)[0])
+    return [row for row in rows if row]
+
+
+def transport(result: Result) -> str:
+    """The transport that was asked for; "default" where none was."""
+    return str(result.parameters.get("transport") or "default")
+
+
+def ranks(record: Record) -> RanksSeen:
+    """What the record tells of its ranks; empty where it was no program of many ranks."""
+    return record.surroundings.get("ranks") or {}
+
+
+def rank_seconds(record: Record) -> tuple[tuple[float, ...], ...]:
+    """Of each rank the whole length of each sample (NaN: unknown), none for one that took no part; empty where not told."""
+    rows = ranks(record).get("seconds") or ()
+    return tuple(tuple(math.nan if s is None else float(s) for s in row) for row in rows)
+
+
+def hosts(record: Record) -> tuple[str, ...]:
+    """The host of each rank; empty where the record does not tell."""
+    return tuple(ranks(record).get("hosts") or ())
+
+
+def hosts_of(records: Iterable[Record]) -> tuple[str, ...]:
+    """The same of the first record that tells it."""
+    return next(filter(None, map(hosts, records)), ())
+
+
+def apart(result: Result) -> bool:
+    """Whether the ranks were on several hosts."""
+    return any(len(set(hosts(record))) > 1 for record in result.records)
+
+
+def over_a_network(result: Result) -> bool:
+    """Whether the ranks were on several hosts that do not share a machine."""
+    return apart(result) and not any(ranks(record).get("colocated") is True for record in result.records)
+
+
+def processors(record: Record) -> tuple[int, ...]:
+    """The processor of each rank, −1 where it was not pinned; empty where the record does not tell."""
+    cpus = ranks(record).get("cpus")
+    return tuple(cpus) if isinstance(cpus, list | tuple) and all(isinstance(c, int) for c in cpus) else ()
+
+
+def oversubscribed(result: Result) -> bool:
+    """Whether more ranks than processors took part in what the result rests on."""
+    return any(r.surroundings.get("oversubscribed") is True for r in believed(result.records)[0])
+
+
+def caches(machine: Machine, result: Result) -> Caches:
+    """The caches behind the buffers of the result's ranks: each rank's own, and the last level that they share.
+
+    Where ranks share a core, each has its part of the core's cache.
+    """
+    record = next(iter(result.records), None)
+    names, cpus = (hosts(record), processors(record)) if record else ((), ())
+    placed = [(host, cpu) for host, cpu in zip(names, cpus, strict=False) if cpu in machine.cpus]
+    levels = sorted({c.level for c in machine.caches if c.kind != "instruction"})
+    if not levels or not machine.cpus:
+        return Caches(None, None)
+    last = levels[-1]
+    below = [level for level in levels if level < last]
+    own = next((level for level in below if level == 2), below[-1] if below else None)
+    of_core, of_all = (_instance(machine, level, placed) for level in (own, last))
+    core = of_core[0] // of_core[1] if of_core else None
+    return Caches(core, of_all[0] if of_all else None, of_all[1] if of_all else 1)
+
+
+def _instance(machine: Machine, level: int | None, placed: Sequence[tuple[str, int]]) -> tuple[int, int] | None:
+    """Bytes of the first rank's cache of this level, and the most ranks that share one."""
+    first = placed[0][1] if placed else machine.cpus[0]
+    mine = [c for c in machine.caches if c.level == level and c.kind != "instruction"]
+    size_ = next((c.size for c in mine if first in c.cpus), None)
+    if size_ is None:
+        return None
+    together = [sum(host == name and cpu in c.cpus for name, cpu in placed) for c in mine for host, _ in placed]
+    return size_, max(together, default=1)
+
+
+def called(result: Result, but: Sequence[str] = ()) -> str:
+    """How the ranks lie and talk, in words: 'same cache, without shared memory, openmpi-4.1.4'."""
+    told = []
+    if cases.number(result, "ranks") not in (None, 2.0):
+        told.append(in_words("ranks", result.parameters["ranks"]))
+    for name in ("placement", "transport", "mpi"):
+        value = result.parameters.get(name)
+        if isinstance(value, str) and name not in but and value not in ("", "compact", "default"):
+            told.append(SAID.get(value, value))
+    return ", ".join(told) or result.kernel
+
+
+def sizes(first: float, last: float) -> str:
+    """'8 KiB to 1 MiB'; 'of 8 KiB' alone is '8 KiB'."""
+    if first == last:
+        return binary_size(int(first))
+    return f"{binary_size(int(first))} to {binary_size(int(last))}"

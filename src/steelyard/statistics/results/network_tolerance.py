@@ -1,0 +1,50 @@
+"""Tolerance of the network: how the rate of all pairs grows as more pairs talk at once (bisection, message rate).
+
+A node tolerates the network's latency where n pairs get n times what one pair gets: the messages of one are under way while those
+of the others are, too. NICEVT (2008) judged two InfiniBand networks so, by the bisection bandwidth against the number of pairs.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from steelyard.model import Result
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.cost import ratio
+
+
+@dataclass(frozen=True)
+class PairTolerance:
+    """`ratio` (`low` … `high`) is the rate of `pairs` pairs over that of one, `efficiency` is `ratio` / `pairs`."""
+
+    size: int
+    pairs: int
+    ratio: float
+    low: float
+    high: float
+    efficiency: float
+    one: Result
+    many: Result
+
+
+def tolerances(results: Iterable[Result]) -> list[list[PairTolerance]]:
+    """Of each size, kind of ranks, transport and MPI the numbers of pairs from two on, by size; without oversubscribed ranks.
+
+    The results are of one kernel.
+    """
+    usable = [r for r in cases.usable(results) if not messages.oversubscribed(r)]
+    usable = [r for r in usable if r.parameters.get("matching", "halves") == "halves"]
+    found = []
+    for group in cases.groups(usable, "pairs"):
+        if cases.number(group[0], "pairs") == 1 and (told := _of(group)):
+            found.append(told)
+    return sorted(found, key=lambda rows: rows[0].size)
+
+
+def _of(group: Sequence[Result]) -> list[PairTolerance]:
+    one, found = group[0], []
+    for many in group[1:]:
+        gain, pairs = ratio(one, many), int(cases.number(many, "pairs") or 0)
+        if gain and pairs > 1:
+            values = (gain.value, gain.low, gain.high, gain.value / pairs)
+            found.append(PairTolerance(messages.size(one), pairs, *values, one, many))
+    return found

@@ -1,0 +1,35 @@
+"""Ranks taken together as the nodes on which they run."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from steelyard.statistics.difference.matrix import Pair
+
+
+def members(hosts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The ranks of each host, in the order of the ranks."""
+    found: dict[str, list[int]] = {}
+    for rank, host in enumerate(hosts):
+        found.setdefault(host, []).append(rank)
+    return {host: tuple(ranks) for host, ranks in found.items()}
+
+
+def pairs_of_nodes(seconds: Mapping[Pair, Sequence[float]], hosts: Sequence[str]) -> dict[Pair, list[float]]:
+    """The times of two nodes (by their places in `members`): of each launch the median over their pairs of ranks.
+
+    `seconds` holds the launches' times of each pair of ranks, in the same order; pairs within a node are left out.
+    """
+    place = {rank: n for n, ranks in enumerate(members(hosts).values()) for rank in ranks}
+    together: dict[Pair, list[Sequence[float]]] = {}
+    for (a, b), launches in seconds.items():
+        if place[a] != place[b]:
+            together.setdefault((min(place[a], place[b]), max(place[a], place[b])), []).append(launches)
+    return {pair: [median(launch) for launch in zip(*rows, strict=False)] for pair, rows in sorted(together.items())}
+
+
+def rows_of_nodes(rows: Sequence[Sequence[float]], hosts: Sequence[str]) -> list[list[float]]:
+    """The times of each node: of each sample the median over its ranks. A node of which no rank took part has none."""
+    return [
+        [median(sample) for sample in zip(*(rows[r] for r in ranks if rows[r]), strict=False)]
+        for ranks in members(hosts).values()
+    ]

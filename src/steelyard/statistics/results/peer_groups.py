@@ -1,0 +1,254 @@
+"""Where peers can be compared: the matrices of all pairs, the partners of one rank, and ranks that all do the same."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from steelyard.model import Level, Machine, Record, Result
+from steelyard.statistics.difference import matrix, peers
+from steelyard.statistics.difference.matrix import Pair
+from steelyard.statistics.difference.peers import Outlier
+from steelyard.statistics.results import cases, messages, nodes, pairs
+from steelyard.statistics.results.cost import by_launch
+from steelyard.statistics.results.identity import Identity, identity
+from steelyard.statistics.results.result import believed
+from steelyard.units import binary_size
+
+LEAST_BYTES = 64 << 10  # of collectives: in shorter ones the ranks' places in the algorithm show
+# Relative: ranks that take turns on processors differ by tens of percent without being slow themselves.
+CROWDED = 1.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """Peers that should take the same time: what they are called, and the host of each.
+
+    Either `pairs` holds the times (s) of each two of them, one for each launch, or `rows` those of each one. `apart`: they
+    are on several hosts. `crowded`: there were more of them than processors. `groups` names the cache on which each lies,
+    where that may matter. `size`: bytes of a message. `level`: the least verdict that they rest on.
+    `partners`: of a rank that is itself not among them.
+    """
+
+    what: str
+    names: tuple[str, ...]
+    hosts: tuple[str, ...]
+    groups: tuple[str, ...]
+    pairs: Mapping[Pair, Sequence[float]] | None = None
+    rows: tuple[tuple[float, ...], ...] = ()
+    crowded: bool = False
+    size: int | None = None
+    level: Level = "CLEAN"
+    partners: bool = False
+
+    @property
+    def apart(self) -> bool:
+        return len(set(self.hosts)) > 1
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a look tells: the slow ones and the slow links (None: it cannot tell), and the relative scatter of one of them
+    from launch to launch (from sample to sample where there is one launch; None: not known)."""
+
+    look: Look
+    single: tuple[Outlier, ...] | None
+    links: tuple[Outlier, ...] | None
+    scatter: float | None = None
+
+
+def tell(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]] = ()) -> list[Told]:
+    """All looks at `results`, judged: the chance of any false alarm among them all stays below `peers.LEVEL`.
+
+    `alike`: benchmarks and kernels in which all ranks do the same.
+    """
+    known = list(results)
+    found = [*_matrices(known, machine), *_partners(known, machine), *_alike(known, machine, alike)]
+    return [_judged(look, peers.LEVEL / len(found)) for look in found]
+
+
+def _judged(look: Look, level: float) -> Told:
+    if look.pairs is not None:
+        smallest = CROWDED if look.crowded else peers.SMALLEST
+        groups = None if look.apart else dict(enumerate(look.groups))
+        seen = matrix.outliers(look.pairs, groups, smallest, level)
+        # Within a machine no cable connects two ranks, and turns on one processor look like a slow link.
+        links = seen.links if look.apart and not look.crowded else None
+        return Told(look, seen.nodes, links, seen.scatter)
+    parts = [[i for i, g in enumerate(look.groups) if g == group and look.rows[i]] for group in set(look.groups)]
+    single: list[Outlier] | None = None
+    for members in parts:
+        slow = peers.slow_ranks([look.rows[i] for i in members], level=level / len(parts))
+        if slow is not None:
+            single = [*(single or []), *(Outlier((members[o.ranks[0]],), o.factor, o.p) for o in slow)]
+    scatter = peers.scatter([peers.logarithms(row, look.what) for row in look.rows])
+    return Told(look, None if single is None else tuple(single), None, scatter.deviation if scatter.freedom else None)
+
+
+def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
+    """All pairs, of nodes where there are several."""
+    records = [r for result in results for r in result.records if r.kernel == pairs.KERNEL and _whole(r)]
+    for members in pairs.variants(records).values():
+        hosts, crowded = messages.hosts_of(members), any(r.surroundings.get("oversubscribed") is True for r in members)
+        apart = len(set(hosts)) > 1
+        if crowded and not (apart and all(map(_balanced, members))):
+            continue
+        for size in sorted({int(r.parameters[messages.SIZE]) for r in members}):
+            seconds = pairs.pair_seconds(members, size)
+            seconds = {pair: times for pair, times in seconds.items() if all(0 < t < math.inf for t in times)}
+            if crowded:
+                seconds = {pair: times for pair, times in seconds.items() if pair in _on_two_processors(members)}
+            yield Look(
+                _what(members[0], size),
+                _names(hosts, messages.processors(members[0])),
+                tuple(nodes.members(hosts)) if apart else hosts,
+                () if apart else _groups(machine, messages.processors(members[0])),
+                nodes.pairs_of_nodes(seconds, hosts) if apart else seconds,
+                crowded=crowded,
+                size=size,
+                level=cases.doubt(*members),
+            )
+
+
+def _whole(record: Record) -> bool:
+    """Whether the record holds what a matrix needs: a round of so many ranks, and each rank's seconds."""
+    seconds, count = messages.ranks(record).get("seconds"), record.parameters.get("ranks")
+    names = (messages.SIZE, "round")
+    if record.verdict.level == "INVALID" or not all(type(record.parameters.get(n)) is int for n in names):
+        return False
+    if not seconds or type(count) is not int or len(seconds) != count:
+        return False
+    rows = all(t is not None for row in seconds for t in row)
+    known = len(messages.hosts(record)) == len(messages.processors(record)) == count
+    return rows and known and 0 <= int(record.parameters["round"]) < count + count % 2 - 1 and record.operations > 0
+
+
+def _balanced(record: Record) -> bool:
+    """Whether all processors have equally many ranks: otherwise those on the fuller ones are slower."""
+    shares = Counter(cpu for cpu in messages.processors(record) if cpu >= 0)
+    return len(set(shares.values())) == 1
+
+
+def _on_two_processors(records: Iterable[Record]) -> set[Pair]:
+    """The pairs whose ranks had a processor each: two that share one wait for the scheduler, not for each other."""
+    met = ((r, pair) for r in records for pair in matrix.rounds(int(r.parameters["ranks"]))[int(r.parameters["round"])])
+    return {(a, b) for r, (a, b) in met if messages.processors(r)[a] != messages.processors(r)[b]}
+
+
+def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
+    """Rank 0 with each other rank, of which each has a case of its own: one row a partner, one time a launch."""
+    groups: dict[Identity, dict[int, Result]] = {}
+    for result in cases.usable(r for r in results if "partner" in r.parameters):
+        partner = cases.number(result, "partner")
+        if partner and not messages.oversubscribed(result):
+            groups.setdefault(identity(result, "partner"), {})[int(partner)] = result
+    for found in groups.values():
+        first = next(iter(found.values()))
+        hosts = messages.hosts(first.records[0])
+        others = {
+            p: r for p, r in sorted(found.items()) if p < len(hosts) and (hosts[p] != hosts[0] or len(set(hosts)) == 1)
+        }
+        cpus = [_processor(result, partner) for partner, result in others.items()]
+        direction, size = first.parameters.get("direction", ""), messages.size(first)
+        yield Look(
+            f"rank 0 with each other rank, {direction}, {binary_size(size)} ({messages.called(first)})",
+            tuple(_name(hosts[p], (p,), len(set(hosts)) > 1, cpu) for p, cpu in zip(others, cpus, strict=True)),
+            tuple(hosts[p] for p in others),
+            _groups(machine, cpus) if len(set(hosts)) == 1 else ("",) * len(others),
+            rows=tuple(_row(list(by_launch(result).values())) for result in others.values()),
+            size=size,
+            level=cases.doubt(*others.values()),
+            partners=True,
+        )
+
+
+def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]]) -> Iterator[Look]:
+    """Ranks that do the same at the same time: as nodes, where there are several ranks a node, and each by itself."""
+    for result in results:
+        small = messages.SIZE in result.parameters and messages.size(result) < LEAST_BYTES
+        if (result.benchmark, result.kernel) not in alike or small or messages.oversubscribed(result):
+            continue
+        records = [r for r in believed(result.records)[0] if _rows(r) and len(_rows(r)) == len(messages.hosts(r))]
+        if not records:
+            continue
+        hosts, cpus = messages.hosts(records[0]), messages.processors(records[0])
+        launches = [_rows(r) for r in records if messages.hosts(r) == hosts]
+        several = 1 < len(set(hosts)) < len(hosts)
+        each = Look(
+            f"{result.benchmark} {result.kernel} ({messages.called(result)})",
+            tuple(f"rank {r} on {host}" for r, host in enumerate(hosts)) if several else _names(hosts, cpus),
+            hosts,
+            _groups(machine, cpus),
+            rows=tuple(_row([rows[r] for rows in launches]) for r in range(len(hosts))),
+            size=messages.size(result) if messages.SIZE in result.parameters else None,
+            level=cases.doubt(result),
+        )
+        if several:
+            together = [nodes.rows_of_nodes(rows, hosts) for rows in launches]
+            members = tuple(nodes.members(hosts))
+            rows = tuple(_row([of_nodes[n] for of_nodes in together]) for n in range(len(members)))
+            names = _names(hosts, cpus)
+            yield replace(each, names=names, hosts=members, groups=("",) * len(members), rows=rows)
+        yield each
+
+
+def _rows(record: Record) -> list[list[float]]:
+    """Of each rank the seconds of an operation; empty where the record does not tell them."""
+    seconds = messages.rank_seconds(record)
+    if not seconds or len(messages.processors(record)) != len(seconds) or record.operations < 1:
+        return []
+    if not all(_positive(t) for row in seconds for t in row):
+        return []
+    return [[t / record.operations for t in row] for row in seconds]
+
+
+def _positive(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and 0 < seconds < math.inf
+
+
+def _row(launches: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """What stands for the repetitions: the launches' medians, since samples of one launch err together; of one, its samples."""
+    if len(launches) == 1:
+        return tuple(launches[0])
+    return tuple(median(samples) for samples in launches if samples)
+
+
+def _groups(machine: Machine, cpus: Sequence[int]) -> tuple[str, ...]:
+    """The last-level cache on which each processor lies: paths within one and between two of them differ by themselves."""
+    last = max((c.level for c in machine.caches if c.kind != "instruction"), default=0)
+    caches = [c for c in machine.caches if c.level == last and c.kind != "instruction"]
+    return tuple(next((str(i) for i, c in enumerate(caches) if cpu in c.cpus), "") for cpu in cpus)
+
+
+def _processor(result: Result, rank: int) -> int:
+    cpus = messages.processors(result.records[0])
+    return cpus[rank] if rank < len(cpus) else -1
+
+
+def _what(record: Record, size: int) -> str:
+    turns = ", one after the other" if record.parameters.get("together") == "no" else ""
+    words = [
+        str(record.parameters[n]) for n in ("transport", "mpi") if record.parameters.get(n, "default") != "default"
+    ]
+    further = f" ({', '.join(words)})" if words else ""
+    return f"all pairs{turns}, {binary_size(size)}{further}"
+
+
+def _names(hosts: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
+    """Of the nodes, or of the ranks where all are on one."""
+    members = nodes.members(hosts)
+    if len(members) > 1:
+        return tuple(_name(host, ranks, True, -1) for host, ranks in members.items())
+    return tuple(_name(host, (rank,), False, cpu) for rank, (host, cpu) in enumerate(zip(hosts, cpus, strict=True)))
+
+
+def _name(host: str, ranks: Sequence[int], apart: bool, cpu: int) -> str:
+    """'host3 (rank 2)', 'host3 (ranks 4 to 7)', and within one machine 'rank 2 (processor 1)'."""
+    if not apart:
+        return f"rank {ranks[0]} (processor {cpu})" if cpu >= 0 else f"rank {ranks[0]}"
+    if len(ranks) == 1:
+        return f"{host} (rank {ranks[0]})"
+    through = list(ranks) == list(range(ranks[0], ranks[-1] + 1))
+    told = f"{ranks[0]} to {ranks[-1]}" if through else ", ".join(map(str, ranks))
+    return f"{host} (ranks {told})"

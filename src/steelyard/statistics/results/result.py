@@ -1,0 +1,149 @@
+"""From records to results: the launches of one case brought together, and its metrics with their intervals."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+from statistics import median
+
+from steelyard.evidence import distinct, noted
+from steelyard.model import Benchmark, Evidence, Metric, Record, Result, Value, Verdict
+from steelyard.statistics.results.identity import identity
+from steelyard.statistics.samples.launches import Spread, combine, combined
+from steelyard.statistics.samples.summary import summarise_all
+from steelyard.statistics.validity.observations import LONGEST, SHORTEST
+from steelyard.units import percent
+
+# Of the interval's half: two results that are this near to their truths lie within 10 % of each other.
+SETTLED_WIDTH = 0.05
+# By so much a launch that was set aside may lie below the interval: nothing that disturbs makes a program faster.
+FASTER = 0.05
+
+
+def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> tuple[Result, ...]:
+    """One result for each case, in the order of its first record; records of unknown benchmarks are left out."""
+    cases: dict[tuple[object, ...], list[Record]] = {}
+    for record in records:
+        if record.benchmark in benchmarks:
+            cases.setdefault(identity(record), []).append(record)
+    believed_of = [(members, *believed(members)) for members in cases.values()]
+    summaries = iter(summarise_all([undisturbed(r) for _, used, _ in believed_of for r in used]))
+    found = []
+    for members, used, verdict in believed_of:
+        spread = combined([next(summaries) for _ in used]) if used else None
+        settled = _settled(members, used, spread, verdict)
+        found.append(_result(members, used, spread, settled, benchmarks[members[0].benchmark]))
+    return tuple(found)
+
+
+def undisturbed(record: Record) -> tuple[float, ...]:
+    """The samples that figures rest on: all but those that were set aside."""
+    if not record.aside:
+        return record.samples
+    kept = [True] * len(record.samples)
+    for place in record.aside:
+        if place < len(kept):  # of a damaged record
+            kept[place] = False
+    return tuple(compress(record.samples, kept))
+
+
+def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
+    """The records that the value rests on, and the verdict of all together.
+
+    Of each launch the last attempt counts. Clean ones stand alone where there are any; otherwise the disturbed ones
+    are used and the result is called disturbed. What was left out is counted in the evidence.
+    """
+    last = {r.launch: r for r in sorted(records, key=lambda r: r.attempt)}
+    groups: dict[str, list[Record]] = {"CLEAN": [], "DISTURBED": [], "INVALID": []}
+    for record in last.values():
+        level = record.verdict.level
+        groups[level if level in groups and _measured(record) else "INVALID"].append(record)
+    invalid = groups["INVALID"]
+    if groups["CLEAN"]:
+        left = len(last) - len(groups["CLEAN"])
+        text = f"{left} of {len(last)} launches were disturbed or invalid and were left out"
+        evidence = [noted("", text, launches=left, of=len(last))] if left else []
+        evidence += [_of_launch(r.launch, e) for r in invalid for e in r.verdict.evidence[:1]]
+        return groups["CLEAN"], Verdict("CLEAN", tuple(evidence))
+    if groups["DISTURBED"]:
+        disturbed = groups["DISTURBED"]
+        return disturbed, Verdict("DISTURBED", distinct(e for r in disturbed for e in r.verdict.evidence))
+    return [], Verdict("INVALID", distinct(e for r in invalid for e in r.verdict.evidence))
+
+
+def _of_launch(launch: int, evidence: Evidence) -> Evidence:
+    return replace(evidence, numbers={**evidence.numbers, "launch": launch})
+
+
+def _measured(record: Record) -> bool:
+    """Whether it has samples that a clock can show: a damaged record may be called CLEAN without."""
+    samples = undisturbed(record)
+    return bool(samples) and min(samples) > SHORTEST and max(samples) < LONGEST and not math.isnan(sum(samples))
+
+
+def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
+    """The records of one case that its value rests on, how they spread, and the verdict of all; None where nothing is usable."""
+    used, verdict = believed(records)
+    spread = combine([undisturbed(r) for r in used]) if used else None
+    return used, spread, _settled(records, used, spread, verdict)
+
+
+def _settled(records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict) -> Verdict:
+    """The verdict, UNSETTLED instead of CLEAN where the figure may not come out alike again."""
+    doubt = _doubt(records, used, spread) if spread and verdict.level == "CLEAN" else None
+    return Verdict("UNSETTLED", (doubt, *verdict.evidence)) if doubt else verdict
+
+
+def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) -> Evidence | None:
+    """Why the figure of undisturbed launches may not come out alike again: too few samples, or too far apart; None if it will."""
+    if spread.low is None or spread.high is None:
+        counted = sum(len(undisturbed(r)) for r in used)
+        many = "one sample" if counted == 1 else f"{counted} samples that depend on each other, or are too few,"
+        return noted("few samples", f"{many} cannot state an interval.", samples=counted)
+    width = (spread.high / spread.low) ** 0.5 - 1 if spread.low > 0 else math.inf
+    if width > SETTLED_WIDTH:
+        rests = "one launch" if spread.launches == 1 else f"{spread.launches} launches"
+        apart = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
+        return noted("wide interval", f"{apart}; it rests on {rests}.", width=width, launches=spread.launches)
+    disturbed = (r for r in records if r.verdict.level == "DISTURBED" and r.samples)
+    fastest = min((median(r.samples) for r in disturbed), default=math.inf)
+    if fastest < (1 - FASTER) * spread.low:
+        faster = 1 - fastest / spread.low
+        text = (
+            f"one that was disturbed took {percent(faster)} less time than the interval, and no disturbance does that."
+        )
+        return noted("launches differ", text, faster=faster)
+    return None
+
+
+def _result(
+    records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict, benchmark: Benchmark
+) -> Result:
+    first = records[0]
+    metrics: dict[str, Value] = {}
+    if spread:
+        for metric in benchmark.metrics:
+            try:
+                value = _value(metric, used, spread.value, spread.low, spread.high)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                text = f"'{metric.name}' does not follow from what was recorded ({type(error).__name__}: {error})."
+                verdict = Verdict("INVALID", (noted("damaged", text), *verdict.evidence))
+                continue
+            if value is not None:
+                metrics[metric.name] = value
+    return Result(first.benchmark, first.kernel, first.parameters, tuple(records), metrics, verdict)
+
+
+def _value(
+    metric: Metric, used: Sequence[Record], seconds: float, low: float | None, high: float | None
+) -> Value | None:
+    # The record nearest to the value stands for what differs between launches besides the time, as the core clock.
+    nearest = min(used, key=lambda r: abs(median(undisturbed(r)) - seconds))
+    value = metric.of(seconds, nearest)
+    if value is None:
+        return None
+    ends = [metric.of(end, nearest) for end in (low, high) if end is not None]
+    known = sorted(end for end in ends if end is not None)
+    # An interval of no width belongs to a metric that does not follow from the median, as a best of N: it has none.
+    stated = len(known) == 2 and known[0] < known[1]
+    return Value(value, metric.unit, known[0] if stated else None, known[1] if stated else None, metric.better)

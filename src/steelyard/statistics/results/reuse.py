@@ -1,0 +1,46 @@
+"""What only reused buffers give in the results of message benchmarks: curve by curve, beside those of fresh buffers."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from steelyard.model import Machine, Result
+from steelyard.statistics.models.artefact import Artefact, Caches, Point, artefact
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.identity import identity
+
+# Greatest over least bandwidth of a size's interval: of a wider one no factor can be told.
+KNOWN = 1.5
+
+
+class Seen(NamedTuple):
+    """What only reuse gives on the `curve` of reused buffers; `compared` sizes have both kinds."""
+
+    curve: list[Result]
+    compared: int
+    caches: Caches
+    artefact: Artefact
+
+
+def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iterator[Seen]:
+    """Each curve of one kernel's results on which reuse changes the bandwidth; those of crowded processors are left out.
+
+    `buffers`: of the size of a message, that each rank uses.
+    """
+    usual = cases.where(results, transport="default")
+    usual = [r for r in usual if not messages.oversubscribed(r)]
+    fresh = {
+        identity(curve[0], messages.SIZE, "buffers"): _known(curve)
+        for curve in messages.curves(cases.where(usual, buffers="fresh"))
+    }
+    for curve in messages.curves(cases.where(usual, buffers="reused")):
+        reused = _known(curve)
+        other = fresh.get(identity(curve[0], messages.SIZE, "buffers"), [])
+        caches = messages.caches(machine, curve[0])
+        seen = artefact(reused, other, caches, buffers)
+        if seen:
+            yield Seen(curve, len({p.size for p in reused} & {p.size for p in other}), caches, seen)
+
+
+def _known(curve: list[Result]) -> list[Point]:
+    found = messages.points(curve, "bandwidth")
+    return [p for p in found if p.low is not None and p.high is not None and p.high <= KNOWN * p.low]

@@ -1,0 +1,194 @@
+"""The roofline: each kernel's speed beside the arithmetic and the bandwidths that were measured on this machine.
+
+Speed is bounded by the peak, and by bandwidth × operational intensity (flop/B), whichever is less: S. Williams, A. Waterman,
+D. Patterson, Roofline: An Insightful Visual Performance Model for Multicore Architectures, CACM 52 (4), 2009. Roofs are what
+core.peak and the Triad of memory.stream reached, not what a data sheet says.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation, Machine, Result, Value
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.result import believed, undisturbed
+from steelyard.statistics.results.roofs import (
+    FIRST,
+    MEMORY,
+    SCALAR,
+    VECTORS,
+    Roof,
+    bandwidths,
+    level_of,
+    peaks,
+    threads_of,
+    told,
+    usable,
+    working_set,
+)
+from steelyard.statistics.samples.launches import combine
+from steelyard.statistics.validity import trust
+from steelyard.units import binary_size
+
+# Two cases that differ in one of these are two points; of all others the usual one, and the largest, stands for all.
+_OWN = ("toolchain", "mpi", "stores", "vectors", "mode", "device", "precision")
+_USUAL = ("page_size", "memory_policy", "pinning", "start", "transport")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A kernel below the roofs: flop/B, flop/s with its 95 % interval, and the roof above it.
+
+    `level` is where its working set lies ("L1" …, "memory"); None where that is not known, and then the lowest roof that it
+    does not exceed stands above it. `roof`, `bound` (flop/s) and `share` of it are None where the roof was not measured.
+    """
+
+    result: Result
+    threads: int
+    intensity: float
+    speed: Value
+    level: str | None
+    roof: Roof | None
+    bound: float | None
+
+    @property
+    def name(self) -> str:
+        """'triad (1.28 GiB, streaming stores)': the kernel, its working set, and what it differs in from its usual form."""
+        size, parameters = working_set(self.result), self.result.parameters
+        hidden = ["threads", "start", "vectors", *(["elements"] if size else [])]
+        hidden += ["mode", "device"] if parameters.get("mode") == "threads" else []
+        hidden += ["stride"] if parameters.get("stride") == 1 else []
+        name, _, rest = cases.describe(self.result, but=hidden).partition(" (")
+        words = [binary_size(int(size))] if size else []
+        words += [rest.removesuffix(")")] if rest else []
+        words += ["kept scalar"] if parameters.get("vectors") == "no" else []
+        return f"{name} ({', '.join(words)})" if words else name
+
+    @property
+    def share(self) -> float | None:
+        """Speed over bound."""
+        return self.speed.value / self.bound if self.bound else None
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """All of one number of threads: the roofs, bandwidths first, and the kernels in the order of their results."""
+
+    threads: int
+    roofs: tuple[Roof, ...]
+    places: tuple[Place, ...]
+
+    def roof(self, name: str) -> Roof | None:
+        """The roof of that name."""
+        return next((roof for roof in self.roofs if roof.name == name), None)
+
+
+def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
+    """Of one thread and of all processors; one is left out where a peak or every bandwidth of it was not measured."""
+    machine = evaluation.run.machine
+    found = []
+    for threads in sorted({1, max(1, len(machine.cpus))}):
+        roofs = (*bandwidths(evaluation, threads), *peaks(evaluation, threads))
+        if {roof.kind for roof in roofs} == {"peak", "bandwidth"}:
+            chosen = _chosen(evaluation.results, threads, machine)
+            places = tuple(place for result in chosen if (place := _place(result, threads, roofs, machine)))
+            found.append(Roofline(threads, roofs, places))
+    return tuple(found)
+
+
+def speed_of(result: Result) -> Value | None:
+    """Flop/s by the median time of an operation; None where nothing usable was measured, or nothing computed."""
+    used = [r for r in believed(result.records)[0] if r.samples]
+    flops = used[0].work.get("flops") if used else None
+    if not flops or not usable(result):
+        return None
+    spread = combine([undisturbed(r) for r in used])
+    if not spread.value > 0:
+        return None
+    low, high = (flops / end if end else None for end in (spread.high, spread.low))
+    return Value(flops / spread.value, "flop/s", low, high, "higher")
+
+
+def _place(result: Result, threads: int, roofs: Sequence[Roof], machine: Machine) -> Place | None:
+    record, speed = told(result), speed_of(result)
+    if record is None or speed is None:
+        return None
+    size, work = working_set(result), record.work
+    level = level_of(size, threads, machine) if size else None
+
+    def intensity(of: str | None) -> float:
+        """By the bytes that pass the border behind which the data lie."""
+        moved = work.get("bytes_moved") if of not in (FIRST, None) else None
+        return work["flops"] / (moved or work["bytes"])
+
+    for candidate in [level] if level else [roof.name for roof in _slowest(roofs)]:
+        roof = _above(result, candidate, intensity(candidate), roofs)
+        # With something to spare: a median above a roof by its own scatter has not gone through it.
+        if level or (roof and speed.value <= 1.05 * roof.at(intensity(candidate))):
+            own = intensity(candidate)
+            return Place(result, threads, own, speed, level, roof, roof.at(own) if roof else None)
+    return Place(result, threads, intensity(None), speed, level, None, None)
+
+
+def _slowest(roofs: Sequence[Roof]) -> list[Roof]:
+    """The bandwidths, the slowest first."""
+    return sorted((roof for roof in roofs if roof.kind == "bandwidth"), key=lambda roof: roof.value)
+
+
+def _above(result: Result, level: str, intensity: float, roofs: Sequence[Roof]) -> Roof | None:
+    """The roof that bounds a kernel whose data lie in that level; None where it was not measured."""
+    named = {roof.name: roof for roof in roofs}
+    peak = named[VECTORS]
+    if result.parameters.get("vectors") == "no":
+        peak = named.get(SCALAR, peak)
+    if level in named:
+        return min(peak, named[level], key=lambda roof: roof.at(intensity))
+    # A cache that was not measured is at least as fast as the memory: where that suffices, arithmetic is the bound.
+    memory = named.get(MEMORY)
+    return peak if memory and memory.at(intensity) >= peak.value else None
+
+
+def _chosen(results: Iterable[Result], threads: int, machine: Machine) -> list[Result]:
+    """One result for each kernel, and for its working set in the caches and in memory: the usual one, the largest.
+
+    A set that lies between the two stands for its kernel only where there is no other.
+    """
+    groups: dict[tuple[object, ...], dict[str, list[Result]]] = {}
+    for result in results:
+        if _computes(result) and threads_of(result, machine) == threads and _of_this_machine(result):
+            size = working_set(result)
+            level = level_of(size, threads, machine) if size else None
+            regime = "unclear" if level is None else MEMORY if level == MEMORY else "cache"
+            own = tuple(cases.value(result, name) for name in _OWN)
+            groups.setdefault((result.benchmark, result.kernel, *own), {}).setdefault(regime, []).append(result)
+    clear = [(regimes, sorted(set(regimes) - {"unclear"}) or ["unclear"]) for regimes in groups.values()]
+    return [max(regimes[name], key=_standing) for regimes, names in clear for name in names]
+
+
+def _standing(result: Result) -> tuple[float, ...]:
+    """The greater, the better a result stands for its kernel."""
+    usual = sum(result.parameters.get(name) in (None, cases.USUAL.get(name, "default")) for name in _USUAL)
+    fast = result.metrics.get("flops") or result.metrics.get("bandwidth")
+    return (
+        usual,
+        -(cases.number(result, "stride") or 0.0),
+        working_set(result) or 0.0,
+        -trust.ORDER.index(result.verdict.level),
+        fast.value if fast else 0.0,
+    )
+
+
+def _computes(result: Result) -> bool:
+    record = told(result)
+    return bool(record and usable(result) and record.work.get("flops") and record.work.get("bytes"))
+
+
+def _of_this_machine(result: Result) -> bool:
+    """Not on several hosts, nor on a device with a memory of its own: the roofs are those of this machine's processors."""
+    record = told(result)
+    around = record.surroundings if record else {}
+    ranks, details = around.get("ranks"), around.get("details")
+    hosts = ranks.get("hosts") if isinstance(ranks, dict) else None
+    if isinstance(hosts, list) and len(set(hosts)) > 1:
+        return False
+    apart = isinstance(details, dict) and details.get("shares_memory") is False
+    return not apart

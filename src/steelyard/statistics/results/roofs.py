@@ -1,0 +1,143 @@
+"""The roofs of a roofline: peaks of arithmetic and bandwidths of caches and memory, as this run measured them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.machine.caches import cache_levels
+from steelyard.model import Evaluation, Machine, Record, Result, Scalar
+from steelyard.model.roles import Bandwidth, Peak
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.parts import playing
+from steelyard.statistics.validity import trust
+
+MEMORY, VECTORS, APART, SCALAR = "memory", "vectors", "vectors, not fused", "scalar"
+# A cache's bandwidth is taken well inside it: at most half of it, and at least twice what the level before holds.
+WELL_INSIDE, WELL_BEYOND, ROOMY = 0.5, 2.0, 0.75
+FIRST = (
+    "L1"  # what is written there is not read first: beyond it bytes are counted as they move, write-allocate included
+)
+APART_FROM = 0.9  # of the fused peak: where unfused operations come nearer they are no roof of their own
+
+
+@dataclass(frozen=True)
+class Roof:
+    """A bound that was measured: flop/s of a "peak", or B/s of a "bandwidth", and the result that reached it."""
+
+    kind: Literal["peak", "bandwidth"]
+    name: str  # "vectors", "scalar" …; "memory", "L2" …
+    value: float
+    result: Result
+
+    def at(self, intensity: float) -> float:
+        """The greatest speed (flop/s) below it of a kernel with that intensity (flop/B)."""
+        return self.value if self.kind == "peak" else self.value * intensity
+
+
+def level_of(size: float, threads: int, machine: Machine) -> str | None:
+    """Where so many bytes lie that the first `threads` processors share evenly: "L1" …, "memory"; None: between the two.
+
+    A cache holds what leaves it some room, the last one, which others use too, half of its size; a set that exceeds that and
+    is less than twice the last cache lies partly in it.
+    """
+    levels = _capacities(threads, machine)
+    shares = [ROOMY] * (len(levels) - 1) + [WELL_INSIDE if len(levels) > 1 else ROOMY]
+    name = next((name for (name, capacity), part in zip(levels, shares, strict=False) if size <= part * capacity), None)
+    if name or not levels:
+        return name
+    return MEMORY if size >= WELL_BEYOND * levels[-1][1] else None
+
+
+def _capacities(threads: int, machine: Machine) -> list[tuple[str, int]]:
+    """Bytes of each level of cache that the first `threads` processors reach, nearest first."""
+    reached = {cache for cpu in machine.cpus[:threads] for cache in cache_levels(machine, cpu)}
+    return [(f"L{n}", sum(c.size for c in reached if c.level == n)) for n in sorted({c.level for c in reached})]
+
+
+def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
+    """The fastest arithmetic in double precision: on vectors, on vectors without fused operations, on scalars."""
+    machine = evaluation.run.machine
+    names = {name for name, _ in playing(evaluation, Peak)}
+    mine = [
+        r
+        for r in evaluation.results
+        if r.benchmark in names and threads_of(r, machine) == threads and "flops" in r.metrics and usable(r)
+        and r.parameters.get("precision", "double") == "double"
+    ]  # fmt: skip
+    scalar = [r for r in mine if _width(r) == "scalar"]
+    wide = [r for r in mine if _width(r) != "scalar"]
+    fastest = _best(wide or mine, "flops")
+    if fastest:
+        yield Roof("peak", VECTORS, fastest.metrics["flops"].value, fastest)
+    apart = _best([r for r in wide if r.parameters.get("operation") == "add_mul"], "flops")
+    if apart and fastest and apart.metrics["flops"].value < APART_FROM * fastest.metrics["flops"].value:
+        yield Roof("peak", APART, apart.metrics["flops"].value, apart)
+    one = _best(scalar, "flops") if wide else None
+    if one:
+        yield Roof("peak", SCALAR, one.metrics["flops"].value, one)
+
+
+def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
+    """The best bandwidth of the memory and of each cache, by what is moved; the first cache by what the loop reads and writes."""
+    machine = evaluation.run.machine
+    kernels = {(name, role.kernel) for name, role in playing(evaluation, Bandwidth)}
+    mine = [
+        r
+        for r in evaluation.results
+        if (r.benchmark, r.kernel) in kernels and usable(r) and threads_of(r, machine) == threads
+    ]
+    sized = [(r, size) for r in mine if (size := working_set(r))]
+    beyond = [r for r, size in sized if level_of(size, threads, machine) == MEMORY]
+    yield from _roof(MEMORY, cases.with_most(beyond, "elements"))
+    levels = _capacities(threads, machine)
+    for number in reversed(range(len(levels))):
+        name, capacity = levels[number]
+        before = levels[number - 1][1] if number else 0
+        fitting = [(r, size) for r, size in sized if before < size <= WELL_INSIDE * capacity]
+        inside = [r for r, size in fitting if size >= WELL_BEYOND * before] or [r for r, _ in fitting]
+        yield from _roof(name, inside)
+
+
+def _roof(name: str, results: Sequence[Result]) -> Iterator[Roof]:
+    for metric in ("bandwidth",) if name == FIRST else ("traffic", "bandwidth"):
+        best = _best(results, metric)
+        if best:
+            yield Roof("bandwidth", name, best.metrics[metric].value, best)
+            return
+
+
+def _best(results: Sequence[Result], metric: str) -> Result | None:
+    known = [r for r in results if metric in r.metrics]
+    return max(trust.most_trusted(known), key=lambda r: r.metrics[metric].value, default=None)
+
+
+def working_set(result: Result) -> float | None:
+    """Bytes that an operation works on: every word that it names once. None where it jumps about, or does not tell."""
+    record = told(result)
+    if record is None or record.work.get("accesses"):
+        return None
+    if record.work.get("operations"):  # a whole program: its bytes are those of many passes
+        return record.work.get("working_set") or None
+    return record.work.get("working_set") or record.work.get("bytes") or None
+
+
+def threads_of(result: Result, machine: Machine) -> int:
+    """Processors at work: threads × ranks; OpenCL takes all that it is given, however many threads wait for it."""
+    if result.parameters.get("mode") == "opencl":
+        return len(machine.cpus)
+    each = cases.number(result, "threads") or 1
+    return int(each * (cases.number(result, "ranks") or 1))
+
+
+def _width(result: Result) -> Scalar | None:
+    return result.parameters.get("vector_width", result.parameters.get("width"))
+
+
+def usable(result: Result) -> bool:
+    """Whether the result may be drawn: all that have values, marked where they cannot be relied on."""
+    return result.verdict.level != "INVALID"
+
+
+def told(result: Result) -> Record | None:
+    """The first record that tells its work; None where every case failed."""
+    return next((record for record in result.records if record.error is None and record.work), None)

@@ -1,0 +1,64 @@
+"""Which topology is the steadiest: whose throughput varies least with the size of the message, once it is high."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+
+from steelyard.model import Result
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.identity import Identity, identity
+
+LEAST_RANKS = 4  # of two and three ranks, ring and chaos have the same channels
+LEAST_SIZES = 3  # of fewer a variation says nothing
+CLIMBED = 0.8  # of its best throughput: before, a topology still climbs, and varies for that reason
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """`variation` is the coefficient of variation of a topology's throughput over the sizes `first` … `last` (bytes).
+
+    It is the mean over the directions; `ways` holds that of each. The sizes are the same for all topologies of a setting: from
+    the first on at which each of them, in each direction, has reached four fifths of its own best.
+    """
+
+    topology: str
+    variation: float
+    ways: tuple[tuple[str, float], ...]
+    first: int
+    last: int
+    results: tuple[Result, ...]
+
+
+def steadiness(results: Iterable[Result]) -> list[list[Steadiness]]:
+    """Of each setting (ranks, transport, MPI …) the topologies, the steadiest first; settings that show none are left out."""
+    settings: dict[Identity, dict[tuple[str, str], dict[int, Result]]] = {}
+    for r in results:
+        if "topology" in r.parameters and _usable(r):
+            key = identity(r, "topology", "direction", "message_bytes")
+            line = (str(r.parameters.get("topology")), str(r.parameters.get("direction")))
+            settings.setdefault(key, {}).setdefault(line, {})[messages.size(r)] = r
+    return [found for lines in settings.values() if (found := _of(lines))]
+
+
+def _usable(result: Result) -> bool:
+    value = result.metrics.get("throughput")
+    return value is not None and 0 < value.value < math.inf and (cases.number(result, "ranks") or 0) >= LEAST_RANKS
+
+
+def _of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
+    common = sorted(set.intersection(*(set(line) for line in lines.values())))
+    values = {name: {size: line[size].metrics["throughput"].value for size in common} for name, line in lines.items()}
+    if not common or len({topology for topology, _ in lines}) < 2:
+        return []
+    climbed = max(next(s for s in common if line[s] >= CLIMBED * max(line.values())) for line in values.values())
+    sizes = [size for size in common if size >= climbed]
+    if len(sizes) < LEAST_SIZES:
+        return []
+    found = []
+    for topology in dict.fromkeys(topology for topology, _ in lines):
+        rows = {way: [values[topology, way][s] for s in sizes] for t, way in lines if t == topology}
+        ways = tuple((way, pstdev(row) / fmean(row)) for way, row in sorted(rows.items()))
+        used = tuple(lines[topology, way][s] for way, _ in ways for s in sizes)
+        found.append(Steadiness(topology, fmean(v for _, v in ways), ways, sizes[0], sizes[-1], used))
+    return sorted(found, key=lambda s: s.variation)

@@ -1,0 +1,104 @@
+"""Tolerance: how the cost of an operation falls as threads are added, at the points that benchmarks declare.
+
+A node is tolerant when the time of an operation is set by the rate at which operations are issued, not by
+the latency of each: then n threads bring the cost of one to an n-th. The idea is from an evaluation of AMD
+nodes by NICEVT (2008), whose Barcelona nodes brought G from 407 to 31 cycles with 16 threads.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from steelyard.model import Evaluation, Level, Result
+from steelyard.model.roles import TolerancePoint
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.cost import ratio
+from steelyard.statistics.results.parts import playing
+from steelyard.words import in_words
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """`ratio` is the cost of an operation with one thread over that with `threads`: a speed-up.
+
+    `low` … `high` is its 95 % interval, `efficiency` is `ratio` / `threads`: 1 where every thread added
+    brings its whole share. `point` is the point's name; `label` says besides in what the case
+    differs from the others of that point. `usual` marks the case that stands for the point; `level` is the
+    lesser verdict of the two results.
+    """
+
+    benchmark: str
+    point: str
+    label: str
+    threads: int
+    ratio: float
+    low: float
+    high: float
+    efficiency: float
+    usual: bool
+    level: Level
+
+
+class Point(NamedTuple):
+    """What a benchmark declares as a point, and its results of all numbers of threads: at least one."""
+
+    benchmark: str
+    role: TolerancePoint
+    results: Sequence[Result]
+
+
+def points(evaluation: Evaluation) -> list[Point]:
+    """The points that were measured, in the order that their roles give."""
+    roles = sorted(playing(evaluation, TolerancePoint), key=lambda pair: pair[1].order)
+    found = (Point(name, role, role.at(cases.of(evaluation.results, name, role.kernel))) for name, role in roles)
+    return [point for point in found if point.results]
+
+
+def at_point(evaluation: Evaluation, name: str) -> list[Result]:
+    """The results of the point of that name; none where it was not measured."""
+    return next((list(point.results) for point in points(evaluation) if point.role.point == name), [])
+
+
+def tolerance(point: Point) -> list[Tolerance]:
+    """For every case with one thread and the same with more. Empty where no number of threads was varied."""
+    found: list[Tolerance] = []
+    groups = cases.groups(point.results, "threads")
+    varying = _varying(point.results)
+    chosen = _usual(groups, point.role)
+    for group in groups:
+        alone, name = group[0], point.role.point
+        if cases.number(alone, "threads") == 1:
+            told = ", ".join(in_words(name_, cases.value(alone, name_)) for name_ in varying)
+            found += _of_group(name, f"{name} ({told})" if told else name, alone, group[1:], group is chosen)
+    return found
+
+
+def _of_group(point: str, label: str, alone: Result, many: Sequence[Result], usual: bool) -> list[Tolerance]:
+    found = []
+    for result in many:
+        speedup = ratio(alone, result)
+        threads = cases.number(result, "threads")
+        if speedup is None or threads is None or threads < 2:
+            continue
+        values = (speedup.value, speedup.low, speedup.high, speedup.value / threads)
+        found.append(Tolerance(alone.benchmark, point, label, int(threads), *values, usual, cases.doubt(alone, result)))
+    return found
+
+
+def _varying(members: Sequence[Result]) -> list[str]:
+    names = dict.fromkeys(name for r in members for name in r.parameters)
+    return [n for n in names if n != "threads" and len({str(cases.value(r, n)) for r in members}) > 1]
+
+
+def _usual(groups: Sequence[Sequence[Result]], role: TolerancePoint) -> Sequence[Result] | None:
+    """The group that differs least from what is usual, among those with one thread and more."""
+    candidates = [g for g in groups if len(g) > 1 and cases.number(g[0], "threads") == 1]
+
+    def unusual(group: Sequence[Result]) -> tuple[float, ...]:
+        parameters = group[0].parameters
+        strange = sum(parameters.get(n, v) != v for n, v in cases.USUAL.items())
+        least = (cases.number(group[0], n) or 0.0 for n in role.least)
+        most = (-(cases.number(group[0], n) or 0.0) for n in role.most)
+        return (strange, *least, *most)
+
+    return min(candidates, key=unusual, default=None)

@@ -1,0 +1,138 @@
+"""What a set of samples says: quantiles, the median with its interval, spread and outliers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.statistics.samples.interval import Array, correlations, median_intervals
+
+Samples = Sequence[float]
+AT_ONCE = 1 << 18  # samples that are summarised together: some ten times as many numbers are held meanwhile
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Samples in short, in their own unit (seconds, where lower is better).
+
+    `effective` is the number of independent samples that would tell as much about the median. `low` … `high`
+    is the 95 % interval of the median, None where too few samples can state one. `variation` is the
+    coefficient of variation (standard deviation / mean), None for one sample. `outliers` counts the samples
+    beyond Tukey's fences (1.5 interquartile ranges); they are counted, never dropped.
+    """
+
+    count: int
+    effective: float
+    best: float
+    p5: float
+    p25: float
+    median: float
+    p75: float
+    p95: float
+    worst: float
+    mean: float
+    variation: float | None
+    low: float | None
+    high: float | None
+    outliers: int
+
+
+def summarise(samples: Samples) -> Summary:
+    """Summarise `samples` in the order of time. Raises ValueError if there are none or one is not finite."""
+    return summarise_all([samples])[0]
+
+
+def summarise_all(rows: Sequence[Samples]) -> list[Summary]:
+    """The same of many rows: those of one length together, which is many times as fast as one by one."""
+    checked = [_row(samples) for samples in rows]
+    lengths: dict[int, list[int]] = {}
+    for place, row in enumerate(checked):
+        lengths.setdefault(len(row), []).append(place)
+    found: dict[int, Summary] = {}
+    for length, places in lengths.items():
+        step = max(1, AT_ONCE // length)
+        for some in (places[first : first + step] for first in range(0, len(places), step)):
+            found.update(zip(some, _summaries(np.stack([checked[place] for place in some])), strict=True))
+    return [found[place] for place in range(len(rows))]
+
+
+def _summaries(rows: Array) -> Iterator[Summary]:
+    count = rows.shape[1]
+    p5, p25, median, p75, p95 = np.percentile(rows, (5, 25, 50, 75, 95), axis=1)
+    fence = 1.5 * (p75 - p25)
+    best, worst = rows.min(axis=1), rows.max(axis=1)
+    mean = np.clip(rows.mean(axis=1), best, worst)  # rounding must not carry it out of its range
+    correlated = correlations(rows)
+    low, high = median_intervals(rows, 0.95, correlated)
+    spread = rows.std(axis=1, ddof=1) if count > 1 else None
+    beyond = (rows < (p25 - fence)[:, np.newaxis]) | (rows > (p75 + fence)[:, np.newaxis])
+    for i, outliers in enumerate(np.count_nonzero(beyond, axis=1)):
+        stated = not np.isnan(low[i])
+        yield Summary(
+            count=count,
+            effective=float(correlated[1][i]),
+            best=float(best[i]),
+            p5=float(p5[i]),
+            p25=float(p25[i]),
+            median=float(median[i]),
+            p75=float(p75[i]),
+            p95=float(p95[i]),
+            worst=float(worst[i]),
+            mean=float(mean[i]),
+            variation=float(spread[i]) / abs(float(mean[i])) if spread is not None and mean[i] != 0 else None,
+            low=float(low[i]) if stated else None,
+            high=float(high[i]) if stated else None,
+            outliers=int(outliers),
+        )
+
+
+def median_interval(samples: Samples, confidence: float = 0.95) -> tuple[float | None, float | None]:
+    """The nonparametric interval of the median of `samples` (in the order of time), or (None, None).
+
+    Order statistics around the middle, the further out the more the samples depend on each other (see
+    `interval.correlations`). None is stated where even least … greatest is not sure enough: for independent
+    samples and 95 % that is n < 6 (2 · 0.5^n > 0.05), and n grows with the dependence.
+
+    Simulated coverage of 95 % intervals (see `simulate.coverage`; 4000 repetitions, ± 0.8): normal, lognormal
+    and heavy-tailed independent samples 95 … 97 %; first-order dependence with coefficient 0.3, 0.5, 0.7:
+    93.5 … 96.5 %, at n = 30, 100 and 300. Where samples are too few for their correlation time it holds less
+    often, since the dependence itself cannot be seen: at n = 30 84 % for 0.9; at n = 10 94 %, 87 %, 75 % for
+    0.3, 0.5, 0.7. Slow waves beneath noise (half of the variance a process with 0.9): 75, 83, 89 % at n = 30,
+    100, 300. Raises ValueError if there are no samples or one is not finite.
+    """
+    low, high = median_intervals(_row(samples)[np.newaxis, :], confidence)
+    return (None, None) if np.isnan(low[0]) else (float(low[0]), float(high[0]))
+
+
+def effective_size(samples: Samples) -> float:
+    """How many independent samples tell as much about the median as `samples` (in the order of time): 1 … n.
+
+    Raises ValueError if there are no samples or one is not finite.
+    """
+    return float(correlations(_row(samples)[np.newaxis, :])[1][0])
+
+
+def classic_stream(samples: Samples, times: int = 10) -> float | None:
+    """STREAM's own figure: the least of the first `times` samples but one; None with fewer than two.
+
+    Source: J. D. McCalpin, stream.c 5.10 (NTIMES = 10, minimum over k = 1 … NTIMES−1).
+    """
+    return min(samples[1:times], default=None)
+
+
+def best_by_copy(copy: Samples, triad: Samples, times: int = 25) -> float | None:
+    """Seconds of Triad in that of the last `times` runs whose Copy was fastest; None where there were fewer.
+
+    Source: the evaluation of AMD nodes by NICEVT (2008), which ran STREAM 25 times and kept the run with the best Copy.
+    """
+    runs = list(zip(copy, triad, strict=False))[-times:]
+    return min(runs)[1] if len(runs) == times else None
+
+
+def _row(samples: Samples) -> Array:
+    row = np.asarray(samples, dtype=np.float64)
+    if row.ndim != 1 or row.size == 0:
+        raise ValueError("no samples to summarise: expected a list of at least one number")
+    if not np.isfinite(row).all():
+        raise ValueError(f"sample {int(np.argmin(np.isfinite(row)))} is not finite; expected seconds")
+    return row

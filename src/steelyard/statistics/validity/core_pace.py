@@ -1,0 +1,127 @@
+"""What disturbed a case: its core's clock, or another hardware thread on it, where the figure followed."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from steelyard.evidence import noted
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.validity.observations import HIT_SHARE, Observation, Seen, numbers, short_percent
+from steelyard.units import percent
+
+# Relative: a sample's below the fastest; from before to after, the median thread's and any one thread's.
+CLOCK_DIP, CLOCK_CHANGE, CLOCK_CHANGE_OF_ONE = 0.02, 0.015, 0.05
+# Turbo clocks step by 100 MHz (some 3 %) as neighbours come and go, and what waits for memory does not care: a step
+# counts where it moved the figure by more than half of the width that is usually asked.
+CLOCK_EFFECT = 0.01
+ISSUE_DIP = 0.15  # relative: a second thread on the core takes up to half, and readings scatter by some percent
+CLOCK_READINGS = 4  # fewer are judged by what was read before and after all samples
+
+
+def core_clock(seen: Seen) -> Observation | None:
+    """A true core clock that was not the same all the time, where the figure followed it."""
+    around = seen.part("core_clock")
+    before, after = (numbers(around.get(when)) for when in ("before", "after"))
+    clocks = seen.column("core_clock")
+    if clocks is None or np.isfinite(clocks).sum() < CLOCK_READINGS:
+        return _changed(seen, before, after)
+    return _followed(
+        seen,
+        "core clock",
+        "core_clock",
+        clocks,
+        CLOCK_DIP,
+        lambda border, least, most: (
+            f"in {{}} samples the true clock was more than {short_percent(CLOCK_DIP)} "
+            f"below {most / 1e9:.3g} GHz, down to {least / 1e9:.3g} GHz"
+        ),
+    )
+
+
+def shared_core(seen: Seen) -> Observation | None:
+    """Another hardware thread on the same core, which no account tells of, where the figure followed it."""
+    issued = seen.column("issued")
+    if issued is None or np.isfinite(issued).sum() < CLOCK_READINGS:
+        return None
+    return _followed(
+        seen,
+        "shared core",
+        "issued",
+        issued,
+        ISSUE_DIP,
+        lambda border, least, most: (
+            f"in {{}} samples the core issued fewer than {border:.2g} additions per "
+            f"cycle, down to {least:.2g} from {most:.2g}: another hardware thread works on it"
+        ),
+    )
+
+
+def _followed(
+    seen: Seen, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str]
+) -> Observation | None:
+    """Whether the figure followed a pace of the core that was sometimes lower than its usual best by the share `dip`.
+
+    `kind` is that of the evidence, `name` that of the readings. `say` tells it from the border, the least and the most, with {}
+    for how many of the samples.
+    """
+    steady = _steady(readings)
+    most = float(np.quantile(steady, 0.9))
+    slow = steady < (1 - dip) * most
+    if not slow.any():
+        return None
+    moved = seen.moved(slow)
+    # A slower core makes samples longer; where those are not, the core is not what the figure follows.
+    disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
+    effect = (
+        f"that moved the median by {percent(moved, 1, signed=True)}" if disturbed else "the figure did not follow it"
+    )
+    border, least = (1 - dip) * most, float(steady.min())
+    told = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
+    numbers = {"samples": int(slow.sum()), "of": len(slow), name: least, "best": most, "bound": border}
+    return Observation(disturbed, noted(kind, f"{told}; {effect}.", **numbers, moved=moved if disturbed else None))
+
+
+def _steady(clocks: Array) -> Array:
+    """The clock at each sample, from readings that only some of them have (NaN: none).
+
+    A reading is low, too, where an interrupt hit it. A clock that drops stays down, so that of a reading and its
+    neighbours the highest counts. A sample without a reading has the one before it, the first ones the first.
+    """
+    at = np.flatnonzero(np.isfinite(clocks))
+    known = clocks[at]
+    highest = np.maximum.reduce([known, np.append(known[1:], known[-1]), np.append(known[0], known[:-1])])
+    return np.asarray(highest[np.maximum(0, np.searchsorted(at, np.arange(len(clocks)), side="right") - 1)])
+
+
+def _changed(seen: Seen, before: Array, after: Array) -> Observation | None:
+    if len(before) != len(after):
+        return None
+    known = (before > 0) & (after > 0)
+    if not known.any():
+        return None
+    ratios = after[known] / before[known]
+    typical, furthest = float(np.median(ratios)), float(ratios[np.argmax(np.abs(ratios - 1))])
+    if abs(typical - 1) <= CLOCK_CHANGE and abs(furthest - 1) <= CLOCK_CHANGE_OF_ONE:
+        return None
+    change = typical if abs(typical - 1) > CLOCK_CHANGE else furthest
+    word = "rose" if change > 1 else "dropped"
+    quarter = max(1, len(seen.row) // 4)
+    moved = float(np.median(seen.row[-quarter:]) / np.median(seen.row[:quarter])) - 1
+    disturbed = abs(moved) > CLOCK_EFFECT
+    effect = (
+        f"the time changed by {percent(moved, 1, signed=True)} meanwhile"
+        if disturbed
+        else "the figure did not follow it"
+    )
+    return Observation(
+        disturbed,
+        noted(
+            "core clock",
+            f"the true clock {word} by {short_percent(abs(change - 1))} during the case (the threads' "
+            f"median from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz); {effect}.",
+            change=change - 1,
+            before=float(np.median(before[known])),
+            after=float(np.median(after[known])),
+            moved=moved if disturbed else None,
+        ),
+    )

@@ -1,0 +1,252 @@
+"""The pace of cores, memory and messages beside a case's samples: what counts as undisturbed, and which samples were.
+
+Samples are chosen by the readings before and after them, never by their own times: whatever a neighbour does to a sample
+whose surroundings looked undisturbed stays in it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.evidence import noted
+from steelyard.model import Evidence, Record
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.validity.observations import Seen, number, numbers, part
+from steelyard.units import percent
+
+Kind = Literal["core_clock", "issued", "stream", "chase", "exchange"]
+Mask = NDArray[np.bool_]
+
+# Relative to the best that the machine has shown. What a core issues is read within 2 %, and another thread on it, even one
+# that leaves nearly all additions to us, slows other work by a fifth to a half; the clock follows heat and load. The memory's
+# stream scatters by 15 % where nobody else reads, its chase by 5 %.
+CLOCK_LOSS, ISSUE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.10, 0.05, 0.33, 0.12, 0.50
+HIT = 0.01  # of a sample, lost while its threads waited for a processor: half of the width that is usually asked of the interval
+THIRD = 3  # of readings the third best counts: one or two gone wrong do not
+LEAST_KEPT = 6  # undisturbed samples, or all: fewer state no interval
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One kind of pace: whether more of it is better, and how much may be lost of the best before it counts."""
+
+    kind: Kind
+    higher: bool
+    loss: float
+    brief: bool  # whether what lowers it comes and goes within milliseconds: then a lone reading within the bound is no evidence
+    cause: str  # the kind of evidence that it is taken for
+    words: str  # around a reading
+    scale: float
+    unit: str
+
+    def written(self, reading: float) -> str:
+        return f"{reading * self.scale:.3g} {self.unit}"
+
+    def best(self, readings: Iterable[float]) -> float:
+        return (max if self.higher else min)(readings)
+
+    def leading(self, readings: Iterable[float]) -> list[float]:
+        """The best of them, as many as can count: the last stands for what was shown."""
+        return sorted(readings, reverse=self.higher)[:THIRD]
+
+    def share(self, reading: float, best: float) -> float:
+        """Of the best; 1 is as good."""
+        return reading / best if self.higher else best / reading
+
+    def bound(self, best: float) -> float:
+        """What counts as undisturbed, from the best."""
+        return best * (1 - self.loss) if self.higher else best / (1 - self.loss)
+
+    def holds(self, reading: Array, bound: float) -> Mask:
+        """Readings within the bound; one that was not taken is."""
+        return ~(reading < bound) if self.higher else ~(reading > bound)
+
+
+MEASURES = {
+    m.kind: m
+    for m in (
+        Measure("core_clock", True, CLOCK_LOSS, True, "core clock", "the core ran at {}", 1e-9, "GHz"),
+        Measure("issued", True, ISSUE_LOSS, True, "shared core", "the core issued {}", 1, "additions per cycle"),
+        Measure("stream", True, STREAM_LOSS, False, "shared memory", "a read of the memory reached {}", 1e-9, "GB/s"),
+        Measure("chase", False, CHASE_LOSS, False, "shared memory", "an access to the memory took {}", 1e9, "ns"),
+        Measure(
+            "exchange", False, EXCHANGE_LOSS, False, "slow messages", "a message there and back took {}", 1e6, "µs"
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The best of each kind that the machine has shown for such a case (see `shown`); what is missing is not asked for."""
+
+    best: Mapping[Kind, float]
+
+    def bound(self, kind: Kind) -> float | None:
+        best = self.best.get(kind)
+        return None if best is None else MEASURES[kind].bound(best)
+
+
+UNBOUNDED = Bounds({})
+
+
+def typical(record: Record, kind: Kind, ends: bool = True) -> float | None:
+    """The median of what was read beside the samples of a record, with `ends` also before and after them; None: nothing was."""
+    column = part(record.surroundings, "samples").get(kind)
+    found: list[float | None] = list(column) if isinstance(column, list) else []
+    if ends:
+        around = part(record.surroundings, "pace")
+        found += [_end(around, when, kind) for when in ("before", "after")]
+    known = [x for x in found if x is not None and 0 < x < math.inf]
+    return median(known) if known else None
+
+
+def seconds_waited(record: Record) -> float:
+    """How long the case waited for a quiet machine."""
+    return number(part(record.surroundings, "pace").get("waited")) or 0.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which samples were disturbed (`aside`), and by what: the kind with the number of samples, and the evidence of each."""
+
+    aside: Mask
+    causes: Mapping[str, int]
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def enough(self) -> bool:
+        """Whether figures can rest on the others."""
+        kept = int((~self.aside).sum())
+        return kept >= min(LEAST_KEPT, len(self.aside)) and kept > 0
+
+
+def choose(seen: Seen, bounds: Bounds) -> Choice:
+    """The samples whose own surroundings were disturbed: a reading beside them beyond a bound, or threads that waited."""
+    aside = np.zeros(len(seen.row), dtype=bool)
+    causes: dict[str, int] = {}
+    evidence: list[Evidence] = []
+    for kind, measure in MEASURES.items():
+        bound = bounds.bound(kind)
+        if bound is None or not _beyond(seen, measure, bound):
+            continue
+        beside = _beside(seen, measure, bound)
+        if beside.hit.any():
+            cause = measure.cause
+            causes[cause] = max(causes.get(cause, 0), int(beside.hit.sum()))
+            evidence.append(_evidence(seen, kind, beside, bounds))
+            aside |= beside.hit
+    waiting = _waited(seen)
+    if waiting.any():
+        causes["competing load"] = int(waiting.sum())
+        aside |= waiting
+    return Choice(aside, causes, tuple(evidence))
+
+
+def _beyond(seen: Seen, measure: Measure, bound: float) -> bool:
+    """Whether any reading may lie beyond the bound: told without arrays, since in most records none does."""
+    around = seen.part("pace")
+    ends = [part(around, when).get(measure.kind) for when in ("before", "after")]
+    for column in (seen.part("samples").get(measure.kind), part(around, "looks").get(measure.kind), ends):
+        known = [x for x in column if x is not None] if isinstance(column, list) else []
+        if [x for x in known if (x < bound if measure.higher else x > bound)]:
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Beside:
+    hit: Mask
+    worst: float
+
+
+def _beside(seen: Seen, measure: Measure, bound: float) -> _Beside:
+    """The samples with a reading beyond the bound beside them."""
+    count = len(seen.row)
+    place, readings = _readings(seen, measure.kind)
+    known = np.isfinite(readings)
+    place, readings = place[known], readings[known]
+    if not readings.size:
+        return _Beside(np.zeros(count, dtype=bool), np.nan)
+    holds = measure.holds(readings, bound)
+    if measure.brief:
+        holds = _with_those_beside(holds)
+    # Before a sample is the last reading at its own place or an earlier one, after it the first at a later one.
+    number_of = np.arange(count)
+    earlier = np.searchsorted(place, number_of, side="right") - 1
+    later = np.searchsorted(place, number_of + 1, side="left")
+    spared = np.where(earlier >= 0, holds[np.maximum(earlier, 0)], True)
+    spared &= np.where(later < place.size, holds[np.minimum(later, place.size - 1)], True)
+    return _Beside(~spared, float(readings.min() if measure.higher else readings.max()))
+
+
+def _readings(seen: Seen, kind: Kind) -> tuple[NDArray[np.intp], Array]:
+    """All readings in the order of time, NaN for none, each with the number of the sample that follows it."""
+    count = len(seen.row)
+    column = seen.column(kind)
+    rows = column if column is not None else np.full(count, np.nan)
+    around = seen.part("pace")
+    before, after = (np.nan if (x := _end(around, when, kind)) is None else x for when in ("before", "after"))
+    looks = part(around, "looks")
+    places, looked = numbers(looks.get("sample")), numbers(looks.get(kind))
+    if len(places) != len(looked):
+        places = looked = np.empty(0)
+    place = np.concatenate((np.arange(count + 2), places)).astype(np.intp)
+    order = np.argsort(place, kind="stable")  # a look follows what was read right after the sample before it
+    return place[order], np.concatenate(([before], rows, [after], looked))[order]
+
+
+def _with_those_beside(holds: Mask) -> Mask:
+    """Those that hold, and those before and after them as well."""
+    found = holds.copy()
+    found[1:] &= holds[:-1]
+    found[:-1] &= holds[1:]
+    return found
+
+
+def _end(around: Mapping[str, Any], when: str, kind: Kind) -> float | None:
+    return number(part(around, when).get(kind))
+
+
+def _waited(seen: Seen) -> Mask:
+    waited = seen.column("waited")
+    if waited is None or seen.lengths is None:
+        return np.zeros(len(seen.row), dtype=bool)
+    hit = np.isfinite(waited) & (waited > HIT * seen.lengths)
+    hit[1:] |= hit[:-1]  # the next one finds the caches as the other process left them
+    return np.asarray(hit)
+
+
+def _evidence(seen: Seen, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
+    measure, hit = MEASURES[kind], int(beside.hit.sum())
+    many = f"{hit} of {len(beside.hit)} samples" if len(beside.hit) > 1 else "the sample"
+    worst = measure.words.format(measure.written(beside.worst))
+    best = measure.written(bounds.best[kind])
+    mostly, of_rank = _rank(seen, kind)
+    numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
+    text = f"beside {many} {worst}; the best that this machine has shown is {best}.{mostly}"
+    return noted(measure.cause, text, **numbers)
+
+
+def _rank(seen: Seen, kind: Kind) -> tuple[str, Mapping[str, float]]:
+    """Which of many ranks it was, where its slowest reading is clearly beyond the others'."""
+    ranks = seen.part("ranks")
+    readings, hosts, cpus = numbers(ranks.get(kind)), ranks.get("hosts"), ranks.get("cpus")
+    if not (isinstance(hosts, list) and isinstance(cpus, list)) or not len(readings) == len(hosts) == len(cpus) > 1:
+        return "", {}
+    if np.isfinite(readings).sum() < 2:
+        return "", {}
+    measure = MEASURES[kind]
+    worst = int(np.nanargmin(readings) if measure.higher else np.nanargmax(readings))
+    others = float(np.nanmedian(np.delete(readings, worst)))
+    loss = 1 - measure.share(readings[worst], others)
+    if loss < measure.loss:
+        return "", {}
+    where = f"processor {cpus[worst]}" if cpus[worst] is not None and cpus[worst] >= 0 else "not pinned"
+    words = f" Mostly it was rank {worst} on {hosts[worst]} ({where}), {percent(loss)} behind the others."
+    return words, {"rank": worst, "behind": loss}

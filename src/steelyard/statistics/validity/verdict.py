@@ -1,0 +1,154 @@
+"""Whether a case may be believed: CLEAN, DISTURBED or INVALID, with the evidence."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.evidence import noted
+from steelyard.model import Check, Evidence, Level, Record, Verdict
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.validity import pace
+from steelyard.statistics.validity.disturbances import RULES, competing_load
+from steelyard.statistics.validity.observations import Seen, number, times
+from steelyard.units import percent
+
+# Of a sample. Below 0.1 % the clock does not matter (the harness makes samples that long). Up to 1 % the
+# figure is still right within half of the interval that is usually asked, and repeating would not help: it
+# stays CLEAN, and says so. Beyond 1 % the clock was measured, not the kernel.
+CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, and the samples (by their place) on which figures must not rest: their own surroundings were disturbed.
+
+    Where too few would be left none is set aside: the case is then DISTURBED.
+    """
+
+    verdict: Verdict
+    aside: tuple[int, ...] = ()
+
+
+def judgement(
+    samples: Sequence[float],
+    surroundings: Mapping[str, Any] | None,
+    check: Check | None,
+    error: str | None = None,
+    bounds: pace.Bounds = pace.UNBOUNDED,
+) -> Judgement:
+    """The verdict on one case of one launch, and which of its samples it is about.
+
+    `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (any key may
+    be missing or null: what was not seen is not judged), `check` the kernel's own test of its result, `error`
+    why it failed, `bounds` the best pace that the machine has shown.
+
+    INVALID: an error, a failed check, no samples, samples that are no positive times, or a clock too coarse
+    for them. Few samples alone are not: they state no interval. DISTURBED: too few samples had undisturbed
+    surroundings, or a rule of `disturbances` found in those what could move their median. CLEAN: otherwise; its
+    evidence then holds what was seen and did not matter.
+    """
+    if error is not None:
+        return Judgement(Verdict("INVALID", (noted("error", error),)))
+    row = np.asarray(samples, dtype=np.float64)
+    sound = bool(row.size) and bool(times(row).all())
+    seen = Seen(row, surroundings or {})
+    invalid = [*_wrong(row, sound, check), *_too_coarse(seen, CLOCK_INVALID)]
+    if not sound:
+        return Judgement(Verdict("INVALID", tuple(invalid)))
+    choice = pace.choose(seen, bounds)
+    kept = seen.only(~choice.aside) if choice.enough else seen
+    # Who took the processor in many samples left his traces in the caches of the others, too.
+    observations = [found for rule in RULES if (found := rule(seen if rule is competing_load else kept))]
+    disturbing = [observation.evidence for observation in observations if observation.disturbed]
+    harmless = [observation.evidence for observation in observations if not observation.disturbed]
+    if not choice.enough:
+        disturbing = list(_by_kind([*choice.evidence, *disturbing]))
+    elif choice.aside.any():
+        harmless = [_set_aside(choice), *(h for h in harmless if h.kind != "competing load")]
+    if invalid:
+        return Judgement(Verdict("INVALID", (*invalid, *disturbing)))
+    aside = tuple(int(i) for i in np.flatnonzero(choice.aside)) if choice.enough else ()
+    if not choice.enough and not disturbing:
+        disturbing = [_set_aside(choice)]
+    level: Level = "DISTURBED" if disturbing else "CLEAN"
+    if disturbing:
+        disturbing += _range(seen)
+    return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(seen, CLOCK_NOTED))), aside)
+
+
+def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
+    """The record judged by these bounds, whatever it was called before."""
+    found = judgement(record.samples, record.surroundings, record.check, record.error, bounds)
+    return replace(record, verdict=found.verdict, aside=found.aside)
+
+
+def stands(record: Record, bounds: pace.Bounds) -> bool:
+    """Whether the record's verdict is that which these bounds give: they set the same samples aside (much quicker to tell)."""
+    choice = pace.choose(Seen(np.asarray(record.samples, dtype=np.float64), record.surroundings), bounds)
+    if not choice.enough:
+        return record.verdict.level == "DISTURBED" and not record.aside
+    return tuple(np.flatnonzero(choice.aside)) == record.aside
+
+
+def _by_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
+    """The first of each kind."""
+    first: dict[str, Evidence] = {}
+    for each in evidence:
+        first.setdefault(each.kind, each)
+    return first.values()
+
+
+def _set_aside(choice: pace.Choice) -> Evidence:
+    causes = ", ".join(f"{cause} {count}" for cause, count in choice.causes.items())
+    many, all_of_them = int(choice.aside.sum()), len(choice.aside)
+    numbers = {"samples": many, "of": all_of_them, **choice.causes}
+    if not choice.enough:
+        text = f"{many} of {all_of_them} samples were disturbed ({causes}); too few are left."
+        return noted(next(iter(choice.causes)), text, **numbers)
+    text = f"{many} of {all_of_them} samples, whose own surroundings were disturbed ({causes})."
+    return noted("set aside", text, **numbers)
+
+
+def _range(seen: Seen) -> Iterator[Evidence]:
+    """What the disturbance makes of the samples: no interval, since more of them would not narrow it."""
+    if len(seen.row) >= pace.LEAST_KEPT:
+        low, high = np.quantile(seen.row, (0.05, 0.95)) / np.median(seen.row)
+        text = f"the middle 90 % of the samples took {low:.2f} to {high:.2f} times their median."
+        yield noted("range", text, low=low, high=high)
+
+
+def name_disturbance(verdict: Verdict) -> str | None:
+    """The kind of what spoiled the case ("competing load", "check" …); None for a CLEAN one, and where none is named."""
+    return (verdict.evidence[0].kind or None) if verdict.level != "CLEAN" and verdict.evidence else None
+
+
+def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
+    if check is not None and not check.passed:
+        yield noted("check", f"the result is wrong; {check.detail or 'the kernel gave no detail'}")
+    if not row.size:
+        yield noted("samples", "none was taken.", samples=0)
+    elif not sound:
+        wrong = int(np.count_nonzero(~times(row)))
+        yield noted(
+            "samples", f"{wrong} of {row.size} are no times that an operation can take.", samples=wrong, of=row.size
+        )
+
+
+def _too_coarse(seen: Seen, share: float) -> Iterator[Evidence]:
+    resolution = number(seen.part("clock").get("resolution"))
+    if resolution is None or seen.lengths is None:
+        return
+    length = float(np.nanmedian(seen.lengths))
+    if resolution > share * length:
+        part = resolution / length if length > 0 else math.inf
+        yield noted(
+            "clock resolution",
+            f"the clock's step of {resolution:.2g} s is {percent(part, 2)} of a sample of {length:.2g} s; "
+            f"expected at most {percent(CLOCK_NOTED, 1)}.",
+            resolution=resolution,
+            length=length,
+            share=part,
+        )

@@ -1,0 +1,157 @@
+"""How much two devices' clocks differ: by when each of them saw the power of the same load change."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import correlate
+from scipy.stats import t as student
+
+from steelyard.model.sensor import Trace, Values
+from steelyard.telemetry.energy import NANO, Course, course
+
+REACH = 60.0  # seconds that the clocks may differ by at most: those of machines without time service drift apart so far in weeks
+SHARE = 3  # and a third of the time that both traces tell of: the rest must still overlap
+PARTS = 8  # of the changes, each looked at alone: chance does not put most of them at one place
+AGREE = 6  # of them, for the offset to be believed
+CHOICE = 10  # places at each side that can be told apart, at least: among few, parts agree by chance
+RIVAL = 0.8  # of the greatest correlation: where another place has as much, the load repeats itself, and either may be meant
+SCALES = (
+    1,
+    4,
+    16,
+)  # steps of the slower sensor over which a change is told: where noise hides fast ones, slow ones show
+FINER = 8  # points of the grid for each of these
+MOST = 1 << 20  # points of the grid: 4 hours of readings 0.1 s apart at the finest
+SURE = 0.95
+
+
+@dataclass(frozen=True)
+class Offset:
+    """The second clock is `seconds` behind the first (negative: before it), with its 95 % interval `low` … `high`.
+
+    `correlation` of the changes of power when they are laid upon each other, at most 1.
+    """
+
+    seconds: float
+    low: float
+    high: float
+    correlation: float
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """How the power of both changed (W) around the points of a common grid of `step` seconds; `slow`: what is told apart (s)."""
+
+    a: Values
+    b: Values
+    step: float
+    slow: float
+
+
+def offset(a: Trace, b: Trace, reach: float = REACH) -> Offset | None:
+    """By how much b's clock is behind a's, of sensors of power or energy that see the same load.
+
+    None where they have no changes in common, or these repeat themselves so that several offsets are as likely.
+    """
+    first, second = course(a), course(b)
+    if not first or not second:
+        return None
+    usual = max(_step(first), _step(second))
+    doubt = usual / FINER + _doubt(first) + _doubt(second)
+    for scale in SCALES:
+        changes = _changes(first, second, scale * usual)
+        found = _offset(changes, reach, doubt) if changes else None
+        if found:
+            return found
+    return None
+
+
+def _step(of: Course) -> float:
+    """Seconds between which the sensor tells nothing apart."""
+    return max(float(np.median(np.diff(of.at))), of.sensor.window, of.sensor.update)
+
+
+def _doubt(of: Course) -> float:
+    """Seconds by which its readings may lie beside what they say: a device's value may be as old as its update is long."""
+    return of.blur + (of.sensor.update if of.sensor.quantity == "power" else 0.0)
+
+
+def _offset(found: _Changes, reach: float, doubt: float) -> Offset | None:
+    most = min(int(reach / found.step), len(found.a) // SHARE)
+    whole = _correlation(found, slice(0, len(found.a)), most)
+    best = int(np.argmax(whole))
+    if most * found.step < CHOICE * found.slow or not whole[best] > 0 or _rivals(whole, best, found):
+        return None
+    places = [_place(_correlation(found, part, most)) - most for part in _parts(found)]
+    near = [place * found.step for place in places if abs(place - (best - most)) * found.step <= found.slow / 2]
+    if len(near) < AGREE:
+        return None
+    middle = (_place(whole) - most) * found.step
+    spread = float(np.std(near, ddof=1)) / len(near) ** 0.5 * float(student.ppf((1 + SURE) / 2, len(near) - 1))
+    width = spread + doubt
+    return Offset(-middle, -middle - width, -middle + width, float(whole[best]))
+
+
+def _changes(a: Course, b: Course, slow: float) -> _Changes | None:
+    """None where they do not tell of the same time for long enough."""
+    shift = (b.origin - a.origin) * NANO
+    begin, end = max(a.at[0], b.at[0] + shift), min(a.at[-1], b.at[-1] + shift)
+    step = max(slow / FINER, (end - begin) / MOST)
+    grid = np.arange(begin + slow, end - slow, step)
+    if len(grid) < PARTS * FINER:
+        return None
+    return _Changes(_change(a, grid, slow), _change(b, grid - shift, slow), step, slow)
+
+
+def _change(of: Course, grid: Values, slow: float) -> Values:
+    """The mean power of the `slow` seconds after each moment less that of those before it; 0 where nothing is known."""
+    joules = [np.interp(grid + late, of.at, of.joules) for late in (-slow, 0.0, slow)]
+    unknown = np.interp(grid + slow, of.at, _summed(of.gap)) > np.interp(grid - slow, of.at, _summed(of.gap))
+    change: Values = (joules[2] - 2 * joules[1] + joules[0]) / slow
+    change[unknown] = 0.0
+    change -= change.mean()
+    return change
+
+
+def _summed(gap: Values) -> Values:
+    return np.concatenate(([0.0], np.cumsum(gap)))
+
+
+def _parts(found: _Changes) -> Iterator[slice]:
+    """Stretches of time with as much change in each."""
+    amount = np.cumsum(found.a**2)
+    edges = np.searchsorted(amount, amount[-1] * np.arange(1, PARTS) / PARTS)
+    bounds = [0, *edges.tolist(), len(found.a)]
+    for begin, end in pairwise(bounds):
+        yield slice(begin, max(end, begin + 1))
+
+
+def _correlation(of: _Changes, part: slice, most: int) -> Values:
+    """Of a's part with b as much later or earlier, from -most to most points."""
+    mine = of.a[part]
+    low, high = part.start - most, part.stop + most
+    other = np.pad(of.b[max(low, 0) : high], (max(-low, 0), max(high - len(of.b), 0)))
+    both = correlate(other, mine, mode="valid", method="auto")
+    squares = _summed(other**2)
+    norm = np.sqrt(np.maximum(squares[len(mine) :] - squares[: len(squares) - len(mine)], 0.0) * float((mine**2).sum()))
+    found: Values = np.divide(both, norm, out=np.zeros_like(both), where=norm > 0)
+    return found
+
+
+def _place(correlation: Values) -> float:
+    """Where it is greatest, between the points too: the top of the parabola through the greatest three."""
+    best = int(np.argmax(correlation))
+    if not 0 < best < len(correlation) - 1:
+        return float(best)
+    before, at, after = correlation[best - 1 : best + 2]
+    bend = before - 2 * at + after
+    return best + (float((before - after) / (2 * bend)) if bend < 0 else 0.0)
+
+
+def _rivals(whole: Values, best: int, found: _Changes) -> bool:
+    """Whether another place, beyond the hill around the best one, is nearly as good."""
+    far: NDArray[np.bool_] = np.abs(np.arange(len(whole)) - best) * found.step > 2 * found.slow
+    return bool((whole[far] > RIVAL * whole[best]).any())

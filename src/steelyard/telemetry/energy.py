@@ -1,0 +1,236 @@
+"""The energy of a stretch of time from what a sensor said of it: a value, and bounds that hold sampling, steps and clocks.
+
+The readings become a course: the energy up to each of many moments (knots). What was used between two of them cannot be placed
+more exactly; so a stretch that begins and ends between knots used at least what lies between the knots within it, and at most
+what lies between those around it. That holds for any power that is not negative, with no guess at its distribution. Stretches
+that lie side by side share one course: their energies add up to that of the whole.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.model.sensor import Moments, Sensor, Trace, Values
+
+Mask = NDArray[np.bool_]
+NANO = 1e-9
+LONG = 2.5  # times the usual distance of two readings: from there on one is missing
+FROZEN = 10  # usual steps that an energy counter leaves out, before it counts as standing still
+SOARING = 20.0  # times the greatest power otherwise: a counter that fell was not wrapped but begun anew
+STEPS = 50  # updates of a counter over which a greatest power is taken: its step is then 2 % of it
+SURE = 2.0  # standard deviations: 95 %
+
+
+@dataclass(frozen=True)
+class Energy:
+    """`joules` with their 95 % interval `low` … `high`, of `seconds`; `error` of the maker's is not in it.
+
+    `power` is the mean (W), `greatest` that of the `over` seconds in which it was most (None: no readings lie within).
+    `missing` is the share of the time of which no reading tells: it was filled with the mean of the others.
+    """
+
+    joules: float
+    low: float
+    high: float
+    seconds: float
+    greatest: float | None
+    over: float
+    missing: float
+
+    @property
+    def power(self) -> float:
+        return self.joules / self.seconds
+
+    @property
+    def width(self) -> float:
+        """Half of the interval, relative."""
+        return (self.high - self.low) / 2 / self.joules if self.joules > 0 else np.inf
+
+
+@dataclass(frozen=True)
+class Course:
+    """The energy (J) up to each moment `at` (s after `origin`, ns since 1970), the first one's being 0.
+
+    Between two knots it was at least `low` and at most `high`. A knot lies within `blur` seconds of what it says, and its energy
+    within `grain` joules; `offset` is what each watt may be too many or too few, `scatter` the variance (J²) of each stretch.
+    """
+
+    sensor: Sensor
+    origin: int
+    at: Values
+    joules: Values
+    low: Values
+    high: Values
+    gap: Values  # seconds of each stretch of which nothing is known
+    scatter: Values
+    blur: float
+    grain: float
+    offset: float
+
+
+def course(trace: Trace) -> Course | None:
+    """The course of a sensor of energy or power; None of fewer than two readings, and of any other quantity."""
+    usable = np.isfinite(trace.value)
+    at, value = trace.at[usable], trace.value[usable]
+    if len(at) < 2 or trace.sensor.quantity not in ("energy", "power"):
+        return None
+    seconds = _steadied(at)
+    first = np.concatenate(([True], np.diff(seconds) > 0))  # two at one moment are one
+    seconds, value = seconds[first], value[first]
+    if len(seconds) < 2:
+        return None
+    made = _of_counter if trace.sensor.quantity == "energy" else _of_power
+    return made(trace.sensor, int(at[0]), seconds, value)
+
+
+def _steadied(at: Moments) -> Values:
+    """Seconds after the first reading. Where the device's clock went back, time went on by the usual step."""
+    steps = np.diff(at) * NANO
+    forward = steps[steps > 0]
+    usual = float(np.median(forward)) if forward.size else 0.0
+    return np.concatenate(([0.0], np.cumsum(np.where(steps < 0, usual, steps))))
+
+
+def _of_counter(sensor: Sensor, origin: int, at: Values, count: Values) -> Course:
+    steps, lengths = np.diff(count), np.diff(at)
+    fell = steps < 0
+    steps = np.where(fell, steps + (sensor.range or 0.0), steps)
+    known: Mask = np.asarray(steps >= 0) & (~fell if sensor.range is None else True)
+    powers = steps[known] / lengths[known]
+    most = float(powers.max()) if powers.size else 0.0
+    if fell.any() and (~fell).any():
+        known &= ~fell | (steps / lengths <= SOARING * float((steps / lengths)[~fell].max()))
+    # Where it may have gone round once more than is seen, nothing is known.
+    known &= most * lengths <= (sensor.range or np.inf)
+    known &= ~_frozen(sensor, steps, lengths, known)
+    mean, least, most = _usual(steps, lengths, known)
+    joules = np.where(known, steps, mean * lengths)
+    low = np.where(known, steps, np.minimum(np.maximum(steps, 0) * ~fell, least * lengths))
+    high = np.where(known, steps, np.maximum(most * lengths, joules))
+    lag = sensor.update / 2  # what is read was counted up to `update` before
+    return Course(
+        sensor, origin, at - lag, _summed(joules), low, high, np.where(known, 0.0, lengths), np.zeros(len(steps)),
+        lag, sensor.resolution, 0.0,
+    )  # fmt: skip
+
+
+def _frozen(sensor: Sensor, steps: Values, lengths: Values, known: Mask) -> Mask:
+    """The stretches in which a counter stood still for so long that it cannot have counted; the one after is part of them."""
+    still = known & (steps == 0)
+    moved = known & ~still
+    if not still.any() or not moved.any():
+        return np.zeros(len(steps), dtype=bool)
+    # While it works it moves once in so many seconds: with each update, or with each step of its resolution.
+    usual = max(sensor.update, float(lengths[known].sum() / moved.sum()), float(np.median(lengths)))
+    found = np.zeros(len(steps), dtype=bool)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], still, [False])).astype(int)))
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        if lengths[begin:end].sum() > FROZEN * usual:
+            found[begin : end + 1] = True
+    return found
+
+
+def _of_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> Course:
+    lengths = np.diff(at)
+    usual = float(np.median(lengths))
+    # A reading stands for the time before it: its window, or the usual step. The first one, too.
+    at = np.concatenate(([at[0] - (sensor.window or usual)], at))
+    lengths = np.diff(at)
+    window = sensor.window or 0.0
+    missing = np.where(lengths > LONG * max(usual, window), lengths - max(usual, window), 0.0)
+    told = watts
+    if not window:  # at a moment: between two of them the mean of both
+        told = np.concatenate((watts[:1], (watts[1:] + watts[:-1]) / 2))
+    mean, least, most = _usual(told * lengths, lengths, missing == 0)
+    joules = told * (lengths - missing) + mean * missing
+    low = told * (lengths - missing) + least * missing
+    high = told * (lengths - missing) + most * missing
+    # What lies between two windows was not measured: its power scatters as the readings do.
+    unseen = np.clip(1 - window / lengths, 0, 1)
+    turns = np.concatenate(([0.0], np.diff(watts))) ** 2 / 2
+    scatter = turns * (unseen * np.minimum(lengths, max(usual, window))) ** 2
+    late = max(window - usual, 0.0) / 2  # windows that overlap: their mean lies before the step that they stand for
+    return Course(
+        sensor, origin, at - late, _summed(joules), low, high, missing, scatter,
+        2 * late, 0.0, sensor.resolution / 2,
+    )  # fmt: skip
+
+
+def _usual(joules: Values, lengths: Values, known: Mask) -> tuple[float, float, float]:
+    """The mean power where it is known, and the least and the greatest of a stretch."""
+    if not known.any():
+        return 0.0, 0.0, 0.0
+    powers = joules[known] / lengths[known]
+    return float(joules[known].sum() / lengths[known].sum()), float(powers.min()), float(powers.max())
+
+
+def _summed(joules: Values) -> Values:
+    return np.concatenate(([0.0], np.cumsum(joules)))
+
+
+def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | None:
+    """What was used from `begin` to `end` (ns since 1970), whose clock and the device's may differ by `clock` seconds.
+
+    None where the readings tell of less than half of that time. ValueError where it ends before it begins.
+    """
+    if end <= begin:
+        raise ValueError(f"the time from {begin} to {end} has no length")
+    a, b = (begin - of.origin) * NANO, (end - of.origin) * NANO
+    outside = max(of.at[0] - a, 0.0) + max(b - of.at[-1], 0.0)
+    inside = np.clip(np.minimum(of.at[1:], b) - np.maximum(of.at[:-1], a), 0, None)
+    lengths = np.diff(of.at)
+    untold = outside + float((of.gap * inside / lengths).sum())
+    if untold > (b - a) / 2:
+        return None
+    known = of.gap == 0
+    mean, least, most = _usual(np.diff(of.joules), lengths, known)
+    joules = _at(of, b) - _at(of, a) + mean * outside
+    reach = of.blur + clock
+    high = _after(of, b + reach) - _before(of, a - reach) + most * outside
+    low = _before(of, b - reach) - _after(of, a + reach) + least * outside
+    touched = (of.at[1:] > a - reach) & (of.at[:-1] < b + reach)
+    steps = np.diff(of.joules)
+    spread = SURE * float(of.scatter[touched].sum()) ** 0.5 + of.offset * (b - a) + of.grain
+    high += float((of.high - steps)[touched].sum()) + spread
+    low -= float((steps - of.low)[touched].sum()) + spread
+    greatest, over = _greatest(of, a, b)
+    return Energy(joules, max(low, 0.0), high, b - a, greatest, over, untold / (b - a))
+
+
+def _at(of: Course, when: float) -> float:
+    return float(np.interp(when, of.at, of.joules))
+
+
+def _before(of: Course, when: float) -> float:
+    """The energy up to the last knot that is not after."""
+    return float(of.joules[max(int(np.searchsorted(of.at, when, side="right")) - 1, 0)])
+
+
+def _after(of: Course, when: float) -> float:
+    """The energy up to the first knot that is not before."""
+    return float(of.joules[min(int(np.searchsorted(of.at, when, side="left")), len(of.at) - 1)])
+
+
+def _greatest(of: Course, a: float, b: float) -> tuple[float | None, float]:
+    """The greatest power of what lies between knots within, each stretch long enough for the counter's steps not to matter."""
+    within = np.flatnonzero((of.at >= a) & (of.at <= b))
+    usual = float(np.median(np.diff(of.at)))
+    steps = STEPS * of.sensor.update if of.sensor.quantity == "energy" else 0.0
+    least = max(of.sensor.window, steps, usual)
+    if len(within) < 2:
+        return None, least
+    at, joules, gap = of.at[within], of.joules[within], _summed(of.gap)[within]
+    ends = np.searchsorted(at, at + least * (1 - 1e-9))
+    whole = ends < len(at)
+    begins, ends = np.flatnonzero(whole), ends[whole]
+    sound = gap[ends] == gap[begins]
+    if not sound.any():
+        return None, least
+    powers = (joules[ends] - joules[begins]) / (at[ends] - at[begins])
+    return float(powers[sound].max()), least
+
+
+def seconds_for(sensor: Sensor, width: float, period: float) -> float:
+    """How long a stretch must be for half of its interval to be `width` (relative), read every `period` seconds."""
+    return max(sensor.window, period, sensor.update) / width

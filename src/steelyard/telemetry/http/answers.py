@@ -1,0 +1,83 @@
+"""What our own API answers, field by field; `/openapi.json` says the same."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SensorOf:
+    """A sensor of a node, as model/sensor.py says what its fields are; `unit` is that of its readings."""
+
+    node: str
+    name: str
+    quantity: str
+    unit: str
+    source: str
+    place: str
+    resolution: float
+    update: float
+    window: float
+    range: float | None
+    error: float | None
+    part_of: str
+    modelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOf:
+    """Readings: `at` in ns since 1970, `value` in `unit`."""
+
+    node: str
+    sensor: str
+    unit: str
+    at: list[int]
+    value: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class RollupOf:
+    """Stretches of `seconds` that begin `at` (ns since 1970): number of readings, the least, mean and greatest in `unit`.
+
+    `joules` is the energy of those `known` seconds of which readings tell. null: there is none.
+    """
+
+    node: str
+    sensor: str
+    unit: str
+    seconds: int
+    at: list[int]
+    count: list[int]
+    least: list[float | None]
+    mean: list[float | None]
+    greatest: list[float | None]
+    joules: list[float | None]
+    known: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class GapOf:
+    """From `start` to `end` (ns since 1970) nothing is known of these sensors (none named: of all)."""
+
+    sensors: list[str]
+    start: int
+    end: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyOf:
+    """Energy (J) from `start` to `end` (ns since 1970) with its 95 % interval, mean power and the greatest over `over` s (W).
+
+    `missing` is the share of the time of which no reading tells. Where that is more than half, there is no energy: all is null.
+    """
+
+    node: str
+    sensor: str
+    start: int
+    end: int
+    missing: float | None
+    joules: float | None = None
+    low: float | None = None
+    high: float | None = None
+    power: float | None = None
+    greatest: float | None = None
+    over: float | None = None

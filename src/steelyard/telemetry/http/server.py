@@ -1,0 +1,103 @@
+"""The server: what answers requests, who is let through, and how refusals look."""
+
+import hmac
+import socket
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.telemetry.http.bodies import refused
+from steelyard.telemetry.http.door import Secured
+from steelyard.telemetry.http.readings import Readings
+from steelyard.telemetry.stores import Store
+
+CONNECTIONS = 100  # at once; more are told to come again
+GOODBYE = 5  # seconds that answers on their way may take at the end
+_OWN_NAMES = {"localhost", "127.0.0.1", "[::1]"}
+_PAGE = """Readings of power, by Steelyard.
+/api/v1/query …         Prometheus' HTTP API: for Grafana this server is a data source of the kind Prometheus
+/api/steelyard/sensors  an API of its own; /openapi.json describes it
+"""
+
+
+def expect_packages() -> None:
+    """UsageError where what serves is not installed."""
+    try:
+        import fastapi  # noqa: F401
+        import promql_parser  # noqa: F401
+        import re2  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            f"Readings are served by Python packages of which {error.name} is not installed. Do: pip install 'steelyard[serve]'"
+        ) from None
+
+
+def dashboard() -> str:
+    """A dashboard for Grafana, as JSON."""
+    return (Path(__file__).parent / "dashboard.json").read_text(encoding="utf-8")
+
+
+def application(store: Store, token: str = "") -> Any:
+    """What answers requests (ASGI). With a token each must bear it; without, it must come to a name of this machine's own."""
+    from fastapi import FastAPI, Response
+    from fastapi.exceptions import RequestValidationError
+
+    import steelyard
+    from steelyard.telemetry.http import routes
+    from steelyard.telemetry.http.own import Own
+
+    readings = Readings(store)
+    # No pages of documentation: theirs take their parts from the network.
+    made = FastAPI(title="Steelyard", version=steelyard.__version__, docs_url=None, redoc_url=None)
+    made.include_router(Own(readings).router())
+    made.include_router(routes.router(readings))
+    made.add_api_route("/", lambda: Response(_PAGE, media_type="text/plain"), include_in_schema=False)
+    made.add_exception_handler(RequestValidationError, lambda _, error: refused(400, _first(error)))
+    made.add_exception_handler(UsageError, lambda _, error: refused(400, error.shown()))
+    made.add_exception_handler(MachineFailed, lambda _, error: refused(503, error.shown()))
+    return Gate(made, token)
+
+
+def serve(store: Store, at: socket.socket, token: str = "", secured: Secured | None = None) -> None:
+    """Answers until Ctrl-C or SIGTERM, which it hands on when the last answers are given."""
+    import uvicorn
+
+    shown = {"ssl_certfile": secured.certificate, "ssl_keyfile": secured.key} if secured else {}
+    config = uvicorn.Config(
+        application(store, token), log_level="warning", access_log=False, server_header=False, proxy_headers=False,
+        lifespan="off", ws="none", limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=GOODBYE, **shown,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[at])
+
+
+class Gate:
+    """Lets through who bears the token; where there is none, who asks for this machine by a name of its own.
+
+    The latter keeps out pages of the web: a browser sends them here under their own name, once that leads to this machine.
+    """
+
+    def __init__(self, inner: Any, token: str) -> None:
+        self._inner = inner
+        self._expected = f"Bearer {token}".encode() if token else b""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope["headers"])
+        answer = self._inner
+        if self._expected:
+            if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
+                answer = refused(401, "The request needs the token: Authorization: Bearer TOKEN.")
+                answer.headers["WWW-Authenticate"] = "Bearer"
+        elif _named(headers.get(b"host", b"").decode("latin-1").lower()) not in _OWN_NAMES:
+            answer = refused(403, "Without a token only 127.0.0.1, [::1] and localhost are answered, by that name.")
+        await answer(scope, receive, send)
+
+
+def _named(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host
+
+
+def _first(error: Any) -> str:
+    found = error.errors()[0]
+    return f"The parameter {found['loc'][-1]} is not as expected: {found['msg']}."

@@ -1,0 +1,148 @@
+"""Readings over stretches of a second, a minute or an hour: how many, the least, the mean, the greatest, and the energy.
+
+The energy is that of the sensor's course (`energy.py`), so that the seconds of an hour add up to the hour. What no reading tells
+of is not filled in: `known` says how many seconds of a stretch the energy is of.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.model.sensor import Moments, Rollup, Trace, Values
+from steelyard.telemetry.energy import NANO, Course, course
+
+NAMES = {"1s": 1, "1min": 60, "1h": 3600}  # seconds of a stretch
+LEVELS = tuple(NAMES.values())
+SECOND = 1_000_000_000  # ns
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The knots of a course (s after its origin, ns since 1970) with what is known up to each: energy (J) and time (s)."""
+
+    origin: int
+    at: Values
+    joules: Values
+    seconds: Values
+
+
+def rolled(node: str, trace: Trace, level: int, start: int, end: int) -> Rollup:
+    """The stretches of `level` seconds that begin from `start` up to `end` (ns since 1970) and of which a reading tells.
+
+    The trace should reach beyond both: the energy of the first and of the last stretch hangs on their neighbours.
+    """
+    return each_level(node, trace, (level,), start, end)[0]
+
+
+def each_level(node: str, trace: Trace, levels: Sequence[int], start: int, end: int) -> list[Rollup]:
+    """As `rolled`, for several levels."""
+    if not len(trace.at):
+        return [NOTHING] * len(levels)
+    known = course(trace)
+    powers, steps = _powers(trace, known), _steps(known) if known else None
+    early = int(trace.at[0]) if known is None else known.origin + int(known.at[0] / NANO)  # the first one's window
+    found = []
+    for level in levels:
+        width = level * SECOND
+        first = max(-(-start // width), early // width)
+        last = min(-(-end // width), int(trace.at[-1]) // width + 1)
+        found.append(
+            _stretches((node, trace.sensor.name), level, powers, steps, first, last) if last > first else NOTHING
+        )
+    return found
+
+
+def _stretches(
+    of: tuple[str, str], level: int, powers: tuple[Moments, Values], steps: _Steps | None, first: int, last: int
+) -> Rollup:
+    """Those numbered from `first` up to `last`."""
+    (at, value), width = powers, level * SECOND
+    begin, end = np.searchsorted(at, (first * width, last * width))
+    count, mean, least, greatest = _values(at[begin:end] // width - first, value[begin:end], last - first)
+    edges = np.arange(first, last + 1, dtype=np.int64) * width
+    joules, seconds = _energies(steps, edges)
+    kept = (count > 0) | (seconds > 0)
+    return Rollup(
+        level,
+        (of,),
+        np.zeros(int(kept.sum()), dtype=np.int32),
+        edges[:-1][kept],
+        count[kept],
+        least[kept],
+        mean[kept],
+        greatest[kept],
+        joules[kept],
+        seconds[kept],
+    )
+
+
+def joined(parts: Sequence[Rollup], level: int) -> Rollup:
+    """One rollup of several, in their order."""
+    sensors = tuple(dict.fromkeys(each for part in parts for each in part.sensors))
+    place = {each: number for number, each in enumerate(sensors)}
+    number = [np.array([place[each] for each in p.sensors], dtype=np.int32)[p.number] for p in parts]
+    rows = [NOTHING, *parts]
+    return Rollup(
+        level,
+        sensors,
+        np.concatenate([NOTHING.number, *number]),
+        np.concatenate([p.at for p in rows]),
+        np.concatenate([p.count for p in rows]),
+        np.concatenate([p.least for p in rows]),
+        np.concatenate([p.mean for p in rows]),
+        np.concatenate([p.greatest for p in rows]),
+        np.concatenate([p.joules for p in rows]),
+        np.concatenate([p.known for p in rows]),
+    )
+
+
+def _powers(trace: Trace, known: Course | None) -> tuple[Moments, Values]:
+    """What least, mean and greatest are of: the readings; of a counter the power (W) up to each of them."""
+    usable = np.isfinite(trace.value)
+    if trace.sensor.quantity != "energy":
+        return trace.at[usable], trace.value[usable]
+    if known is None:
+        return trace.at[:0], trace.value[:0]
+    told = known.gap == 0
+    powers = np.diff(known.joules)[told] / np.diff(known.at)[told]
+    moments = known.origin + np.round((known.at[1:] + known.blur)[told] / NANO).astype(np.int64)
+    return moments, powers
+
+
+def _values(place: Moments, value: Values, stretches: int) -> tuple[Moments, Values, Values, Values]:
+    count = np.bincount(place, minlength=stretches).astype(np.int64)
+    mean, least, greatest = (np.full(stretches, np.nan) for _ in range(3))
+    if len(place):
+        begins = np.flatnonzero(np.diff(place, prepend=-1))  # of each stretch its first reading: they are in order
+        there = place[begins]
+        mean[there] = np.add.reduceat(value, begins) / count[there]
+        least[there] = np.minimum.reduceat(value, begins)
+        greatest[there] = np.maximum.reduceat(value, begins)
+    return count, mean, least, greatest
+
+
+def _energies(steps: _Steps | None, edges: Moments) -> tuple[Values, Values]:
+    if steps is None:
+        return np.full(len(edges) - 1, np.nan), np.zeros(len(edges) - 1)
+    at = (edges - steps.origin) * NANO
+    joules = np.diff(np.interp(at, steps.at, steps.joules))
+    seconds = np.diff(np.interp(at, steps.at, steps.seconds))
+    joules[seconds <= 0] = np.nan
+    return joules, seconds
+
+
+def _steps(known: Course) -> _Steps:
+    joules, lengths = np.diff(known.joules), np.diff(known.at)
+    sound = known.gap == 0
+    mean = joules[sound].sum() / lengths[sound].sum() if sound.any() else 0.0
+    told = np.concatenate(([0.0], np.cumsum(joules - mean * known.gap)))
+    return _Steps(known.origin, known.at, told, np.concatenate(([0.0], np.cumsum(lengths - known.gap))))
+
+
+def _nothing() -> Rollup:
+    whole, real = np.empty(0, dtype=np.int64), np.empty(0)
+    return Rollup(0, (), np.empty(0, dtype=np.int32), whole, whole, real, real, real, real, real)
+
+
+NOTHING = _nothing()

@@ -1,0 +1,118 @@
+"""Sensors that are files of the kernel: the number in each, the moment at which it was read, and a device made of them."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from steelyard.model.sensor import Reading, Sensor
+from steelyard.telemetry.sensors._words import number
+
+MOST_BYTES = 4096  # a file of /sys is at most one page
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A sensor and its file, `sensor.place`; `scale` is the factor from the file's unit to the sensor's."""
+
+    sensor: Sensor
+    scale: float
+
+
+@dataclass(frozen=True)
+class Files:
+    """A device whose sensors are files with one number each."""
+
+    files: Sequence[File]
+
+    @property
+    def sensors(self) -> Sequence[Sensor]:
+        return [file.sensor for file in self.files]
+
+    def read(self) -> Sequence[Reading]:
+        readings: list[Reading] = []
+        problem: OSError | None = None
+        for file in self.files:
+            try:
+                value, at = timed(file.sensor.place)
+            except OSError as error:
+                problem = error
+            else:
+                readings.append(Reading(file.sensor.name, at, value * file.scale))
+        if problem and not readings:
+            raise problem
+        return readings
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def text_of(path: str | Path) -> str:
+    """The stripped text of a file of the kernel. OSError where it cannot be read."""
+    with open(path, "rb", buffering=0) as file:
+        return (file.read(MOST_BYTES) or b"").decode("utf-8", "replace").strip()
+
+
+def value_of(path: str | Path) -> float:
+    """The number that a file holds. OSError where it cannot be read, and where it holds none."""
+    text = text_of(path)
+    value = number(text)
+    if value is None:
+        raise OSError(f"{path} holds '{text[:40]}', and no number")
+    return value
+
+
+def timed(path: str | Path) -> tuple[float, int]:
+    """The number that a file holds, and the middle of the time that the reading took (ns since 1970): I2C takes milliseconds."""
+    before = time.time_ns()
+    value = value_of(path)
+    return value, (before + time.time_ns()) // 2
+
+
+def optional(path: str | Path) -> float | None:
+    """The number that a file holds, None where it is not there or holds none."""
+    try:
+        return value_of(path)
+    except OSError:
+        return None
+
+
+def label(path: str | Path) -> str:
+    """The text of a file, "" where it cannot be read."""
+    try:
+        return text_of(path)
+    except OSError:
+        return ""
+
+
+def listed(folder: Path, pattern: str) -> list[Path]:
+    """The paths in `folder` that match a shell pattern, by their numbers (temp2 before temp10); none where it is missing."""
+    try:
+        return sorted(folder.glob(pattern), key=lambda path: (len(path.name), path.name))
+    except OSError:
+        return []
+
+
+def readable(files: Iterable[File]) -> tuple[dict[File, float], dict[File, OSError]]:
+    """The files that hold a number now, with it, and the others with the reason."""
+    good: dict[File, float] = {}
+    bad: dict[File, OSError] = {}
+    for file in files:
+        try:
+            good[file] = value_of(file.sensor.place)
+        except OSError as problem:
+            bad[file] = problem
+    return good, bad
+
+
+def held(sensors: Sequence[Sensor]) -> list[Sensor]:
+    """With `part_of` only where that sensor is among them: what nobody reads must not take its parts out of a sum."""
+    names = {sensor.name for sensor in sensors}
+    return [sensor if sensor.part_of in names else replace(sensor, part_of="") for sensor in sensors]
+
+
+def why(path: str | Path, problem: OSError) -> str:
+    """The reason why a file cannot be read, as the middle of a sentence."""
+    if isinstance(problem, PermissionError):
+        return f"{path} may be read by root only"
+    return f"{path}: {problem.strerror}" if problem.strerror else str(problem)

@@ -1,0 +1,65 @@
+"""The joules that NVIDIA's GPUs count, by NVML itself (libnvidia-ml of the driver): nvidia-smi does not print them."""
+
+import ctypes
+import time
+from collections.abc import Sequence
+
+from steelyard.model.sensor import Reading, Sensor
+
+LIBRARY = "libnvidia-ml.so.1"
+_MILLI = 1e-3  # NVML's counter, of Volta and newer: mJ since the driver was loaded
+
+
+class Counters:
+    """The energy of each GPU that counts it, by NVML's numbers of them, which nvidia-smi prints as the index.
+
+    OSError where there is no library, no driver that it fits, or none that counts.
+    """
+
+    def __init__(self, library: str = LIBRARY) -> None:
+        self._nvml = ctypes.CDLL(library)
+        self._call("nvmlInit_v2")
+        self._handles: dict[str, ctypes.c_void_p] = {}
+        try:
+            count = ctypes.c_uint()
+            self._call("nvmlDeviceGetCount_v2", ctypes.byref(count))
+            for index in range(count.value):
+                handle = ctypes.c_void_p()
+                try:
+                    self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(handle))
+                    self._joules(handle)
+                except OSError:  # one that is lost, or older than Volta
+                    continue
+                self._handles[f"nvidia/gpu{index}/energy"] = handle
+            if not self._handles:
+                raise OSError("no GPU counts its energy")
+        except OSError:
+            self.close()
+            raise
+        self.sensors: Sequence[Sensor] = [
+            Sensor(name, "energy", "NVML", library, resolution=_MILLI) for name in self._handles
+        ]
+
+    def read(self) -> Sequence[Reading]:
+        readings = []
+        for name, handle in self._handles.items():
+            before = time.time_ns()
+            joules = self._joules(handle)
+            readings.append(Reading(name, (before + time.time_ns()) // 2, joules))
+        return readings
+
+    def close(self) -> None:
+        self._nvml.nvmlShutdown()
+
+    def _joules(self, handle: ctypes.c_void_p) -> float:
+        energy = ctypes.c_ulonglong()
+        self._call("nvmlDeviceGetTotalEnergyConsumption", handle, ctypes.byref(energy))
+        return energy.value * _MILLI
+
+    def _call(self, name: str, *arguments: object) -> None:
+        try:
+            code = getattr(self._nvml, name)(*arguments)
+        except AttributeError:
+            raise OSError(f"NVML is too old: it has no {name}") from None
+        if code != 0:
+            raise OSError(f"NVML's {name} gave the error {code}")

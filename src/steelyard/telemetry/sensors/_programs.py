@@ -1,0 +1,68 @@
+"""Sensors that a program is asked for: its answer, and a device made of a command and what its answer says."""
+
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from steelyard.errors import MachineFailed
+from steelyard.model.sensor import Reading, Sensor
+
+SECONDS = 10.0  # a BMC takes a second or two over the network
+_SHOWN = 300  # letters of an answer that are repeated in a sentence
+
+Parser = Callable[[str], Mapping[Sensor, float]]
+
+
+def answer(command: Sequence[str]) -> str:
+    """What a program prints. OSError with a sentence where it cannot be started, fails, or does not end in time."""
+    called = shlex.join(command)
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=SECONDS,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except OSError as problem:
+        raise OSError(f"'{called}' cannot be started: {problem.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise OSError(f"'{called}' did not answer within {SECONDS:.0f} s") from None
+    except ValueError as problem:  # a zero byte in a word
+        raise OSError(f"'{called}' cannot be started: {problem}") from None
+    if done.returncode != 0:
+        told = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
+        raise OSError(f"'{called}' ended with exit code {done.returncode}: {told[:_SHOWN] or '(it said nothing)'}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+class Program:
+    """A device that is a command; what its first answer says are its sensors. OSError where that says nothing."""
+
+    def __init__(self, command: Sequence[str], parser: Parser) -> None:
+        self._command = command
+        self._parser = parser
+        text = answer(command)
+        self.sensors: Sequence[Sensor] = tuple(parser(text))
+        if not self.sensors:
+            raise OSError(f"'{shlex.join(command)}' gave no reading; it said: {text.strip()[:_SHOWN] or '(nothing)'}")
+
+    def read(self) -> Sequence[Reading]:
+        before = time.time_ns()
+        text = answer(self._command)
+        at = (before + time.time_ns()) // 2
+        return [Reading(s.name, at, value) for s, value in self._parser(text).items() if s in self.sensors]
+
+    def close(self) -> None:
+        """Nothing is kept running."""
+
+
+def opened(command: Sequence[str], parser: Parser) -> Program:
+    """The device of a command that a user asked for. MachineFailed where it gives nothing."""
+    try:
+        return Program(command, parser)
+    except OSError as problem:
+        raise MachineFailed(f"The sensor cannot be read: {problem}.") from None

@@ -1,0 +1,75 @@
+"""A laptop's battery: what the machine draws while no mains adapter feeds it (Documentation/ABI/testing/sysfs-class-power)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.model.sensor import Reading, Sensor
+from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors._files import label, listed, optional, text_of, timed, value_of, why
+from steelyard.telemetry.sensors._words import distinct, slug
+
+_MICRO = 1e-6
+_DRAWN = "Discharging"
+
+
+@dataclass(frozen=True)
+class Battery:
+    """A battery below /sys/class/power_supply, in watts."""
+
+    folder: Path
+    sensor: Sensor
+
+    @property
+    def sensors(self) -> Sequence[Sensor]:
+        return (self.sensor,)
+
+    def read(self) -> Sequence[Reading]:
+        if text_of(self.folder / "status") != _DRAWN:
+            return ()
+        power = self.folder / "power_now"
+        if power.exists():
+            value, at = timed(power)
+            watts = value * _MICRO
+        else:
+            value, at = timed(self.folder / "current_now")
+            watts = value * _MICRO * value_of(self.folder / "voltage_now") * _MICRO
+        # Drivers do not agree on the sign of what flows out.
+        return (Reading(self.sensor.name, at, abs(watts)),)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def find(root: Path) -> Found:
+    """The batteries that feed the machine now; one that does not is named with the reason."""
+    folders = [f for f in listed(root / "sys/class/power_supply", "*") if _feeds_the_machine(f)]
+    devices: list[Device] = []
+    refused: list[str] = []
+    for folder, name in zip(folders, distinct([slug(folder.name) for folder in folders]), strict=True):
+        place = folder / ("power_now" if (folder / "power_now").exists() else "current_now")
+        battery = Battery(folder, Sensor(f"battery/{name}", "power", "battery", str(place)))
+        status = label(folder / "status")
+        try:
+            if battery.read():
+                devices.append(battery)
+            else:
+                refused.append(
+                    f"The battery {folder.name} says what the machine draws only while it feeds it; it is '{status}'. "
+                    "Unplug the mains adapter."
+                )
+        except OSError as problem:
+            refused.append(f"The battery {folder.name} cannot be read: {why(place, problem)}.")
+    return Found(tuple(devices), tuple(refused))
+
+
+def _feeds_the_machine(folder: Path) -> bool:
+    """Whether it is a battery that is there, and not that of a mouse."""
+    return (
+        label(folder / "type") == "Battery"
+        and label(folder / "scope") != "Device"
+        and optional(folder / "present") != 0
+    )
+
+
+kind = Kind("battery", "A laptop's battery, while it feeds the machine", find)

@@ -1,0 +1,59 @@
+"""A program of the user's that prints a number, or lines `name value unit`: whatever a site can already ask for."""
+
+import shlex
+from collections.abc import Mapping
+
+from steelyard.errors import UsageError
+from steelyard.model.sensor import Sensor
+from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors._programs import opened
+from steelyard.telemetry.sensors._words import distinct, expect, measured, number, positive, slug, unit_of
+
+_SOURCE = "command"
+
+
+def parse(text: str, place: str, name: str, unit: str, window: float) -> dict[Sensor, float]:
+    """What an answer says: one number, which has the unit and name that were given, or lines that have their own."""
+    alone = number(text)
+    lines = [(name, text.strip(), unit)] if alone is not None else [_words(line) for line in text.splitlines()]
+    kept = [
+        (label, value, known)
+        for label, printed, of in lines
+        if (value := number(printed)) is not None and (known := measured(of)) is not None
+    ]
+    names = distinct([f"command/{slug(label)}" for label, _, _ in kept])
+    return {
+        Sensor(called, quantity, _SOURCE, place, window=window if quantity == "power" else 0.0): value * factor
+        for called, (_, value, (quantity, factor)) in zip(names, kept, strict=True)
+    }
+
+
+def _words(line: str) -> tuple[str, str, str]:
+    """'CPU package 12.5 W' → its name, value and unit; the name may be several words."""
+    words = line.rsplit(maxsplit=2)
+    return (words[0], words[1], words[2]) if len(words) == 3 else ("", "", "")
+
+
+def make(settings: Mapping[str, str]) -> Device:
+    """The device of --sensor command:run=…; UsageError for settings that cannot be, MachineFailed where nothing comes."""
+    expect("command", settings, ("run", "unit", "name", "window"), ("run",))
+    try:
+        command = shlex.split(settings["run"])
+    except ValueError as problem:
+        raise UsageError(f"'{settings['run']}' (given by --sensor command:run=) is no command: {problem}.") from None
+    if not command:
+        raise UsageError("The sensor 'command' needs a program: --sensor command:run=PROGRAM.")
+    unit = settings.get("unit", "W")
+    unit_of(unit, "(given by --sensor command:unit=)")
+    name = settings.get("name") or command[0].rpartition("/")[2]
+    window = positive("command", settings, "window", 0.0)
+    return opened(command, lambda text: parse(text, settings["run"], name, unit, window))
+
+
+kind = Kind(
+    "command",
+    "A program that prints a number, or lines of name, value and unit",
+    lambda root: Found(),
+    make,
+    "run=PROGRAM WORDS,unit=W (of a number alone),name=NAME,window=SECONDS; a command with a comma goes into a script",
+)

@@ -1,0 +1,149 @@
+"""Readings kept in a file, `Sensor,Time,Value` with times in ns since 1970, as DCDB's dcdbquery -r prints: whole, or replayed."""
+
+import csv
+import time
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.errors import UsageError
+from steelyard.files import is_file
+from steelyard.model.sensor import Quantity, Reading, Sensor, Trace
+from steelyard.numbers import GREATEST
+from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors._words import expect, number, positive, unit_of
+
+HEADER = ["Sensor", "Time", "Value"]
+# The file has no units: without one from the user the last part of a sensor's name says what it is, in the unit without prefix.
+_NAMED: dict[str, Quantity] = {
+    "energy": "energy",
+    "power": "power",
+    "temp": "temperature",
+    "fan": "fan",
+    "freq": "clock",
+    "clock": "clock",
+}
+
+
+@dataclass
+class Replay:
+    """A device that gives what a file holds in the file's own steps of time, from its first reading on; then nothing more.
+
+    Every reading that has come due since the last `read` is given, at the moment at which it came due. `clock` gives
+    nanoseconds, `wall` those since 1970.
+    """
+
+    traces: Sequence[Trace]
+    clock: Callable[[], int] = time.monotonic_ns
+    wall: Callable[[], int] = time.time_ns
+
+    def __post_init__(self) -> None:
+        self.sensors: Sequence[Sensor] = [trace.sensor for trace in self.traces]
+        at = np.concatenate([trace.at for trace in self.traces])
+        of = np.repeat(np.arange(len(self.traces)), [len(trace.at) for trace in self.traces])
+        order = np.argsort(at, kind="stable")
+        self._due = at[order] - at[order[0]]
+        self._of = of[order]
+        self._value = np.concatenate([trace.value for trace in self.traces])[order]
+        self._given = 0
+        self._began: tuple[int, int] | None = None
+
+    def read(self) -> Sequence[Reading]:
+        began, wall = self._began = self._began or (self.clock(), self.wall())
+        end = int(np.searchsorted(self._due, self.clock() - began, side="right"))
+        part = slice(self._given, end)
+        self._given = end
+        return [
+            Reading(self.sensors[of].name, wall + due, value)
+            for of, due, value in zip(
+                self._of[part].tolist(), self._due[part].tolist(), self._value[part].tolist(), strict=True
+            )
+        ]
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]:
+    """All readings of a file, a trace a sensor, in the order of time. `unit` is that of all values.
+
+    Without one a sensor's name decides, and one that names no quantity is left out (a file may hold bytes and packets, too).
+    UsageError for a file that is none, with the line.
+    """
+    if not is_file(path):
+        raise UsageError(f"There is no file '{path}' of readings.")
+    moments: dict[str, array[int]] = {}
+    values: dict[str, array[float]] = {}
+    for name, at, value in _lines(path):
+        moments.setdefault(name, array("q")).append(at)
+        values.setdefault(name, array("d")).append(value)
+    found = []
+    for name, at_of in moments.items():
+        known = unit_of(unit, "(the unit of the file's values)") if unit else _by_name(name)
+        if known:
+            quantity, factor = known
+            sensor = Sensor(name, quantity, "file", str(path), window=window if quantity == "power" else 0.0)
+            columns = np.array(at_of, np.int64), np.array(values[name]) * factor
+            order = np.argsort(columns[0], kind="stable")
+            found.append(Trace(sensor, columns[0][order], columns[1][order]))
+    if not found:
+        raise UsageError(
+            f"'{path}' holds no readings that are known: expected lines below '{','.join(HEADER)}', and names that say what is "
+            f"measured ({', '.join(_NAMED)}), or else a unit, as --sensor csv:file={path},unit=W."
+        )
+    return tuple(found)
+
+
+def _lines(path: Path) -> Iterator[tuple[str, int, float]]:
+    """(sensor, ns since 1970, value) of each line."""
+    expected = "expected NAME,TIME,VALUE with the time in ns since 1970 (dcdbquery -r) and a number"
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            rows = csv.reader(file)
+            first = [word.strip() for word in next(rows, [])]
+            if first != HEADER:
+                raise UsageError(
+                    f"'{path}' begins with '{','.join(first)[:80]}'; expected '{','.join(HEADER)}', as DCDB writes it."
+                )
+            for row in rows:
+                if row:
+                    parsed = _parsed(row)
+                    if parsed is None:
+                        raise UsageError(f"'{path}', line {rows.line_num}: '{','.join(row)[:80]}'; {expected}.")
+                    yield parsed
+    except (OSError, csv.Error) as problem:
+        raise UsageError(f"'{path}' cannot be read as readings: {problem}.") from None
+
+
+def _parsed(row: list[str]) -> tuple[str, int, float] | None:
+    if len(row) != 3:
+        return None
+    name, moment, value = row[0].strip().strip("/"), row[1].strip(), number(row[2])
+    # The name becomes part of a topic, in which + and # stand for any name.
+    named = name and name.isprintable() and not set("+#") & set(name)
+    timed = moment.isascii() and moment.isdecimal() and len(moment) <= 19 and int(moment) <= GREATEST
+    return (name, int(moment), value) if named and timed and value is not None else None
+
+
+def _by_name(name: str) -> tuple[Quantity, float] | None:
+    last = name.rpartition("/")[2].lower()
+    return next(((quantity, 1.0) for word, quantity in _NAMED.items() if word in last), None)
+
+
+def make(settings: Mapping[str, str]) -> Device:
+    """The device of --sensor csv:file=…; UsageError for what cannot be."""
+    expect("csv", settings, ("file", "unit", "window"), ("file",))
+    window = positive("csv", settings, "window", 0.0)
+    return Replay(traces(Path(settings["file"]), settings.get("unit", ""), window))
+
+
+kind = Kind(
+    "csv",
+    "Readings of a file (Sensor,Time,Value), given again in the file's own steps of time",
+    lambda root: Found(),
+    make,
+    "file=FILE,unit=W (of all values; without it the names decide),window=SECONDS (over which each power is the mean)",
+)

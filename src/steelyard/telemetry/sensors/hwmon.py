@@ -1,0 +1,82 @@
+"""Power, energy, temperature and fans of the chips that the kernel knows (Documentation/hwmon/sysfs-interface)."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from steelyard.model.sensor import Quantity, Sensor
+from steelyard.telemetry.sensors import Found, Kind
+from steelyard.telemetry.sensors._files import File, Files, label, listed, optional, readable, why
+from steelyard.telemetry.sensors._words import distinct, slug
+
+# By the names of the files, and the factor to the unit of the quantity: µW, µJ, m°C, rpm.
+_CHANNELS: dict[str, tuple[Quantity, float]] = {
+    "power": ("power", 1e-6),
+    "energy": ("energy", 1e-6),
+    "temp": ("temperature", 1e-3),
+    "fan": ("fan", 1.0),
+}
+# Their power is the mean over the time between two updates (TI, INA226 §6.4.1; Documentation/hwmon/ina2xx).
+_AVERAGING = re.compile(r"ina2(26|30|31)")
+
+
+def find(root: Path) -> Found:
+    """A device for each chip: I2C is slow, so that one must not wait for the other."""
+    chips = listed(root / "sys/class/hwmon", "hwmon*")
+    devices: list[Files] = []
+    refused: list[str] = []
+    for chip, name in zip(chips, _names(chips), strict=True):
+        good, bad = readable(_channels(chip, name))
+        if good:
+            devices.append(Files(list(good)))
+        refused += [f"{file.sensor.name} cannot be read: {why(file.sensor.place, p)}." for file, p in bad.items()]
+    return Found(tuple(devices), tuple(refused))
+
+
+def _names(chips: list[Path]) -> list[str]:
+    """The chips' names; of those with equal ones with the bus address, which a restart does not change as hwmon's number."""
+    names = [slug(label(chip / "name") or chip.name) for chip in chips]
+    several = Counter(names)
+    return distinct(
+        [
+            f"{name}-{slug((chip / 'device').resolve().name)}"
+            if several[name] > 1 and (chip / "device").exists()
+            else name
+            for chip, name in zip(chips, names, strict=True)
+        ]
+    )
+
+
+def _channels(chip: Path, name: str) -> list[File]:
+    found = [
+        (path, match[1], match[2])
+        for path in listed(chip, "*_*")
+        if (match := re.fullmatch(r"((?:power|energy|temp|fan)[0-9]{1,4})_(input|average)", path.name))
+    ]
+    # The mean over a known time misses nothing between two readings; the same channel is not taken twice.
+    averaged = {channel for _, channel, form in found if form == "average"}
+    chosen = [(path, channel) for path, channel, form in found if form == "average" or channel not in averaged]
+    labels = distinct([slug(label(chip / f"{channel}_label") or channel) for _, channel in chosen])
+    return [
+        _file(chip, path, channel, f"hwmon/{name}/{label}")
+        for (path, channel), label in zip(chosen, labels, strict=True)
+    ]
+
+
+def _file(chip: Path, path: Path, channel: str, name: str) -> File:
+    quantity, scale = _CHANNELS[channel.rstrip("0123456789")]
+    update = _milliseconds(chip / "update_interval")
+    window = 0.0
+    if path.name.endswith("_average"):
+        window = _milliseconds(chip / f"{channel}_average_interval")
+    elif quantity == "power" and _AVERAGING.match(label(chip / "name")):
+        window = update
+    return File(Sensor(name, quantity, "hwmon", str(path), update=update, window=window), scale)
+
+
+def _milliseconds(path: Path) -> float:
+    """Seconds; 0 where the chip does not say."""
+    return max(0.0, optional(path) or 0.0) / 1000
+
+
+kind = Kind("hwmon", "Sensors of the board and of devices (hwmon: INA2xx, PMBus, temperatures, fans)", find, light=True)

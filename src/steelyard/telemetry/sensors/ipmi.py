@@ -1,0 +1,143 @@
+"""What a BMC measures, by ipmitool: the power reading of DCMI, the sensors of its repository, and a site's raw command."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from steelyard.errors import UsageError
+from steelyard.model.sensor import Sensor
+from steelyard.numbers import whole
+from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors._programs import Parser, Program, opened
+from steelyard.telemetry.sensors._words import distinct, expect, measured, number, slug, unit_of
+
+_LOCAL = ("dev/ipmi0", "dev/ipmi/0", "dev/ipmidev/0")
+_POWER = ("dcmi", "power", "reading")
+# CSV, full records only: compact ones have no numbers.
+_SENSORS = ("-c", "sdr", "list", "full")
+_DCMI = re.compile(r"Instantaneous power reading:\s*([0-9]{1,6}) Watts")
+_STATE = re.compile(r"Power reading state is:\s*activated")
+_SETTINGS = ("host", "port", "user", "password-file", "interface", "cipher", "ask", "raw", "first", "bytes", "unit")
+_MOST_BYTES = 8
+
+
+def parse_dcmi(text: str, prefix: str) -> dict[Sensor, float]:
+    """The power at that moment (DCMI 1.5, Get Power Reading: whole watts). Nothing where the reading is not active.
+
+    Its time stamp has whole seconds of the BMC's own clock: the time of asking is nearer.
+    """
+    match = _DCMI.search(text)
+    if match is None or not _STATE.search(text):
+        return {}
+    return {Sensor(f"{prefix}/dcmi-power", "power", "IPMI (DCMI)", " ".join(_POWER), resolution=1.0): float(match[1])}
+
+
+def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
+    """The sensors of power, temperature and fans in lines `name,value,unit,status`, those alone that give a value."""
+    found = []
+    for line in text.splitlines():
+        words = line.rsplit(",", 3)  # a name may hold commas
+        if len(words) == 4 and (known := measured(words[2])) and (value := number(words[1])) is not None:
+            found.append((words[0], known, value))
+    names = distinct([f"{prefix}/{slug(name)}" for name, _, _ in found])
+    return {
+        Sensor(name, quantity, "IPMI (sensor)", label): value * factor
+        for name, (label, (quantity, factor), value) in zip(names, found, strict=True)
+    }
+
+
+def parse_raw(text: str, sensor: Sensor, first: int, count: int, factor: float) -> dict[Sensor, float]:
+    """The number in `count` bytes from byte `first` of an answer, the lowest first, as IPMI has them."""
+    words = text.split()
+    if len(words) < first + count or not all(re.fullmatch(r"[0-9a-fA-F]{2}", word) for word in words):
+        return {}
+    return {sensor: int.from_bytes(bytes(int(word, 16) for word in words[first : first + count]), "little") * factor}
+
+
+def find(root: Path) -> Found:
+    """The BMC of this machine, where the kernel has a driver for it: its power, and apart from that its other sensors."""
+    device = next((root / name for name in _LOCAL if (root / name).exists()), None)
+    if device is None:
+        return Found()
+    if not shutil.which("ipmitool"):
+        return Found((), (f"A BMC is there ({device}), but not the program that asks it: install ipmitool.",))
+    if not os.access(device, os.R_OK | os.W_OK):
+        allow = f"Run as root, or trust a group with both: 'chgrp GROUP {device}; chmod g+rw {device}'."
+        reason = "is root's only, since those who may ask it may also switch the machine off"
+        return Found((), (f"A BMC is there, but {device} {reason}. {allow}",))
+    devices: list[Device] = []
+    refused: list[str] = []
+    for words, parser in _questions("ipmi").values():
+        try:
+            devices.append(Program(["ipmitool", *words], parser))
+        except OSError as problem:
+            refused.append(f"The BMC ({device}) gives no reading: {problem}.")
+    return Found(tuple(devices), tuple(refused))
+
+
+def _questions(prefix: str) -> dict[str, tuple[Sequence[str], Parser]]:
+    return {
+        "power": (_POWER, _with(parse_dcmi, prefix)),
+        "sensors": (_SENSORS, _with(parse_sensors, prefix)),
+    }
+
+
+def _with(parser: Callable[[str, str], Mapping[Sensor, float]], prefix: str) -> Parser:
+    return lambda text: parser(text, prefix)
+
+
+def make(settings: Mapping[str, str]) -> Device:
+    """The device of --sensor ipmi:host=…; UsageError for settings that cannot be, MachineFailed where nothing comes."""
+    expect("ipmi", settings, _SETTINGS)
+    command = ["ipmitool", *_session(settings)]
+    prefix = f"ipmi/{slug(settings['host'])}" if "host" in settings else "ipmi"
+    if "raw" in settings:
+        return opened([*command, "raw", *_raw_words(settings["raw"])], _raw(settings, prefix))
+    questions = _questions(prefix)
+    asked = settings.get("ask", "power")
+    if asked not in questions:
+        raise UsageError(f"'{asked}' (given by --sensor ipmi:ask=) cannot be: expected {' or '.join(questions)}.")
+    words, parser = questions[asked]
+    return opened([*command, *words], parser)
+
+
+def _session(settings: Mapping[str, str]) -> list[str]:
+    """ipmitool's words for a BMC over the network; none for that of this machine. A password never stands in them."""
+    host = settings.get("host")
+    if not host:
+        return []
+    words = ["-I", settings.get("interface", "lanplus"), "-H", host]
+    options = {"port": "-p", "user": "-U", "password-file": "-f", "cipher": "-C"}
+    for name, option in options.items():
+        if name in settings:
+            words += [option, settings[name]]
+    if "password-file" in settings and not Path(settings["password-file"]).is_file():
+        raise UsageError(f"There is no file '{settings['password-file']}' (given by --sensor ipmi:password-file=).")
+    return words
+
+
+def _raw_words(text: str) -> list[str]:
+    words = text.split()
+    if len(words) < 2 or not all(re.fullmatch(r"0x[0-9a-fA-F]{1,2}", word) for word in words):
+        raise UsageError(f"'{text}' (given by --sensor ipmi:raw=) cannot be: expected bytes such as '0x30 0x1b 0x00'.")
+    return words
+
+
+def _raw(settings: Mapping[str, str], prefix: str) -> Parser:
+    first = whole(settings.get("first", "0"), "(given by --sensor ipmi:first=)", 0, 255)
+    count = whole(settings.get("bytes", "2"), "(given by --sensor ipmi:bytes=)", 1, _MOST_BYTES)
+    quantity, factor = unit_of(settings.get("unit", "W"), "(given by --sensor ipmi:unit=)")
+    sensor = Sensor(f"{prefix}/raw-{quantity}", quantity, "IPMI (raw)", f"raw {settings['raw']}", resolution=factor)
+    return lambda text: parse_raw(text, sensor, first, count, factor)
+
+
+kind = Kind(
+    "ipmi",
+    "A BMC: DCMI's power reading, its sensors, a site's raw command (ipmitool)",
+    find,
+    make,
+    "host=ADDRESS,port=623,user=NAME,password-file=FILE,interface=lanplus,cipher=17,ask=power or sensors; "
+    "raw=0x30 0x1b,first=0,bytes=2,unit=W in place of ask (the bytes of the answer, the lowest first)",
+)

@@ -1,0 +1,81 @@
+"""Where nothing measures: the energy that follows from a node's idle and full power, as its user gives them, and its load."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.machine.load import STAT, busy_ticks
+from steelyard.model.sensor import Reading, Sensor
+from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors._words import expect, positive
+
+NAME = "model/node"
+
+
+@dataclass
+class Model:
+    """Joules since it was opened: `idle` watts all the time, and up to `full` in proportion to the busy share of `cpus`.
+
+    It counts energy, so that no load between two readings is missed. `clock` gives nanoseconds.
+    """
+
+    idle: float
+    full: float
+    stat: Path = STAT
+    cpus: int = field(default_factory=lambda: os.cpu_count() or 1)
+    ticks: int = field(default_factory=lambda: os.sysconf("SC_CLK_TCK"))  # in a second
+    clock: Callable[[], int] = time.monotonic_ns
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+        self._before = self._busy()
+        place = f"{self.stat}, {self.idle:g} W idle, {self.full:g} W full"
+        self._sensor = Sensor(
+            NAME, "energy", "model", place, resolution=self._joules_of_a_tick, update=1 / self.ticks, modelled=True
+        )
+
+    @property
+    def sensors(self) -> Sequence[Sensor]:
+        return (self._sensor,)
+
+    def read(self) -> Sequence[Reading]:
+        busy = self._busy() - self._before
+        seconds = (self.clock() - self._began) / 1e9
+        return (Reading(NAME, time.time_ns(), self.idle * seconds + busy * self._joules_of_a_tick),)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    @property
+    def _joules_of_a_tick(self) -> float:
+        return (self.full - self.idle) / self.ticks / self.cpus
+
+    def _busy(self) -> int:
+        busy = busy_ticks(self.stat)
+        if busy is None:
+            raise OSError(f"{self.stat} does not say how busy the processors are")
+        return busy
+
+
+def make(settings: Mapping[str, str]) -> Device:
+    """The device of --sensor model:idle=20,full=95 (watts); UsageError for what cannot be."""
+    expect("model", settings, ("idle", "full"), ("idle", "full"))
+    idle, full = (positive("model", settings, name) for name in ("idle", "full"))
+    if full < idle:
+        raise UsageError(f"The sensor 'model' cannot be: full={full:g} W is below idle={idle:g} W.")
+    try:
+        return Model(idle, full)
+    except OSError as problem:
+        raise MachineFailed(f"The sensor 'model' cannot be: {problem}.") from None
+
+
+kind = Kind(
+    "model",
+    "A model, marked as such: idle and full power that you give, by the load",
+    lambda root: Found(),
+    make,
+    "idle=WATTS,full=WATTS",
+)

@@ -1,0 +1,76 @@
+"""NVIDIA's GPUs by nvidia-smi, which prints what NVML says of each as a table; the joules that they count by NVML itself."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.model.sensor import Sensor
+from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors._nvml import Counters
+from steelyard.telemetry.sensors._programs import Program
+from steelyard.telemetry.sensors._words import MOST_DIGITS, number
+
+# nvidia-smi's help: the average is that over one second, from Ampere on; an older GPU's power.draw is that moment's. The
+# maker states ±5 W, which is no relative error. Drivers before 530 do not know the average, and refuse the whole question.
+_POWERS = ("power.draw.average,power.draw", "power.draw")
+_SOURCE = "NVML (nvidia-smi)"
+_MEGA = 1e6  # clocks are printed in MHz
+
+
+def parse(text: str) -> dict[Sensor, float]:
+    """A line a GPU: index, power averaged (W, newer drivers), power (W), temperature (°C), clock of the multiprocessors (MHz).
+
+    What is '[N/A]' is left out.
+    """
+    found: dict[Sensor, float] = {}
+    for line in text.splitlines():
+        index, *words = (word.strip() for word in line.split(","))
+        if len(words) in (3, 4) and index.isascii() and index.isdecimal() and len(index) <= MOST_DIGITS:
+            *powers, temperature, clock = (number(word) for word in words)
+            found |= _of_gpu(f"nvidia/gpu{int(index)}", powers, temperature, clock)
+    return found
+
+
+def _of_gpu(
+    name: str, powers: Sequence[float | None], temperature: float | None, clock: float | None
+) -> dict[Sensor, float]:
+    found: dict[Sensor, float] = {}
+    averaged = powers[0] if len(powers) == 2 else None
+    power = powers[-1] if averaged is None else averaged
+    if power is not None:
+        field, window = ("power.draw", 0.0) if averaged is None else ("power.draw.average", 1.0)
+        found[Sensor(f"{name}/power", "power", _SOURCE, field, resolution=0.01, window=window)] = power
+    if temperature is not None:
+        found[Sensor(f"{name}/temperature", "temperature", _SOURCE, "temperature.gpu", resolution=1.0)] = temperature
+    if clock is not None:
+        found[Sensor(f"{name}/clock", "clock", _SOURCE, "clocks.sm", resolution=_MEGA)] = clock * _MEGA
+    return found
+
+
+def find(root: Path) -> Found:
+    """The GPUs of this machine, where NVIDIA's driver is loaded."""
+    if not (root / "dev/nvidiactl").exists():
+        return Found()
+    if not shutil.which("nvidia-smi"):
+        return Found((), ("NVIDIA's driver is loaded, but nvidia-smi, which asks it, is not in PATH: install it.",))
+    reason = ""
+    for powers in _POWERS:
+        fields = f"index,{powers},temperature.gpu,clocks.sm"
+        try:
+            program = Program(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"], parse)
+        except OSError as problem:
+            reason = str(problem)
+        else:
+            return Found((program, *_counters(root)))
+    return Found((), (f"NVIDIA's GPUs cannot be read: {reason}.",))
+
+
+def _counters(root: Path) -> tuple[Device, ...]:
+    """The GPUs' energy, where they count it; the library is this machine's, whatever files were given."""
+    try:
+        return (Counters(),) if root == Path("/") else ()
+    except OSError:  # older GPUs have power alone
+        return ()
+
+
+kind = Kind("nvidia", "NVIDIA's GPUs: energy, power, temperature, clock (NVML, nvidia-smi)", find)

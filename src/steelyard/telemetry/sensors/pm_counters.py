@@ -1,0 +1,89 @@
+"""The node's power on Cray systems: /sys/cray/pm_counters, each counter with the moment at which it was measured."""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.model.sensor import Reading, Sensor
+from steelyard.telemetry.sensors import Found, Kind
+from steelyard.telemetry.sensors._files import held, label, listed, optional, text_of, why
+from steelyard.telemetry.sensors._words import measured
+
+_LINE = re.compile(r"([0-9]{1,20}) (J|W|C)(?: ([0-9]{1,16}) us)?")
+_COUNTER = re.compile(r"(?:\w+_)?(?:energy|power|temp)")
+_EARLIEST = 10**15  # µs since 1970: a stamp before 2001 counts from something else
+_MOST_TRIES = 5  # the counters change every 100 ms, and are read in less than one
+
+
+@dataclass(frozen=True)
+class Counters:
+    """All counters, read as of one moment: `freshness` changes with every update."""
+
+    folder: Path
+    sensors: Sequence[Sensor]
+
+    def read(self) -> Sequence[Reading]:
+        for _ in range(_MOST_TRIES):
+            before = text_of(self.folder / "freshness")
+            readings = [reading for sensor in self.sensors if (reading := _reading(sensor))]
+            if text_of(self.folder / "freshness") == before:
+                return readings
+        raise OSError(f"{self.folder}: the counters changed while they were read, {_MOST_TRIES} times")
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def find(root: Path) -> Found:
+    """One device with every counter of the node and its parts; limits, as power_cap, are none."""
+    folder = root / "sys/cray/pm_counters"
+    rate = optional(folder / "raw_scan_hz")
+    update = 1 / rate if rate and rate > 0 else 0.0
+    sensors: list[Sensor] = []
+    refused: list[str] = []
+    for path in listed(folder, "*"):
+        if not _COUNTER.fullmatch(path.name):
+            continue
+        try:
+            match = _LINE.fullmatch(text_of(path))
+        except OSError as problem:
+            refused.append(f"pm_counters/{path.name} cannot be read: {why(path, problem)}.")
+            continue
+        if match is None:
+            refused.append(f"{path} holds '{label(path)[:40]}'; expected a number of J, W or C, and a time in us.")
+        else:
+            sensors.append(_sensor(path, match[2], update))
+    if sensors and not label(folder / "freshness"):
+        return Found((), (*refused, f"{folder} has no counter 'freshness': what is read there may be of two moments."))
+    return Found((Counters(folder, held(sensors)),) if sensors else (), tuple(refused))
+
+
+def _sensor(path: Path, unit: str, update: float) -> Sensor:
+    known = measured(unit)
+    assert known is not None
+    form = path.name.rpartition("_")[2]
+    # `energy` and `power` are the whole node's, the accelerators' included; whole joules and watts are printed.
+    inside = f"pm_counters/{form}" if path.name != form and form in ("energy", "power") else ""
+    return Sensor(
+        f"pm_counters/{path.name}",
+        known[0],
+        "Cray pm_counters",
+        str(path),
+        resolution=1.0,
+        update=update,
+        part_of=inside,
+    )
+
+
+def _reading(sensor: Sensor) -> Reading | None:
+    """What a counter says, at its own time stamp where it has one; None where it says nothing that can be used."""
+    match = _LINE.fullmatch(label(sensor.place))
+    if match is None:
+        return None
+    stamp = int(match[3] or 0)
+    return Reading(sensor.name, stamp * 1000 if stamp >= _EARLIEST else time.time_ns(), float(match[1]))
+
+
+kind = Kind("pm_counters", "The node's power on Cray systems (pm_counters)", find, light=True)

@@ -1,0 +1,86 @@
+"""RAPL, the energy counters of x86 processors, by the kernel's powercap files (Documentation/power/powercap).
+
+The counters are below /sys/class/powercap/intel-rapl:*, AMD's too. The same package again below intel-rapl-mmio is left out.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from steelyard.model.sensor import Sensor
+from steelyard.telemetry.sensors import Found, Kind
+from steelyard.telemetry.sensors._files import File, Files, held, label, listed, optional, readable, why
+from steelyard.telemetry.sensors._words import distinct, slug
+
+# Intel's manual (SDM volume 3B, RAPL): the counters of package, cores, uncore and memory are updated about every millisecond.
+_UPDATE = 0.001
+_STATED = re.compile(r"package|core|uncore|dram")
+# The register has 32 bits, and the driver's range is its greatest value: so many steps.
+_STEPS = 2**32 - 1
+_SCALE = 1e-6  # µJ
+_ALLOW = (
+    "Since 2020 the kernel keeps these counters from ordinary users: fast readings betray what others compute "
+    "(CVE-2020-8694, PLATYPUS). Where the users of this machine trust each other, root allows it until the next start by "
+    "'chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj', and for good by a line in /etc/udev/rules.d/70-rapl.rules: "
+    'ACTION=="add", SUBSYSTEM=="powercap", KERNEL=="intel-rapl:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
+)
+
+
+def find(root: Path) -> Found:
+    """A device of all domains that can be read, and sentences for those that cannot."""
+    good, bad = readable(_domains(root / "sys/class/powercap"))
+    denied = [file for file, problem in bad.items() if isinstance(problem, PermissionError)]
+    refused = [f"RAPL is there, but {denied[0].sensor.place} may be read by root only. {_ALLOW}"] if denied else []
+    refused += [
+        f"{file.sensor.name} cannot be read: {why(file.sensor.place, problem)}."
+        for file, problem in bad.items()
+        if file not in denied
+    ]
+    # A counter that runs since the start stands at 0 only where the firmware or the hypervisor leaves it unconnected.
+    refused += [
+        f"{file.sensor.name} is left out: {file.sensor.place} stands at 0 J, nothing is counted there."
+        for file, value in good.items()
+        if value == 0
+    ]
+    counting = held([file.sensor for file, value in good.items() if value != 0])
+    return Found((Files([File(sensor, _SCALE) for sensor in counting]),) if counting else (), tuple(refused))
+
+
+def _domains(folder: Path) -> list[File]:
+    """Every domain, named by its path, with `part_of` as the energies hold each other."""
+    zones = listed(folder, "intel-rapl:*")
+    labels = {zone.name: slug(label(zone / "name") or zone.name) for zone in zones}
+    tops = {zone.name: ":".join(zone.name.split(":")[:2]) for zone in zones}  # intel-rapl:0:2 lies below intel-rapl:0
+    paths = [labels[z] if z == top else f"{labels.get(top, top)}/{labels[z]}" for z, top in tops.items()]
+    names = dict(zip(tops, distinct(paths), strict=True))
+    return [
+        File(_sensor(zone, names[zone.name], _holder(names.get(tops[zone.name], ""), names[zone.name], names)), _SCALE)
+        for zone in zones
+    ]
+
+
+def _holder(top: str, name: str, names: Mapping[str, str]) -> str:
+    """The domain whose energy holds that of `name`: memory lies beside its package, though below it in the files."""
+    if name != top and name.rpartition("/")[2] != "dram":
+        return top
+    socket = re.match(r"package-([0-9]+)", name)
+    platforms = (f"psys-{socket[1]}" if socket else "", "psys")  # of several sockets all but the first have a number
+    return "" if name in platforms else next((p for p in platforms if p in names.values()), "")
+
+
+def _sensor(zone: Path, name: str, parent: str) -> Sensor:
+    most = optional(zone / "max_energy_range_uj")
+    counted = most * _SCALE if most else None
+    return Sensor(
+        f"rapl/{name}",
+        "energy",
+        "RAPL (powercap)",
+        str(zone / "energy_uj"),
+        resolution=counted / _STEPS if counted else 0.0,
+        update=_UPDATE if _STATED.match(name.rpartition("/")[2]) else 0.0,
+        range=counted,
+        part_of=f"rapl/{parent}" if parent else "",
+    )
+
+
+kind = Kind("powercap", "RAPL: the energy of processor and memory (powercap)", find, light=True)

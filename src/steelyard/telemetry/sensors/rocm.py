@@ -1,0 +1,63 @@
+"""AMD's GPUs by rocm-smi, which prints what the driver says of each as JSON."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from steelyard.model.sensor import Quantity, Sensor
+from steelyard.telemetry.sensors import Found, Kind
+from steelyard.telemetry.sensors._programs import Program
+from steelyard.telemetry.sensors._words import number, slug
+
+_COMMAND = ("rocm-smi", "--showpower", "--showenergycounter", "--showtemp", "--showclocks", "--json")
+# The keys change from version to version; the end of a sensor's name, the quantity, and the factor to its unit. The
+# accumulated energy is that since the driver was loaded.
+_KEYS: tuple[tuple[re.Pattern[str], str, Quantity, float], ...] = (
+    (re.compile(r"(?:Average|Current Socket) Graphics Package Power \(W\)"), "power", "power", 1.0),
+    (re.compile(r"Accumulated Energy \(uJ\)"), "energy", "energy", 1e-6),
+    (re.compile(r"Temperature \(Sensor ([^)]{1,40})\) \(C\)"), "temperature", "temperature", 1.0),
+    (re.compile(r"sclk clock speed:"), "clock", "clock", 1e6),
+)
+
+
+def parse(text: str) -> dict[Sensor, float]:
+    """An object a GPU, 'card0', of keys with their values as text; what is 'N/A', and an energy that stands at 0, is left out."""
+    try:
+        cards = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    found: dict[Sensor, float] = {}
+    for card, keys in cards.items() if isinstance(cards, dict) else ():
+        if not re.fullmatch(r"card[0-9]{1,4}", card) or not isinstance(keys, dict):
+            continue
+        for key, printed in keys.items():
+            sensor, factor = _sensor(card, key)
+            value = number(str(printed).strip("()").removesuffix("Mhz"))
+            if sensor and value is not None and not (sensor.quantity == "energy" and value == 0):
+                found[sensor] = value * factor
+    return found
+
+
+def _sensor(card: str, key: str) -> tuple[Sensor | None, float]:
+    for pattern, end, quantity, factor in _KEYS:
+        match = pattern.fullmatch(key)
+        if match:
+            part = f"-{slug(match[1])}" if match.groups() else ""
+            return Sensor(f"rocm/{card}/{end}{part}", quantity, "ROCm (rocm-smi)", key), factor
+    return None, 0.0
+
+
+def find(root: Path) -> Found:
+    """The GPUs of this machine, where AMD's driver for computing is loaded."""
+    if not (root / "dev/kfd").exists():
+        return Found()
+    if not shutil.which("rocm-smi"):
+        return Found((), ("AMD's driver for GPUs is loaded, but rocm-smi, which asks it, is not in PATH: install it.",))
+    try:
+        return Found((Program(_COMMAND, parse),))
+    except OSError as problem:
+        return Found((), (f"AMD's GPUs cannot be read: {problem}.",))
+
+
+kind = Kind("rocm", "AMD's GPUs: energy, power, temperature, clock (rocm-smi)", find)

@@ -1,0 +1,145 @@
+"""What an embedded store holds: its segments, the batches in them, gaps, and what the sensors are; who writes holds its lock."""
+
+import contextlib
+import fcntl
+import json
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model.sensor import Sensor
+from steelyard.telemetry.message import Batch, Gap
+from steelyard.telemetry.stores._segments import Metadata, Segment, Sequences, metadata, named
+
+FORMAT = 1
+LISTINGS = 20  # at most, until the folder stays the same
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    node: str
+    sensors: tuple[Sensor, ...]
+
+
+class Index:
+    """UsageError for a folder that is no store, MachineFailed for one of another format."""
+
+    def __init__(self, folder: Path, make: bool = False) -> None:
+        self.folder, self.segments = folder, folder / "segments"
+        self.read: dict[str, Segment] = {}
+        self.gaps: list[tuple[str, Gap]] = []
+        self.sensors: dict[str, tuple[Sensor, ...]] = {}
+        self.notes: list[str] = []
+        self.removed = 0  # up to which moment (ns since 1970) readings have been removed
+        self._known: dict[str, Sequences] = {}
+        self._sensors_read = 0  # bytes of their file
+        self._replaced: set[str] = set()
+        self._damaged: set[str] = set()  # left as they are: somebody may mend them
+        if make:
+            self._make()
+        self._expect()
+        self.refresh()
+
+    def has(self, batch: Batch) -> bool:
+        return batch.sequence in self._known.get(batch.writer.hex, ())
+
+    def refresh(self) -> None:
+        """Learns of the segments and sensors that others have written."""
+        before: set[str] | None = None
+        # A folder that changes while it is listed may show neither a segment nor what it was merged into.
+        for _ in range(LISTINGS):
+            there = {path.name: path for path in self.segments.glob("*.parquet")}
+            if there.keys() == before:
+                break
+            before = {*there}
+            for name in [name for name in self.read if name not in there]:
+                del self.read[name]  # what replaced it is among the new ones
+            new = sorted(there.keys() - self.read.keys() - self._replaced - self._damaged)
+            if new:
+                for name, about in metadata([there[name] for name in new]).items():
+                    if name not in self._replaced:
+                        self._take(there[name], about)
+        self._read_sensors()
+
+    def learn(self, segment: Segment, about: Metadata) -> None:
+        for writer, stretches in about.batches.items():
+            for first, last in stretches:
+                self._known.setdefault(writer, Sequences()).add(first, last)
+        self.gaps += about.gaps
+        self.removed = max(self.removed, about.removed)
+        self.read[segment.path.name] = segment
+        self._replaced |= {*about.replaces}
+        for name in about.replaces:
+            self.read.pop(name, None)
+
+    def remove_replaced(self) -> None:
+        for name in self._replaced:
+            (self.segments / name).unlink(missing_ok=True)
+
+    def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
+        if self.sensors.get(node) != tuple(sensors):
+            line = msgspec.json.encode(_Described(node, tuple(sensors))) + b"\n"
+            with (self.folder / "sensors.jsonl").open("ab") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            self.sensors[node] = tuple(sensors)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Writers take turns."""
+        with (self.folder / "lock").open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            for path in self.segments.glob("*.making"):  # of a writer that was killed
+                path.unlink(missing_ok=True)
+            self.refresh()
+            yield
+
+    def _take(self, path: Path, about: Metadata | Exception) -> None:
+        try:
+            if isinstance(about, Exception):
+                raise about
+            self.learn(named(path), about)
+        except FileNotFoundError:
+            return  # replaced meanwhile
+        except (ValueError, OSError) as error:
+            self._damaged.add(path.name)
+            self.notes.append(f"The segment {path.name} is left out: {error}")
+
+    def _make(self) -> None:
+        self.segments.mkdir(parents=True, exist_ok=True)
+        file = self.folder / "format.json"
+        if not file.exists():
+            making = file.with_name(f"format.json.{uuid.uuid4().hex}")
+            making.write_text(json.dumps({"format": FORMAT}))
+            os.replace(making, file)
+
+    def _expect(self) -> None:
+        try:
+            found = json.loads((self.folder / "format.json").read_text())["format"]
+        except FileNotFoundError:
+            raise UsageError(f"'{self.folder}' is no store of readings: it has no format.json.") from None
+        except (ValueError, TypeError, KeyError):
+            raise MachineFailed(f"The store '{self.folder}' cannot be read: its format.json is damaged.") from None
+        if found != FORMAT:
+            raise MachineFailed(
+                f"The store '{self.folder}' is of format {found}; this Steelyard knows {FORMAT}. Take a newer one."
+            )
+
+    def _read_sensors(self) -> None:
+        try:
+            with (self.folder / "sensors.jsonl").open("rb") as file:
+                file.seek(self._sensors_read)
+                lines = file.read().split(b"\n")[:-1]  # half a line is read when it is whole
+        except FileNotFoundError:
+            return
+        for line in lines:
+            self._sensors_read += len(line) + 1
+            with contextlib.suppress(msgspec.MsgspecError):
+                found = msgspec.json.decode(line, type=_Described)
+                self.sensors[found.node] = found.sensors

@@ -1,0 +1,99 @@
+"""Where a Cassandra is: cassandra://[USER@]HOST[:PORT][,HOST…][/KEYSPACE][?ca=FILE&password-file=FILE], and a session with it."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from steelyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from cassandra.cluster import Session
+
+SCHEME = "cassandra://"
+PORT = 9042
+TIMEOUT = 20.0  # seconds for an answer
+
+
+def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Session", str]:
+    """The cluster, a session with it, and the keyspace; `make` makes keyspace and tables where they are not there.
+
+    UsageError for a place that is none or without the tables; the driver's own errors where no server answers.
+    """
+    from cassandra import ConsistencyLevel
+    from cassandra.auth import PlainTextAuthProvider
+    from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+    from cassandra.policies import RoundRobinPolicy, TokenAwarePolicy
+    from cassandra.query import tuple_factory
+
+    user, hosts, keyspace, asked = _parts(place)
+    logging.getLogger("cassandra").addHandler(logging.NullHandler())  # what it logs is raised, too
+    profile = ExecutionProfile(
+        load_balancing_policy=TokenAwarePolicy(RoundRobinPolicy()),
+        consistency_level=ConsistencyLevel.LOCAL_QUORUM,
+        request_timeout=TIMEOUT,
+        row_factory=tuple_factory,
+    )
+    cluster = Cluster(
+        [host for host, _ in hosts],
+        port=hosts[0][1],
+        auth_provider=PlainTextAuthProvider(user, _password(asked)) if user else None,
+        ssl_context=_context(asked),
+        execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+        connect_timeout=TIMEOUT,
+        protocol_version=5,  # Cassandra 4 and later: it is not asked which
+    )
+    try:
+        session = cluster.connect()
+        session.default_fetch_size = 50_000
+        if make:
+            copies = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+            session.execute(f"create keyspace if not exists {keyspace} with replication = {copies}")
+            for table in tables:
+                session.execute(f"create table if not exists {keyspace}.{table}")
+        elif "readings" not in getattr(cluster.metadata.keyspaces.get(keyspace), "tables", ()):
+            raise UsageError(
+                f"'{place}' is no store of readings: there is no keyspace '{keyspace}' with tables of ours."
+            )
+    except BaseException:
+        cluster.shutdown()
+        raise
+    return cluster, session, keyspace
+
+
+def _parts(place: str) -> tuple[str, list[tuple[str, int]], str, dict[str, str]]:
+    """User, hosts with their port, keyspace and the rest of a place. UsageError for one that is none."""
+    user, _, rest = place.removeprefix(SCHEME).rpartition("@")
+    split = urlsplit(f"//{rest}")
+    asked = {name: values[-1] for name, values in parse_qs(split.query).items()}
+    hosts = []
+    for each in split.netloc.split(","):
+        host, _, port = each.rpartition(":") if each.rpartition(":")[2].isdigit() else (each, "", "")
+        hosts.append((host, int(port or PORT)))
+    keyspace = split.path.strip("/") or "steelyard"
+    wrong = not all(host and 0 < port < 1 << 16 for host, port in hosts)
+    wrong = wrong or not keyspace.isidentifier() or bool(asked.keys() - {"ca", "password-file"})
+    if wrong or len({port for _, port in hosts}) > 1:
+        raise UsageError(
+            f"'{place}' is no place of a store: expected {SCHEME}[USER@]HOST[:PORT][,HOST…][/KEYSPACE]"
+            "[?ca=FILE&password-file=FILE], with one port for all hosts."
+        )
+    return user, hosts, keyspace, asked
+
+
+def _password(asked: Mapping[str, str]) -> str:
+    file = asked.get("password-file", "")
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return opened.read().rstrip("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The password file '{file}' cannot be read (?password-file=FILE): {error}.") from None
+
+
+def _context(asked: Mapping[str, str]) -> Any:
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=asked["ca"]) if "ca" in asked else None
+    except OSError as error:
+        raise UsageError(f"The certificate '{asked['ca']}' cannot be read (?ca=FILE): {error}.") from None

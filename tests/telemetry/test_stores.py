@@ -1,0 +1,174 @@
+"""What every store does, on a folder and on a real Cassandra."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+import pytest
+from cassandra_server import Server
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model.sensor import Sensor, Trace
+from steelyard.telemetry.message import Batch, Gap
+from steelyard.telemetry.rollup import LEVELS, SECOND, rolled
+from steelyard.telemetry.stores import Store, opened
+
+HOUR = 3600 * SECOND
+START = 1_790_000_000 * SECOND // HOUR * HOUR
+NODE = "cluster/node1"
+RAIL = Sensor("rail", "power", "BMC", window=1.12)
+SOCKET = Sensor("rapl/package-0", "energy", "RAPL", range=262144.0)
+
+
+@pytest.fixture
+def store(place: str) -> Iterator[Store]:
+    made = opened(place, make=True)
+    made.describe(NODE, [RAIL, SOCKET])
+    yield made
+    made.close()
+
+
+def batch(sequence: int, begin: int, readings: int, step: int = SECOND, node: str = NODE) -> Batch:
+    """Of both sensors in turn."""
+    at = begin + step * np.arange(readings, dtype=np.int64)
+    number = (np.arange(readings) % 2).astype(np.uint16)
+    value = np.where(number == 0, 100.0 + np.arange(readings) % 7, 3.0 * (at - START) / SECOND + 1000)
+    return Batch(node, UUID(int=5), sequence, ("rail", "rapl/package-0"), number, at, value)
+
+
+def expected(batches: list[Batch], number: int) -> list[tuple[int, float]]:
+    return sorted(
+        (int(at), float(value))
+        for each in batches
+        for at, value, of in zip(each.at, each.value, each.number, strict=True)
+        if of == number
+    )
+
+
+def pairs(trace: Trace) -> list[tuple[int, float]]:
+    return list(zip(trace.at.tolist(), trace.value.tolist(), strict=True))
+
+
+def test_what_is_written_is_read_by_another(store: Store, place: str) -> None:
+    batches = [batch(1, START, 1500), batch(2, START + 1500 * SECOND, 5000), batch(3, START - 2 * SECOND, 2)]
+    store.write(batches)
+    other = opened(place)
+    assert other.sensors() == {NODE: (RAIL, SOCKET)}
+    for number, sensor in enumerate((RAIL, SOCKET)):
+        trace = other.trace(NODE, sensor.name)
+        assert trace.sensor == sensor
+        assert pairs(trace) == expected(batches, number)
+    some = other.trace(NODE, "rail", START + 3500 * SECOND, START + 3700 * SECOND)
+    assert pairs(some) == [p for p in expected(batches, 0) if START + 3500 * SECOND <= p[0] <= START + 3700 * SECOND]
+    assert other.count() == 6502
+    assert not len(other.trace(NODE, "rail", START + 100 * HOUR, START + 101 * HOUR).at)
+    other.close()
+
+
+def test_what_comes_again_is_stored_once(store: Store, place: str) -> None:
+    store.write([batch(1, START, 300)])
+    store.write([batch(1, START, 300), batch(2, START + 300 * SECOND, 10)])
+    other = opened(place)
+    other.write([batch(2, START + 300 * SECOND, 10)])
+    assert other.count() == store.count() == 310
+    other.close()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_rollup_is_that_of_the_readings(store: Store, level: int) -> None:
+    batches = [batch(n, START + 1000 * n * SECOND, 1000) for n in range(8)]
+    store.write(batches)
+    store.tidy(START + 100 * HOUR)
+    found = store.rollup([(NODE, "rail"), (NODE, "rapl/package-0")], level, START, START + 2 * HOUR)
+    for number, sensor in enumerate((RAIL, SOCKET)):
+        whole = rolled(NODE, store.trace(NODE, sensor.name), level, START, START + 2 * HOUR)
+        mine = found.number == number
+        assert found.at[mine].tolist() == whole.at.tolist()
+        assert found.count[mine].tolist() == whole.count.tolist()
+        for name in ("least", "mean", "greatest", "joules", "known"):
+            one, other = getattr(found, name)[mine], getattr(whole, name)
+            assert np.nan_to_num(one, nan=-1) == pytest.approx(np.nan_to_num(other, nan=-1), rel=1e-6, abs=1e-3), name
+
+
+def test_gaps_are_kept_once(store: Store, place: str) -> None:
+    gap = Gap(("rail",), START, START + 60 * SECOND, "buffer full")
+    all_of_them = Gap((), START + HOUR, START + HOUR + SECOND, "the node was off")
+    none = np.empty(0)
+    empty = Batch(NODE, UUID(int=5), 9, (), none.astype(np.uint16), none.astype(np.int64), none, (gap, all_of_them))
+    store.write([empty])
+    store.write([empty])
+    other = opened(place)
+    assert other.gaps(NODE) == [gap, all_of_them]
+    assert other.gaps(NODE, START + 61 * SECOND) == [all_of_them]
+    assert other.gaps("cluster/other") == []
+    other.close()
+
+
+def test_a_sensor_that_is_not_there_is_a_sentence(store: Store) -> None:
+    with pytest.raises(UsageError, match="no sensor 'none'"):
+        store.trace(NODE, "none")
+    with pytest.raises(UsageError, match="of the node 'cluster/none'"):
+        store.trace("cluster/none", "rail")
+
+
+def test_names_that_are_hostile_stay_names(store: Store, place: str) -> None:
+    name = "x'; drop table readings; --"
+    store.describe("cluster/o'node", [Sensor(name, "power", "a 'source'")])
+    store.write(
+        [Batch("cluster/o'node", UUID(int=8), 1, (name,), np.zeros(2, np.uint16), START + np.arange(2), np.ones(2))]
+    )
+    other = opened(place)
+    assert len(other.trace("cluster/o'node", name).at) == 2
+    other.close()
+
+
+def test_readings_live_as_long_as_it_is_said(keyspace: str) -> None:
+    store = opened(keyspace, make=True)
+    store.describe(NODE, [RAIL, SOCKET])
+    store.keep({"readings": 2.0})
+    store.write([batch(1, START, 10)])
+    assert store.count() == 10
+    store.keep({"readings": 1e12})
+    store.write([batch(2, START + HOUR, 4)])
+    time.sleep(3)
+    assert store.count() == 4
+    with pytest.raises(UsageError, match="no '1min'"):
+        store.keep({"1min": 5.0})
+    store.close()
+
+
+def test_a_cassandra_that_is_killed_has_what_it_acknowledged(cassandra: Server, keyspace: str) -> None:
+    store = opened(keyspace, make=True)
+    store.describe(NODE, [RAIL, SOCKET])
+    for turn in range(3):
+        store.write([batch(turn, START + turn * HOUR, 1000)])
+        cassandra.kill()
+        with pytest.raises(MachineFailed, match="cannot be written"):
+            store.write([batch(99, START + 50 * HOUR, 1000)])
+        cassandra.start()
+        store.close()
+        store = opened(keyspace)
+        assert len(store.trace(NODE, "rail", START, START + 10 * HOUR).at) == 500 * (turn + 1)
+    store.close()
+
+
+def test_mistakes_in_the_place(cassandra: Server, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no keyspace 'nobody'"):
+        opened(f"cassandra://127.0.0.1:{cassandra.port}/nobody")
+    with pytest.raises(MachineFailed, match="cannot be reached"):
+        opened("cassandra://127.0.0.1:9/x")
+    for wrong in (
+        "cassandra://",
+        "cassandra://a:1,b:2/x",
+        "cassandra://a/no-name",
+        "cassandra://a/x?tls=1",
+        "cassandra://a:99999",
+    ):
+        with pytest.raises(UsageError, match="is no place of a store"):
+            opened(wrong)
+    with pytest.raises(UsageError, match="password file"):
+        opened("cassandra://me@127.0.0.1/x")
+    with pytest.raises(UsageError, match="certificate"):
+        opened(f"cassandra://127.0.0.1/x?ca={tmp_path}/none.pem")

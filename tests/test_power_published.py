@@ -1,0 +1,136 @@
+"""The prototype's power beside a run's: on the page, in the comparison with a published system, and against another run."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import power_fixture
+from steelyard import published
+from steelyard.compare import beside, powers
+from steelyard.model import Evaluation, Value
+from steelyard.model.sensor import Power, Trace
+from steelyard.report import printed_power, render
+from steelyard.report.pages import node_against
+
+SYSTEM = "Mont-Blanc node"
+
+
+@pytest.fixture(scope="module")
+def made() -> Evaluation:
+    return power_fixture.made()
+
+
+def lines(evaluation: Evaluation) -> dict[tuple[str, str], beside.Line]:
+    of_power = [line for line in beside.compare(evaluation, SYSTEM).lines if line.benchmark == "power"]
+    return {(line.metric, line.conditions.split(",")[0].removeprefix("state ")): line for line in of_power}
+
+
+def test_each_printed_state_has_ours_beside_it(made: Evaluation) -> None:
+    found = lines(made)
+    for state, watts in (("idle", 5.3), ("1 cpu", 7.8), ("2 cpu", 9.5), ("gpu", 8.8), ("gpu+1 cpu", 11.0)):
+        line = found["power", state]
+        assert line.published == watts
+        # The run was made after these numbers, for the stencil.
+        assert line.ours
+        assert line.ours.value == pytest.approx(watts, rel=0.01)
+        assert line.ratio == pytest.approx(1.0, rel=0.01)
+    greatest = max(watts for modes in power_fixture.KERNELS.values() for _, watts in modes[3:])
+    assert found["power_max", "gpu+1 cpu"].ours
+    assert found["power_max", "gpu+1 cpu"].ours.value == pytest.approx(greatest, rel=0.01)
+    assert found["power", "gpu+1 cpu"].remark == "with 2 threads where theirs says 'gpu+1 cpu'"
+    notes = " ".join(beside.compare(made, SYSTEM).notes)
+    assert notes.count("stated in the text on figure 7 and not read from its curves") == 1
+
+
+def test_the_printed_numbers_are_those_of_the_source() -> None:
+    told = {(e.metric, e.parameters["state"]): e.value for e in published.select("power")}
+    assert told == {
+        ("power", "idle"): 5.3, ("power", "1 cpu"): 7.8, ("power", "2 cpu"): 9.5, ("power", "gpu"): 8.8,
+        ("power", "gpu+1 cpu"): 11.0, ("power_max", "2 cpu"): 14.0, ("power_max", "gpu+1 cpu"): 13.7,
+    }  # fmt: skip
+    assert all("in the text on figure 7" in e.note for e in published.select("power"))
+
+
+def test_a_modelled_power_never_stands_beside_a_printed_one(made: Evaluation) -> None:
+    guess = replace(power_fixture.RAIL, modelled=True)
+    guessed = power_fixture.evaluated(power_fixture.results(), sensor=guess)
+    assert all(line.ours is None for line in lines(guessed).values())
+    assert printed_power.beside(guessed) is None
+    assert "Beside the Mont-Blanc node" not in render(guessed)
+
+
+def test_a_run_with_other_threads_says_so_and_one_without_the_stencil_has_the_idle_machine_only(
+    made: Evaluation,
+) -> None:
+    here = replace(made.run.machine, cpus=(0, 1, 2, 3))
+    four = [
+        replace(r, parameters={**r.parameters, "threads": 4}) if r.parameters["threads"] == 2 else r
+        for r in made.results
+    ]
+    other = replace(made, results=tuple(four), run=replace(made.run, machine=here))
+    assert lines(other)["power", "2 cpu"].remark == "with 4 threads where theirs says '2 cpu'"
+    without = replace(made, results=tuple(r for r in made.results if r.kernel != "stencil"))
+    assert lines(without)["power", "1 cpu"].ours is None
+    assert lines(without)["power", "idle"].ours
+    assert powers.ours(replace(made, power=None), published.select("power")[0]).value is None
+
+
+def test_the_page_has_the_table_with_its_source(made: Evaluation) -> None:
+    found = printed_power.beside(made)
+    assert found
+    assert [row.state for row in found.rows][:3] == ["idle", "3D stencil on one core", "3D stencil on both cores"]
+    assert [row.printed for row in found.rows][:3] == ["5.30 W", "7.80 W", "9.50 W"]
+    text = render(made)
+    assert "Beside the Mont-Blanc node" in text
+    assert "not read from its curves" in text
+    assert published.SOURCES["003"] in text
+
+
+def test_the_peak_of_a_published_gpu_does_not_stand_beside_our_processors(made: Evaluation) -> None:
+    peaks = [line for line in beside.compare(made, SYSTEM).lines if line.metric == "flops_dp"]
+    assert {line.conditions: line.ours is not None for line in peaks} == {"unit cpu": True, "unit gpu": False}
+
+
+# --------------------------------------------------------------------------- against another run (figure 6b)
+
+
+def there(sensor: bool = True, share: float = 2.0) -> Evaluation:
+    """The same kernels on another system, at so many times the power."""
+    kernels = {name: tuple((s, share * w) for s, w in modes) for name, modes in power_fixture.KERNELS.items()}
+    found = power_fixture.evaluated(power_fixture.results(kernels), kernels)
+    machine = replace(found.run.machine, system="other")
+    return replace(found, run=replace(found.run, id="there", machine=machine), power=found.power if sensor else None)
+
+
+def test_the_energy_of_each_mode_stands_against_another_run(made: Evaluation) -> None:
+    page = node_against.data(made, there())
+    (part,) = page.energies
+    assert part.figure.title == "Energy of an iteration over that of other"
+    ratios = [float(cell.ratio) for row in part.rows for cell in row.cells if cell]
+    assert len(ratios) == 20
+    assert ratios == pytest.approx([0.5] * 20, rel=0.02)
+    text = render(made, there())
+    assert 'id="node-against-energy"' in text
+
+
+def test_without_its_energy_there_are_the_times_alone(made: Evaluation) -> None:
+    plain = there()
+    none = [replace(r, metrics={"time": r.metrics["time"]}) for r in plain.results]
+    page = node_against.data(made, replace(plain, results=tuple(none)))
+    assert page.energies == ()
+    assert page.parts
+
+
+def test_a_modelled_energy_is_not_set_against_a_measured_one(made: Evaluation) -> None:
+    trace = made.power.traces[power_fixture.RAIL.name] if made.power else None
+    assert trace
+    guess = replace(power_fixture.RAIL, modelled=True)
+    other = replace(there(), power=Power({guess.name: Trace(guess, trace.at, np.asarray(trace.value))}))
+    assert node_against.data(made, other).energies == ()
+
+
+def test_a_value_without_watts_is_no_power(made: Evaluation) -> None:
+    """A metric of that name from a benchmark of another's own is refused by its unit."""
+    odd = [replace(r, metrics={**r.metrics, "power": Value(1.0, "dBm", 0.9, 1.1, "lower")}) for r in made.results]
+    assert lines(replace(made, results=tuple(odd)))["power", "1 cpu"].ours is None

@@ -1,0 +1,285 @@
+"""The embedded store: what is written is what is read, once, whatever is killed, damaged or written twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model.sensor import Rollup, Sensor
+from steelyard.telemetry.message import Batch, Gap
+from steelyard.telemetry.rollup import LEVELS
+from steelyard.telemetry.stores._rollups import Rollups
+from steelyard.telemetry.stores._segments import Sequences
+from steelyard.telemetry.stores._tidying import TIER
+from steelyard.telemetry.stores.embedded import Embedded
+
+START = 1_790_000_000_000_000_000
+RAIL = Sensor("rail", "power", "BMC", window=1.12)
+SOCKET = Sensor("rapl/package-0", "energy", "RAPL", range=262144.0)
+NODE = "cluster/node1"
+WRITER = UUID(int=7)
+
+
+def batch(
+    sequence: int, values: Sequence[float], sensor: str = "rail", node: str = NODE, writer: UUID = WRITER
+) -> Batch:
+    """Readings a second apart, the first after as many seconds as the sequences before it had."""
+    at = START + (1000 * sequence + np.arange(len(values))) * 10**9
+    return Batch(
+        node, writer, sequence, (sensor,), np.zeros(len(values), dtype=np.uint16), at, np.array(values, dtype=float)
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Embedded:
+    made = Embedded(tmp_path / "store", make=True)
+    made.describe(NODE, [RAIL, SOCKET])
+    return made
+
+
+def test_what_is_written_is_read_by_another(store: Embedded, tmp_path: Path) -> None:
+    store.write([batch(1, [80.0, 81.5]), batch(2, [7.0], "rapl/package-0")])
+    other = Embedded(tmp_path / "store")
+    trace = other.trace(NODE, "rail")
+    assert (trace.sensor, trace.value.tolist()) == (RAIL, [80.0, 81.5])
+    assert trace.at.tolist() == [START + 1000 * 10**9, START + 1001 * 10**9]
+    assert other.trace(NODE, "rapl/package-0").value.tolist() == [7.0]
+    assert other.sensors() == {NODE: (RAIL, SOCKET)}
+    assert other.trace(NODE, "rail", START + 1001 * 10**9).value.tolist() == [81.5]
+    assert other.trace(NODE, "rail", 0, START).value.tolist() == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from([0, 1]), st.integers(0, 3)), max_size=25))
+def test_each_batch_is_kept_once(tmp_path_factory: pytest.TempPathFactory, told: list[tuple[int, int, int]]) -> None:
+    folder = tmp_path_factory.mktemp("store")
+    made = Embedded(folder, make=True)
+    made.describe(NODE, [RAIL])
+    sent = {(s, w): batch(s + 100 * w, [float(s)] * n, writer=UUID(int=w)) for s, w, n in told}
+    for place in range(0, len(told), 4):
+        made.write([sent[s, w] for s, w, _ in told[place : place + 4]])
+    Embedded(folder).write([sent[s, w] for s, w, _ in told])  # all of it again, by another collector
+    expected = sorted((int(at), float(v)) for b in sent.values() for at, v in zip(b.at, b.value, strict=True))
+    trace = Embedded(folder).trace(NODE, "rail")
+    assert list(zip(trace.at.tolist(), trace.value.tolist(), strict=True)) == expected
+    assert Embedded(folder).count() == len(expected)
+
+
+@given(st.lists(st.integers(0, 40)))
+def test_sequences_are_kept_as_stretches(numbers: list[int]) -> None:
+    found = Sequences()
+    for number in numbers:
+        found.add(number, number)
+    assert [n for n in range(50) if n in found] == sorted(set(numbers))
+    ends = [n for stretch in found.stretches for n in stretch]
+    assert ends == sorted(ends)
+    assert all(b[0] > a[1] + 1 for a, b in zip(found.stretches, found.stretches[1:], strict=False))
+
+
+def test_many_small_segments_become_few(store: Embedded, tmp_path: Path) -> None:
+    for sequence in range(2 * TIER):
+        store.write([batch(sequence, [float(sequence)])])
+    files = list((tmp_path / "store" / "segments").iterdir())
+    assert len(files) < TIER
+    assert Embedded(tmp_path / "store").trace(NODE, "rail").value.tolist() == [float(n) for n in range(2 * TIER)]
+    store.write([batch(5, [99.0])])  # stored before, and merged since
+    assert store.count() == 2 * TIER
+
+
+def test_what_a_killed_writer_left_half_is_removed(store: Embedded, tmp_path: Path) -> None:
+    half = tmp_path / "store" / "segments" / "1-2-3.parquet.making"
+    half.write_bytes(b"PAR1")
+    store.write([batch(1, [80.0])])
+    assert not half.exists()
+    assert store.count() == 1
+
+
+def test_a_merge_that_was_killed_before_it_tidied_up_doubles_nothing(store: Embedded, tmp_path: Path) -> None:
+    folder = tmp_path / "store" / "segments"
+    kept = []
+    for sequence in range(TIER - 1):
+        store.write([batch(sequence, [float(sequence)])])
+        kept = [(path, path.read_bytes()) for path in folder.iterdir()]
+    store.write([batch(TIER - 1, [0.5])])
+    for path, content in kept:
+        path.write_bytes(content)
+    assert Embedded(tmp_path / "store").count() == TIER
+
+
+def test_gaps_are_kept_with_their_reason(store: Embedded, tmp_path: Path) -> None:
+    gap = Gap(("rail",), START, START + 60 * 10**9, "buffer full")
+    empty = Batch(NODE, WRITER, 9, (), np.empty(0, np.uint16), np.empty(0, np.int64), np.empty(0), (gap,))
+    store.write([empty])
+    store.write([empty])
+    assert Embedded(tmp_path / "store").gaps(NODE) == [gap]
+    assert Embedded(tmp_path / "store").gaps(NODE, START + 61 * 10**9) == []
+    assert Embedded(tmp_path / "store").gaps("cluster/other") == []
+
+
+def test_a_damaged_segment_is_left_out_and_named(store: Embedded, tmp_path: Path) -> None:
+    store.write([batch(1, [80.0])])
+    store.write([batch(2, [81.0])])
+    first, _ = sorted((tmp_path / "store" / "segments").iterdir())
+    first.write_bytes(first.read_bytes()[:100])
+    found = Embedded(tmp_path / "store")
+    assert found.trace(NODE, "rail").value.tolist() == [81.0]
+    assert first.name in found.notes[0]
+    for sequence in range(3, 3 + TIER):
+        found.write([batch(sequence, [1.0])])
+    assert first.exists()  # a merge leaves it alone
+
+
+def test_mistakes_are_said(store: Embedded, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no sensor 'none'"):
+        store.trace(NODE, "none")
+    with pytest.raises(UsageError, match="is no store of readings"):
+        Embedded(tmp_path)
+    (tmp_path / "store" / "format.json").write_text('{"format": 2}')
+    with pytest.raises(MachineFailed, match="format 2"):
+        Embedded(tmp_path / "store")
+    (tmp_path / "store" / "format.json").write_text("{")
+    with pytest.raises(MachineFailed, match="damaged"):
+        Embedded(tmp_path / "store")
+
+
+def test_a_store_in_a_file_s_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("")
+    with pytest.raises(MachineFailed, match="cannot be opened"):
+        Embedded(tmp_path / "store", make=True)
+
+
+HOUR = 3600 * 10**9
+FIRST = START // (24 * HOUR) * 24 * HOUR  # a day begins
+
+
+def hours_of(store: Embedded, count: int, first: int = 0) -> None:
+    """A reading a second of two sensors, an hour a batch."""
+    for hour in range(first, first + count):
+        at = FIRST + hour * HOUR + np.arange(3600) * 10**9
+        chance = np.random.default_rng(hour)
+        for place, (sensor, value) in enumerate(
+            (("rail", chance.uniform(50, 150, 3600)), ("rapl/package-0", np.cumsum(chance.uniform(1, 9, 3600))))
+        ):
+            number = np.zeros(3600, dtype=np.uint16)
+            store.write([Batch(NODE, UUID(int=place), hour, (sensor,), number, at, np.round(value, 1))])
+
+
+def rolled(store: Embedded, level: int = 60, start: int = FIRST, end: int = FIRST + 48 * HOUR) -> Rollup:
+    return store.rollup([(NODE, "rail"), (NODE, "rapl/package-0")], level, start, end)
+
+
+def columns(found: Rollup) -> dict[str, list[float]]:
+    names = ("number", "at", "count", "least", "mean", "greatest", "joules", "known")
+    return {name: np.nan_to_num(getattr(found, name), nan=-1.0).tolist() for name in names}
+
+
+def same(found: Rollup, other: Rollup) -> None:
+    expected = columns(other)
+    for name, column in columns(found).items():
+        assert column == pytest.approx(expected[name], rel=1e-6, abs=1e-3), name
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_kept_rollups_are_what_the_readings_give(store: Embedded, tmp_path: Path, level: int) -> None:
+    hours_of(store, 4)
+    before = rolled(store, level)
+    assert len(before.at) == 2 * 4 * 3600 // level
+    store.tidy(FIRST + 3 * HOUR + 20 * 60 * 10**9)  # three hours are over, the fourth is not
+    assert sorted(p.name for p in (tmp_path / "store" / "rollups" / "60").iterdir()) == [
+        f"{(FIRST // HOUR) + h}-{(FIRST // HOUR) + h}.parquet" for h in range(-1, 3)
+    ]
+    same(rolled(Embedded(tmp_path / "store"), level), before)
+    some = rolled(store, level, FIRST + HOUR, FIRST + 2 * HOUR)
+    assert set(some.at.tolist()) <= {FIRST + HOUR + k * level * 10**9 for k in range(3600 // level)}
+    store.tidy(FIRST + 40 * HOUR)  # the day is over
+    assert (
+        len(list((tmp_path / "store" / "rollups" / str(level)).iterdir())) == 2
+    )  # the hour before the first is a day's of its own
+    same(rolled(Embedded(tmp_path / "store"), level), before)
+
+
+def test_late_readings_make_rollups_anew(store: Embedded, tmp_path: Path) -> None:
+    hours_of(store, 2)
+    hours_of(store, 2, 3)
+    store.tidy(FIRST + 40 * HOUR)
+    hours_of(store, 1, 2)
+    hours = Rollups(tmp_path / "store").hours()
+    assert FIRST // HOUR in hours
+    assert FIRST // HOUR + 2 not in hours
+    whole = Embedded(tmp_path / "whole", make=True)
+    whole.describe(NODE, [RAIL, SOCKET])
+    hours_of(whole, 5)
+    same(rolled(store), rolled(whole))
+    store.tidy(FIRST + 40 * HOUR)
+    assert FIRST // HOUR + 2 in Rollups(tmp_path / "store").hours()
+    same(rolled(store), rolled(whole))
+
+
+def test_what_is_old_is_removed_and_its_rollups_stay(store: Embedded, tmp_path: Path) -> None:
+    hours_of(store, 3)
+    hours_of(store, 6, 24)
+    before = rolled(store)
+    store.keep({"readings": 3600.0, "1s": 7200.0})
+    store.tidy(FIRST + 31 * HOUR)
+    found = Embedded(tmp_path / "store")
+    left = found.trace(NODE, "rail").at
+    assert FIRST + 24 * HOUR <= int(left[0]) <= FIRST + 29 * HOUR
+    same(rolled(found), before)
+    store.tidy(FIRST + 9000 * HOUR)  # a clock that is ahead removes no more: the newest reading says what is old
+    assert len(found.trace(NODE, "rail").at) == len(left)
+    assert len(rolled(found, 1, FIRST, FIRST + HOUR).at) == 0
+    hours_of(found, 1)  # stored before
+    assert len(found.trace(NODE, "rail").at) == len(left)
+
+
+def test_readings_that_come_after_their_time_was_removed_are_named(store: Embedded) -> None:
+    hours_of(store, 2)
+    hours_of(store, 2, 24)
+    store.keep({"readings": 3600.0})
+    store.tidy(FIRST + 30 * HOUR)
+    before = rolled(store)
+    at = FIRST + 1 * HOUR + np.arange(5, dtype=np.int64)
+    store.write([Batch(NODE, UUID(int=9), 1, ("rail",), np.zeros(5, dtype=np.uint16), at, np.ones(5))])
+    same(rolled(store), before)
+    assert [(gap.start, gap.end, gap.sensors) for gap in store.gaps(NODE)] == [(int(at[0]), int(at[-1]), ("rail",))]
+
+
+WRITES = """
+import sys; sys.path.insert(0, {tests!r})
+from pathlib import Path
+from test_stores import batch
+from steelyard.telemetry.stores.embedded import Embedded
+store = Embedded(Path({folder!r}))
+for sequence in range(int(sys.argv[1]), 10**6):
+    store.write([batch(sequence, [float(sequence)] * 3)])
+    print(sequence, flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_a_kill(store: Embedded, tmp_path: Path) -> None:
+    script = WRITES.format(tests=str(Path(__file__).parent), folder=str(tmp_path / "store"))
+    following = 0
+    for turn in range(5):
+        writer = subprocess.Popen([sys.executable, "-c", script, str(following)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout
+        last = writer.stdout.readline()  # it has begun
+        time.sleep(0.03 * turn)
+        os.kill(writer.pid, signal.SIGKILL)
+        last = ([last, *writer.stdout.read().splitlines()][-1]) or last
+        writer.wait()
+        found = Embedded(tmp_path / "store").trace(NODE, "rail").value.tolist()
+        whole = len(found) // 3
+        assert found == [float(s) for s in range(whole) for _ in range(3)]
+        assert whole > int(last)
+        following = whole
+    assert store.notes == []
