@@ -32,12 +32,15 @@ MEASURING = (
     "scaling",
 )
 STARTING = {"programs", "small"}
+# Marks of tests whose figures a neighbour on a shared host can spoil; he stays for seconds to minutes.
+SPOILED = ("machine", "opencl", "hosts")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what measures; and the cases of libraries that a bare machine lacks, where `make test` skips them.
 
-    `make test-site` installs what the latter need.
+    `make test-site` installs what the latter need. What measures is tried again, twice at most, where a comparison
+    fails; the summary names each such test (RERUN).
     """
     for item in items:
         if item.path.stem.removeprefix("test_").startswith(MEASURING) or STARTING & {
@@ -46,6 +49,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.machine)
         if re.search(r"\[(.*-)?(blas|fftw|shmem)[-\]]", item.name):
             item.add_marker(pytest.mark.site)
+        if any(item.get_closest_marker(name) for name in SPOILED):
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5, only_rerun="AssertionError"))
 
 
 @pytest.fixture(autouse=True)

@@ -256,17 +256,28 @@ def test_a_neighbour_who_comes_and_goes_is_waited_for_and_only_quiet_samples_are
     stream: Path, here: Machine
 ) -> None:
     line = ALONE.format(cpu=here.cpus[-1])
-    best = max(max(pace(found, "issued")) for found in answers(stream, line, line, line))
-    bound = f"least_issued={MEASURES['issued'].bound(best):.9g}"
-    (found,) = answers(stream, f"{line} plant=visits:0.5 {bound} patience=20")
+    for _ in range(5):
+        best = max(max(pace(found, "issued")) for found in answers(stream, line, line, line))
+        bounded = f"{line} least_issued={MEASURES['issued'].bound(best):.9g}"
+        visited, alone = answers(stream, f"{bounded} plant=visits:0.5 patience=10", f"{bounded} patience=5")
+        samples, aside = set_aside(visited, best)
+        kept, spoiled = samples[~aside], samples[aside]
+        assert visited["surroundings"]["pace"]["waited"] > 0.03
+        if len(kept) >= 6:
+            # The visitor is there for half of the time, and takes half of the speed; real ones may come and go, too.
+            slow = 1.5 * np.median(kept)
+            assert (kept > slow).mean() < 0.5 * (spoiled > slow).mean()
+            return
+        # Without the visitor there is something to keep, unless real neighbours stayed for all that time.
+        samples, aside = set_aside(alone, best)
+        assert (~aside).sum() < 6
+    pytest.skip("real neighbours shared the core for all of the time: nobody's visits can be told apart")
+
+
+def set_aside(found: dict[str, Any], best: float) -> tuple[np.ndarray, np.ndarray]:
+    """An answer's samples, and which of them the tool leaves out for their surroundings."""
     samples = np.array(found["samples"])
-    aside = choose(Seen(samples, found["surroundings"]), Bounds({"issued": best})).aside
-    kept, spoiled = samples[~aside], samples[aside]
-    assert found["surroundings"]["pace"]["waited"] > 0.03
-    # The visitor is there for half of the time, and takes half of the speed; real ones may come and go, too.
-    slow = 1.5 * np.median(kept)
-    assert len(kept) >= 6
-    assert (kept > slow).mean() < 0.5 * (spoiled > slow).mean()
+    return samples, choose(Seen(samples, found["surroundings"]), Bounds({"issued": best})).aside
 
 
 def test_the_samples_that_the_harness_counts_as_undisturbed_are_those_that_the_tool_keeps(
