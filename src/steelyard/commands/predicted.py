@@ -1,0 +1,146 @@
+"""What a replay predicts, on the terminal or as JSON."""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from steelyard.commands import tables
+from steelyard.model.plain import to_plain
+from steelyard.units import duration, percent, quantity
+from steelyard.words import plural
+
+if TYPE_CHECKING:
+    from steelyard.whatif import Answer, Point, Prediction, Question
+    from steelyard.whatif.engine import Trace
+
+Shown = Callable[["Point"], str]
+UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
+
+
+@contextlib.contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Says on a terminal how many replays are done and how long the others take."""
+    live, begun = sys.stderr.isatty() and not quiet, time.monotonic()
+
+    def show(done: int, of: int) -> None:
+        if live and done < of:
+            left = (time.monotonic() - begun) / done * (of - done)
+            print(f"\r\x1b[K{done}/{of} replays, about {duration(left)} left", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def show(found: "Answer", asked: "Question", trace: "Trace", as_json: bool) -> None:
+    """The predictions: one is an object in JSON, those of a sweep are a list."""
+    if as_json:
+        rows = [_plain(p, base, asked, trace) for p, base in zip(found.predictions, found.undisturbed, strict=True)]
+        print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
+        return
+    console = Console(highlight=False)
+    console.print(
+        f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')} of {quantity(trace.bytes, 'B')} in all; "
+        f"mode {asked.mode}, seed {asked.seed}"
+    )
+    _table(found)
+    _shares(found, console)
+    if trace.unreceived:
+        console.print(f"{plural(trace.unreceived, 'message')} of the trace are sent and never received.")
+    replays = sum(len(p.times) for p in found.predictions)
+    rate = trace.events * replays / found.seconds if found.seconds else None
+    console.print(f"{plural(replays, 'replay')} in {quantity(found.seconds, 's')}: {quantity(rate, 'events/s')}")
+
+
+def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "Trace") -> dict[str, Any]:
+    return {
+        "time": found.time,
+        "low": found.low,
+        "high": found.high,
+        "undisturbed": base.time,
+        "slowdown": found.time / base.time if base.time else None,
+        "draws": len(found.times),
+        "times": found.times,
+        "events": trace.events,
+        "seconds": found.seconds,
+        "seed": asked.seed,
+        "mode": asked.mode,
+        "ranks": trace.ranks,
+        "ranks_per_node": asked.ranks_per_node,
+        **to_plain(found.point),
+    }
+
+
+def _parameter(point: "Point", name: str, unit: str) -> str:
+    """Of a network, or of several protocols, which sizes part."""
+    return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
+
+
+def _noise(point: "Point") -> str:
+    noise = point.noise
+    if not noise.duration:
+        return "none"
+    often = percent(noise.probability, 2) if noise.probability else quantity(noise.period, "s")
+    return f"{quantity(noise.duration, 's')} / {often}{', together' if noise.together else ''}"
+
+
+# What a point may differ in, as a column: its name, and its words.
+COLUMNS: tuple[tuple[str, Shown], ...] = (
+    ("network", lambda p: p.network.name),
+    *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
+    ("S", lambda p: quantity(p.network.eager, "B")),
+    ("loss", lambda p: percent(p.loss.probability, 2)),
+    ("RTO", lambda p: quantity(p.loss.rto, "s")),
+    ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
+    ("noise", _noise),
+    ("cores", lambda p: f"× {p.core:g}"),
+    ("affected", lambda p: percent(p.affected)),
+    (
+        "TCP",
+        lambda p: ", ".join(n for n in ("backoff", "fast", "probe") if getattr(p.loss, n)) or "timer only",
+    ),
+)
+
+
+def _table(found: "Answer") -> None:
+    """A column for each condition in which points differ, and for what was drawn only where something was."""
+    points = [p.point for p in found.predictions]
+    varying = [(name, say) for name, say in COLUMNS if len({say(p) for p in points}) > 1]
+    varying = varying or [(name, say) for name, say in COLUMNS if say(points[0]) != say(found.undisturbed[0].point)]
+    varying = varying or [(name, say) for name, say in COLUMNS[: 1 + len(UNITS)] if say(points[0]).strip("0 s/B")]
+    columns = [*(name for name, _ in varying), "time"]
+    drawn = any(p.low is not None for p in found.predictions)
+    disturbed = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
+    columns += ["95 % of mean"] * drawn + ["undisturbed"] * disturbed
+    rows = []
+    for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
+        row = [*(say(prediction.point) for _, say in varying), quantity(prediction.time, "s", 4)]
+        if drawn:
+            low, high = prediction.low, prediction.high
+            row.append("" if low is None or high is None else f"{quantity(low, 's', 4)} – {quantity(high, 's', 4)}")
+        if disturbed:
+            row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
+        rows.append(row)
+    tables.narrow("Predicted", columns, rows)
+
+
+def _shares(found: "Answer", console: Console) -> None:
+    if not found.shares:
+        return
+    s = found.shares
+    console.print(
+        escape(
+            f"Undisturbed: {percent(s.computing)} of the ranks' time is computing, {percent(s.talking)} the processors' part of "
+            f"messages, {percent(s.waiting)} waiting. Parallel efficiency {percent(s.parallel)} = load balance "
+            f"{percent(s.load_balance)} × serialisation {percent(s.serialisation)} × transfer {percent(s.transfer)}."
+        )
+    )

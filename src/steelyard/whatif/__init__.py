@@ -1,0 +1,26 @@
+"""What if: the trace of an application replayed under another network, lost packets, the system's noise, other cores.
+
+The replay itself is a program of ours (`native/`), compiled where it is needed; `engine` talks with it.
+"""
+
+from steelyard.whatif.answer import Answer, Prediction, Shares, answer
+from steelyard.whatif.network import Network, Protocol, networks, of_results
+from steelyard.whatif.perturbation import Loss, Noise, losses, noises
+from steelyard.whatif.question import Point, Question
+
+__all__ = [
+    "Answer",
+    "Loss",
+    "Network",
+    "Noise",
+    "Point",
+    "Prediction",
+    "Protocol",
+    "Question",
+    "Shares",
+    "answer",
+    "losses",
+    "networks",
+    "noises",
+    "of_results",
+]

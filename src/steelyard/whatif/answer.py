@@ -1,0 +1,108 @@
+"""What a replay predicts, with how sure it is, and where the time goes."""
+
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from steelyard.whatif.engine import Engine
+from steelyard.whatif.network import IDEAL
+from steelyard.whatif.question import PS, Point, Question, lines
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The time of a point in s: the mean of its draws, with the interval of this mean at 95 % where lots are drawn."""
+
+    point: Point
+    time: float
+    low: float | None
+    high: float | None
+    times: tuple[float, ...]
+    seconds: float  # of the engine, for this point
+
+
+@dataclass(frozen=True)
+class Shares:
+    """POP's factors of an undisturbed replay. Source: POP Centre of Excellence, standard metrics.
+
+    `load_balance`: mean of the ranks' computing by its greatest; `serialisation`: the greatest by the time on an ideal
+    network; `transfer`: that time by the predicted one. Their product is `parallel`. `computing`, `talking` and
+    `waiting` are mean shares of the time.
+    """
+
+    load_balance: float
+    serialisation: float
+    transfer: float
+    parallel: float
+    computing: float
+    talking: float
+    waiting: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Predictions in the order of the points; `undisturbed` the same of each without loss, noise and other cores."""
+
+    predictions: tuple[Prediction, ...]
+    undisturbed: tuple[Prediction, ...]
+    shares: Shares | None
+    seconds: float  # of the engine
+
+
+def answer(engine: Engine, question: Question, show: Callable[[int, int], None] = lambda done, of: None) -> Answer:
+    """Asks the engine. `show` is called with the replays done, and all of them."""
+    points = question.points
+    plain = tuple(dict.fromkeys(p.undisturbed for p in points))
+    total = sum(question.repeats if p.random else 1 for p in points)
+    found: list[Prediction] = []
+    for part, line in lines(question):
+        found += _predictions(part, engine.ask(line))
+        show(sum(len(p.times) for p in found), total)
+    known = {p.point: p for p in found}
+    missing = tuple(p for p in plain if p not in known)
+    for part, line in lines(Question(missing, 1, question.seed, question.mode, question.ranks_per_node)):
+        known |= {p.point: p for p in _predictions(part, engine.ask(line))}
+    shares = _shares(engine, question, plain[0]) if len(plain) == 1 else None
+    seconds = sum(p.seconds for p in {**known, **{p.point: p for p in found}}.values())
+    return Answer(tuple(found), tuple(known[p.undisturbed] for p in points), shares, seconds)
+
+
+def _predictions(part: Question, told: dict[str, object]) -> list[Prediction]:
+    times = [x / PS for x in told["time"]]  # type: ignore[attr-defined]
+    seconds = float(told["seconds"]) / len(part.points)  # type: ignore[arg-type]
+    return [
+        _prediction(point, tuple(times[i * part.repeats : (i + 1) * part.repeats]), seconds)
+        for i, point in enumerate(part.points)
+    ]
+
+
+def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Prediction:
+    mean = statistics.fmean(times)
+    if len(times) < 2:
+        return Prediction(point, mean, None, None, times, seconds)
+    from scipy.stats import t
+
+    half = float(t.ppf(0.975, len(times) - 1)) * statistics.stdev(times) / math.sqrt(len(times))
+    return Prediction(point, mean, mean - half, mean + half, times, seconds)
+
+
+def _shares(engine: Engine, question: Question, point: Point) -> Shares | None:
+    """Of a network; None where nothing is computed."""
+    asked = Question((point, Point(IDEAL)), 1, question.seed, question.mode, question.ranks_per_node)
+    (_, real), (_, ideal) = lines(asked)
+    found = engine.ask(real + " accounts=yes")
+    computing, end = found["computing"], found["time"][0]
+    if not end or not max(computing):
+        return None
+    best = engine.ask(ideal)["time"][0]
+    ranks = len(computing)
+    return Shares(
+        load_balance=statistics.fmean(computing) / max(computing),
+        serialisation=max(computing) / best,
+        transfer=best / end,
+        parallel=statistics.fmean(computing) / end,
+        computing=sum(computing) / ranks / end,
+        talking=sum(found["talking"]) / ranks / end,
+        waiting=1 - (sum(computing) + sum(found["talking"])) / ranks / end,
+    )

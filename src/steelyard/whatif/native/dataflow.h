@@ -1,0 +1,379 @@
+// Replays without contention: each rank runs until it needs a message that was not sent yet. The order in which ranks
+// run depends on no time, so that `W` scenarios are replayed at once, and no queue of events is needed.
+#pragma once
+#include <memory>
+
+#include "perturbation.h"
+
+namespace steelyard::whatif {
+
+// Where the time of a rank goes, ps: of each stream.
+struct Account {
+  Time computing = 0, talking = 0, waiting = 0, end = 0;
+};
+
+// The connection of each message, by source and target: what was lost holds up what was sent after it.
+struct Connections {
+  std::vector<std::uint32_t> of;
+  std::uint32_t count = 0;
+};
+Connections connections(const Schedule& schedule);
+
+// The sentence about streams that wait for what never comes.
+std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op);
+
+template <int W>
+using Times = std::array<Time, W>;
+
+template <int W>
+std::vector<Cost<W>> costs(const Schedule& schedule, const Scenario* scenarios) {
+  std::vector<Cost<W>> found(schedule.sizes.size() * CLASSES);
+  for (std::size_t size = 0; size < schedule.sizes.size(); ++size)
+    for (std::uint32_t c = 0; c < CLASSES; ++c)
+      for (int w = 0; w < W; ++w) {
+        const std::int64_t bytes = schedule.sizes[size];
+        const Link& link = link_for(scenarios[w].links[c], bytes);
+        Cost<W>& cost = found[size * CLASSES + c];
+        const Time gap = per_byte(link.G, bytes);
+        cost.processor[w] = link.o + per_byte(link.O, bytes);
+        cost.occupied[w] = link.g + gap;
+        cost.flight[w] = link.L + gap;
+        cost.latency[w] = link.L;
+      }
+  return found;
+}
+
+// `Disturbed`: with loss, noise or another speed of cores; without, nothing of them is looked at.
+template <int W, bool Disturbed>
+class Dataflow {
+ public:
+  Dataflow(const Prepared& prepared, const Connections* connections, const Scenario* scenarios)
+      : p_(prepared), schedule_(*prepared.schedule), connections_(connections), cost_(costs<W>(schedule_, scenarios)) {
+    const std::size_t slots = schedule_.source.size() + schedule_.signals;
+    arrival_.reset(new Times<W>[slots]);
+    for (std::size_t slot = 0; slot < slots; ++slot) arrival_[slot][0] = UNSENT;
+    meetings_.resize(p_.rendezvous);
+    states_.resize(p_.begins.size());
+    if constexpr (Disturbed) disturb(scenarios);
+  }
+
+  // When each scenario ends. Refused names a rank that waits for ever.
+  Times<W> run() {
+    ready_.resize(states_.size());
+    for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {
+      states_[stream].at = p_.ops.data() + p_.begins[stream];
+      ready_[states_.size() - 1 - stream] = stream;
+    }
+    while (!ready_.empty()) {
+      std::uint32_t stream = ready_.back();
+      ready_.pop_back();
+      advance(stream);
+    }
+    Times<W> end{};
+    for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {
+      if (states_[stream].at->kind() != Kind::end) throw Refused(stuck(p_, stream, *states_[stream].at));
+      for (int w = 0; w < W; ++w) end[w] = std::max(end[w], states_[stream].now[w]);
+    }
+    return end;
+  }
+
+  // Of the first scenario.
+  std::vector<Account> accounts() const {
+    std::vector<Account> found;
+    for (const State& state : states_) {
+      found.push_back(state.account);
+      found.back().end = state.now[0];
+      found.back().waiting = state.now[0] - state.account.computing - state.account.talking;
+    }
+    return found;
+  }
+
+ private:
+  static constexpr Time UNSENT = -1;  // -2 - stream: that stream waits for it
+  static constexpr std::uint32_t NOBODY = ~0u;
+
+  struct State {
+    const Op* at = nullptr;
+    Times<W> now{}, interface{};  // what the processor has reached; from when on the network interface is free
+    Account account{};
+    std::uint32_t known = 0;  // of a receive_all: so many messages have been sent
+  };
+  // A message with rendezvous: the sender asks, and sends when the receiver has answered.
+  struct Meeting {
+    Times<W> first{}, left{}, arrival{};  // of who came first; when the data have left; when they arrive
+    std::uint32_t sender = NOBODY, receiver = NOBODY;
+    enum : std::uint8_t { open, asked, posted, met } state = open;
+  };
+
+  void advance(std::uint32_t stream) {
+    State& state = states_[stream];
+    const Op* at = state.at;
+    Times<W> now = state.now;
+    for (;; ++at) {
+      const Op op = *at;
+      switch (op.kind()) {
+        case Kind::compute:
+          compute(stream, now, static_cast<Time>(op.value()));
+          continue;
+        case Kind::send:
+          send(stream, now, op);
+          continue;
+        case Kind::receive:
+          if (const Times<W>* arrived = sent(op.message(), stream)) {
+            take(stream, now, *arrived, cost_[op.size()]);
+            continue;
+          }
+          break;
+        case Kind::receive_all:
+          if (receive_all(stream, now, at)) {
+            at += op.value();
+            continue;
+          }
+          break;
+        case Kind::signal:
+          arrive(op.message(), now);
+          continue;
+        case Kind::await:
+          if (const Times<W>* given = sent(op.message(), stream)) {
+            for (int w = 0; w < W; ++w) now[w] = std::max(now[w], (*given)[w]);
+            continue;
+          }
+          break;
+        case Kind::send_rendezvous:
+          work(stream, now, cost_[op.size()].processor);
+          meet(op, now, Meeting::asked);
+          continue;
+        case Kind::post:
+          meet(op, now, Meeting::posted);
+          continue;
+        case Kind::sent: {
+          Meeting& meeting = meetings_[op.message()];
+          if (meeting.state == Meeting::met) {
+            for (int w = 0; w < W; ++w) now[w] = std::max(now[w], meeting.left[w]);
+            continue;
+          }
+          meeting.sender = stream;
+          break;
+        }
+        case Kind::receive_rendezvous:
+          if (const Times<W>* arrived = met(op.message(), stream)) {
+            take(stream, now, *arrived, cost_[op.size()]);
+            continue;
+          }
+          break;
+        case Kind::end:
+          break;
+      }
+      break;
+    }
+    state.at = at;
+    state.now = now;
+  }
+
+  void compute(std::uint32_t stream, Times<W>& now, Time time) {
+    if constexpr (!Disturbed) {
+      for (int w = 0; w < W; ++w) now[w] += time;
+      if constexpr (W == 1) states_[stream].account.computing += time;
+    } else {
+      for (int w = 0; w < W; ++w) {
+        const Time before = now[w];
+        const Time own = slower_[w] == 1 ? time : static_cast<Time>(static_cast<double>(time) * slower_[w] + 0.5);
+        now[w] = noise_.empty() ? now[w] + own : noise_[stream * W + w].end(now[w], own);
+        if constexpr (W == 1) states_[stream].account.computing += now[w] - before;
+      }
+    }
+  }
+
+  // The processor's part of a message. Noise that strikes computations with a probability leaves it alone.
+  void work(std::uint32_t stream, Times<W>& now, const Times<W>& time) {
+    for (int w = 0; w < W; ++w) {
+      const Time before = now[w];
+      if constexpr (Disturbed)
+        now[w] = periodic_[w] ? noise_[stream * W + w].end(now[w], time[w]) : now[w] + time[w];
+      else
+        now[w] += time[w];
+      if constexpr (W == 1) states_[stream].account.talking += now[w] - before;
+    }
+  }
+
+  void send(std::uint32_t stream, Times<W>& now, Op op) {
+    const Cost<W>& cost = cost_[op.size()];
+    Times<W>& interface = states_[stream].interface;
+    work(stream, now, cost.processor);
+    Times<W> arrival;
+    for (int w = 0; w < W; ++w) {
+      const Time leaves = std::max(now[w], interface[w]);
+      interface[w] = leaves + cost.occupied[w];
+      arrival[w] = leaves + cost.flight[w];
+    }
+    if constexpr (Disturbed) lose(op, arrival);
+    arrive(op.message(), arrival);
+  }
+
+  void arrive(std::uint32_t message, const Times<W>& arrival) {
+    Times<W>& slot = arrival_[message];
+    if (slot[0] < UNSENT) ready_.push_back(static_cast<std::uint32_t>(-2 - slot[0]));
+    slot = arrival;
+  }
+
+  // What was lost arrives later, and holds up what follows on the same connection.
+  void lose(Op op, Times<W>& arrival) {
+    if (!lossy_ || op.size() % CLASSES != across) return;
+    const std::uint32_t message = op.message(), connection = connections_->of[message];
+    for (int w = 0; w < W; ++w) {
+      if (!losses_[w].any()) continue;
+      Time& last = last_[std::size_t{connection} * W + w];
+      if (concerned(w, schedule_.source[message], schedule_.target[message]))
+        arrival[w] += losses_[w].delay(message, op.size() / CLASSES, 2 * cost_[op.size()].latency[w]);
+      last = arrival[w] = std::max(arrival[w], last);
+    }
+  }
+  bool concerned(int w, std::uint32_t source, std::uint32_t target) const {
+    return affected_[w].empty() || affected_[w][source] || affected_[w][target];
+  }
+
+  const Times<W>* sent(std::uint32_t message, std::uint32_t stream) {
+    Times<W>& slot = arrival_[message];
+    if (slot[0] >= 0) return &slot;
+    slot[0] = -2 - static_cast<Time>(stream);
+    return nullptr;
+  }
+  const Times<W>* met(std::uint32_t number, std::uint32_t stream) {
+    Meeting& meeting = meetings_[number];
+    if (meeting.state == Meeting::met) return &meeting.arrival;
+    meeting.receiver = stream;
+    return nullptr;
+  }
+
+  void take(std::uint32_t stream, Times<W>& now, const Times<W>& arrived, const Cost<W>& cost) {
+    for (int w = 0; w < W; ++w) now[w] = std::max(now[w], arrived[w]);
+    work(stream, now, cost.processor);
+  }
+
+  // Takes the messages in the order in which they arrive; false if one was not sent yet.
+  bool receive_all(std::uint32_t stream, Times<W>& now, const Op* at) {
+    State& state = states_[stream];
+    const std::uint32_t count = static_cast<std::uint32_t>(at->value());
+    for (; state.known < count; ++state.known) {
+      const Op op = at[1 + state.known];
+      if (!(op.kind() == Kind::receive ? sent(op.message(), stream) : met(op.message(), stream))) return false;
+    }
+    state.known = 0;
+    if (count <= FEW && same(at + 1, count))
+      take_few(stream, now, at + 1, count);
+    else
+      take_many(stream, now, at + 1, count);
+    return true;
+  }
+  static constexpr std::uint32_t FEW = 8;
+
+  static bool same(const Op* at, std::uint32_t count) {
+    for (std::uint32_t i = 1; i < count; ++i)
+      if (at[i].size() != at[0].size()) return false;
+    return true;
+  }
+  const Times<W>& arrival(Op op) const {
+    return op.kind() == Kind::receive ? arrival_[op.message()] : meetings_[op.message()].arrival;
+  }
+  // Of one size: all scenarios are sorted side by side.
+  void take_few(std::uint32_t stream, Times<W>& now, const Op* at, std::uint32_t count) {
+    Times<W> sorted[FEW];
+    for (std::uint32_t i = 0; i < count; ++i) {
+      sorted[i] = arrival(at[i]);
+      for (std::uint32_t j = i; j > 0; --j)
+        for (int w = 0; w < W; ++w) {
+          const Time a = sorted[j - 1][w], b = sorted[j][w];
+          sorted[j - 1][w] = std::min(a, b);
+          sorted[j][w] = std::max(a, b);
+        }
+    }
+    for (std::uint32_t i = 0; i < count; ++i) take(stream, now, sorted[i], cost_[at->size()]);
+  }
+  void take_many(std::uint32_t stream, Times<W>& now, const Op* at, std::uint32_t count) {
+    std::vector<std::vector<std::pair<Time, Time>>> of(W);
+    for (int w = 0; w < W; ++w) {
+      for (std::uint32_t i = 0; i < count; ++i) of[w].emplace_back(arrival(at[i])[w], cost_[at[i].size()].processor[w]);
+      std::sort(of[w].begin(), of[w].end());
+    }
+    Times<W> arrived;
+    Cost<W> cost{};
+    for (std::uint32_t i = 0; i < count; ++i) {
+      for (int w = 0; w < W; ++w) arrived[w] = of[w][i].first, cost.processor[w] = of[w][i].second;
+      take(stream, now, arrived, cost);
+    }
+  }
+
+  // The first of both leaves its time, the second finds out when the data go. Requests and answers cost a latency each,
+  // and neither processor.
+  void meet(Op op, const Times<W>& now, decltype(Meeting::open) who) {
+    Meeting& meeting = meetings_[op.message()];
+    if (meeting.state == Meeting::open) {
+      meeting.first = now;
+      meeting.state = who;
+      return;
+    }
+    const Cost<W>& cost = cost_[op.size()];
+    const Times<W>&asked = who == Meeting::asked ? now : meeting.first,
+          &posted = who == Meeting::asked ? meeting.first : now;
+    for (int w = 0; w < W; ++w) {
+      const Time request = asked[w] + cost.latency[w] + lost(w, op, 0);
+      const Time answered = std::max(request, posted[w]) + cost.latency[w] + lost(w, op, 1);
+      meeting.left[w] = answered + cost.flight[w] - cost.latency[w];
+      meeting.arrival[w] = answered + cost.flight[w] + lost(w, op, DATA);
+    }
+    meeting.state = Meeting::met;
+    for (std::uint32_t* waiter : {&meeting.sender, &meeting.receiver})
+      if (*waiter != NOBODY) ready_.push_back(*waiter);
+  }
+  Time lost([[maybe_unused]] int w, [[maybe_unused]] Op op, [[maybe_unused]] std::uint64_t leg) const {
+    if constexpr (Disturbed) {
+      if (!losses_[w].any() || op.size() % CLASSES != across) return 0;
+      if (!concerned(w, p_.source[op.message()], p_.target[op.message()])) return 0;
+      const std::uint64_t which = schedule_.source.size() + std::uint64_t{3} * op.message() + leg;
+      const std::uint32_t size = leg == DATA ? op.size() / CLASSES : Losses::CONTROL;
+      return losses_[w].delay(which, size, 2 * cost_[op.size()].latency[w]);
+    }
+    return 0;
+  }
+
+  void disturb(const Scenario* scenarios) {
+    bool noisy = false;
+    for (int w = 0; w < W; ++w) {
+      const Scenario& scenario = scenarios[w];
+      slower_[w] = 1 / scenario.core;
+      losses_[w] = Losses(scenario.loss, scenario.seed, schedule_.sizes);
+      lossy_ = lossy_ || losses_[w].any();
+      noisy = noisy || scenario.noise.duration > 0;
+      periodic_[w] = scenario.noise.duration > 0 && scenario.noise.probability == 0;
+      if (scenario.affected < 1) affected_[w] = affected(scenario, schedule_.ranks);
+    }
+    if (lossy_) last_.resize(std::size_t{connections_->count} * W, 0);
+    if (!noisy) return;
+    noise_.resize(states_.size() * W);
+    for (std::uint32_t stream = 0; stream < states_.size(); ++stream)
+      for (int w = 0; w < W; ++w) {
+        const std::uint32_t rank = schedule_.rank_of[stream];
+        if (affected_[w].empty() || affected_[w][rank])
+          noise_[stream * W + w] = Interruptions(scenarios[w].noise, scenarios[w].seed, rank);
+      }
+  }
+
+  const Prepared& p_;
+  const Schedule& schedule_;
+  const Connections* connections_;
+  std::vector<Cost<W>> cost_;
+  std::unique_ptr<Times<W>[]> arrival_;  // by message, then by signal
+  std::vector<Meeting> meetings_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> ready_;
+  // What only a disturbed replay has.
+  std::array<double, W> slower_{};
+  std::array<bool, W> periodic_{};
+  std::array<Losses, W> losses_{};
+  std::array<std::vector<bool>, W> affected_{};
+  std::vector<Interruptions> noise_;
+  std::vector<Time> last_;  // arrival on each connection
+  bool lossy_ = false;
+};
+
+}  // namespace steelyard::whatif

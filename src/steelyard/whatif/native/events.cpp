@@ -1,0 +1,293 @@
+// The replay in the order of time.
+#include "events.h"
+
+#include <algorithm>
+
+namespace steelyard::whatif {
+
+void Agenda::push(Item item) {
+  std::size_t at = heap_.size();
+  heap_.push_back(item);
+  for (; at > 0; at = (at - 1) / 4) {
+    Item& parent = heap_[(at - 1) / 4];
+    if (!(item < parent)) break;
+    heap_[at] = parent;
+  }
+  heap_[at] = item;
+}
+
+Agenda::Item Agenda::pop() {
+  const Item first = heap_.front(), last = heap_.back();
+  heap_.pop_back();
+  if (heap_.empty()) return first;
+  std::size_t at = 0;
+  for (;;) {
+    const std::size_t child = 4 * at + 1, end = std::min(child + 4, heap_.size());
+    if (child >= end) break;
+    std::size_t least = child;
+    for (std::size_t i = child + 1; i < end; ++i)
+      if (heap_[i] < heap_[least]) least = i;
+    if (!(heap_[least] < last)) break;
+    heap_[at] = heap_[least];
+    at = least;
+  }
+  heap_[at] = last;
+  return first;
+}
+
+Events::Events(const Prepared& prepared, const Connections* connections, const Scenario& scenario)
+    : p_(prepared),
+      schedule_(*prepared.schedule),
+      connections_(connections),
+      scenario_(scenario),
+      first_meeting_(schedule_.source.size() + schedule_.signals),
+      slower_(1 / scenario.core),
+      losses_(scenario.loss, scenario.seed, schedule_.sizes),
+      cost_(costs<1>(schedule_, &scenario)),
+      size_(schedule_.source.size()),
+      arrival_(first_meeting_ + prepared.rendezvous, UNSENT),
+      meetings_(prepared.rendezvous),
+      states_(prepared.begins.size()) {
+  const std::uint32_t nodes = p_.node(schedule_.ranks - 1) + 1;
+  out_.resize(nodes);
+  in_.resize(nodes);
+  if (scenario.affected < 1) affected_ = affected(scenario, schedule_.ranks);
+  if (losses_.any()) last_.resize(connections->count, 0);
+  if (scenario.noise.duration == 0) return;
+  noise_.resize(states_.size());
+  for (std::uint32_t stream = 0; stream < states_.size(); ++stream)
+    if (const std::uint32_t rank = schedule_.rank_of[stream]; affected_.empty() || affected_[rank])
+      noise_[stream] = Interruptions(scenario.noise, scenario.seed, rank);
+}
+
+Time Events::run() {
+  for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {
+    states_[stream].at = p_.ops.data() + p_.begins[stream];
+    ready_.push_back(static_cast<std::uint32_t>(states_.size()) - 1 - stream);
+  }
+  for (;;) {
+    while (!ready_.empty()) {
+      const std::uint32_t stream = ready_.back();
+      ready_.pop_back();
+      advance(stream);
+    }
+    if (agenda_.empty()) break;
+    const auto [at, what] = agenda_.pop();
+    (what & 1) == leaves ? leave(what >> 1, at) : reach(what >> 1, at);
+  }
+  Time end = 0;
+  for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {
+    if (states_[stream].at->kind() != Kind::end) throw Refused(stuck(p_, stream, *states_[stream].at));
+    end = std::max(end, states_[stream].now);
+  }
+  return end;
+}
+
+std::vector<Account> Events::accounts() const {
+  std::vector<Account> found;
+  for (const State& state : states_) {
+    found.push_back(state.account);
+    found.back().end = state.now;
+    found.back().waiting = state.now - state.account.computing - state.account.talking;
+  }
+  return found;
+}
+
+void Events::advance(std::uint32_t stream) {
+  State& state = states_[stream];
+  for (;; ++state.at) {
+    const Op op = *state.at;
+    switch (op.kind()) {
+      case Kind::compute:
+        compute(stream, static_cast<Time>(op.value()));
+        continue;
+      case Kind::send:
+        send(stream, op);
+        continue;
+      case Kind::receive:
+      case Kind::receive_rendezvous:
+        if (receive(stream, op)) continue;
+        return;
+      case Kind::receive_all:
+        if (!receive_all(stream, state.at)) return;
+        state.at += op.value();
+        continue;
+      case Kind::signal:
+        arrive(op.message(), state.now);
+        continue;
+      case Kind::await:
+        if (Time& given = arrival_[op.message()]; given >= 0) {
+          state.now = std::max(state.now, given);
+          continue;
+        } else {
+          given = -2 - static_cast<Time>(stream);
+        }
+        return;
+      case Kind::send_rendezvous:
+        work(stream, cost_[op.size()].processor[0]);
+        meet(op, state.now, Meeting::asked);
+        continue;
+      case Kind::post:
+        meet(op, state.now, Meeting::posted);
+        continue;
+      case Kind::sent: {
+        Meeting& meeting = meetings_[op.message()];
+        if (meeting.left >= 0) {
+          state.now = std::max(state.now, meeting.left);
+          continue;
+        }
+        meeting.sender = stream;
+        return;
+      }
+      case Kind::end:
+        return;
+    }
+  }
+}
+
+void Events::compute(std::uint32_t stream, Time time) {
+  State& state = states_[stream];
+  const Time before = state.now;
+  const Time own = slower_ == 1 ? time : static_cast<Time>(static_cast<double>(time) * slower_ + 0.5);
+  state.now = noise_.empty() ? before + own : noise_[stream].end(before, own);
+  state.account.computing += state.now - before;
+}
+
+void Events::work(std::uint32_t stream, Time time) {
+  State& state = states_[stream];
+  const Time before = state.now;
+  const bool interrupted = !noise_.empty() && scenario_.noise.probability == 0;
+  state.now = interrupted ? noise_[stream].end(before, time) : before + time;
+  state.account.talking += state.now - before;
+}
+
+void Events::send(std::uint32_t stream, Op op) {
+  State& state = states_[stream];
+  const Cost<1>& cost = cost_[op.size()];
+  work(stream, cost.processor[0]);
+  size_[op.message()] = op.size();
+  if (op.size() % CLASSES == across) {
+    agenda_.push({state.now, std::uint64_t{op.message()} << 1 | leaves});
+    return;
+  }
+  const Time leaves = std::max(state.now, state.interface);
+  state.interface = leaves + cost.occupied[0];
+  arrive(op.message(), leaves + cost.flight[0]);
+}
+
+// The interface of the sender's node: one message after the other.
+void Events::leave(std::uint64_t slot, Time now) {
+  const Cost<1>& cost = cost_[size(slot)];
+  Time& free = out_[p_.node(source(slot))];
+  const Time begins = std::max(now, free);
+  free = begins + cost.occupied[0];
+  Time head = begins + cost.latency[0];
+  if (slot >= first_meeting_) {
+    const auto number = static_cast<std::uint32_t>(slot - first_meeting_);
+    left(number, begins + cost.flight[0] - cost.latency[0]);
+    head += lost(source(slot), target(slot), schedule_.source.size() + std::uint64_t{3} * number + DATA, size(slot));
+  } else {
+    head += lost(source(slot), target(slot), slot, size(slot));
+  }
+  agenda_.push({head, slot << 1 | reaches});
+}
+
+// That of the receiver's: a message's first byte has reached it.
+void Events::reach(std::uint64_t slot, Time now) {
+  const Cost<1>& cost = cost_[size(slot)];
+  Time& free = in_[p_.node(target(slot))];
+  const Time begins = std::max(now, free), gap = cost.flight[0] - cost.latency[0];
+  free = begins + cost.occupied[0];
+  Time arrival = begins + gap;
+  if (losses_.any() && slot < first_meeting_) {
+    Time& last = last_[connections_->of[slot]];
+    last = arrival = std::max(arrival, last);
+  }
+  arrive(slot, arrival);
+}
+
+void Events::arrive(std::uint64_t slot, Time arrival) {
+  if (arrival_[slot] < UNSENT) ready_.push_back(static_cast<std::uint32_t>(-2 - arrival_[slot]));
+  arrival_[slot] = arrival;
+}
+
+bool Events::receive(std::uint32_t stream, Op op) {
+  Time& arrived = arrival_[slot(op)];
+  if (arrived >= 0) {
+    take(stream, arrived, op.size());
+    return true;
+  }
+  arrived = -2 - static_cast<Time>(stream);
+  return false;
+}
+
+void Events::take(std::uint32_t stream, Time arrived, std::uint32_t size) {
+  states_[stream].now = std::max(states_[stream].now, arrived);
+  work(stream, cost_[size].processor[0]);
+}
+
+bool Events::receive_all(std::uint32_t stream, const Op* at) {
+  State& state = states_[stream];
+  const auto count = static_cast<std::uint32_t>(at->value());
+  for (; state.known < count; ++state.known)
+    if (Time& arrived = arrival_[slot(at[1 + state.known])]; arrived < 0) {
+      arrived = -2 - static_cast<Time>(stream);
+      return false;
+    }
+  state.known = 0;
+  std::vector<std::pair<Time, Time>> taken;
+  for (std::uint32_t i = 1; i <= count; ++i)
+    taken.emplace_back(arrival_[slot(at[i])], cost_[at[i].size()].processor[0]);
+  std::sort(taken.begin(), taken.end());
+  for (const auto& [arrived, processor] : taken) {
+    state.now = std::max(state.now, arrived);
+    work(stream, processor);
+  }
+  return true;
+}
+
+void Events::meet(Op op, Time now, decltype(Meeting::open) who) {
+  Meeting& meeting = meetings_[op.message()];
+  if (meeting.state == Meeting::open) {
+    meeting.first = now;
+    meeting.state = who;
+    meeting.size = op.size();
+    return;
+  }
+  meeting.state = Meeting::met;
+  const Cost<1>& cost = cost_[op.size()];
+  const Time asked = who == Meeting::asked ? now : meeting.first, posted = who == Meeting::asked ? meeting.first : now;
+  const std::uint64_t which = schedule_.source.size() + std::uint64_t{3} * op.message();
+  const std::uint32_t from = p_.source[op.message()], to = p_.target[op.message()];
+  const Time request = asked + cost.latency[0] + lost(from, to, which, op.size(), true);
+  const Time answered = std::max(request, posted) + cost.latency[0] + lost(from, to, which + 1, op.size(), true);
+  if (op.size() % CLASSES == across) {
+    agenda_.push({answered, (first_meeting_ + op.message()) << 1 | leaves});
+    return;
+  }
+  left(op.message(), answered + cost.flight[0] - cost.latency[0]);
+  arrive(first_meeting_ + op.message(), answered + cost.flight[0]);
+}
+
+void Events::left(std::uint32_t number, Time when) {
+  meetings_[number].left = when;
+  if (meetings_[number].sender != NOBODY) ready_.push_back(meetings_[number].sender);
+}
+
+Time Events::lost(std::uint32_t from, std::uint32_t to, std::uint64_t which, std::uint32_t size, bool control) const {
+  if (!losses_.any() || size % CLASSES != across) return 0;
+  if (!affected_.empty() && !affected_[from] && !affected_[to]) return 0;
+  return losses_.delay(which, control ? Losses::CONTROL : size / CLASSES, 2 * cost_[size].latency[0]);
+}
+
+std::uint32_t Events::source(std::uint64_t slot) const {
+  return slot < first_meeting_ ? schedule_.source[slot] : p_.source[slot - first_meeting_];
+}
+std::uint32_t Events::target(std::uint64_t slot) const {
+  return slot < first_meeting_ ? schedule_.target[slot] : p_.target[slot - first_meeting_];
+}
+std::uint32_t Events::size(std::uint64_t slot) const {
+  return slot < first_meeting_ ? size_[slot] : meetings_[slot - first_meeting_].size;
+}
+
+}  // namespace steelyard::whatif

@@ -1,0 +1,90 @@
+// Replays in the order of time, with queues: what leaves a node and what reaches it goes through its network interface
+// one message after the other. Without contention it gives the same times as `dataflow.h`, to the picosecond.
+#pragma once
+#include "dataflow.h"
+
+namespace steelyard::whatif {
+
+// What happens next, first; of what happens at one moment, what has the lowest number. A heap with four children a
+// node.
+class Agenda {
+ public:
+  struct Item {
+    Time at;
+    std::uint64_t what;
+    bool operator<(const Item& other) const { return at != other.at ? at < other.at : what < other.what; }
+  };
+  bool empty() const { return heap_.empty(); }
+  void push(Item item);
+  Item pop();
+
+ private:
+  std::vector<Item> heap_;
+};
+
+class Events {
+ public:
+  Events(const Prepared& prepared, const Connections* connections, const Scenario& scenario);
+  // When the last rank ends. Refused names a rank that waits for ever.
+  Time run();
+  std::vector<Account> accounts() const;
+
+ private:
+  static constexpr Time UNSENT = -1;  // -2 - stream: that stream waits for it
+  static constexpr std::uint32_t NOBODY = ~0u;
+  // Numbers of what can happen: which, then the message; those with rendezvous follow the others.
+  enum What : std::uint64_t { leaves, reaches };
+
+  struct State {
+    const Op* at = nullptr;
+    Time now = 0, interface = 0;
+    Account account{};
+    std::uint32_t known = 0;
+  };
+  struct Meeting {
+    Time first = 0, left = UNSENT;
+    std::uint32_t sender = NOBODY;
+    std::uint32_t size = 0;
+    enum : std::uint8_t { open, asked, posted, met } state = open;
+  };
+
+  void advance(std::uint32_t stream);
+  void compute(std::uint32_t stream, Time time);
+  void work(std::uint32_t stream, Time time);
+  void send(std::uint32_t stream, Op op);
+  bool receive(std::uint32_t stream, Op op);
+  bool receive_all(std::uint32_t stream, const Op* at);
+  void take(std::uint32_t stream, Time arrived, std::uint32_t size);
+  void meet(Op op, Time now, decltype(Meeting::open) who);
+  void leave(std::uint64_t slot, Time now);
+  void reach(std::uint64_t slot, Time now);
+  void arrive(std::uint64_t slot, Time arrival);
+  void left(std::uint32_t number, Time when);
+  Time lost(std::uint32_t source, std::uint32_t target, std::uint64_t which, std::uint32_t size,
+            bool control = false) const;
+
+  std::uint64_t slot(Op op) const { return rendezvous(op) ? first_meeting_ + op.message() : op.message(); }
+  static bool rendezvous(Op op) { return op.kind() == Kind::receive_rendezvous || op.kind() == Kind::send_rendezvous; }
+  std::uint32_t source(std::uint64_t slot) const;
+  std::uint32_t target(std::uint64_t slot) const;
+  std::uint32_t size(std::uint64_t slot) const;
+
+  const Prepared& p_;
+  const Schedule& schedule_;
+  const Connections* connections_;
+  const Scenario scenario_;
+  const std::uint64_t first_meeting_;  // the numbers before it are those of messages and signals
+  const double slower_;
+  const Losses losses_;
+  std::vector<Cost<1>> cost_;
+  std::vector<std::uint32_t> size_;              // of each message without rendezvous: its row in cost_
+  std::vector<Time> arrival_, last_, out_, in_;  // by slot; by connection; by node: when its interface is free
+  std::vector<bool> affected_;
+  std::vector<Meeting> meetings_;
+  std::vector<Interruptions> noise_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> ready_;
+  Agenda agenda_;
+};
+
+}  // namespace steelyard::whatif

@@ -1,0 +1,63 @@
+// The network's parameters (LogGOPS), and the operations as they are replayed under them.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "schedule.h"
+
+namespace steelyard::whatif {
+
+// Of one class of pairs. After Hoefler, Schneider, Lumsdaine, LogGOPSim, HPDC 2010: latency, overhead of the processor
+// for a message and for a byte, gap of the network interface between messages and for a byte. The first byte is in `o`
+// and `g`.
+struct Link {
+  std::int64_t from = 0;  // B: of messages of that size and longer, until the next link begins
+  Time L = 0, o = 0, g = 0;
+  double O = 0, G = 0;  // ps/B
+};
+using Links = std::vector<Link>;  // by rising `from`, the first of which is 0: an MPI has several protocols
+
+// The one for messages of that size.
+inline const Link& link_for(const Links& links, std::int64_t bytes) {
+  std::size_t at = links.size() - 1;
+  while (at > 0 && links[at].from > bytes) --at;
+  return links[at];
+}
+
+enum Class : std::uint32_t { within, across, CLASSES };  // ranks of one node; of two
+
+// What decides which operations are carried out, and is the same for all scenarios that are replayed together.
+struct Structure {
+  std::int64_t eager = 65535;  // S: longer messages wait until they are received
+  std::uint32_t ranks_per_node = 1;
+};
+
+struct Prepared {
+  const Schedule* schedule;
+  Structure structure;
+  std::vector<Op> ops;
+  std::vector<std::uint64_t> begins;
+  std::uint32_t rendezvous = 0;               // messages that are longer than the eager limit
+  std::vector<std::uint32_t> source, target;  // their ranks
+
+  std::uint32_t node(std::uint32_t rank) const { return rank / structure.ranks_per_node; }
+};
+
+Prepared prepare(const Schedule& schedule, const Structure& structure);
+
+// What a size costs in a class, in the `W` scenarios that are replayed at once.
+template <int W>
+struct Cost {
+  std::array<Time, W> processor;  // o + (s - 1) O
+  std::array<Time, W> occupied;   // g + (s - 1) G
+  std::array<Time, W> flight;     // L + (s - 1) G
+  std::array<Time, W> latency;    // L
+};
+
+// ps; every caller rounds in the same way, so that both modes agree to the last digit.
+inline Time per_byte(double cost, std::int64_t bytes) {
+  return static_cast<Time>(std::llround(cost * static_cast<double>(std::max<std::int64_t>(bytes - 1, 0))));
+}
+
+}  // namespace steelyard::whatif

@@ -1,0 +1,132 @@
+// What disturbs a replay: lost packets, the system's noise, another speed of cores. Each draw is a function of the
+// seed, the scenario and the operation alone, so that no order of ranks and no number of threads changes a result.
+#pragma once
+#include <cstdint>
+
+#include "network.h"
+
+namespace steelyard::whatif {
+
+// 64 random bits for a key; two rounds of Steele, Lea and Flood's mixer (SplitMix, OOPSLA 2014).
+inline std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+inline std::uint64_t draw(std::uint64_t key, std::uint64_t what, std::uint64_t which) {
+  return mixed(mixed(key + what * 0x9e3779b97f4a7c15u) + which * 0xd1342543de82ef95u);
+}
+// Whether an event of probability p happens: p of all draws lie below it.
+inline std::uint64_t threshold(double probability) {
+  if (probability >= 1) return ~std::uint64_t{0};
+  return static_cast<std::uint64_t>(std::ldexp(probability, 64));
+}
+
+// What is drawn, so that draws for different purposes never share a key.
+enum class Drawn : std::uint64_t { loss, burst, phase, affected };
+
+// TCP on a lossy network. A packet lost before the last few is noticed by those after it and sent again at once (fast
+// retransmit: one round trip); one of the last waits for the timer, which doubles with each further loss.
+struct Loss {
+  double probability = 0;      // of each packet, or of each message
+  Time rto = 200'000'000'000;  // ps; the least that Linux waits (TCP_RTO_MIN)
+  std::int64_t mss = 1448;     // B in a packet; 0: the probability is that of a message
+  bool doubling = true;        // RFC 6298, 5.5
+  bool fast = true;            // fast retransmit (RFC 5681, 3.2)
+  bool probe = false;          // tail-loss probe (RFC 8985): the first wait is two round trips, 10 ms at least
+};
+
+// Periodic interruptions, or one before a computation with some probability.
+struct Noise {
+  Time period = 0, duration = 0;  // ps; duration 0: none
+  double probability = 0;         // of a computation, if not 0; there is no period then
+  bool together = false;          // all ranks are interrupted at the same moments
+};
+
+// Everything that one scenario has of its own.
+struct Scenario {
+  std::array<Links, CLASSES> links{};
+  double core = 1;  // speed of the cores, against those of the trace
+  Loss loss{};
+  Noise noise{};
+  double affected = 1;  // of all ranks: the share that loss and noise concern
+  std::uint64_t seed = 1;
+};
+
+// Which ranks a scenario's loss and noise concern: the same number of them in each scenario, chosen by lot.
+std::vector<bool> affected(const Scenario& scenario, std::uint32_t ranks);
+
+// Noise as one rank of one scenario has it.
+class Interruptions {
+ public:
+  Interruptions() = default;
+  Interruptions(const Noise& noise, std::uint64_t seed, std::uint32_t rank)
+      : noise_(noise),
+        key_(draw(seed, static_cast<std::uint64_t>(Drawn::burst), rank)),
+        below_(threshold(noise.probability)) {
+    if (noise.period > 0 && noise.probability == 0)
+      phase_ = static_cast<Time>(draw(seed, static_cast<std::uint64_t>(Drawn::phase), noise.together ? 0 : rank) %
+                                 static_cast<std::uint64_t>(noise.period));
+  }
+
+  // When work of that time ends that begins at `now`.
+  Time end(Time now, Time work) {
+    if (noise_.duration == 0) return now + work;
+    if (noise_.probability > 0)
+      return now + work + (mixed(key_ + count_++ * 0x9e3779b97f4a7c15u) < below_ ? noise_.duration : 0);
+    if (work == 0) return now;
+    // The interruptions begin at phase + k period.
+    const Time free = noise_.period - noise_.duration;
+    Time in = (now - phase_) % noise_.period;
+    if (in < 0) in += noise_.period;
+    if (in < noise_.duration) {
+      now += noise_.duration - in;
+      in = noise_.duration;
+    }
+    const Time rest = noise_.period - in;
+    if (work <= rest) return now + work;
+    return now + work + ((work - rest - 1) / free + 1) * noise_.duration;
+  }
+
+ private:
+  Noise noise_{};
+  std::uint64_t key_ = 0, below_ = 0, count_ = 0;
+  Time phase_ = 0;
+};
+
+// A message with rendezvous has three legs: the request, the answer, and the data.
+constexpr std::uint64_t DATA = 2;
+
+// How much later a message arrives, by lot.
+class Losses {
+ public:
+  static constexpr std::uint32_t CONTROL = ~0u;  // the size of requests and answers: one packet
+
+  Losses() = default;
+  Losses(const Loss& loss, std::uint64_t seed, const std::vector<std::int64_t>& sizes);
+  bool any() const { return loss_.probability > 0; }
+
+  // The delay of message `which`, of size number `size`, whose round trip takes so long.
+  Time delay(std::uint64_t which, std::uint32_t size, Time round_trip) const {
+    const Chances& chance = size == CONTROL ? control_ : chances_[size];
+    const std::uint64_t key = draw(key_, static_cast<std::uint64_t>(Drawn::loss), which);
+    // Both draws of a message; most have neither.
+    const bool again = mixed(key + 1) < chance.again, late = mixed(key + 2) < chance.late;
+    return (again ? round_trip : 0) + (late ? timed_out(key + 2, round_trip) : 0);
+  }
+
+ private:
+  // Thresholds: something before the tail is lost; something of the tail is.
+  struct Chances {
+    std::uint64_t again = 0, late = 0;
+  };
+  Chances chances(std::int64_t bytes) const;
+  Time timed_out(std::uint64_t state, Time round_trip) const;
+
+  Loss loss_{};
+  std::uint64_t key_ = 0, below_ = 0;
+  Chances control_{};
+  std::vector<Chances> chances_;
+};
+
+}  // namespace steelyard::whatif

@@ -1,0 +1,124 @@
+// What is replayed: the operations of each rank, eight bytes each, and the messages that they exchange.
+#pragma once
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace steelyard::whatif {
+
+// Picoseconds: a byte at 400 Gbit/s takes 20 of them, and 106 days fit.
+using Time = std::int64_t;
+constexpr Time NANOSECOND = 1000;
+// Times of a trace stay below 26 days, so that sums with delays of all kinds cannot overflow.
+constexpr Time LONGEST = Time{1} << 61;
+
+// A trace, or a question, that cannot be replayed: a sentence with the place.
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Kind : std::uint8_t {
+  compute,          // the processor works: value is the time
+  send,             // a message leaves
+  sent,             // waits until its data have left; only a message with rendezvous makes one wait
+  post,             // from here on a message may be received; only for rendezvous it matters when
+  receive,          // waits for a message and takes it
+  receive_all,      // the next `value` operations are receives, taken in the order in which the messages arrive
+  signal,           // to another stream of the rank
+  await,            // a signal of another stream
+  send_rendezvous,  // as send and receive, of a message that is longer than the eager limit
+  receive_rendezvous,
+  end,
+};
+
+// Kind in 4 bits; then either a value of 60 bits, or which size (28 bits) and which message (32 bits).
+struct Op {
+  std::uint64_t word;
+
+  static constexpr unsigned SIZES = 28;
+  static Op of(Kind kind, std::uint64_t value) { return {static_cast<std::uint64_t>(kind) << 60 | value}; }
+  static Op of(Kind kind, std::uint32_t size, std::uint32_t message) {
+    return of(kind, std::uint64_t{size} << 32 | message);
+  }
+  Kind kind() const { return static_cast<Kind>(word >> 60); }
+  std::uint64_t value() const { return word & ((std::uint64_t{1} << 60) - 1); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(word >> 32 & ((1u << SIZES) - 1)); }
+  std::uint32_t message() const { return static_cast<std::uint32_t>(word); }
+};
+
+// All ranks' operations, matched: each message has a number, which is that of its send.
+struct Schedule {
+  std::uint32_t ranks = 0;
+  std::vector<Op> ops;                        // stream after stream, each with an `end`
+  std::vector<std::uint64_t> begins;          // where each stream's operations begin
+  std::vector<std::uint32_t> rank_of;         // each stream's rank; a rank has several where it has several processors
+  std::vector<std::uint32_t> source, target;  // ranks, by message
+  std::vector<std::int64_t> sizes;            // B, by the number of the size
+  std::uint64_t computes = 0, sends = 0, receives = 0, signals = 0, unreceived = 0;
+  std::int64_t bytes = 0;
+
+  // As simulators count them: each computation, send and receive, and each message on its way.
+  std::uint64_t events() const { return computes + sends + receives + source.size(); }
+};
+
+// One rank's program while it is being read.
+class Rank {
+ public:
+  void compute(Time time, std::size_t stream = 0);
+  // Returns the send's number within the rank.
+  std::uint32_t send(std::uint32_t target, std::uint64_t tag, std::int64_t bytes, std::size_t stream = 0);
+  void sent(std::uint32_t send, std::size_t stream = 0);
+  // Returns the receive's number within the rank.
+  std::uint32_t post(std::uint32_t source, std::uint64_t tag, std::size_t stream = 0);
+  void receive(std::uint32_t post, std::size_t stream = 0);
+  void receive_all(const std::vector<std::uint32_t>& posts, std::size_t stream = 0);
+  std::uint32_t signal(std::size_t stream);
+  void await(std::uint32_t signal, std::size_t stream);
+
+ private:
+  friend class Builder;
+  struct Sent {
+    std::uint64_t tag;
+    std::int64_t bytes;
+    std::uint32_t target;
+  };
+  struct Posted {
+    std::uint64_t tag;
+    std::uint32_t source;
+  };
+  void add(std::size_t stream, Op op);
+
+  std::vector<Op> first_;  // stream 0: most ranks have no other
+  std::vector<std::vector<Op>> others_;
+  std::vector<Sent> sends_;
+  std::vector<Posted> posts_;
+  std::uint32_t signals_ = 0;
+  Time computed_ = 0;
+};
+
+class Builder {
+ public:
+  explicit Builder(std::size_t ranks);
+  Rank& rank(std::size_t number) { return ranks_[number]; }
+  std::size_t size() const { return ranks_.size(); }
+  // Messages are matched as MPI does it: by source, target and tag in the order of the calls. Refused names a receive
+  // that no send fits. The builder is empty then.
+  Schedule finish();
+
+ private:
+  void number_messages();
+  void match(std::uint32_t target, std::vector<std::uint32_t>& incoming, std::vector<std::uint32_t>& found);
+  void place(std::uint32_t rank, const std::vector<std::uint32_t>& received);
+  std::uint32_t size_of(std::int64_t bytes);
+
+  std::vector<Rank> ranks_;
+  std::vector<std::uint32_t> base_;  // number of each rank's first message
+  std::unordered_map<std::int64_t, std::uint32_t> known_sizes_;
+  std::int64_t last_bytes_ = -1;  // most messages have the size of the one before
+  std::uint32_t last_size_ = 0, first_signal_ = 0;
+  Schedule made_;
+};
+
+}  // namespace steelyard::whatif

@@ -1,0 +1,53 @@
+// A trace as text, line by line, in words; what is wrong with it is reported with its file and line.
+#pragma once
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedule.h"
+
+namespace steelyard::whatif {
+
+// The file, or its first bytes. Refused where it cannot be read.
+std::string contents(const std::string& path, std::size_t most = ~std::size_t{0});
+
+class Lines {
+ public:
+  Lines(std::string path, std::string_view text) : path_(std::move(path)), left_(text) {}
+
+  // The next line that has words; false at the end.
+  bool next();
+  const std::vector<std::string_view>& words() const { return words_; }
+  std::string_view word(std::size_t which, const char* what) const;
+
+  template <class T>
+  T number(std::size_t which, const char* what) const {
+    return parsed<T>(word(which, what), what);
+  }
+  template <class T>
+  T number(std::size_t which, const char* what, T otherwise) const {
+    return which < words_.size() ? number<T>(which, what) : otherwise;
+  }
+  template <class T>
+  T parsed(std::string_view word, const char* what) const {
+    T value{};
+    auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (failed != std::errc{} || end != word.data() + word.size())
+      refuse("'" + std::string(word.substr(0, 60)) + "' is no " + what);
+    return value;
+  }
+  [[noreturn]] void refuse(const std::string& reason) const;
+
+ private:
+  std::string path_;
+  std::string_view left_;
+  std::size_t line_ = 0;
+  std::vector<std::string_view> words_;
+};
+
+// Ranks that a trace may have; each takes some hundred bytes before it does anything.
+constexpr std::size_t MOST_RANKS = 1u << 27;
+constexpr std::int64_t MOST_BYTES = std::int64_t{1} << 50;
+
+}  // namespace steelyard::whatif

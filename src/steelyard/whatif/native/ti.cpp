@@ -1,0 +1,298 @@
+// Reads SimGrid's time-independent traces: `rank action amounts`, one file, or a list of one file a rank.
+#include <cmath>
+#include <deque>
+#include <filesystem>
+#include <map>
+
+#include "collectives.h"
+#include "readers.h"
+#include "text.h"
+
+namespace steelyard::whatif {
+namespace {
+
+// B of the datatypes by SimGrid's number: double, int, char, short, long, float, byte.
+constexpr std::int64_t TYPES[] = {8, 4, 1, 2, 8, 4, 1};
+
+// The requests of one rank that nothing has waited for, and its unit of sizes.
+struct Open {
+  struct Request {
+    std::int64_t source, target;
+    std::int32_t tag;
+    std::uint32_t number;
+    bool receive;
+  };
+  std::deque<Request> requests;
+  std::int64_t unit = 8;
+  bool begun = false;
+};
+
+class TiReading {
+ public:
+  TiReading(Builder& out, double speed) : out_(out), speed_(speed), open_(out.size()) {}
+
+  void read(Lines& lines) {
+    while (lines.next()) {
+      const auto rank = lines.number<std::size_t>(0, "number of a rank");
+      if (rank >= out_.size()) lines.refuse("there are " + std::to_string(out_.size()) + " ranks, from 0");
+      act(lines, static_cast<std::uint32_t>(rank));
+    }
+  }
+
+ private:
+  using Bytes = std::int64_t;
+  using Action = void (TiReading::*)(Lines&, std::uint32_t);
+
+  void act(Lines& lines, std::uint32_t rank) {
+    static const std::unordered_map<std::string_view, Action> actions = {
+        {"init", &TiReading::init},
+        {"finalize", &TiReading::nothing},
+        {"comm_size", &TiReading::nothing},
+        {"comm_split", &TiReading::nothing},
+        {"comm_dup", &TiReading::nothing},
+        {"location", &TiReading::nothing},
+        {"compute", &TiReading::compute},
+        {"sleep", &TiReading::sleep},
+        {"send", &TiReading::send},
+        {"isend", &TiReading::send},
+        {"recv", &TiReading::receive},
+        {"irecv", &TiReading::receive},
+        {"wait", &TiReading::wait},
+        {"test", &TiReading::nothing},
+        {"waitall", &TiReading::wait_all},
+        {"barrier", &TiReading::barrier},
+        {"bcast", &TiReading::broadcast},
+        {"reduce", &TiReading::reduce},
+        {"allreduce", &TiReading::allreduce},
+        {"alltoall", &TiReading::alltoall},
+        {"alltoallv", &TiReading::alltoallv},
+        {"gather", &TiReading::gather},
+        {"gatherv", &TiReading::gatherv},
+        {"scatter", &TiReading::scatter},
+        {"scatterv", &TiReading::scatterv},
+        {"allgather", &TiReading::allgather},
+        {"allgatherv", &TiReading::allgatherv},
+        {"reducescatter", &TiReading::reduce_scatter},
+        {"scan", &TiReading::scan},
+        {"exscan", &TiReading::scan},
+    };
+    const auto found = actions.find(lines.word(1, "an action"));
+    if (found == actions.end())
+      lines.refuse("'" + std::string(lines.words()[1].substr(0, 60)) + "' is no action known here");
+    (this->*found->second)(lines, rank);
+  }
+
+  void nothing(Lines&, std::uint32_t) {}
+  void init(Lines& lines, std::uint32_t rank) { open_[rank].unit = lines.words().size() > 2 ? 1 : 8; }
+
+  void work(Lines& lines, std::uint32_t rank, std::size_t which) {
+    const double amount = lines.number<double>(which, "amount of work", 0.0);
+    if (!(amount >= 0) || amount / speed_ > 2e6) lines.refuse("work takes between 0 and 23 days");
+    if (amount > 0) out_.rank(rank).compute(static_cast<Time>(std::llround(amount / speed_ * 1e12)));
+  }
+  void compute(Lines& lines, std::uint32_t rank) {
+    lines.word(2, "an amount of work");
+    work(lines, rank, 2);
+  }
+  void sleep(Lines& lines, std::uint32_t rank) {
+    const double seconds = lines.number<double>(2, "time in s");
+    if (!(seconds >= 0) || seconds > 2e6) lines.refuse("a time lies between 0 and 23 days");
+    out_.rank(rank).compute(static_cast<Time>(std::llround(seconds * 1e12)));
+  }
+
+  Bytes bytes(Lines& lines, std::uint32_t rank, std::size_t count, std::size_t type) {
+    const double amount =
+        lines.number<double>(count, "count of data");  // SimGrid writes them as floating-point numbers, too
+    const Bytes unit = unit_of(lines, rank, type);
+    if (!(amount >= 0) || amount * static_cast<double>(unit) > static_cast<double>(MOST_BYTES))
+      lines.refuse("a message has 0 to 2^50 bytes");
+    return static_cast<Bytes>(amount) * unit;
+  }
+  Bytes unit_of(Lines& lines, std::uint32_t rank, std::size_t which) {
+    if (which >= lines.words().size()) return open_[rank].unit;
+    const auto type = lines.number<std::size_t>(which, "number of a datatype");
+    if (type >= std::size(TYPES)) lines.refuse("datatype " + std::to_string(type) + " is not known here");
+    return TYPES[type];
+  }
+  std::vector<Bytes> all_bytes(Lines& lines, std::uint32_t rank, std::size_t first, std::size_t type) {
+    std::vector<Bytes> found;
+    for (std::size_t i = 0; i < out_.size(); ++i) found.push_back(bytes(lines, rank, first + i, type));
+    return found;
+  }
+  std::uint32_t member(Lines& lines, std::size_t which) {
+    const auto found = lines.number<std::int64_t>(which, "number of a rank");
+    if (found < 0 || found >= static_cast<std::int64_t>(out_.size()))
+      lines.refuse("there are " + std::to_string(out_.size()) + " ranks, from 0; '" + std::to_string(found) +
+                   "' is none of them");
+    return static_cast<std::uint32_t>(found);
+  }
+  std::uint32_t root(Lines& lines, std::size_t which) {
+    return which < lines.words().size() ? member(lines, which) : 0;
+  }
+
+  void send(Lines& lines, std::uint32_t rank) {
+    const auto target = member(lines, 2);
+    const auto tag = lines.number<std::int32_t>(3, "tag");
+    const auto number = out_.rank(rank).send(target, tag_of(0, tag), bytes(lines, rank, 4, 5));
+    if (lines.words()[1] == "send")
+      out_.rank(rank).sent(number);
+    else
+      open_[rank].requests.push_back({rank, target, tag, number, false});
+  }
+  void receive(Lines& lines, std::uint32_t rank) {
+    const auto source = member(lines, 2);
+    const auto tag = lines.number<std::int32_t>(3, "tag");
+    const auto number = out_.rank(rank).post(source, tag_of(0, tag));
+    if (lines.words()[1] == "recv")
+      out_.rank(rank).receive(number);
+    else
+      open_[rank].requests.push_back({source, rank, tag, number, true});
+  }
+  void wait(Lines& lines, std::uint32_t rank) {
+    const auto source = lines.number<std::int64_t>(2, "number of a rank"),
+               target = lines.number<std::int64_t>(3, "number of a rank");
+    const auto tag = lines.number<std::int32_t>(4, "tag", 0);
+    auto& requests = open_[rank].requests;
+    for (auto at = requests.begin(); at != requests.end(); ++at)
+      if (at->source == source && at->target == target && at->tag == tag) {
+        if (at->receive)
+          out_.rank(rank).receive(at->number);
+        else
+          out_.rank(rank).sent(at->number);
+        requests.erase(at);
+        return;
+      }
+    // One that a test has completed is waited for again by what SimGrid writes; nothing is left to do then.
+  }
+  void wait_all(Lines&, std::uint32_t rank) {
+    std::vector<std::uint32_t> posts;
+    for (const auto& request : open_[rank].requests)
+      if (request.receive) posts.push_back(request.number);
+    if (!posts.empty()) out_.rank(rank).receive_all(posts);
+    for (const auto& request : open_[rank].requests)
+      if (!request.receive) out_.rank(rank).sent(request.number);
+    open_[rank].requests.clear();
+  }
+
+  Group all(std::uint32_t rank) const { return {static_cast<std::uint32_t>(out_.size()), rank, nullptr, 0}; }
+  template <class Act>
+  void together(std::uint32_t rank, Act act) {
+    const Group group = all(rank);
+    Collectives collectives(out_.rank(rank), group);
+    act(collectives);
+  }
+
+  void barrier(Lines&, std::uint32_t rank) {
+    together(rank, [](Collectives& c) { c.barrier(); });
+  }
+  void broadcast(Lines& lines, std::uint32_t rank) {
+    const Bytes size = bytes(lines, rank, 2, 4);
+    together(rank, [&](Collectives& c) { c.broadcast(root(lines, 3), size); });
+  }
+  void reduce(Lines& lines, std::uint32_t rank) {
+    const Bytes size = bytes(lines, rank, 2, 5);
+    together(rank, [&](Collectives& c) { c.reduce(root(lines, 4), size); });
+    work(lines, rank, 3);
+  }
+  void allreduce(Lines& lines, std::uint32_t rank) {
+    const Bytes size = bytes(lines, rank, 2, 4);
+    together(rank, [&](Collectives& c) { c.allreduce(size); });
+    work(lines, rank, 3);
+  }
+  void alltoall(Lines& lines, std::uint32_t rank) {
+    const Bytes size = bytes(lines, rank, 2, 4);
+    together(rank, [&](Collectives& c) { c.alltoall(size); });
+  }
+  void alltoallv(Lines& lines, std::uint32_t rank) {
+    const std::size_t n = out_.size();
+    const auto sent = all_bytes(lines, rank, 3, 2 * n + 4), received = all_bytes(lines, rank, n + 4, 2 * n + 5);
+    together(rank, [&](Collectives& c) { c.alltoall(sent, received); });
+  }
+  void gather(Lines& lines, std::uint32_t rank) {
+    const Bytes size = bytes(lines, rank, 2, 5);
+    together(rank, [&](Collectives& c) { c.gather(root(lines, 4), size); });
+  }
+  void gatherv(Lines& lines, std::uint32_t rank) {
+    const std::size_t n = out_.size();
+    std::vector<Bytes> counts(n, 0);
+    counts[rank] = bytes(lines, rank, 2, n + 4);
+    together(rank, [&](Collectives& c) { c.gather(root(lines, n + 3), counts); });
+  }
+  void scatter(Lines& lines, std::uint32_t rank) {
+    const Bytes size = bytes(lines, rank, 2, 5);
+    together(rank, [&](Collectives& c) { c.scatter(root(lines, 4), size); });
+  }
+  void scatterv(Lines& lines, std::uint32_t rank) {
+    const std::size_t n = out_.size();
+    const auto counts = all_bytes(lines, rank, 2, n + 4);
+    together(rank, [&](Collectives& c) { c.scatter(root(lines, n + 3), counts); });
+  }
+  void allgather(Lines& lines, std::uint32_t rank) {
+    const Bytes size = bytes(lines, rank, 2, 4);
+    together(rank, [&](Collectives& c) { c.allgather(size); });
+  }
+  void allgatherv(Lines& lines, std::uint32_t rank) {
+    const auto counts = all_bytes(lines, rank, 3, out_.size() + 4);
+    together(rank, [&](Collectives& c) { c.allgather(counts); });
+  }
+  void reduce_scatter(Lines& lines, std::uint32_t rank) {
+    const std::size_t n = out_.size();
+    Bytes whole = 0;
+    for (Bytes each : all_bytes(lines, rank, 2, n + 3)) whole += each;
+    together(rank, [&](Collectives& c) { c.reduce_scatter(whole); });
+    work(lines, rank, n + 2);
+  }
+  void scan(Lines& lines, std::uint32_t rank) {
+    const Bytes size = bytes(lines, rank, 2, 4);
+    together(rank, [&](Collectives& c) { c.scan(size); });
+    work(lines, rank, 3);
+  }
+
+  Builder& out_;
+  const double speed_;
+  std::vector<Open> open_;
+};
+
+bool is_number(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// The highest number of a rank, by the first word of each line.
+std::size_t ranks_in(Lines lines) {
+  std::size_t most = 0;
+  while (lines.next()) {
+    const auto rank = lines.number<std::size_t>(0, "number of a rank");
+    if (rank >= MOST_RANKS) lines.refuse("a trace has 1 to " + std::to_string(MOST_RANKS) + " ranks");
+    most = std::max(most, rank + 1);
+  }
+  return most;
+}
+
+}  // namespace
+
+Builder read_ti(const std::string& path, double speed) {
+  const std::string text = contents(path);
+  Lines first(path, text);
+  if (!first.next()) throw Refused("The trace '" + path + "' is empty");
+  if (first.words().size() > 1 && is_number(first.words()[0])) {
+    Builder out(ranks_in(Lines(path, text)));
+    Lines lines(path, text);
+    TiReading(out, speed).read(lines);
+    return out;
+  }
+  std::vector<std::string> files;
+  for (bool more = true; more; more = first.next()) {
+    if (first.words().size() > 1) first.refuse("expected the name of one file, or '<rank> <action> …'");
+    files.push_back(std::filesystem::path(path).replace_filename(std::string(first.words()[0])).string());
+  }
+  Builder out(files.size());
+  TiReading reading(out, speed);
+  for (const std::string& file : files) {
+    const std::string own = contents(file);
+    Lines lines(file, own);
+    reading.read(lines);
+  }
+  return out;
+}
+
+}  // namespace steelyard::whatif

@@ -1,0 +1,115 @@
+"""The network of a replay: LogGOPS parameters for each class of pairs of ranks, given in words or taken from a run.
+
+Model: T. Hoefler, T. Schneider & A. Lumsdaine 2010, "LogGOPSim – Simulating Large-Scale Applications in the LogGOPS Model"
+(HPDC): a message of s bytes takes o + (s−1)·O of the sender's processor, L + (s−1)·G on the network and o + (s−1)·O of
+the receiver's processor; a network interface begins the next one g + (s−1)·G later. Longer ones than S wait until they
+are received; their request and the answer to it take L each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.benchmarks.network.model import fits
+from steelyard.benchmarks.network.protocol import networks as apart
+from steelyard.errors import UsageError
+from steelyard.model import Result
+from steelyard.statistics.models.hockney import regions, switches
+from steelyard.statistics.models.loggp import LogGP
+from steelyard.whatif import spoken
+
+EAGER = 65535  # B: S where nobody says it, as in other simulators of this model
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The parameters of messages of `first` bytes and more, until the next protocol begins: s, and s/B for O and G."""
+
+    L: float = 0.0
+    o: float = 0.0
+    g: float = 0.0
+    O: float = 0.0  # noqa: E741  # the model's own letter
+    G: float = 0.0
+    first: int = 0
+
+
+@dataclass(frozen=True)
+class Network:
+    """`across` for ranks of two nodes, `within` for those of one (None: the same); protocols by rising size."""
+
+    across: tuple[Protocol, ...]
+    within: tuple[Protocol, ...] | None = None
+    eager: int = EAGER  # S, B
+    name: str = ""
+
+
+# What an ideal network costs: nothing.
+IDEAL = Network((Protocol(),), eager=1 << 50, name="ideal")
+
+_READERS = {
+    "L": spoken.time,
+    "o": spoken.time,
+    "g": spoken.time,
+    "G": spoken.time_per_byte,
+    "O": lambda text: spoken.time_per_byte(text) if text != "0" else 0.0,
+    "S": spoken.size,
+}
+
+
+def networks(text: str) -> list[Network]:
+    """Those of 'L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535'; a parameter that is not named is 0."""
+    found = []
+    for values in spoken.settings(text, _READERS, "--network"):
+        eager = values.pop("S", EAGER)
+        found.append(Network((Protocol(**values),), eager=eager))
+    return found
+
+
+def of_results(results: Sequence[Result], name: str) -> Network:
+    """What `network.model` measured in a run. UsageError where it did not, or what it measured does not suffice."""
+    groups = list(apart([r for r in results if r.benchmark == "network.model"]).values())
+    across = next((g for g in groups if g[0].parameters.get("placement") == "other node"), None)
+    within = next((g for g in groups if g is not across and g[0].parameters.get("transport") == "default"), None)
+    chosen = across or within
+    if chosen is None:
+        raise UsageError(
+            f"The run {name} has no parameters of a network: measure them with 'steelyard run --only network.model'."
+        )
+    eager = _eager(chosen)
+    inside = _protocols(within, eager, name) if across and within else None
+    return Network(_protocols(chosen, eager, name), inside, eager, name)
+
+
+def _protocols(results: Sequence[Result], eager: int, name: str) -> tuple[Protocol, ...]:
+    found = [_protocol(fit, eager) for _, fit in fits(results) if fit.gaps]
+    if not found:
+        raise UsageError(f"The run {name} has too few sizes of messages for the parameters of a network.")
+    return (replace(found[0], first=0), *found[1:])
+
+
+def _protocol(fit: LogGP, eager: int) -> Protocol:
+    first = fit.gaps[0][0]
+    before, gap_per_byte = max(0, first - 1), fit.gap_per_byte or 0.0
+    latency, overhead, overhead_per_byte = fit.latency, fit.overhead, fit.overhead_per_byte or 0.0
+    if latency is None or overhead is None:
+        # The overheads count twice there: half of the round trip stands for them and for L (see LogGP).
+        latency, overhead, overhead_per_byte = max(0.0, (fit.half_round_trip or 0.0) - before * gap_per_byte), 0.0, 0.0
+    return Protocol(
+        # With rendezvous what was measured as one latency is a request, an answer and the data.
+        latency / 3 if first > eager else latency,
+        max(0.0, overhead - before * overhead_per_byte),
+        fit.gap or 0.0,
+        overhead_per_byte,
+        gap_per_byte,
+        first,
+    )
+
+
+def _eager(results: Sequence[Result]) -> int:
+    """S: the size from which on messages are slower at once; where there is none, no message has rendezvous."""
+    alone = [
+        (float(r.parameters["message_bytes"]), r.metrics["train"].value / 2)
+        for r in results
+        if "train" in r.metrics and r.parameters.get("messages") == 1
+    ]
+    found = switches(regions(alone))
+    return int(found[0].after) if found else IDEAL.eager

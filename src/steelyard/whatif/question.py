@@ -1,0 +1,103 @@
+"""What is asked of a replay: the points of a sweep, and how often each is drawn. Says them as a line for the engine."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from steelyard.whatif.network import Network, Protocol
+from steelyard.whatif.perturbation import Loss, Noise
+
+Mode = Literal["dataflow", "event"]
+PS = 1e12  # the engine's clock, in a second
+NO_LOSS, NO_NOISE = Loss(), Noise()
+AT_ONCE = 64  # replays that each processor is given at once
+
+
+@dataclass(frozen=True)
+class Point:
+    """One set of conditions."""
+
+    network: Network
+    loss: Loss = NO_LOSS
+    noise: Noise = NO_NOISE
+    core: float = 1.0  # speed of the cores, against those of the trace
+    affected: float = 1.0  # of the ranks: the share that loss and noise concern
+
+    @property
+    def random(self) -> bool:
+        """Whether lots are drawn."""
+        return self.loss.probability > 0 or self.noise.duration > 0
+
+    @property
+    def undisturbed(self) -> "Point":
+        """The same without loss, noise and other cores."""
+        return Point(self.network)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Points, each replayed `repeats` times where lots are drawn; `ranks_per_node` ranks share a node, in blocks."""
+
+    points: tuple[Point, ...]
+    repeats: int = 1
+    seed: int = 1
+    mode: Mode = "dataflow"
+    ranks_per_node: int = 1
+    threads: int = 1
+
+
+def sweep(
+    networks: Sequence[Network],
+    losses: Sequence[Loss],
+    noises: Sequence[Noise],
+    cores: Sequence[float],
+    affected: Sequence[float],
+) -> tuple[Point, ...]:
+    """Each combination, the last fastest."""
+    return tuple(Point(*values) for values in itertools.product(networks, losses, noises, cores, affected))
+
+
+def lines(question: Question) -> Iterator[tuple[Question, str]]:
+    """Parts of the question that can be replayed together, in the order of the points, and the engine's line for each."""
+    for (eager, random), alike in itertools.groupby(question.points, lambda p: (p.network.eager, p.random)):
+        part = replace(question, points=tuple(alike), repeats=question.repeats if random else 1)
+        yield from ((piece, _line(piece, eager)) for piece in _pieces(part))
+
+
+def _pieces(question: Question) -> Iterator[Question]:
+    """So many points that progress shows, and that no processor waits for long."""
+    at_once = max(1, AT_ONCE * question.threads // question.repeats)
+    for first in range(0, len(question.points), at_once):
+        yield replace(question, points=question.points[first : first + at_once])
+
+
+def _line(part: Question, eager: int) -> str:
+    words = {
+        "mode": part.mode,
+        "eager": eager,
+        "ranks_per_node": part.ranks_per_node,
+        "repeats": part.repeats,
+        "seed": part.seed,
+        "threads": part.threads,
+        "across": ";".join(_protocols(p.network.across) for p in part.points),
+        "within": ";".join(_protocols(p.network.within or p.network.across) for p in part.points),
+        "core": ";".join(repr(p.core) for p in part.points),
+        "loss": ";".join(_loss(p.loss) for p in part.points),
+        "noise": ";".join(_noise(p.noise) for p in part.points),
+        "affected": ";".join(repr(p.affected) for p in part.points),
+    }
+    return " ".join(f"{name}={value}" for name, value in words.items())
+
+
+def _protocols(protocols: tuple[Protocol, ...]) -> str:
+    return ",".join(",".join(map(repr, (p.first, *(PS * x for x in (p.L, p.o, p.g, p.O, p.G))))) for p in protocols)
+
+
+def _loss(loss: Loss) -> str:
+    switches = map(int, (loss.backoff, loss.fast, loss.probe))
+    return ",".join(map(repr, (loss.probability, PS * loss.rto, loss.mss, *switches)))
+
+
+def _noise(noise: Noise) -> str:
+    return ",".join(map(repr, (PS * noise.period, PS * noise.duration, noise.probability, int(noise.together))))

@@ -1,0 +1,166 @@
+"""`steelyard whatif`: its words, its answers, and the network that a run measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from replays import stencil, ti
+from steelyard import whatif
+from steelyard.commands.cli import app
+from steelyard.errors import UsageError
+from steelyard.whatif import network, question, spoken
+from test_network_models import trains
+
+BOOK = "L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535"
+
+
+def said(*words: str) -> str:
+    found = CliRunner().invoke(app, ["whatif", *words], env={"COLUMNS": "200"})
+    assert found.exit_code == 0, found.output
+    return found.stdout
+
+
+def refused(*words: str) -> str:
+    found = CliRunner().invoke(app, ["whatif", *words])
+    assert isinstance(found.exception, UsageError)
+    return found.exception.shown()
+
+
+def test_one_question_is_one_object_and_a_sweep_a_list(tmp_path: Path) -> None:
+    trace = str(ti(tmp_path, [["bcast 1024 0"]] * 8))
+    one = json.loads(said(trace, "--network", BOOK, "--json"))
+    assert one["time"] == pytest.approx(34.914e-6, rel=1e-12)
+    assert (one["events"], one["seed"], one["draws"], one["slowdown"]) == (21, 1, 1, 1)
+    assert one["seconds"] > 0
+    several = json.loads(said(trace, "--network", "L=1us:2us,o=0:1us", "--core", "1:2", "--json"))
+    assert [(x["network"]["across"][0]["L"], x["network"]["across"][0]["o"], x["core"]) for x in several] == [
+        (L, o, core) for L in (1e-6, 2e-6) for o in (0, 1e-6) for core in (1, 2)
+    ]
+    assert several[3]["time"] == pytest.approx(3 * 3e-6)
+
+
+def test_the_same_seed_gives_the_same_figures_and_another_one_others(tmp_path: Path) -> None:
+    trace = str(ti(tmp_path, stencil(4, 20, 100_000, 1000)))
+    words = (trace, "--network", BOOK, "--loss", "probability=1%,rto=5ms", "--json", "--repeats", "9")
+
+    def figures(*more: str) -> dict[str, object]:
+        return {k: v for k, v in json.loads(said(*words, *more)).items() if k != "seconds"}
+
+    assert figures() == figures()
+    assert figures("--seed", "1") == figures()
+    other = figures("--seed", "2")
+    assert other["time"] != figures()["time"]
+    assert other["low"] < other["time"] < other["high"]  # type: ignore[operator]
+
+
+def test_a_table_shows_what_differs_and_what_was_drawn(tmp_path: Path) -> None:
+    trace = str(ti(tmp_path, stencil(4, 20, 100_000, 1000)))
+    shown = said(trace, "--network", BOOK, "--loss", "probability=0.1%:1%,rto=5ms:200ms", "--seed", "3")
+    assert "16 ranks, 1280 messages" in shown
+    assert "seed 3" in shown
+    rows = [line for line in shown.splitlines() if "s – " in line]
+    assert [tuple(x in row for x in ("0.10 %", "1.00 %", "5.00 ms", "200 ms")) for row in rows] == [
+        (loss == 0, loss == 1, rto == 0, rto == 1) for loss in (0, 1) for rto in (0, 1)
+    ]
+    assert "MSS" not in shown
+    assert "load balance 100 %" in shown
+
+
+def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
+    # Nobody talks: the slowest rank is one that is interrupted, and the mean of a run shows nothing of how many are.
+    trace = ti(tmp_path, [["compute 1000000"]] * 10)
+    words = (
+        str(trace),
+        "--network",
+        "L=0",
+        "--noise",
+        "probability=100%,duration=1ms",
+        "--affected",
+        "0:10%:1",
+        "--json",
+    )
+    nobody, one, everybody = json.loads(said(*words, "--repeats", "3"))
+    assert nobody["times"] == [pytest.approx(1e-3)] * 3
+    assert one["times"] == everybody["times"] == [pytest.approx(2e-3)] * 3
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--network", "L=2"), "--network, L: '2' is not a length of time such as 2500ns, 2.5us or 200ms."),
+        (("--network", "l=2us"), "--network knows no 'l'. Did you mean 'L'?"),
+        (("--network", "L=1us,L=2us"), "--network names 'L' twice; a list is written with colons, as L=1:2."),
+        (("--network", "L"), "--network: no run 'L'"),
+        (("--network", "L=1us,G=fast"), "--network, G: 'fast' is not a time for each byte such as 0.08ns/B"),
+        (("--loss", "probability=2"), "--loss, probability: '2' is no share"),
+        (("--loss", "probability=0.5"), "--loss: a probability of 0.5 is not below 0.5."),
+        (("--loss", "fast=maybe"), "--loss, fast: 'maybe' is neither on nor off."),
+        (("--noise", "period=1ms,duration=1ms"), "--noise: an interruption must be shorter than its period."),
+        (("--noise", "period=1ms,duration=1us,probability=0.1"), "--noise: name a period or a probability, not both."),
+        (("--core", "0"), "--core: '0' is no factor: expected a number above 0."),
+        (("--mode", "fluid"), "--mode 'fluid' is neither dataflow nor event."),
+        (("--flops", "1:2"), "--flops is one number"),
+    ],
+)
+def test_mistakes_get_a_sentence(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+    given_ = words if "--network" in words else ("--network", BOOK, *words)
+    trace = str(ti(tmp_path, [["compute 1"]]))
+    if sentence.startswith("--network: no run"):
+        assert "'L'" in CliRunner().invoke(app, ["whatif", trace, *given_, "--runs", str(tmp_path)]).exception.shown()  # type: ignore[union-attr]
+    else:
+        assert sentence in refused(trace, *given_)
+
+
+def test_a_trace_that_is_none_gets_a_sentence(tmp_path: Path) -> None:
+    assert "cannot be read: No such file or directory." in refused(str(tmp_path / "missing"), "--network", BOOK)
+    assert "is no file." in refused(str(tmp_path), "--network", BOOK)
+    (tmp_path / "x").write_text("0 init\n0 jump\n", encoding="utf-8")
+    assert "x, line 2: 'jump' is no action known here." in refused(str(tmp_path / "x"), "--network", BOOK)
+
+
+def test_a_run_gives_the_network_that_it_measured() -> None:
+    found = whatif.of_results(trains(), "cluster")
+    first, second = found.across
+    assert found.name == "cluster"
+    assert first.first == 0 < found.eager < second.first
+    assert found.within is None
+
+
+def test_a_run_without_that_benchmark_says_how_to_measure_it() -> None:
+    with pytest.raises(UsageError, match=r"steelyard run --only network\.model"):
+        whatif.of_results((), "laptop")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("6ns/B", 6e-9), ("0.08 ns/B", 8e-11), ("12.5GB/s", 8e-11), ("100Gbit/s", 8e-11), ("1 MB/s", 1e-6)],
+)
+def test_a_rate_is_a_time_for_each_byte(text: str, value: float) -> None:
+    assert spoken.time_per_byte(text) == pytest.approx(value)
+
+
+@given(st.floats(0, 1e6), st.sampled_from(["ns", "us", "µs", "ms", "s"]))
+def test_times_are_read_as_they_are_written(number: float, unit: str) -> None:
+    factor = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}[unit]
+    assert spoken.time(f"{number!r}{unit}") == pytest.approx(number * factor)
+
+
+@given(st.text(max_size=30))
+def test_no_words_end_in_another_error_than_a_sentence(text: str) -> None:
+    for read in (whatif.networks, whatif.losses, whatif.noises):
+        try:
+            read(text)
+        except UsageError as error:
+            assert error.shown()
+
+
+def test_points_that_need_one_layout_of_operations_go_to_the_engine_together() -> None:
+    points = question.sweep(whatif.networks("S=10:20,L=1us:2us"), [whatif.Loss()], [whatif.Noise()], [1.0], [1.0])
+    lines = list(question.lines(question.Question(points)))
+    assert [len(part.points) for part, _ in lines] == [2, 2]
+    assert "eager=10 " in lines[0][1]
+    assert network.IDEAL.eager > 1 << 40
