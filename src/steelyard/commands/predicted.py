@@ -17,7 +17,7 @@ from steelyard.units import duration, percent, quantity
 from steelyard.words import plural
 
 if TYPE_CHECKING:
-    from steelyard.whatif import Answer, Point, Prediction, Question
+    from steelyard.whatif import Answer, Point, Prediction, Question, Tree
     from steelyard.whatif.engine import Trace
 
 Shown = Callable[["Point"], str]
@@ -85,6 +85,12 @@ def _parameter(point: "Point", name: str, unit: str) -> str:
     return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
 
 
+def _tree(tree: "Tree") -> str:
+    if tree.name or not tree.nodes:
+        return tree.name or "one switch"
+    return f"{tree.nodes} × {tree.switches}" if tree.switches else f"{tree.nodes} on a switch"
+
+
 def _noise(point: "Point") -> str:
     noise = point.noise
     if not noise.duration:
@@ -98,6 +104,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("network", lambda p: p.network.name),
     *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
     ("S", lambda p: quantity(p.network.eager, "B")),
+    ("tree", lambda p: _tree(p.tree)),
     ("loss", lambda p: percent(p.loss.probability, 2)),
     ("RTO", lambda p: quantity(p.loss.rto, "s")),
     ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),

@@ -59,6 +59,14 @@ def command(
             help="Ranks that share a node, in blocks.",
         ),
     ] = 1,
+    tree: Annotated[
+        str | None,
+        typer.Option(
+            "--tree",
+            metavar="nodes=…,uplink=…|NAME|FILE",
+            help="A tree of switches: nodes on one, switches on one above, uplink, hop, uplink2, hop2; or mont-blanc.",
+        ),
+    ] = None,
     flops: Annotated[
         str, typer.Option("--flops", metavar="RATE", help="Flop/s of a core, for traces that count work (TI).")
     ] = "1e9",
@@ -96,6 +104,7 @@ def command(
         raise UsageError("--flops is one number; a sweep over the speed of the cores is --core.")
     points = question.sweep(
         _networks(network, runs),
+        whatif.trees(tree) if tree else [whatif.ONE_SWITCH],
         whatif.losses(loss) if loss else [whatif.Loss()],
         whatif.noises(noise) if noise else [whatif.Noise()],
         spoken.values(core, spoken.factor, "--core"),

@@ -32,13 +32,18 @@ std::vector<Cost<W>> costs(const Schedule& schedule, const Scenario* scenarios) 
     for (std::uint32_t c = 0; c < CLASSES; ++c)
       for (int w = 0; w < W; ++w) {
         const std::int64_t bytes = schedule.sizes[size];
-        const Link& link = link_for(scenarios[w].links[c], bytes);
+        const Link& link = link_for(c == within ? scenarios[w].within : scenarios[w].across, bytes);
         Cost<W>& cost = found[size * CLASSES + c];
-        const Time gap = per_byte(link.G, bytes);
-        cost.processor[w] = link.o + per_byte(link.O, bytes);
-        cost.occupied[w] = link.g + gap;
-        cost.flight[w] = link.L + gap;
+        double slowest = link.G;
         cost.latency[w] = link.L;
+        for (std::uint32_t level = 0; c > across + level; ++level) {
+          slowest = std::max(slowest, scenarios[w].uplinks[level].G);
+          cost.latency[w] += 2 * scenarios[w].uplinks[level].hop;
+        }
+        cost.processor[w] = link.o + per_byte(link.O, bytes);
+        cost.gap[w] = per_byte(link.G, bytes);
+        cost.occupied[w] = link.g + cost.gap[w];
+        cost.flight[w] = cost.latency[w] + per_byte(slowest, bytes);
       }
   return found;
 }
@@ -218,7 +223,7 @@ class Dataflow {
 
   // What was lost arrives later, and holds up what follows on the same connection.
   void lose(Op op, Times<W>& arrival) {
-    if (!lossy_ || op.size() % CLASSES != across) return;
+    if (!lossy_ || op.size() % CLASSES == within) return;
     const std::uint32_t message = op.message(), connection = connections_->of[message];
     for (int w = 0; w < W; ++w) {
       if (!losses_[w].any()) continue;
@@ -318,7 +323,7 @@ class Dataflow {
     for (int w = 0; w < W; ++w) {
       const Time request = asked[w] + cost.latency[w] + lost(w, op, 0);
       const Time answered = std::max(request, posted[w]) + cost.latency[w] + lost(w, op, 1);
-      meeting.left[w] = answered + cost.flight[w] - cost.latency[w];
+      meeting.left[w] = answered + cost.gap[w];
       meeting.arrival[w] = answered + cost.flight[w] + lost(w, op, DATA);
     }
     meeting.state = Meeting::met;
@@ -327,7 +332,7 @@ class Dataflow {
   }
   Time lost([[maybe_unused]] int w, [[maybe_unused]] Op op, [[maybe_unused]] std::uint64_t leg) const {
     if constexpr (Disturbed) {
-      if (!losses_[w].any() || op.size() % CLASSES != across) return 0;
+      if (!losses_[w].any() || op.size() % CLASSES == within) return 0;
       if (!concerned(w, p_.source[op.message()], p_.target[op.message()])) return 0;
       const std::uint64_t which = schedule_.source.size() + std::uint64_t{3} * op.message() + leg;
       const std::uint32_t size = leg == DATA ? op.size() / CLASSES : Losses::CONTROL;

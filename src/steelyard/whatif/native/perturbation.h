@@ -45,7 +45,8 @@ struct Noise {
 
 // Everything that one scenario has of its own.
 struct Scenario {
-  std::array<Links, CLASSES> links{};
+  Links across, within;
+  std::array<Uplink, LEVELS> uplinks{};
   double core = 1;  // speed of the cores, against those of the trace
   Loss loss{};
   Noise noise{};

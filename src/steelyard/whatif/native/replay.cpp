@@ -59,7 +59,7 @@ class Points {
     return found;
   }
   std::size_t count() {
-    for (const char* name : {"across", "within", "core", "loss", "noise", "affected"})
+    for (const char* name : {"across", "within", "uplinks", "core", "loss", "noise", "affected"})
       count_ = std::max(count_, split(params_.word(name, ""), ';').size());
     return count_;
   }
@@ -94,9 +94,11 @@ Links links(const std::string& name, const std::vector<double>& n) {
 
 Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   Scenario found;
-  found.links[across] = links("across", points.all("across", point));
+  found.across = links("across", points.all("across", point));
   const auto inside = points.all("within", point);
-  found.links[within] = inside.empty() ? found.links[across] : links("within", inside);
+  found.within = inside.empty() ? found.across : links("within", inside);
+  const auto up = points.numbers("uplinks", point, {0, 0, 0, 0});
+  for (std::size_t level = 0; level < LEVELS; ++level) found.uplinks[level] = {up[2 * level], whole(up[2 * level + 1])};
   found.core = points.numbers("core", point, {1})[0];
   const auto loss = points.numbers("loss", point, {0, 2e11, 1448, 1, 1, 0});
   found.loss = {loss[0], whole(loss[1]), static_cast<std::int64_t>(loss[2]), loss[3] != 0, loss[4] != 0, loss[5] != 0};
@@ -138,6 +140,8 @@ class Engine {
   json::Object answer(Params& params) {
     Structure structure;
     structure.eager = static_cast<std::int64_t>(params.count("eager", 65535));
+    structure.tree = {static_cast<std::uint32_t>(params.count("nodes_per_switch", 0)),
+                      static_cast<std::uint32_t>(params.count("switches_per_group", 0))};
     structure.ranks_per_node = static_cast<std::uint32_t>(std::max<std::size_t>(params.count("ranks_per_node", 1), 1));
     const std::string mode = params.choice("mode", "dataflow", {"dataflow", "event"});
     const std::size_t repeats = params.count("repeats", 1),
@@ -168,9 +172,7 @@ class Engine {
 
  private:
   void prepare_for(const Structure& structure) {
-    if (prepared_ && prepared_->structure.eager == structure.eager &&
-        prepared_->structure.ranks_per_node == structure.ranks_per_node)
-      return;
+    if (prepared_ && prepared_->structure == structure) return;
     prepared_.reset();
     prepared_ = std::make_unique<Prepared>(prepare(schedule_, structure));
   }
