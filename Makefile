@@ -29,8 +29,8 @@ test: $(VENV)/.test  ## all tests that take minutes at most
 test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
 	$(PYTHON) tests/fresh/first_hour.py $(FRESH)
 
-test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto and promtool, and as root (installed where it may)
-	@$(call get,libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus)
+test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, promtool and SimGrid, and as root (installed where it may)
+	@$(call get,libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus libsimgrid-dev)
 	$(BIN)/python -m pytest $(ELSEWHERE) -m "site and not slow and not opencl"
 
 test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns and disturbances
@@ -67,11 +67,12 @@ test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chro
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck
 
-bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench and IMB (installs them where it may)
+bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB and SimGrid (installs them where it may)
 	$(BIN)/python bench/peers.py
 	$(BIN)/python bench/messages.py
 	$(BIN)/python bench/nodes.py
 	$(BIN)/python bench/applications.py --classes A,B
+	$(BIN)/python bench/simulators.py
 
 lint: $(VENV)/.lint  ## style, types, and the arrows between the rooms
 	$(BIN)/ruff check .

@@ -35,7 +35,7 @@ def asked(trace: Path, *lines: str, flops: float = 1e9) -> list[dict[str, Any]]:
 def ti(folder: Path, ranks: Sequence[Sequence[str]], order: Sequence[int] | None = None) -> Path:
     """A trace in SimGrid's format, sizes in bytes; `order`: in which the ranks stand in the file."""
     path = folder / "trace.ti"
-    lines = [f"{r} {action}" for r in order or range(len(ranks)) for action in ("init 1", *ranks[r])]
+    lines = [f"{r} {action}" for r in order or range(len(ranks)) for action in ("init", *ranks[r])]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

@@ -128,9 +128,10 @@ def test_a_list_of_files_is_one_file_for_each_rank(tmp_path: Path) -> None:
     assert answer["time"] == [2 * 1_500_000 + 2_500_000 + 6_000 * 1023]
 
 
-def test_sizes_count_doubles_where_the_trace_says_nothing_else(tmp_path: Path) -> None:
-    (about,) = of(tmp_path, "0 init\n1 init\n0 send 1 0 10\n1 recv 0 0 10\n")
-    assert about["bytes"] == 80
+def test_sizes_count_doubles_where_init_has_a_number_and_bytes_where_not(tmp_path: Path) -> None:
+    for words, size in (("init 1", 80), ("init", 10)):
+        (about,) = of(tmp_path, f"0 {words}\n1 {words}\n0 send 1 0 10\n1 recv 0 0 10\n")
+        assert about["bytes"] == size
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@
 namespace steelyard::whatif {
 namespace {
 
-// B of the datatypes by SimGrid's number: double, int, char, short, long, float, byte.
-constexpr std::int64_t TYPES[] = {8, 4, 1, 2, 8, 4, 1};
+// B of the datatypes by their number; found by the time that SimGrid 3.32 gives messages of each.
+constexpr std::int64_t TYPES[] = {8, 4,  1,  2, 8, 4, 1, 8, 1,  1,  2,  4,  8,  8,  16, 4, 1,  1,  2,
+                                  4, 8,  1,  2, 4, 8, 8, 16, 32, 8, 8,  8,  16, 16, 8,  8, 8,  16, 16,
+                                  4, 4,  8,  16, 8, 16, 16, 4, 2,  4,  8,  16, 32, 1,  8,  16, 32};
 
 // The requests of one rank that nothing has waited for, and its unit of sizes.
 struct Open {
@@ -23,7 +25,7 @@ struct Open {
     bool receive;
   };
   std::deque<Request> requests;
-  std::int64_t unit = 8;
+  std::int64_t unit = 1;
   bool begun = false;
 };
 
@@ -83,7 +85,7 @@ class TiReading {
   }
 
   void nothing(Lines&, std::uint32_t) {}
-  void init(Lines& lines, std::uint32_t rank) { open_[rank].unit = lines.words().size() > 2 ? 1 : 8; }
+  void init(Lines& lines, std::uint32_t rank) { open_[rank].unit = lines.words().size() > 2 ? 8 : 1; }
 
   void work(Lines& lines, std::uint32_t rank, std::size_t which) {
     const double amount = lines.number<double>(which, "amount of work", 0.0);
