@@ -63,7 +63,7 @@ def test_a_table_shows_what_differs_and_what_was_drawn(tmp_path: Path) -> None:
     assert "16 ranks, 1280 messages" in shown
     assert "seed 3" in shown
     rows = [line for line in shown.splitlines() if "s – " in line]
-    assert [tuple(x in row for x in ("0.10 %", "1.00 %", "5.00 ms", "200 ms")) for row in rows] == [
+    assert [tuple(x in row for x in ("0.1 %", " 1 %", "5.00 ms", "200 ms")) for row in rows] == [
         (loss == 0, loss == 1, rto == 0, rto == 1) for loss in (0, 1) for rto in (0, 1)
     ]
     assert "MSS" not in shown

@@ -77,6 +77,9 @@ def command(
     seed: Annotated[
         int, typer.Option("--seed", metavar="NUMBER", parser=option("--seed", 0), help="Of all that is drawn.")
     ] = 1,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="An HTML page with the answer and its figures.")
+    ] = None,
     runs: Runs = Path("runs"),
     quiet: Quiet = False,
     json_: Json = False,
@@ -92,12 +95,14 @@ def command(
     """
     import os
 
-    from steelyard import whatif
+    from steelyard import files, whatif
     from steelyard.commands import predicted
     from steelyard.errors import UsageError
     from steelyard.machine import describe
     from steelyard.whatif import engine, question, spoken
 
+    if report:
+        files.expect_output(report, "The page")
     if mode not in ("dataflow", "event"):
         raise UsageError(f"--mode '{mode}' is neither dataflow nor event.")
     if len(speed := spoken.values(flops, spoken.factor, "--flops")) > 1:
@@ -116,6 +121,8 @@ def command(
         with predicted.progress(quiet) as show:
             found = whatif.answer(running, asked, show)
         predicted.show(found, asked, running.trace, json_)
+        if report:
+            predicted.write(found, asked, running.trace, trace.name, report)
 
 
 def _networks(network: str | None, runs: Path) -> "list[Network]":

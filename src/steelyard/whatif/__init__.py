@@ -3,7 +3,7 @@
 The replay itself is a program of ours (`native/`), compiled where it is needed; `engine` talks with it.
 """
 
-from steelyard.whatif.answer import Answer, Prediction, Shares, answer
+from steelyard.whatif.answer import Account, Answer, Prediction, Shares, answer
 from steelyard.whatif.network import Network, Protocol, networks, of_results
 from steelyard.whatif.perturbation import Loss, Noise, losses, noises
 from steelyard.whatif.question import Point, Question
@@ -11,6 +11,7 @@ from steelyard.whatif.tree import ONE_SWITCH, Tree, trees
 
 __all__ = [
     "ONE_SWITCH",
+    "Account",
     "Answer",
     "Loss",
     "Network",
