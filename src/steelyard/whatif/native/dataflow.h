@@ -79,6 +79,7 @@ class Dataflow {
       if (states_[stream].at->kind() != Kind::end) throw Refused(stuck(p_, stream, *states_[stream].at));
       for (int w = 0; w < W; ++w) end[w] = std::max(end[w], states_[stream].now[w]);
     }
+    for (Time time : end) predicted(time);
     return end;
   }
 
@@ -177,13 +178,13 @@ class Dataflow {
 
   void compute(std::uint32_t stream, Times<W>& now, Time time) {
     if constexpr (!Disturbed) {
-      for (int w = 0; w < W; ++w) now[w] += time;
+      for (int w = 0; w < W; ++w) now[w] = later(now[w], time);
       if constexpr (W == 1) states_[stream].account.computing += time;
     } else {
       for (int w = 0; w < W; ++w) {
         const Time before = now[w];
-        const Time own = slower_[w] == 1 ? time : static_cast<Time>(static_cast<double>(time) * slower_[w] + 0.5);
-        now[w] = noise_.empty() ? now[w] + own : noise_[stream * W + w].end(now[w], own);
+        const Time own = slower_[w] == 1 ? time : scaled(time, slower_[w]);
+        now[w] = noise_.empty() ? later(now[w], own) : std::min(noise_[stream * W + w].end(now[w], own), STOPPED);
         if constexpr (W == 1) states_[stream].account.computing += now[w] - before;
       }
     }
@@ -194,9 +195,9 @@ class Dataflow {
     for (int w = 0; w < W; ++w) {
       const Time before = now[w];
       if constexpr (Disturbed)
-        now[w] = periodic_[w] ? noise_[stream * W + w].end(now[w], time[w]) : now[w] + time[w];
+        now[w] = periodic_[w] ? std::min(noise_[stream * W + w].end(now[w], time[w]), STOPPED) : later(now[w], time[w]);
       else
-        now[w] += time[w];
+        now[w] = later(now[w], time[w]);
       if constexpr (W == 1) states_[stream].account.talking += now[w] - before;
     }
   }
@@ -208,7 +209,7 @@ class Dataflow {
     Times<W> arrival;
     for (int w = 0; w < W; ++w) {
       const Time leaves = std::max(now[w], interface[w]);
-      interface[w] = leaves + cost.occupied[w];
+      interface[w] = later(leaves, cost.occupied[w]);
       arrival[w] = leaves + cost.flight[w];
     }
     if constexpr (Disturbed) lose(op, arrival);

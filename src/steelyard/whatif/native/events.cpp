@@ -85,7 +85,7 @@ Time Events::run() {
     if (states_[stream].at->kind() != Kind::end) throw Refused(stuck(p_, stream, *states_[stream].at));
     end = std::max(end, states_[stream].now);
   }
-  return end;
+  return predicted(end);
 }
 
 std::vector<Account> Events::accounts() const {
@@ -153,8 +153,8 @@ void Events::advance(std::uint32_t stream) {
 void Events::compute(std::uint32_t stream, Time time) {
   State& state = states_[stream];
   const Time before = state.now;
-  const Time own = slower_ == 1 ? time : static_cast<Time>(static_cast<double>(time) * slower_ + 0.5);
-  state.now = noise_.empty() ? before + own : noise_[stream].end(before, own);
+  const Time own = slower_ == 1 ? time : scaled(time, slower_);
+  state.now = noise_.empty() ? later(before, own) : std::min(noise_[stream].end(before, own), STOPPED);
   state.account.computing += state.now - before;
 }
 
@@ -162,7 +162,7 @@ void Events::work(std::uint32_t stream, Time time) {
   State& state = states_[stream];
   const Time before = state.now;
   const bool interrupted = !noise_.empty() && scenario_.noise.probability == 0;
-  state.now = interrupted ? noise_[stream].end(before, time) : before + time;
+  state.now = interrupted ? std::min(noise_[stream].end(before, time), STOPPED) : later(before, time);
   state.account.talking += state.now - before;
 }
 
@@ -176,7 +176,7 @@ void Events::send(std::uint32_t stream, Op op) {
     return;
   }
   const Time leaves = std::max(state.now, state.interface);
-  state.interface = leaves + cost.occupied[0];
+  state.interface = later(leaves, cost.occupied[0]);
   arrive(op.message(), leaves + cost.flight[0]);
 }
 
@@ -194,7 +194,7 @@ void Events::leave(std::uint64_t slot, Time now) {
   const Cost<1>& cost = cost_[size(slot)];
   Time& free = out_[p_.node(source(slot))];
   const Time begins = std::max(now, free);
-  free = begins + cost.occupied[0];
+  free = later(begins, cost.occupied[0]);
   const std::uint32_t levels = size(slot) % CLASSES - across;
   Time head = begins + cost.latency[0];
   for (std::uint32_t level = 0; level < levels; ++level) head -= 2 * scenario_.uplinks[level].hop;
@@ -217,7 +217,7 @@ void Events::pass(std::uint64_t slot, std::uint64_t stage, Time now) {
   const Uplink& link = scenario_.uplinks[level];
   Time& free = (up ? up_ : down_)[level][p_.above(p_.node(up ? source(slot) : target(slot)), level)];
   const Time begins = std::max(now, free), gap = per_byte(link.G, schedule_.sizes[size(slot) / CLASSES]);
-  free = begins + gap;
+  free = later(begins, gap);
   const bool climbs = up && level + 1 < levels;
   std::uint64_t next = up ? (climbs ? stage + 1 : downs + level) : (level > 0 ? stage - 1 : reaches);
   Time left = link.hop;  // the latency that remains
@@ -233,7 +233,7 @@ void Events::reach(std::uint64_t slot, Time now) {
   const Cost<1>& cost = cost_[size(slot)];
   Time& free = in_[p_.node(target(slot))];
   const Time begins = std::max(now, free);
-  free = begins + cost.occupied[0];
+  free = later(begins, cost.occupied[0]);
   Time arrival = begins + cost.gap[0];
   if (!tail_.empty()) arrival = std::max(arrival, tail_[slot]);
   if (losses_.any() && slot < first_meeting_) {

@@ -81,7 +81,17 @@ struct Cost {
 
 // ps; every caller rounds in the same way, so that both modes agree to the last digit.
 inline Time per_byte(double cost, std::int64_t bytes) {
-  return static_cast<Time>(std::llround(cost * static_cast<double>(std::max<std::int64_t>(bytes - 1, 0))));
+  const double found = cost * static_cast<double>(std::max<std::int64_t>(bytes - 1, 0));
+  if (!(found < static_cast<double>(LONGEST / 4)))
+    throw Refused("a message of " + std::to_string(bytes) + " B takes more than 6 days");
+  return static_cast<Time>(std::llround(found));
+}
+
+// A clock that has reached the end of what can be predicted stays there.
+inline Time later(Time now, Time by) { return std::min(now + by, STOPPED); }
+inline Time predicted(Time end) {
+  if (end >= STOPPED) throw Refused("the predicted time is longer than 53 days");
+  return end;
 }
 
 }  // namespace steelyard::whatif

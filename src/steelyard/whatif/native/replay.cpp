@@ -17,6 +17,7 @@
 #include "network.cpp"
 #include "params.h"
 #include "perturbation.cpp"
+#include "readers.cpp"
 #include "schedule.cpp"
 #include "text.cpp"
 #include "ti.cpp"
@@ -248,12 +249,9 @@ class Engine {
   Connections connections_;
 };
 
-// The format shows in the first words.
 Schedule load(const std::string& path, double speed) {
-  const std::string begin = contents(path, 4096);
-  Lines lines(path, begin);
-  if (!lines.next()) throw Refused("The trace '" + path + "' is empty");
-  return (lines.words()[0] == "num_ranks" ? read_goal(path) : read_ti(path, speed)).finish();
+  const std::string text = contents(path);
+  return read(path, text, speed).finish();
 }
 
 template <class Act>
