@@ -46,6 +46,11 @@ def test_pops_factors_of_ranks_with_unequal_work(tmp_path: Path) -> None:
     assert found.account is not None
     assert found.account.waiting == (pytest.approx(0), pytest.approx(40e-6))
     assert "Most of the rest is lost because messages cost it" in sentences.sentences(found)[1]
+    # It is on rank 0 until the message, and on rank 1 after it.
+    assert found.path is not None
+    assert (found.path.computing, found.path.network) == (pytest.approx(40e-6), pytest.approx(20e-6))
+    assert found.path.ranks == (pytest.approx(30e-6), pytest.approx(10e-6))
+    assert found.path.messages == 1
 
 
 def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> None:

@@ -140,7 +140,12 @@ def test_random_programs_take_what_the_oracle_says_whatever_the_order_of_the_ran
     expected = Oracle(programs, p).run()
     answers = []
     for _ in range(2):
-        answers.append(asked(ti(tmp_path, in_words(programs), order), p.word())[1]["time"])
+        found = asked(ti(tmp_path, in_words(programs), order), p.word() + " path=yes")[1]
+        path = found["path"]
+        assert path["computing"] + path["talking"] + path["network"] == expected  # it has no gap
+        assert sum(path["ranks"]) == path["computing"] + path["talking"]
+        assert min(path["computing"], path["talking"], path["network"], *path["ranks"]) >= 0
+        answers.append(found["time"])
         random.Random(seed).shuffle(order)
     assert answers == [[expected]] * 2
 

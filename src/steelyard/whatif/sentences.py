@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from steelyard.units import percent
-from steelyard.whatif.answer import Answer, Shares
+from steelyard.whatif.answer import Answer, CriticalPath, Shares
 from steelyard.whatif.sensitivity import ENOUGH, Sensitivity
+from steelyard.words import plural
 
 GOOD = 0.8  # POP: an efficiency from which on a program is not worth the work of improving it
 MATTERS = 0.01  # of the time: what a tenth of a parameter brings, where it is worth a word
@@ -12,7 +13,7 @@ MATTERS = 0.01  # of the time: what a tenth of a parameter brings, where it is w
 
 def sentences(answer: Answer) -> tuple[str, ...]:
     """The most important first."""
-    return (*_efficiency(answer.shares), *_gains(answer.sensitivities), *_losses(answer))
+    return (*_efficiency(answer.shares), *_path(answer.path), *_gains(answer.sensitivities), *_losses(answer))
 
 
 def _efficiency(shares: Shares | None) -> Iterator[str]:
@@ -30,6 +31,20 @@ def _efficiency(shares: Shares | None) -> Iterator[str]:
     cause = min(causes, key=lambda name: causes[name])
     if shares.parallel < GOOD:
         yield f"Most of the rest is lost because {cause}."
+
+
+def _path(path: CriticalPath | None) -> Iterator[str]:
+    if path is None or not path.messages:
+        return
+    parts = [f"{percent(part / path.time)} {name}" for name, part in (
+        ("computing", path.computing), ("the processors' part of messages", path.talking), ("the network", path.network)
+    )]  # fmt: skip
+    visited = sum(time > 0 for time in path.ranks)
+    longest = max(range(len(path.ranks)), key=lambda rank: path.ranks[rank])
+    yield (
+        f"The critical path follows {plural(path.messages, 'message')} over {plural(visited, 'rank')}: {', '.join(parts)}. "
+        f"It is longest on rank {longest}, {percent(path.ranks[longest] / path.time)} of the time."
+    )
 
 
 def _gains(found: tuple[Sensitivity, ...]) -> Iterator[str]:

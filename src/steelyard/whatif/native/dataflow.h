@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 
+#include "path.h"
 #include "perturbation.h"
 
 namespace steelyard::whatif {
@@ -83,6 +84,19 @@ class Dataflow {
     return end;
   }
 
+  // Before `run`: what the critical path needs is kept, of the first scenario.
+  void record() {
+    recorder_ =
+        std::make_unique<PathRecorder>(schedule_.source.size() + schedule_.signals, p_.rendezvous, states_.size());
+  }
+  // After it.
+  Path path() {
+    std::uint32_t last = 0;
+    for (std::uint32_t stream = 1; stream < states_.size(); ++stream)
+      if (states_[stream].now[0] > states_[last].now[0]) last = stream;
+    return recorder_->path(schedule_, place(last, states_[last].now[0]));
+  }
+
   // Of the first scenario.
   std::vector<Account> accounts() const {
     std::vector<Account> found;
@@ -126,7 +140,7 @@ class Dataflow {
           continue;
         case Kind::receive:
           if (const Times<W>* arrived = sent(op.message(), stream)) {
-            take(stream, now, *arrived, cost_[op.size()]);
+            take(stream, now, *arrived, op);
             continue;
           }
           break;
@@ -137,24 +151,28 @@ class Dataflow {
           }
           break;
         case Kind::signal:
+          if (recorder_) recorder_->begins(op.message(), place(stream, now[0]));
           arrive(op.message(), now);
           continue;
         case Kind::await:
           if (const Times<W>* given = sent(op.message(), stream)) {
+            if (recorder_ && (*given)[0] > now[0]) recorder_->waited(place(stream, (*given)[0]), op.message());
             for (int w = 0; w < W; ++w) now[w] = std::max(now[w], (*given)[w]);
             continue;
           }
           break;
         case Kind::send_rendezvous:
           work(stream, now, cost_[op.size()].processor);
-          meet(op, now, Meeting::asked);
+          meet(stream, op, now, Meeting::asked);
           continue;
         case Kind::post:
-          meet(op, now, Meeting::posted);
+          meet(stream, op, now, Meeting::posted);
           continue;
         case Kind::sent: {
           Meeting& meeting = meetings_[op.message()];
           if (meeting.state == Meeting::met) {
+            if (recorder_ && meeting.left[0] > now[0])
+              recorder_->waited_for_meeting(place(stream, meeting.left[0]), op.message(), cost_[op.size()].latency[0]);
             for (int w = 0; w < W; ++w) now[w] = std::max(now[w], meeting.left[w]);
             continue;
           }
@@ -163,7 +181,7 @@ class Dataflow {
         }
         case Kind::receive_rendezvous:
           if (const Times<W>* arrived = met(op.message(), stream)) {
-            take(stream, now, *arrived, cost_[op.size()]);
+            take(stream, now, *arrived, op);
             continue;
           }
           break;
@@ -175,6 +193,8 @@ class Dataflow {
     state.at = at;
     state.now = now;
   }
+
+  Place place(std::uint32_t stream, Time at) const { return {stream, at, states_[stream].account.computing}; }
 
   void compute(std::uint32_t stream, Times<W>& now, Time time) {
     if constexpr (!Disturbed) {
@@ -213,6 +233,7 @@ class Dataflow {
       arrival[w] = leaves + cost.flight[w];
     }
     if constexpr (Disturbed) lose(op, arrival);
+    if (recorder_) recorder_->begins(op.message(), place(stream, now[0]));
     arrive(op.message(), arrival);
   }
 
@@ -251,6 +272,15 @@ class Dataflow {
     return nullptr;
   }
 
+  void take(std::uint32_t stream, Times<W>& now, const Times<W>& arrived, Op op) {
+    if (recorder_ && arrived[0] > now[0]) {
+      if (op.kind() == Kind::receive)
+        recorder_->waited(place(stream, arrived[0]), op.message());
+      else
+        recorder_->waited_for_meeting(place(stream, arrived[0]), op.message(), cost_[op.size()].latency[0]);
+    }
+    take(stream, now, arrived, cost_[op.size()]);
+  }
   void take(std::uint32_t stream, Times<W>& now, const Times<W>& arrived, const Cost<W>& cost) {
     for (int w = 0; w < W; ++w) now[w] = std::max(now[w], arrived[w]);
     work(stream, now, cost.processor);
@@ -265,7 +295,7 @@ class Dataflow {
       if (!(op.kind() == Kind::receive ? sent(op.message(), stream) : met(op.message(), stream))) return false;
     }
     state.known = 0;
-    if (count <= FEW && same(at + 1, count))
+    if (count <= FEW && same(at + 1, count) && !recorder_)
       take_few(stream, now, at + 1, count);
     else
       take_many(stream, now, at + 1, count);
@@ -296,23 +326,30 @@ class Dataflow {
     for (std::uint32_t i = 0; i < count; ++i) take(stream, now, sorted[i], cost_[at->size()]);
   }
   void take_many(std::uint32_t stream, Times<W>& now, const Op* at, std::uint32_t count) {
-    std::vector<std::vector<std::pair<Time, Time>>> of(W);
+    std::vector<std::vector<std::pair<Time, std::uint32_t>>> of(W);
     for (int w = 0; w < W; ++w) {
-      for (std::uint32_t i = 0; i < count; ++i) of[w].emplace_back(arrival(at[i])[w], cost_[at[i].size()].processor[w]);
-      std::sort(of[w].begin(), of[w].end());
+      for (std::uint32_t i = 0; i < count; ++i) of[w].emplace_back(arrival(at[i])[w], i);
+      std::sort(of[w].begin(), of[w].end(), [&](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first : processor(at[a.second], w) < processor(at[b.second], w);
+      });
     }
     Times<W> arrived;
     Cost<W> cost{};
     for (std::uint32_t i = 0; i < count; ++i) {
-      for (int w = 0; w < W; ++w) arrived[w] = of[w][i].first, cost.processor[w] = of[w][i].second;
-      take(stream, now, arrived, cost);
+      for (int w = 0; w < W; ++w) arrived[w] = of[w][i].first, cost.processor[w] = processor(at[of[w][i].second], w);
+      if (recorder_)
+        take(stream, now, arrived, at[of[0][i].second]);
+      else
+        take(stream, now, arrived, cost);
     }
   }
+  Time processor(Op op, int w) const { return cost_[op.size()].processor[w]; }
 
   // The first of both leaves its time, the second finds out when the data go. Requests and answers cost a latency each,
   // and neither processor.
-  void meet(Op op, const Times<W>& now, decltype(Meeting::open) who) {
+  void meet(std::uint32_t stream, Op op, const Times<W>& now, decltype(Meeting::open) who) {
     Meeting& meeting = meetings_[op.message()];
+    if (recorder_) recorder_->meets(op.message(), place(stream, now[0]), who == Meeting::asked);
     if (meeting.state == Meeting::open) {
       meeting.first = now;
       meeting.state = who;
@@ -372,6 +409,7 @@ class Dataflow {
   std::vector<Meeting> meetings_;
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
+  std::unique_ptr<PathRecorder> recorder_;
   // What only a disturbed replay has.
   std::array<double, W> slower_{};
   std::array<bool, W> periodic_{};

@@ -148,6 +148,7 @@ class Engine {
     const std::size_t repeats = params.count("repeats", 1),
                       threads = std::max<std::size_t>(params.count("threads", 1), 1);
     const std::uint64_t seed = params.count("seed", 1);
+    const bool traced = params.choice("path", "no", {"no", "yes"}) == "yes";
     const bool accounts = params.choice("accounts", "no", {"no", "yes"}) == "yes";
     Points points(params);
     std::vector<Scenario> scenarios;
@@ -168,6 +169,7 @@ class Engine {
         .add("seconds", json::number(seconds_since(begin)))
         .add("seed", json::number(seed));
     if (accounts) add(out, found);
+    if (traced) out.add("path", path(scenarios.front()).str());
     return out;
   }
 
@@ -228,6 +230,20 @@ class Engine {
     for (int w = 0; w < W && first + w < times.size(); ++w) times[first + w] = found[w];
     if constexpr (W == 1)
       if (accounts) *accounts = engine.accounts();
+  }
+
+  // The critical path of an undisturbed replay without contention.
+  json::Object path(const Scenario& scenario) {
+    Dataflow<1, false> engine(*prepared_, nullptr, &scenario);
+    engine.record();
+    engine.run();
+    const Path found = engine.path();
+    return json::Object()
+        .add("computing", json::number(found.computing))
+        .add("talking", json::number(found.talking))
+        .add("network", json::number(found.network))
+        .add("messages", json::number(found.messages))
+        .add("ranks", json::list(found.ranks));
   }
 
   // Of each rank; of one with several streams that of the first.
