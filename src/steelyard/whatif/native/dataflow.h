@@ -3,8 +3,9 @@
 #pragma once
 #include <memory>
 
+#include "cost.h"
+#include "disturbance.h"
 #include "path.h"
-#include "perturbation.h"
 
 namespace steelyard::whatif {
 
@@ -13,54 +14,21 @@ struct Account {
   Time computing = 0, talking = 0, waiting = 0, end = 0;
 };
 
-// The connection of each message, by source and target: what was lost holds up what was sent after it.
-struct Connections {
-  std::vector<std::uint32_t> of;
-  std::uint32_t count = 0;
-};
-Connections connections(const Schedule& schedule);
-
 // The sentence about streams that wait for what never comes.
 std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op);
-
-template <int W>
-using Times = std::array<Time, W>;
-
-template <int W>
-std::vector<Cost<W>> costs(const Schedule& schedule, const Scenario* scenarios) {
-  std::vector<Cost<W>> found(schedule.sizes.size() * CLASSES);
-  for (std::size_t size = 0; size < schedule.sizes.size(); ++size)
-    for (std::uint32_t c = 0; c < CLASSES; ++c)
-      for (int w = 0; w < W; ++w) {
-        const std::int64_t bytes = schedule.sizes[size];
-        const Link& link = link_for(c == within ? scenarios[w].within : scenarios[w].across, bytes);
-        Cost<W>& cost = found[size * CLASSES + c];
-        double slowest = link.G;
-        cost.latency[w] = link.L;
-        for (std::uint32_t level = 0; c > across + level; ++level) {
-          slowest = std::max(slowest, scenarios[w].uplinks[level].G);
-          cost.latency[w] += 2 * scenarios[w].uplinks[level].hop;
-        }
-        cost.processor[w] = link.o + per_byte(link.O, bytes);
-        cost.gap[w] = per_byte(link.G, bytes);
-        cost.occupied[w] = link.g + cost.gap[w];
-        cost.flight[w] = cost.latency[w] + per_byte(slowest, bytes);
-      }
-  return found;
-}
 
 // `Disturbed`: with loss, noise or another speed of cores; without, nothing of them is looked at.
 template <int W, bool Disturbed>
 class Dataflow {
  public:
   Dataflow(const Prepared& prepared, const Connections* connections, const Scenario* scenarios)
-      : p_(prepared), schedule_(*prepared.schedule), connections_(connections), cost_(costs<W>(schedule_, scenarios)) {
+      : p_(prepared), schedule_(*prepared.schedule), cost_(costs<W>(schedule_, scenarios)) {
     const std::size_t slots = schedule_.source.size() + schedule_.signals;
     arrival_.reset(new Times<W>[slots]);
     for (std::size_t slot = 0; slot < slots; ++slot) arrival_[slot][0] = UNSENT;
     meetings_.resize(p_.rendezvous);
     states_.resize(p_.begins.size());
-    if constexpr (Disturbed) disturb(scenarios);
+    if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(schedule_, connections, scenarios);
   }
 
   // When each scenario ends. Refused names a rank that waits for ever.
@@ -197,27 +165,24 @@ class Dataflow {
   Place place(std::uint32_t stream, Time at) const { return {stream, at, states_[stream].account.computing}; }
 
   void compute(std::uint32_t stream, Times<W>& now, Time time) {
-    if constexpr (!Disturbed) {
-      for (int w = 0; w < W; ++w) now[w] = later(now[w], time);
-      if constexpr (W == 1) states_[stream].account.computing += time;
-    } else {
-      for (int w = 0; w < W; ++w) {
-        const Time before = now[w];
-        const Time own = slower_[w] == 1 ? time : scaled(time, slower_[w]);
-        now[w] = noise_.empty() ? later(now[w], own) : std::min(noise_[stream * W + w].end(now[w], own), STOPPED);
-        if constexpr (W == 1) states_[stream].account.computing += now[w] - before;
-      }
+    for (int w = 0; w < W; ++w) {
+      const Time before = now[w];
+      if constexpr (Disturbed)
+        now[w] = disturbance_->computed(stream, w, before, time);
+      else
+        now[w] = later(before, time);
+      if constexpr (W == 1) states_[stream].account.computing += now[w] - before;
     }
   }
 
-  // The processor's part of a message. Noise that strikes computations with a probability leaves it alone.
+  // The processor's part of a message.
   void work(std::uint32_t stream, Times<W>& now, const Times<W>& time) {
     for (int w = 0; w < W; ++w) {
       const Time before = now[w];
       if constexpr (Disturbed)
-        now[w] = periodic_[w] ? std::min(noise_[stream * W + w].end(now[w], time[w]), STOPPED) : later(now[w], time[w]);
+        now[w] = disturbance_->worked(stream, w, before, time[w]);
       else
-        now[w] = later(now[w], time[w]);
+        now[w] = later(before, time[w]);
       if constexpr (W == 1) states_[stream].account.talking += now[w] - before;
     }
   }
@@ -245,18 +210,13 @@ class Dataflow {
 
   // What was lost arrives later, and holds up what follows on the same connection.
   void lose(Op op, Times<W>& arrival) {
-    if (!lossy_ || op.size() % CLASSES == within) return;
-    const std::uint32_t message = op.message(), connection = connections_->of[message];
+    if (!disturbance_->lossy() || op.size() % CLASSES == within) return;
+    const std::uint32_t message = op.message();
     for (int w = 0; w < W; ++w) {
-      if (!losses_[w].any()) continue;
-      Time& last = last_[std::size_t{connection} * W + w];
-      if (concerned(w, schedule_.source[message], schedule_.target[message]))
-        arrival[w] += losses_[w].delay(message, op.size() / CLASSES, 2 * cost_[op.size()].latency[w]);
-      last = arrival[w] = std::max(arrival[w], last);
+      const Time delay = disturbance_->lost(w, schedule_.source[message], schedule_.target[message], message,
+                                            op.size() / CLASSES, 2 * cost_[op.size()].latency[w]);
+      arrival[w] = disturbance_->in_order(w, message, arrival[w] + delay);
     }
-  }
-  bool concerned(int w, std::uint32_t source, std::uint32_t target) const {
-    return affected_[w].empty() || affected_[w][source] || affected_[w][target];
   }
 
   const Times<W>* sent(std::uint32_t message, std::uint32_t stream) {
@@ -370,54 +330,24 @@ class Dataflow {
   }
   Time lost([[maybe_unused]] int w, [[maybe_unused]] Op op, [[maybe_unused]] std::uint64_t leg) const {
     if constexpr (Disturbed) {
-      if (!losses_[w].any() || op.size() % CLASSES == within) return 0;
-      if (!concerned(w, p_.source[op.message()], p_.target[op.message()])) return 0;
+      if (op.size() % CLASSES == within) return 0;
       const std::uint64_t which = schedule_.source.size() + std::uint64_t{3} * op.message() + leg;
       const std::uint32_t size = leg == DATA ? op.size() / CLASSES : Losses::CONTROL;
-      return losses_[w].delay(which, size, 2 * cost_[op.size()].latency[w]);
+      return disturbance_->lost(w, p_.source[op.message()], p_.target[op.message()], which, size,
+                                2 * cost_[op.size()].latency[w]);
     }
     return 0;
   }
 
-  void disturb(const Scenario* scenarios) {
-    bool noisy = false;
-    for (int w = 0; w < W; ++w) {
-      const Scenario& scenario = scenarios[w];
-      slower_[w] = 1 / scenario.core;
-      losses_[w] = Losses(scenario.loss, scenario.seed, schedule_.sizes);
-      lossy_ = lossy_ || losses_[w].any();
-      noisy = noisy || scenario.noise.duration > 0;
-      periodic_[w] = scenario.noise.duration > 0 && scenario.noise.probability == 0;
-      if (scenario.affected < 1) affected_[w] = affected(scenario, schedule_.ranks);
-    }
-    if (lossy_) last_.resize(std::size_t{connections_->count} * W, 0);
-    if (!noisy) return;
-    noise_.resize(states_.size() * W);
-    for (std::uint32_t stream = 0; stream < states_.size(); ++stream)
-      for (int w = 0; w < W; ++w) {
-        const std::uint32_t rank = schedule_.rank_of[stream];
-        if (affected_[w].empty() || affected_[w][rank])
-          noise_[stream * W + w] = Interruptions(scenarios[w].noise, scenarios[w].seed, rank);
-      }
-  }
-
   const Prepared& p_;
   const Schedule& schedule_;
-  const Connections* connections_;
   std::vector<Cost<W>> cost_;
   std::unique_ptr<Times<W>[]> arrival_;  // by message, then by signal
   std::vector<Meeting> meetings_;
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
   std::unique_ptr<PathRecorder> recorder_;
-  // What only a disturbed replay has.
-  std::array<double, W> slower_{};
-  std::array<bool, W> periodic_{};
-  std::array<Losses, W> losses_{};
-  std::array<std::vector<bool>, W> affected_{};
-  std::vector<Interruptions> noise_;
-  std::vector<Time> last_;  // arrival on each connection
-  bool lossy_ = false;
+  std::unique_ptr<Disturbance<W>> disturbance_;  // only where Disturbed
 };
 
 }  // namespace steelyard::whatif

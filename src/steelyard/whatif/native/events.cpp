@@ -38,11 +38,9 @@ Agenda::Item Agenda::pop() {
 Events::Events(const Prepared& prepared, const Connections* connections, const Scenario& scenario)
     : p_(prepared),
       schedule_(*prepared.schedule),
-      connections_(connections),
-      scenario_(scenario),
+      uplinks_(scenario.uplinks),
+      disturbance_(schedule_, connections, &scenario),
       first_meeting_(schedule_.source.size() + schedule_.signals),
-      slower_(1 / scenario.core),
-      losses_(scenario.loss, scenario.seed, schedule_.sizes),
       cost_(costs<1>(schedule_, &scenario)),
       size_(schedule_.source.size()),
       arrival_(first_meeting_ + prepared.rendezvous, UNSENT),
@@ -56,13 +54,6 @@ Events::Events(const Prepared& prepared, const Connections* connections, const S
     up_[level].resize(p_.above(nodes - 1, level) + 1);
     down_[level].resize(up_[level].size());
   }
-  if (scenario.affected < 1) affected_ = affected(scenario, schedule_.ranks);
-  if (losses_.any()) last_.resize(connections->count, 0);
-  if (scenario.noise.duration == 0) return;
-  noise_.resize(states_.size());
-  for (std::uint32_t stream = 0; stream < states_.size(); ++stream)
-    if (const std::uint32_t rank = schedule_.rank_of[stream]; affected_.empty() || affected_[rank])
-      noise_[stream] = Interruptions(scenario.noise, scenario.seed, rank);
 }
 
 Time Events::run() {
@@ -153,16 +144,14 @@ void Events::advance(std::uint32_t stream) {
 void Events::compute(std::uint32_t stream, Time time) {
   State& state = states_[stream];
   const Time before = state.now;
-  const Time own = slower_ == 1 ? time : scaled(time, slower_);
-  state.now = noise_.empty() ? later(before, own) : std::min(noise_[stream].end(before, own), STOPPED);
+  state.now = disturbance_.computed(stream, 0, before, time);
   state.account.computing += state.now - before;
 }
 
 void Events::work(std::uint32_t stream, Time time) {
   State& state = states_[stream];
   const Time before = state.now;
-  const bool interrupted = !noise_.empty() && scenario_.noise.probability == 0;
-  state.now = interrupted ? std::min(noise_[stream].end(before, time), STOPPED) : later(before, time);
+  state.now = disturbance_.worked(stream, 0, before, time);
   state.account.talking += state.now - before;
 }
 
@@ -197,7 +186,7 @@ void Events::leave(std::uint64_t slot, Time now) {
   free = later(begins, cost.occupied[0]);
   const std::uint32_t levels = size(slot) % CLASSES - across;
   Time head = begins + cost.latency[0];
-  for (std::uint32_t level = 0; level < levels; ++level) head -= 2 * scenario_.uplinks[level].hop;
+  for (std::uint32_t level = 0; level < levels; ++level) head -= 2 * uplinks_[level].hop;
   if (slot >= first_meeting_) {
     const auto number = static_cast<std::uint32_t>(slot - first_meeting_);
     left(number, begins + cost.gap[0]);
@@ -214,7 +203,7 @@ void Events::pass(std::uint64_t slot, std::uint64_t stage, Time now) {
   const std::uint32_t levels = size(slot) % CLASSES - across;
   const bool up = stage < downs;
   const std::uint64_t level = up ? stage - ups : stage - downs;
-  const Uplink& link = scenario_.uplinks[level];
+  const Uplink& link = uplinks_[level];
   Time& free = (up ? up_ : down_)[level][p_.above(p_.node(up ? source(slot) : target(slot)), level)];
   const Time begins = std::max(now, free), gap = per_byte(link.G, schedule_.sizes[size(slot) / CLASSES]);
   free = later(begins, gap);
@@ -222,8 +211,8 @@ void Events::pass(std::uint64_t slot, std::uint64_t stage, Time now) {
   std::uint64_t next = up ? (climbs ? stage + 1 : downs + level) : (level > 0 ? stage - 1 : reaches);
   Time left = link.hop;  // the latency that remains
   if (up) left += link.hop;
-  for (std::uint64_t other = level + 1; up && other < levels; ++other) left += 2 * scenario_.uplinks[other].hop;
-  for (std::uint64_t other = 0; other < level; ++other) left += scenario_.uplinks[other].hop;
+  for (std::uint64_t other = level + 1; up && other < levels; ++other) left += 2 * uplinks_[other].hop;
+  for (std::uint64_t other = 0; other < level; ++other) left += uplinks_[other].hop;
   tail_[slot] = std::max(tail_[slot], begins + left + gap);
   agenda_.push({now + link.hop, slot * STAGES + next});
 }
@@ -236,10 +225,8 @@ void Events::reach(std::uint64_t slot, Time now) {
   free = later(begins, cost.occupied[0]);
   Time arrival = begins + cost.gap[0];
   if (!tail_.empty()) arrival = std::max(arrival, tail_[slot]);
-  if (losses_.any() && slot < first_meeting_) {
-    Time& last = last_[connections_->of[slot]];
-    last = arrival = std::max(arrival, last);
-  }
+  if (disturbance_.lossy() && slot < first_meeting_)
+    arrival = disturbance_.in_order(0, static_cast<std::uint32_t>(slot), arrival);
   arrive(slot, arrival);
 }
 
@@ -312,9 +299,8 @@ void Events::left(std::uint32_t number, Time when) {
 }
 
 Time Events::lost(std::uint32_t from, std::uint32_t to, std::uint64_t which, std::uint32_t size, bool control) const {
-  if (!losses_.any() || size % CLASSES == within) return 0;
-  if (!affected_.empty() && !affected_[from] && !affected_[to]) return 0;
-  return losses_.delay(which, control ? Losses::CONTROL : size / CLASSES, 2 * cost_[size].latency[0]);
+  if (size % CLASSES == within) return 0;
+  return disturbance_.lost(0, from, to, which, control ? Losses::CONTROL : size / CLASSES, 2 * cost_[size].latency[0]);
 }
 
 std::uint32_t Events::source(std::uint64_t slot) const {

@@ -74,19 +74,15 @@ class Events {
 
   const Prepared& p_;
   const Schedule& schedule_;
-  const Connections* connections_;
-  const Scenario scenario_;
+  const std::array<Uplink, LEVELS> uplinks_;
+  Disturbance<1> disturbance_;
   const std::uint64_t first_meeting_;  // the numbers before it are those of messages and signals
-  const double slower_;
-  const Losses losses_;
   std::vector<Cost<1>> cost_;
   std::vector<std::uint32_t> size_;                  // of each message without rendezvous: its row in cost_
-  std::vector<Time> arrival_, last_, out_, in_;      // by slot; by connection; by node: when its interface is free
+  std::vector<Time> arrival_, out_, in_;             // by slot; by node: when its interface is free
   std::vector<Time> tail_;                           // by slot: when its last byte arrives, by the links passed so far
   std::array<std::vector<Time>, LEVELS> up_, down_;  // by level and switch: when its link to the next level is free
-  std::vector<bool> affected_;
   std::vector<Meeting> meetings_;
-  std::vector<Interruptions> noise_;
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
   Agenda agenda_;

@@ -69,16 +69,6 @@ struct Prepared {
 
 Prepared prepare(const Schedule& schedule, const Structure& structure);
 
-// What a size costs in a class, in the `W` scenarios that are replayed at once.
-template <int W>
-struct Cost {
-  std::array<Time, W> processor;  // o + (s - 1) O
-  std::array<Time, W> occupied;   // g + (s - 1) G
-  std::array<Time, W> gap;        // (s - 1) G
-  std::array<Time, W> latency;    // L, and that of the links between switches
-  std::array<Time, W> flight;     // latency, and (s - 1) times the greatest G on the way
-};
-
 // ps; every caller rounds in the same way, so that both modes agree to the last digit.
 inline Time per_byte(double cost, std::int64_t bytes) {
   const double found = cost * static_cast<double>(std::max<std::int64_t>(bytes - 1, 0));

@@ -81,6 +81,8 @@ class Points {
 
 Time whole(double ps) { return static_cast<Time>(std::llround(ps)); }
 
+constexpr double MOST = 1e17;  // ps, of a parameter: 28 hours
+
 // Six numbers each: from which size on, L, o, g, O, G.
 Links links(const std::string& name, const std::vector<double>& n) {
   Links found;
@@ -88,8 +90,9 @@ Links links(const std::string& name, const std::vector<double>& n) {
     found.push_back({whole(n[i]), whole(n[i + 1]), whole(n[i + 2]), whole(n[i + 3]), n[i + 4], n[i + 5]});
   bool rising = !found.empty() && found.front().from == 0 && n.size() % 6 == 0;
   for (std::size_t i = 1; i < found.size(); ++i) rising &= found[i - 1].from < found[i].from;
-  if (!rising || *std::min_element(n.begin(), n.end()) < 0)
-    throw CaseError("parameter " + name + " needs six numbers for each protocol, by rising size from 0, none below 0");
+  if (!rising || *std::min_element(n.begin(), n.end()) < 0 || *std::max_element(n.begin(), n.end()) > MOST)
+    throw CaseError("parameter " + name +
+                    " needs six numbers for each protocol, by rising size from 0, from 0 to 10^17");
   return found;
 }
 
