@@ -106,7 +106,7 @@ def _tree(tree: "Tree") -> str:
 def _noise(point: "Point") -> str:
     noise = point.noise
     if not noise.duration:
-        return "none"
+        return f"as in {noise.recording}" if noise.recording else "none"
     often = percent(noise.probability, 2) if noise.probability else quantity(noise.period, "s")
     return f"{quantity(noise.duration, 's')} / {often}{', together' if noise.together else ''}"
 

@@ -18,6 +18,7 @@
 #include "params.h"
 #include "perturbation.cpp"
 #include "readers.cpp"
+#include "recorded_noise.cpp"
 #include "schedule.cpp"
 #include "text.cpp"
 #include "ti.cpp"
@@ -119,7 +120,7 @@ Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   return found;
 }
 
-bool disturbed(const Scenario& s) { return s.core != 1 || s.loss.probability > 0 || s.noise.duration > 0; }
+bool disturbed(const Scenario& s) { return s.core != 1 || s.loss.probability > 0 || s.noise.any(); }
 
 // Many scenarios at once: how many at a time, a vector of the processor decides.
 constexpr int LANES = 8;
@@ -158,6 +159,7 @@ class Engine {
     for (std::size_t point = 0, count = points.count(); point < count; ++point)
       for (std::size_t repeat = 0; repeat < repeats; ++repeat)
         scenarios.push_back(scenario(points, point, mixed(seed + repeat * 0x9e3779b97f4a7c15u)));
+    record(params.word("recording", ""), scenarios);
     if (auto unread = params.unread(); !unread.empty())
       throw CaseError("parameter '" + unread.front() + "' is not known");
     if (scenarios.empty()) throw CaseError("repeats must be 1 at least");
@@ -177,6 +179,12 @@ class Engine {
   }
 
  private:
+  // Gives recorded noise to all scenarios.
+  void record(const std::string& path, std::vector<Scenario>& scenarios) {
+    if (path.empty()) return;
+    recording_ = RecordedNoise::read(path);
+    for (Scenario& scenario : scenarios) scenario.noise = {0, 0, 0, scenario.noise.together, &recording_};
+  }
   void prepare_for(const Structure& structure) {
     if (prepared_ && prepared_->structure == structure) return;
     prepared_.reset();
@@ -266,6 +274,7 @@ class Engine {
   Schedule schedule_;
   std::unique_ptr<Prepared> prepared_;
   Connections connections_;
+  RecordedNoise recording_;
 };
 
 Schedule load(const std::string& path, double speed) {
