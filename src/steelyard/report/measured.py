@@ -68,12 +68,8 @@ def _repeated(records: list[Record]) -> str:
 
 
 def _clock(records: list[Record]) -> str:
-    told = []
-    for record in records:
-        clock = record.surroundings.get("clock")
-        if clock and "source" in clock:
-            told.append(f"{clock['source']}{_precision(clock)}")
-    return told[0] if told else ""
+    clocks = (record.surroundings.get("clock") for record in records)
+    return next((f"{clock['source']}{_precision(clock)}" for clock in clocks if clock and "source" in clock), "")
 
 
 def _precision(clock: TimerClock) -> str:
