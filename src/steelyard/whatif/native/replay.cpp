@@ -11,12 +11,14 @@
 
 #include "collectives.cpp"
 #include "dataflow.cpp"
+#include "early.cpp"
 #include "events.cpp"
 #include "goal.cpp"
 #include "json.h"
 #include "network.cpp"
 #include "params.h"
 #include "perturbation.cpp"
+#include "recorded.cpp"
 #include "schedule.cpp"
 #include "text.cpp"
 #include "ti.cpp"
@@ -246,8 +248,29 @@ class Engine {
   Connections connections_;
 };
 
-// The format shows in the first words.
-Schedule load(const std::string& path, double speed) {
+// What a trace of ours says of the run in which it was made.
+std::string said(const Recorded& recorded) {
+  std::string broken;
+  for (const Broken& b : recorded.broken)
+    broken += (broken.empty() ? "" : ",") + json::Object()
+                                                .add("rank", json::number(b.rank))
+                                                .add("call", json::number(b.call))
+                                                .add("why", json::text(b.why))
+                                                .str();
+  return json::Object()
+      .add("time", json::number(recorded.traced))
+      .add("computing", json::number(recorded.computing))
+      .add("preempted", json::number(recorded.preempted))
+      .add("tool", json::number(recorded.tool))
+      .add("calls", json::number(recorded.calls))
+      .add("bytes", json::number(recorded.bytes))
+      .add("broken", "[" + broken + "]")
+      .str();
+}
+
+// A folder is a trace of ours. Of a file the format shows in the first words.
+Schedule load(const std::string& path, double speed, Recorded& recorded) {
+  if (is_recorded(path)) return read_recorded(path, recorded).finish();
   const std::string begin = contents(path, 4096);
   Lines lines(path, begin);
   if (!lines.next()) throw Refused("The trace '" + path + "' is empty");
@@ -275,8 +298,10 @@ int serve(const std::string& path, double speed) {
     std::cout << answered([&] {
       if (!engine) {
         const auto begin = std::chrono::steady_clock::now();
-        engine = std::make_unique<Engine>(load(path, speed));
-        return engine->about(seconds_since(begin));
+        Recorded recorded;
+        engine = std::make_unique<Engine>(load(path, speed, recorded));
+        json::Object about = engine->about(seconds_since(begin));
+        return recorded.calls ? about.add("recorded", said(recorded)) : about;
       }
       Params params(line);
       return engine->answer(params);
