@@ -6,7 +6,7 @@ PRESET ?= quick
 # Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-machine test-long test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-browser selfcheck bench lint format docs clean
+.PHONY: help run test test-machine test-long test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,7 +20,7 @@ apt := flock Makefile apt-get -qq
 get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && $(apt) update && $(apt) -y install $(1) >/dev/null; } || true
 
 # Suites with a target of their own.
-ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications telemetry test_report_browser.py)
+ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications telemetry fuzz test_report_browser.py)
 
 test: $(VENV)/.test  ## all tests that take minutes at most
 	$(BIN)/python -m pytest $(ELSEWHERE) -n auto -q -m "not machine and not slow and not opencl"
@@ -29,8 +29,8 @@ test: $(VENV)/.test  ## all tests that take minutes at most
 test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
 	$(PYTHON) tests/fresh/first_hour.py $(FRESH)
 
-test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto and promtool, and as root (installed where it may)
-	@$(call get,libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus)
+test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, promtool and SimGrid, and as root (installed where it may)
+	@$(call get,libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus libsimgrid-dev)
 	$(BIN)/python -m pytest $(ELSEWHERE) -m "site and not slow and not opencl"
 
 test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns and disturbances
@@ -56,6 +56,10 @@ test-telemetry: $(VENV)/.test  ## from a BMC through a broker into the embedded 
 	@$(call get,openipmi ipmitool mosquitto openssl openjdk-17-jre-headless maven)
 	$(BIN)/python -m pytest tests/telemetry
 
+test-fuzz: $(VENV)/.test  ## the readers of traces under libFuzzer with sanitizers, for a minute (Clang, installed where that may be done)
+	@command -v clang++ >/dev/null || $(call get,clang libclang-rt-14-dev)
+	$(BIN)/python -m pytest tests/fuzz --timeout=100000
+
 test-opencl: $(VENV)/.test  ## the node's kernels on a real OpenCL device (PoCL, installed where that may be done)
 	@ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || $(call get,pocl-opencl-icd ocl-icd-libopencl1)
 	$(BIN)/python -m pytest $(ELSEWHERE) -m opencl
@@ -67,11 +71,12 @@ test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chro
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck
 
-bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench and IMB (installs them where it may)
+bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB and SimGrid (installs them where it may)
 	$(BIN)/python bench/peers.py
 	$(BIN)/python bench/messages.py
 	$(BIN)/python bench/nodes.py
 	$(BIN)/python bench/applications.py --classes A,B
+	$(BIN)/python bench/simulators.py
 
 lint: $(VENV)/.lint  ## style, types, and the arrows between the rooms
 	$(BIN)/ruff check .

@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from steelyard import whatif
 from steelyard.machine import describe
-from steelyard.whatif import engine
+from steelyard.whatif import engine, question
 
 
 @cache
@@ -32,10 +33,21 @@ def asked(trace: Path, *lines: str, flops: float = 1e9) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def answered(
+    trace: Path, network: str, loss: str = "", core: float = 1.0
+) -> tuple[whatif.Answer, whatif.Question, engine.Trace]:
+    """An answer about one network, at one speed of the cores; of losses eight draws."""
+    losses = whatif.losses(loss) if loss else [whatif.Loss()]
+    points = question.sweep(whatif.networks(network), [whatif.ONE_SWITCH], losses, [whatif.Noise()], [core], [1.0])
+    asked = whatif.Question(points, repeats=8)
+    with engine.engine(trace, describe(), 1e9) as running:
+        return whatif.answer(running, asked), asked, running.trace
+
+
 def ti(folder: Path, ranks: Sequence[Sequence[str]], order: Sequence[int] | None = None) -> Path:
     """A trace in SimGrid's format, sizes in bytes; `order`: in which the ranks stand in the file."""
     path = folder / "trace.ti"
-    lines = [f"{r} {action}" for r in order or range(len(ranks)) for action in ("init 1", *ranks[r])]
+    lines = [f"{r} {action}" for r in order or range(len(ranks)) for action in ("init", *ranks[r])]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

@@ -9,9 +9,11 @@ import pytest
 import power_fixture
 import report_browser
 import report_fixture
+from replays import answered, stencil, ti
 from report_browser import Browser
 from steelyard import report
 from steelyard.model import Record, Run
+from steelyard.report import prediction
 
 PROGRAM = report_browser.find()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine: the report is not looked at")
@@ -101,6 +103,17 @@ def test_the_pages_of_a_run_with_power_open_without_an_error_and_nothing_is_cut_
 ) -> None:
     browser.open(powered, width, theme)
     sound(browser, ["power", "node-kernels", "node-stencil"])
+
+
+@pytest.mark.parametrize(("width", "theme"), WINDOWS)
+def test_the_page_of_a_replay_opens_without_an_error_and_nothing_is_cut_off(
+    browser: Browser, tmp_path: Path, width: int, theme: str
+) -> None:
+    trace = ti(tmp_path, stencil(4, 20, 100_000, 1000))
+    found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms")
+    made = prediction.page(found, asked, about, "cg.goal", (["loss", "RTO"], [["1 %", "5.00 ms"]]))
+    browser.open(report.write_prediction(made, tmp_path / "page.html"), width, theme)
+    sound(browser, ["overview"])
 
 
 def sound(browser: Browser, pages: list[str]) -> None:

@@ -63,7 +63,7 @@ def test_a_table_shows_what_differs_and_what_was_drawn(tmp_path: Path) -> None:
     assert "16 ranks, 1280 messages" in shown
     assert "seed 3" in shown
     rows = [line for line in shown.splitlines() if "s – " in line]
-    assert [tuple(x in row for x in ("0.10 %", "1.00 %", "5.00 ms", "200 ms")) for row in rows] == [
+    assert [tuple(x in row for x in ("0.1 %", " 1 %", "5.00 ms", "200 ms")) for row in rows] == [
         (loss == 0, loss == 1, rto == 0, rto == 1) for loss in (0, 1) for rto in (0, 1)
     ]
     assert "MSS" not in shown
@@ -102,6 +102,9 @@ def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
         (("--noise", "period=1ms,duration=1ms"), "--noise: an interruption must be shorter than its period."),
         (("--noise", "period=1ms,duration=1us,probability=0.1"), "--noise: name a period or a probability, not both."),
         (("--core", "0"), "--core: '0' is no factor: expected a number above 0."),
+        (("--tree", "nodes=0"), "--tree, nodes: '0' is not a whole number above 0."),
+        (("--tree", "switches=2"), "--tree: 'switches' says how many switches share one above"),
+        (("--tree", "mont-blank"), "--tree: 'mont-blank' is neither a file nor a name. Did you mean 'mont-blanc'?"),
         (("--mode", "fluid"), "--mode 'fluid' is neither dataflow nor event."),
         (("--flops", "1:2"), "--flops is one number"),
     ],
@@ -159,8 +162,28 @@ def test_no_words_end_in_another_error_than_a_sentence(text: str) -> None:
 
 
 def test_points_that_need_one_layout_of_operations_go_to_the_engine_together() -> None:
-    points = question.sweep(whatif.networks("S=10:20,L=1us:2us"), [whatif.Loss()], [whatif.Noise()], [1.0], [1.0])
+    networks = whatif.networks("S=10:20,L=1us:2us")
+    points = question.sweep(networks, [whatif.ONE_SWITCH], [whatif.Loss()], [whatif.Noise()], [1.0], [1.0])
     lines = list(question.lines(question.Question(points)))
     assert [len(part.points) for part, _ in lines] == [2, 2]
     assert "eager=10 " in lines[0][1]
     assert network.IDEAL.eager > 1 << 40
+
+
+def test_the_prototypes_tree_is_slower_than_one_switch_where_all_leave_their_blade(tmp_path: Path) -> None:
+    far = [[f"send {(r + 30) % 60} 0 100000", f"recv {(r - 30) % 60} 0 100000"] for r in range(60)]
+    words = (str(ti(tmp_path, far)), "--network", "L=30us,G=1Gbit/s,S=1m", "--json", "--mode", "event", "--tree")
+    alone, tree = (json.loads(said(*words, word))["time"] for word in ("nodes=60", "mont-blanc"))
+    # 15 nodes of 1 Gbit/s share 20 Gbit/s: nobody waits. With one uplink of 10 Gbit/s a third would.
+    assert tree == pytest.approx(alone, rel=0.1)
+    assert json.loads(said(*words, "nodes=15,switches=36,uplink=10Gbit/s"))["time"] > 1.3 * alone
+
+
+def test_a_tree_may_stand_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "ours.toml"
+    file.write_text('nodes = 2\nuplink = "1GB/s"\nhop = "1us"\n', encoding="utf-8")
+    (found,) = whatif.trees(str(file))
+    assert (found.nodes, found.switches, found.uplinks[0].hop, found.name) == (2, 0, 1e-6, "ours")
+    file.write_text("nodes = [", encoding="utf-8")
+    with pytest.raises(UsageError, match="is no TOML"):
+        whatif.trees(str(file))

@@ -128,17 +128,18 @@ def test_a_list_of_files_is_one_file_for_each_rank(tmp_path: Path) -> None:
     assert answer["time"] == [2 * 1_500_000 + 2_500_000 + 6_000 * 1023]
 
 
-def test_sizes_count_doubles_where_the_trace_says_nothing_else(tmp_path: Path) -> None:
-    (about,) = of(tmp_path, "0 init\n1 init\n0 send 1 0 10\n1 recv 0 0 10\n")
-    assert about["bytes"] == 80
+def test_sizes_count_doubles_where_init_has_a_number_and_bytes_where_not(tmp_path: Path) -> None:
+    for words, size in (("init 1", 80), ("init", 10)):
+        (about,) = of(tmp_path, f"0 {words}\n1 {words}\n0 send 1 0 10\n1 recv 0 0 10\n")
+        assert about["bytes"] == size
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "is empty"),
-        ("num_ranks 0\n", "line 1: a trace has 1 to"),
-        ("num_ranks 99999999999\n", "line 1: a trace has 1 to"),
+        ("num_ranks 0\n", "line 1: a trace of this length has 1 to"),
+        ("num_ranks 99999999999\n", "line 1: a trace of this length has 1 to"),
         ("num_ranks 2\nrank 7 {\n}\n", "line 2: there are 2 ranks, from 0"),
         ("num_ranks 2\nrank 0 {\n}\nrank 0 {\n}\n", "line 4: rank 0 stands there twice"),
         ("num_ranks 1\nrank 0 {\nfly 8\n}\n", "line 3: 'fly' is none of calc, send, recv, requires, irequires"),
@@ -163,7 +164,7 @@ def test_sizes_count_doubles_where_the_trace_says_nothing_else(tmp_path: Path) -
         ("0 init\n1 init\n0 send 1 0 5 99\n", "line 3: datatype 99 is not known here"),
         ("0 init\n1 init\n0 recv 1 0 5\n1 recv 0 0 5\n", "rank 0 receives, as its receive number 1"),
         ("nowhere\n", "cannot be read: No such file or directory"),
-        ("999999999999 init\n", "line 1: a trace has 1 to"),
+        ("999999999999 init\n", "line 1: a trace of this length has 1 to"),
     ],
 )
 def test_what_is_wrong_with_a_trace_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
@@ -178,6 +179,20 @@ def test_ranks_that_wait_for_each_other_for_ever_are_named(tmp_path: Path) -> No
     assert met["error"] == (
         "rank 0 waits for ever: its message to rank 1 is longer than the eager limit, and is not received before it"
     )
+
+
+def test_times_beyond_all_reason_get_a_sentence_and_no_overflow(tmp_path: Path) -> None:
+    day = 20 * 86400 * 10**9  # 20 days, in ns
+    ranks = 7
+    chain = [[*([f"recv {r - 1} 0 1"] if r else []), f"compute {day}", f"send {r + 1} 0 1"] for r in range(ranks - 1)]
+    long, heavy, slow = FREE, "across=0,0,0,0,0,1e16", FREE + " core=1e-9"
+    for mode in ("dataflow", "event"):
+        _, *answers = asked(
+            ti(tmp_path, [*chain, [f"recv {ranks - 2} 0 1"]]), *(f"{x} mode={mode}" for x in (long, slow))
+        )
+        assert [a["error"] for a in answers] == ["the predicted time is longer than 53 days"] * 2
+        _, answer = asked(ti(tmp_path, [["send 1 0 1000000"], ["recv 0 0 1000000"]]), f"{heavy} mode={mode}")
+        assert answer["error"] == "a message of 1000000 B takes more than 6 days"
 
 
 WORDS = (

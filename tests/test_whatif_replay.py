@@ -78,6 +78,30 @@ def test_ranks_of_one_node_share_its_interface_and_talk_past_it(tmp_path: Path) 
     assert replayed(beside, word) == [[100]]
 
 
+# 2 nodes on a switch, 2 switches on one of the next level, a hop of 7 and of 11 ns; the second level is slower than a node.
+TREE = " nodes_per_switch=2 switches_per_group=2 uplinks=3000,7000,8000,11000"
+
+
+@pytest.mark.parametrize(("target", "hops", "slowest"), [(1, 0, 6_000), (2, 14_000, 6_000), (5, 36_000, 8_000)])
+def test_a_message_through_switches_takes_their_latencies_and_the_slowest_link(
+    tmp_path: Path, target: int, hops: int, slowest: int
+) -> None:
+    size = 1000
+    ranks = [[f"send {target} 0 {size}"], *([[]] * (target - 1)), [f"recv 0 0 {size}"], [], []]
+    assert replayed(ti(tmp_path, ranks), BOOK.word() + TREE) == [[2 * BOOK.o + BOOK.L + hops + slowest * (size - 1)]]
+
+
+def test_messages_share_the_links_between_switches_in_event_mode(tmp_path: Path) -> None:
+    # Nodes 0 and 1 of a switch send to 4 and 5, which are two levels away: three links of the way are common.
+    size = 1000
+    trace = ti(
+        tmp_path, [[f"send {r + 4} 0 {size}"] for r in (0, 1)] + [[], []] + [[f"recv {r} 0 {size}"] for r in (0, 1)]
+    )
+    flow, event = (a["time"][0] for a in asked(trace, BOOK.word() + TREE, BOOK.word() + TREE + " mode=event")[1:])
+    assert flow == 2 * BOOK.o + BOOK.L + 36_000 + 8_000 * (size - 1)
+    assert event == flow + 8_000 * (size - 1)  # one after the other on the slowest link, together elsewhere
+
+
 def exchanges(draw: st.DrawFn) -> tuple[list[list[Action]], Parameters]:
     """Random programs that cannot hang: phases in which ranks compute, and pairs exchange messages in any order."""
     ranks = draw(st.integers(2, 7))
@@ -116,7 +140,12 @@ def test_random_programs_take_what_the_oracle_says_whatever_the_order_of_the_ran
     expected = Oracle(programs, p).run()
     answers = []
     for _ in range(2):
-        answers.append(asked(ti(tmp_path, in_words(programs), order), p.word())[1]["time"])
+        found = asked(ti(tmp_path, in_words(programs), order), p.word() + " path=yes")[1]
+        path = found["path"]
+        assert path["computing"] + path["talking"] + path["network"] == expected  # it has no gap
+        assert sum(path["ranks"]) == path["computing"] + path["talking"]
+        assert min(path["computing"], path["talking"], path["network"], *path["ranks"]) >= 0
+        answers.append(found["time"])
         random.Random(seed).shuffle(order)
     assert answers == [[expected]] * 2
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -14,10 +15,11 @@ from rich.markup import escape
 from steelyard.commands import tables
 from steelyard.model.plain import to_plain
 from steelyard.units import duration, percent, quantity
+from steelyard.whatif.sentences import sentences
 from steelyard.words import plural
 
 if TYPE_CHECKING:
-    from steelyard.whatif import Answer, Point, Prediction, Question
+    from steelyard.whatif import Answer, Point, Prediction, Question, Tree
     from steelyard.whatif.engine import Trace
 
 Shown = Callable[["Point"], str]
@@ -53,14 +55,24 @@ def show(found: "Answer", asked: "Question", trace: "Trace", as_json: bool) -> N
         f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')} of {quantity(trace.bytes, 'B')} in all; "
         f"mode {asked.mode}, seed {asked.seed}"
     )
-    _table(found)
+    tables.narrow("Predicted", *table(found))
     _recorded(trace, console)
-    _shares(found, console)
+    for sentence in sentences(found):
+        console.print(escape(sentence))
     if trace.unreceived:
         console.print(f"{plural(trace.unreceived, 'message')} of the trace are sent and never received.")
     replays = sum(len(p.times) for p in found.predictions)
     rate = trace.events * replays / found.seconds if found.seconds else None
     console.print(f"{plural(replays, 'replay')} in {quantity(found.seconds, 's')}: {quantity(rate, 'events/s')}")
+
+
+def write(found: "Answer", asked: "Question", trace: "Trace", name: str, path: Path) -> None:
+    """The page of the answer, named on standard error."""
+    from steelyard import report
+    from steelyard.report import prediction
+
+    report.write_prediction(prediction.page(found, asked, trace, name, table(found)), path)
+    print(f"The page: {path}", file=sys.stderr)
 
 
 def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "Trace") -> dict[str, Any]:
@@ -88,6 +100,12 @@ def _parameter(point: "Point", name: str, unit: str) -> str:
     return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
 
 
+def _tree(tree: "Tree") -> str:
+    if tree.name or not tree.nodes:
+        return tree.name or "one switch"
+    return f"{tree.nodes} × {tree.switches}" if tree.switches else f"{tree.nodes} on a switch"
+
+
 def _noise(point: "Point") -> str:
     noise = point.noise
     if not noise.duration:
@@ -101,7 +119,8 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("network", lambda p: p.network.name),
     *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
     ("S", lambda p: quantity(p.network.eager, "B")),
-    ("loss", lambda p: percent(p.loss.probability, 2)),
+    ("tree", lambda p: _tree(p.tree)),
+    ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
     ("RTO", lambda p: quantity(p.loss.rto, "s")),
     ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
     ("noise", _noise),
@@ -114,8 +133,8 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
 )
 
 
-def _table(found: "Answer") -> None:
-    """A column for each condition in which points differ, and for what was drawn only where something was."""
+def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
+    """The predictions in words: a column for each condition that varies, and for draws where there are any."""
     points = [p.point for p in found.predictions]
     varying = [(name, say) for name, say in COLUMNS if len({say(p) for p in points}) > 1]
     varying = varying or [(name, say) for name, say in COLUMNS if say(points[0]) != say(found.undisturbed[0].point)]
@@ -133,7 +152,7 @@ def _table(found: "Answer") -> None:
         if disturbed:
             row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
         rows.append(row)
-    tables.narrow("Predicted", columns, rows)
+    return columns, rows
 
 
 def _recorded(trace: "Trace", console: Console) -> None:
@@ -150,16 +169,3 @@ def _recorded(trace: "Trace", console: Console) -> None:
         console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
     if len(traced.broken) > MOST_BROKEN:
         console.print(f"So do {plural(len(traced.broken) - MOST_BROKEN, 'further rank')}.")
-
-
-def _shares(found: "Answer", console: Console) -> None:
-    if not found.shares:
-        return
-    s = found.shares
-    console.print(
-        escape(
-            f"Undisturbed: {percent(s.computing)} of the ranks' time is computing, {percent(s.talking)} the processors' part of "
-            f"messages, {percent(s.waiting)} waiting. Parallel efficiency {percent(s.parallel)} = load balance "
-            f"{percent(s.load_balance)} × serialisation {percent(s.serialisation)} × transfer {percent(s.transfer)}."
-        )
-    )

@@ -59,6 +59,14 @@ def command(
             help="Ranks that share a node, in blocks.",
         ),
     ] = 1,
+    tree: Annotated[
+        str | None,
+        typer.Option(
+            "--tree",
+            metavar="nodes=…,uplink=…|NAME|FILE",
+            help="A tree of switches: nodes on one, switches on one above, uplink, hop, uplink2, hop2; or mont-blanc.",
+        ),
+    ] = None,
     flops: Annotated[
         str, typer.Option("--flops", metavar="RATE", help="Flop/s of a core, for traces that count work (TI).")
     ] = "1e9",
@@ -69,6 +77,9 @@ def command(
     seed: Annotated[
         int, typer.Option("--seed", metavar="NUMBER", parser=option("--seed", 0), help="Of all that is drawn.")
     ] = 1,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="An HTML page with the answer and its figures.")
+    ] = None,
     runs: Runs = Path("runs"),
     quiet: Quiet = False,
     json_: Json = False,
@@ -84,18 +95,21 @@ def command(
     """
     import os
 
-    from steelyard import whatif
+    from steelyard import files, whatif
     from steelyard.commands import predicted
     from steelyard.errors import UsageError
     from steelyard.machine import describe
     from steelyard.whatif import engine, question, spoken
 
+    if report:
+        files.expect_output(report, "The page")
     if mode not in ("dataflow", "event"):
         raise UsageError(f"--mode '{mode}' is neither dataflow nor event.")
     if len(speed := spoken.values(flops, spoken.factor, "--flops")) > 1:
         raise UsageError("--flops is one number; a sweep over the speed of the cores is --core.")
     points = question.sweep(
         _networks(network, runs),
+        whatif.trees(tree) if tree else [whatif.ONE_SWITCH],
         whatif.losses(loss) if loss else [whatif.Loss()],
         whatif.noises(noise) if noise else [whatif.Noise()],
         spoken.values(core, spoken.factor, "--core"),
@@ -107,6 +121,8 @@ def command(
         with predicted.progress(quiet) as show:
             found = whatif.answer(running, asked, show)
         predicted.show(found, asked, running.trace, json_)
+        if report:
+            predicted.write(found, asked, running.trace, trace.name, report)
 
 
 def _networks(network: str | None, runs: Path) -> "list[Network]":

@@ -6,6 +6,7 @@ import functools
 import gzip
 import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
@@ -20,6 +21,9 @@ from steelyard.report import pages as found
 from steelyard.report.names import grouped
 from steelyard.report.pages import BENCHMARKS, benchmark, overview
 from steelyard.statistics.validity.trust import doubtful
+
+if TYPE_CHECKING:
+    from steelyard.report.prediction import Page as Prediction
 
 _HERE = Path(__file__).parent
 
@@ -41,19 +45,30 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
     )
     whole = found.pages(evaluation, base)
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
-    return (
-        _environment(tuple(found.__path__))
-        .get_template("layout.html")
-        .render(
-            run=evaluation.run,
-            before=[page for page in whole if page.place < BENCHMARKS],
-            benchmarks=benchmarks,
-            groups=overview.entries(evaluation),
-            after=[page for page in whole if page.place >= BENCHMARKS],
-            style=Markup(_asset("style.css")),
-            script=Markup(_asset("figures.js") + _asset("script.js")),
-            plotly=Markup(plotly()) if drawn else "",
-        )
+    return _filled(
+        "layout.html",
+        drawn,
+        run=evaluation.run,
+        before=[page for page in whole if page.place < BENCHMARKS],
+        benchmarks=benchmarks,
+        groups=overview.entries(evaluation),
+        after=[page for page in whole if page.place >= BENCHMARKS],
+    )
+
+
+def write_prediction(page: "Prediction", path: Path) -> Path:
+    """Write the page of a replay to `path` and return it. Errors as `files.write`."""
+    return files.write(path, "The page", _filled("prediction.html", bool(page.figures), page=page))
+
+
+def _filled(template: str, drawn: bool, **data: Any) -> str:
+    """A page with what all of them have: style, scripts, and where something is drawn, plotly."""
+    environment = _environment(tuple(found.__path__))
+    return environment.get_template(template).render(
+        **data,
+        style=Markup(_asset("style.css")),
+        script=Markup(_asset("figures.js") + _asset("script.js")),
+        plotly=Markup(plotly()) if drawn else "",
     )
 
 

@@ -81,6 +81,11 @@ def _reasons(results: tuple[Result, ...], doubts: Doubts) -> Reasons:
     }
 
 
+def plain(figure: Figure) -> Drawn:
+    """A figure none of whose values needs a mark."""
+    return _drawn(figure.name, figure, marks.NONE, {}, 0)
+
+
 def _drawn(anchor: str, figure: Figure, doubts: Doubts, reasons: Reasons, left_out: int) -> Drawn:
     if figure.kind == "table":
         return _table(anchor, figure)

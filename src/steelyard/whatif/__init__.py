@@ -3,12 +3,15 @@
 The replay itself is a program of ours (`native/`), compiled where it is needed; `engine` talks with it.
 """
 
-from steelyard.whatif.answer import Answer, Prediction, Shares, answer
+from steelyard.whatif.answer import Account, Answer, Prediction, Shares, answer
 from steelyard.whatif.network import Network, Protocol, networks, of_results
 from steelyard.whatif.perturbation import Loss, Noise, losses, noises
 from steelyard.whatif.question import Point, Question
+from steelyard.whatif.tree import ONE_SWITCH, Tree, trees
 
 __all__ = [
+    "ONE_SWITCH",
+    "Account",
     "Answer",
     "Loss",
     "Network",
@@ -18,9 +21,11 @@ __all__ = [
     "Protocol",
     "Question",
     "Shares",
+    "Tree",
     "answer",
     "losses",
     "networks",
     "noises",
     "of_results",
+    "trees",
 ]

@@ -3,11 +3,13 @@
 import math
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from steelyard.whatif import sensitivity
 from steelyard.whatif.engine import Engine
 from steelyard.whatif.network import IDEAL
 from steelyard.whatif.question import PS, Point, Question, lines
+from steelyard.whatif.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,43 @@ class Shares:
 
 
 @dataclass(frozen=True)
+class Account:
+    """Where the time of each rank of the undisturbed replay goes: s by rank."""
+
+    computing: tuple[float, ...]
+    talking: tuple[float, ...]  # the processor's part of messages
+    waiting: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """What the last rank waited for, back to the begin, without contention: s of each kind, and s on each rank."""
+
+    computing: float
+    talking: float
+    network: float
+    messages: int  # that it follows
+    ranks: tuple[float, ...]
+
+    @property
+    def time(self) -> float:
+        """All of it."""
+        return self.computing + self.talking + self.network
+
+
+@dataclass(frozen=True)
 class Answer:
-    """Predictions in the order of the points; `undisturbed` the same of each without loss, noise and other cores."""
+    """Predictions in the order of the points; `undisturbed` the same of each without loss, noise and other cores.
+
+    `shares`, `account`, `path` and `sensitivities` are of the undisturbed replay, where all points have the same.
+    """
 
     predictions: tuple[Prediction, ...]
     undisturbed: tuple[Prediction, ...]
     shares: Shares | None
+    account: Account | None
+    path: CriticalPath | None
+    sensitivities: tuple[Sensitivity, ...]
     seconds: float  # of the engine
 
 
@@ -63,9 +96,16 @@ def answer(engine: Engine, question: Question, show: Callable[[int, int], None] 
     missing = tuple(p for p in plain if p not in known)
     for part, line in lines(Question(missing, 1, question.seed, question.mode, question.ranks_per_node)):
         known |= {p.point: p for p in _predictions(part, engine.ask(line))}
-    shares = _shares(engine, question, plain[0]) if len(plain) == 1 else None
+    shares, account, path = _shares(engine, question, plain[0]) if len(plain) == 1 else (None, None, None)
+    sensitive = _sensitivities(engine, question, plain[0]) if len(plain) == 1 else ()
     seconds = sum(p.seconds for p in {**known, **{p.point: p for p in found}}.values())
-    return Answer(tuple(found), tuple(known[p.undisturbed] for p in points), shares, seconds)
+    return Answer(tuple(found), tuple(known[p.undisturbed] for p in points), shares, account, path, sensitive, seconds)
+
+
+def _sensitivities(engine: Engine, question: Question, point: Point) -> tuple[Sensitivity, ...]:
+    asked = replace(question, points=tuple(sensitivity.points(point)), repeats=1)
+    times = [p.time for part, line in lines(asked) for p in _predictions(part, engine.ask(line))]
+    return sensitivity.sensitivities(times)
 
 
 def _predictions(part: Question, told: dict[str, object]) -> list[Prediction]:
@@ -87,17 +127,23 @@ def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Predi
     return Prediction(point, mean, mean - half, mean + half, times, seconds)
 
 
-def _shares(engine: Engine, question: Question, point: Point) -> Shares | None:
-    """Of a network; None where nothing is computed."""
+def _shares(
+    engine: Engine, question: Question, point: Point
+) -> tuple[Shares | None, Account | None, CriticalPath | None]:
+    """Of a network; no shares where nothing is computed."""
     asked = Question((point, Point(IDEAL)), 1, question.seed, question.mode, question.ranks_per_node)
     (_, real), (_, ideal) = lines(asked)
-    found = engine.ask(real + " accounts=yes")
+    found = engine.ask(real + " accounts=yes path=yes")
     computing, end = found["computing"], found["time"][0]
+    account = Account(*(tuple(x / PS for x in found[name]) for name in ("computing", "talking", "waiting")))
+    of = found["path"]
+    computed, talked, network = (of[name] / PS for name in ("computing", "talking", "network"))
+    path = CriticalPath(computed, talked, network, of["messages"], tuple(x / PS for x in of["ranks"]))
     if not end or not max(computing):
-        return None
+        return None, account, path
     best = engine.ask(ideal)["time"][0]
     ranks = len(computing)
-    return Shares(
+    shares = Shares(
         load_balance=statistics.fmean(computing) / max(computing),
         serialisation=max(computing) / best,
         transfer=best / end,
@@ -106,3 +152,4 @@ def _shares(engine: Engine, question: Question, point: Point) -> Shares | None:
         talking=sum(found["talking"]) / ranks / end,
         waiting=1 - (sum(computing) + sum(found["talking"])) / ranks / end,
     )
+    return shares, account, path

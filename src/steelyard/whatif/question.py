@@ -7,6 +7,7 @@ from typing import Literal
 
 from steelyard.whatif.network import Network, Protocol
 from steelyard.whatif.perturbation import Loss, Noise
+from steelyard.whatif.tree import ONE_SWITCH, Tree
 
 Mode = Literal["dataflow", "event"]
 PS = 1e12  # the engine's clock, in a second
@@ -19,6 +20,7 @@ class Point:
     """One set of conditions."""
 
     network: Network
+    tree: Tree = ONE_SWITCH
     loss: Loss = NO_LOSS
     noise: Noise = NO_NOISE
     core: float = 1.0  # speed of the cores, against those of the trace
@@ -32,7 +34,7 @@ class Point:
     @property
     def undisturbed(self) -> "Point":
         """The same without loss, noise and other cores."""
-        return Point(self.network)
+        return Point(self.network, self.tree)
 
 
 @dataclass(frozen=True)
@@ -49,20 +51,26 @@ class Question:
 
 def sweep(
     networks: Sequence[Network],
+    trees: Sequence[Tree],
     losses: Sequence[Loss],
     noises: Sequence[Noise],
     cores: Sequence[float],
     affected: Sequence[float],
 ) -> tuple[Point, ...]:
     """Each combination, the last fastest."""
-    return tuple(Point(*values) for values in itertools.product(networks, losses, noises, cores, affected))
+    return tuple(Point(*values) for values in itertools.product(networks, trees, losses, noises, cores, affected))
 
 
 def lines(question: Question) -> Iterator[tuple[Question, str]]:
     """Parts of the question that can be replayed together, in the order of the points, and the engine's line for each."""
-    for (eager, random), alike in itertools.groupby(question.points, lambda p: (p.network.eager, p.random)):
+    for (_, random), alike in itertools.groupby(question.points, lambda p: (_layout(p), p.random)):
         part = replace(question, points=tuple(alike), repeats=question.repeats if random else 1)
-        yield from ((piece, _line(piece, eager)) for piece in _pieces(part))
+        yield from ((piece, _line(piece)) for piece in _pieces(part))
+
+
+def _layout(point: Point) -> tuple[int, int, int]:
+    """What decides how the engine lays the operations out."""
+    return point.network.eager, point.tree.nodes, point.tree.switches
 
 
 def _pieces(question: Question) -> Iterator[Question]:
@@ -72,16 +80,20 @@ def _pieces(question: Question) -> Iterator[Question]:
         yield replace(question, points=question.points[first : first + at_once])
 
 
-def _line(part: Question, eager: int) -> str:
+def _line(part: Question) -> str:
+    eager, nodes, switches = _layout(part.points[0])
     words = {
         "mode": part.mode,
         "eager": eager,
         "ranks_per_node": part.ranks_per_node,
+        "nodes_per_switch": nodes,
+        "switches_per_group": switches,
         "repeats": part.repeats,
         "seed": part.seed,
         "threads": part.threads,
         "across": ";".join(_protocols(p.network.across) for p in part.points),
         "within": ";".join(_protocols(p.network.within or p.network.across) for p in part.points),
+        "uplinks": ";".join(_uplinks(p) for p in part.points),
         "core": ";".join(repr(p.core) for p in part.points),
         "loss": ";".join(_loss(p.loss) for p in part.points),
         "noise": ";".join(_noise(p.noise) for p in part.points),
@@ -92,6 +104,12 @@ def _line(part: Question, eager: int) -> str:
 
 def _protocols(protocols: tuple[Protocol, ...]) -> str:
     return ",".join(",".join(map(repr, (p.first, *(PS * x for x in (p.L, p.o, p.g, p.O, p.G))))) for p in protocols)
+
+
+def _uplinks(point: Point) -> str:
+    own = point.network.across[-1].G
+    found = ((own if link.G is None else link.G, link.hop) for link in point.tree.uplinks)
+    return ",".join(repr(PS * value) for link in found for value in link)
 
 
 def _loss(loss: Loss) -> str:

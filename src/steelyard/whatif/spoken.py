@@ -45,6 +45,14 @@ def size(text: str) -> int:
     return round(_quantity(text, _SIZES, "a size such as 1448 or 64k"))
 
 
+def count(text: str) -> int:
+    """A whole number above 0."""
+    value = _number(text, "a whole number above 0")
+    if value < 1 or value != int(value) or value > 1 << 30:
+        raise ValueError(f"'{text}' is not a whole number above 0")
+    return int(value)
+
+
 def time_per_byte(text: str) -> float:
     """'6ns/B' or the rate that it means, '167MB/s' → s/B."""
     expected = "a time for each byte such as 0.08ns/B, or a rate such as 12.5GB/s or 100Gbit/s"

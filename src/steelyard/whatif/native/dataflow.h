@@ -3,7 +3,9 @@
 #pragma once
 #include <memory>
 
-#include "perturbation.h"
+#include "cost.h"
+#include "disturbance.h"
+#include "path.h"
 
 namespace steelyard::whatif {
 
@@ -12,49 +14,21 @@ struct Account {
   Time computing = 0, talking = 0, waiting = 0, end = 0;
 };
 
-// The connection of each message, by source and target: what was lost holds up what was sent after it.
-struct Connections {
-  std::vector<std::uint32_t> of;
-  std::uint32_t count = 0;
-};
-Connections connections(const Schedule& schedule);
-
 // The sentence about streams that wait for what never comes.
 std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op);
-
-template <int W>
-using Times = std::array<Time, W>;
-
-template <int W>
-std::vector<Cost<W>> costs(const Schedule& schedule, const Scenario* scenarios) {
-  std::vector<Cost<W>> found(schedule.sizes.size() * CLASSES);
-  for (std::size_t size = 0; size < schedule.sizes.size(); ++size)
-    for (std::uint32_t c = 0; c < CLASSES; ++c)
-      for (int w = 0; w < W; ++w) {
-        const std::int64_t bytes = schedule.sizes[size];
-        const Link& link = link_for(scenarios[w].links[c], bytes);
-        Cost<W>& cost = found[size * CLASSES + c];
-        const Time gap = per_byte(link.G, bytes);
-        cost.processor[w] = link.o + per_byte(link.O, bytes);
-        cost.occupied[w] = link.g + gap;
-        cost.flight[w] = link.L + gap;
-        cost.latency[w] = link.L;
-      }
-  return found;
-}
 
 // `Disturbed`: with loss, noise or another speed of cores; without, nothing of them is looked at.
 template <int W, bool Disturbed>
 class Dataflow {
  public:
   Dataflow(const Prepared& prepared, const Connections* connections, const Scenario* scenarios)
-      : p_(prepared), schedule_(*prepared.schedule), connections_(connections), cost_(costs<W>(schedule_, scenarios)) {
+      : p_(prepared), schedule_(*prepared.schedule), cost_(costs<W>(schedule_, scenarios)) {
     const std::size_t slots = schedule_.source.size() + schedule_.signals;
     arrival_.reset(new Times<W>[slots]);
     for (std::size_t slot = 0; slot < slots; ++slot) arrival_[slot][0] = UNSENT;
     meetings_.resize(p_.rendezvous);
     states_.resize(p_.begins.size());
-    if constexpr (Disturbed) disturb(scenarios);
+    if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(schedule_, connections, scenarios);
   }
 
   // When each scenario ends. Refused names a rank that waits for ever.
@@ -74,7 +48,21 @@ class Dataflow {
       if (states_[stream].at->kind() != Kind::end) throw Refused(stuck(p_, stream, *states_[stream].at));
       for (int w = 0; w < W; ++w) end[w] = std::max(end[w], states_[stream].now[w]);
     }
+    for (Time time : end) predicted(time);
     return end;
+  }
+
+  // Before `run`: what the critical path needs is kept, of the first scenario.
+  void record() {
+    recorder_ =
+        std::make_unique<PathRecorder>(schedule_.source.size() + schedule_.signals, p_.rendezvous, states_.size());
+  }
+  // After it.
+  Path path() {
+    std::uint32_t last = 0;
+    for (std::uint32_t stream = 1; stream < states_.size(); ++stream)
+      if (states_[stream].now[0] > states_[last].now[0]) last = stream;
+    return recorder_->path(schedule_, place(last, states_[last].now[0]));
   }
 
   // Of the first scenario.
@@ -120,7 +108,7 @@ class Dataflow {
           continue;
         case Kind::receive:
           if (const Times<W>* arrived = sent(op.message(), stream)) {
-            take(stream, now, *arrived, cost_[op.size()]);
+            take(stream, now, *arrived, op);
             continue;
           }
           break;
@@ -131,24 +119,28 @@ class Dataflow {
           }
           break;
         case Kind::signal:
+          if (recorder_) recorder_->begins(op.message(), place(stream, now[0]));
           arrive(op.message(), now);
           continue;
         case Kind::await:
           if (const Times<W>* given = sent(op.message(), stream)) {
+            if (recorder_ && (*given)[0] > now[0]) recorder_->waited(place(stream, (*given)[0]), op.message());
             for (int w = 0; w < W; ++w) now[w] = std::max(now[w], (*given)[w]);
             continue;
           }
           break;
         case Kind::send_rendezvous:
           work(stream, now, cost_[op.size()].processor);
-          meet(op, now, Meeting::asked);
+          meet(stream, op, now, Meeting::asked);
           continue;
         case Kind::post:
-          meet(op, now, Meeting::posted);
+          meet(stream, op, now, Meeting::posted);
           continue;
         case Kind::sent: {
           Meeting& meeting = meetings_[op.message()];
           if (meeting.state == Meeting::met) {
+            if (recorder_ && meeting.left[0] > now[0])
+              recorder_->waited_for_meeting(place(stream, meeting.left[0]), op.message(), cost_[op.size()].latency[0]);
             for (int w = 0; w < W; ++w) now[w] = std::max(now[w], meeting.left[w]);
             continue;
           }
@@ -157,7 +149,7 @@ class Dataflow {
         }
         case Kind::receive_rendezvous:
           if (const Times<W>* arrived = met(op.message(), stream)) {
-            take(stream, now, *arrived, cost_[op.size()]);
+            take(stream, now, *arrived, op);
             continue;
           }
           break;
@@ -170,28 +162,27 @@ class Dataflow {
     state.now = now;
   }
 
+  Place place(std::uint32_t stream, Time at) const { return {stream, at, states_[stream].account.computing}; }
+
   void compute(std::uint32_t stream, Times<W>& now, Time time) {
-    if constexpr (!Disturbed) {
-      for (int w = 0; w < W; ++w) now[w] += time;
-      if constexpr (W == 1) states_[stream].account.computing += time;
-    } else {
-      for (int w = 0; w < W; ++w) {
-        const Time before = now[w];
-        const Time own = slower_[w] == 1 ? time : static_cast<Time>(static_cast<double>(time) * slower_[w] + 0.5);
-        now[w] = noise_.empty() ? now[w] + own : noise_[stream * W + w].end(now[w], own);
-        if constexpr (W == 1) states_[stream].account.computing += now[w] - before;
-      }
+    for (int w = 0; w < W; ++w) {
+      const Time before = now[w];
+      if constexpr (Disturbed)
+        now[w] = disturbance_->computed(stream, w, before, time);
+      else
+        now[w] = later(before, time);
+      if constexpr (W == 1) states_[stream].account.computing += now[w] - before;
     }
   }
 
-  // The processor's part of a message. Noise that strikes computations with a probability leaves it alone.
+  // The processor's part of a message.
   void work(std::uint32_t stream, Times<W>& now, const Times<W>& time) {
     for (int w = 0; w < W; ++w) {
       const Time before = now[w];
       if constexpr (Disturbed)
-        now[w] = periodic_[w] ? noise_[stream * W + w].end(now[w], time[w]) : now[w] + time[w];
+        now[w] = disturbance_->worked(stream, w, before, time[w]);
       else
-        now[w] += time[w];
+        now[w] = later(before, time[w]);
       if constexpr (W == 1) states_[stream].account.talking += now[w] - before;
     }
   }
@@ -203,10 +194,11 @@ class Dataflow {
     Times<W> arrival;
     for (int w = 0; w < W; ++w) {
       const Time leaves = std::max(now[w], interface[w]);
-      interface[w] = leaves + cost.occupied[w];
+      interface[w] = later(leaves, cost.occupied[w]);
       arrival[w] = leaves + cost.flight[w];
     }
     if constexpr (Disturbed) lose(op, arrival);
+    if (recorder_) recorder_->begins(op.message(), place(stream, now[0]));
     arrive(op.message(), arrival);
   }
 
@@ -218,18 +210,13 @@ class Dataflow {
 
   // What was lost arrives later, and holds up what follows on the same connection.
   void lose(Op op, Times<W>& arrival) {
-    if (!lossy_ || op.size() % CLASSES != across) return;
-    const std::uint32_t message = op.message(), connection = connections_->of[message];
+    if (!disturbance_->lossy() || op.size() % CLASSES == within) return;
+    const std::uint32_t message = op.message();
     for (int w = 0; w < W; ++w) {
-      if (!losses_[w].any()) continue;
-      Time& last = last_[std::size_t{connection} * W + w];
-      if (concerned(w, schedule_.source[message], schedule_.target[message]))
-        arrival[w] += losses_[w].delay(message, op.size() / CLASSES, 2 * cost_[op.size()].latency[w]);
-      last = arrival[w] = std::max(arrival[w], last);
+      const Time delay = disturbance_->lost(w, schedule_.source[message], schedule_.target[message], message,
+                                            op.size() / CLASSES, 2 * cost_[op.size()].latency[w]);
+      arrival[w] = disturbance_->in_order(w, message, arrival[w] + delay);
     }
-  }
-  bool concerned(int w, std::uint32_t source, std::uint32_t target) const {
-    return affected_[w].empty() || affected_[w][source] || affected_[w][target];
   }
 
   const Times<W>* sent(std::uint32_t message, std::uint32_t stream) {
@@ -245,6 +232,15 @@ class Dataflow {
     return nullptr;
   }
 
+  void take(std::uint32_t stream, Times<W>& now, const Times<W>& arrived, Op op) {
+    if (recorder_ && arrived[0] > now[0]) {
+      if (op.kind() == Kind::receive)
+        recorder_->waited(place(stream, arrived[0]), op.message());
+      else
+        recorder_->waited_for_meeting(place(stream, arrived[0]), op.message(), cost_[op.size()].latency[0]);
+    }
+    take(stream, now, arrived, cost_[op.size()]);
+  }
   void take(std::uint32_t stream, Times<W>& now, const Times<W>& arrived, const Cost<W>& cost) {
     for (int w = 0; w < W; ++w) now[w] = std::max(now[w], arrived[w]);
     work(stream, now, cost.processor);
@@ -259,7 +255,7 @@ class Dataflow {
       if (!(op.kind() == Kind::receive ? sent(op.message(), stream) : met(op.message(), stream))) return false;
     }
     state.known = 0;
-    if (count <= FEW && same(at + 1, count))
+    if (count <= FEW && same(at + 1, count) && !recorder_)
       take_few(stream, now, at + 1, count);
     else
       take_many(stream, now, at + 1, count);
@@ -290,23 +286,30 @@ class Dataflow {
     for (std::uint32_t i = 0; i < count; ++i) take(stream, now, sorted[i], cost_[at->size()]);
   }
   void take_many(std::uint32_t stream, Times<W>& now, const Op* at, std::uint32_t count) {
-    std::vector<std::vector<std::pair<Time, Time>>> of(W);
+    std::vector<std::vector<std::pair<Time, std::uint32_t>>> of(W);
     for (int w = 0; w < W; ++w) {
-      for (std::uint32_t i = 0; i < count; ++i) of[w].emplace_back(arrival(at[i])[w], cost_[at[i].size()].processor[w]);
-      std::sort(of[w].begin(), of[w].end());
+      for (std::uint32_t i = 0; i < count; ++i) of[w].emplace_back(arrival(at[i])[w], i);
+      std::sort(of[w].begin(), of[w].end(), [&](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first : processor(at[a.second], w) < processor(at[b.second], w);
+      });
     }
     Times<W> arrived;
     Cost<W> cost{};
     for (std::uint32_t i = 0; i < count; ++i) {
-      for (int w = 0; w < W; ++w) arrived[w] = of[w][i].first, cost.processor[w] = of[w][i].second;
-      take(stream, now, arrived, cost);
+      for (int w = 0; w < W; ++w) arrived[w] = of[w][i].first, cost.processor[w] = processor(at[of[w][i].second], w);
+      if (recorder_)
+        take(stream, now, arrived, at[of[0][i].second]);
+      else
+        take(stream, now, arrived, cost);
     }
   }
+  Time processor(Op op, int w) const { return cost_[op.size()].processor[w]; }
 
   // The first of both leaves its time, the second finds out when the data go. Requests and answers cost a latency each,
   // and neither processor.
-  void meet(Op op, const Times<W>& now, decltype(Meeting::open) who) {
+  void meet(std::uint32_t stream, Op op, const Times<W>& now, decltype(Meeting::open) who) {
     Meeting& meeting = meetings_[op.message()];
+    if (recorder_) recorder_->meets(op.message(), place(stream, now[0]), who == Meeting::asked);
     if (meeting.state == Meeting::open) {
       meeting.first = now;
       meeting.state = who;
@@ -318,7 +321,7 @@ class Dataflow {
     for (int w = 0; w < W; ++w) {
       const Time request = asked[w] + cost.latency[w] + lost(w, op, 0);
       const Time answered = std::max(request, posted[w]) + cost.latency[w] + lost(w, op, 1);
-      meeting.left[w] = answered + cost.flight[w] - cost.latency[w];
+      meeting.left[w] = answered + cost.gap[w];
       meeting.arrival[w] = answered + cost.flight[w] + lost(w, op, DATA);
     }
     meeting.state = Meeting::met;
@@ -327,53 +330,24 @@ class Dataflow {
   }
   Time lost([[maybe_unused]] int w, [[maybe_unused]] Op op, [[maybe_unused]] std::uint64_t leg) const {
     if constexpr (Disturbed) {
-      if (!losses_[w].any() || op.size() % CLASSES != across) return 0;
-      if (!concerned(w, p_.source[op.message()], p_.target[op.message()])) return 0;
+      if (op.size() % CLASSES == within) return 0;
       const std::uint64_t which = schedule_.source.size() + std::uint64_t{3} * op.message() + leg;
       const std::uint32_t size = leg == DATA ? op.size() / CLASSES : Losses::CONTROL;
-      return losses_[w].delay(which, size, 2 * cost_[op.size()].latency[w]);
+      return disturbance_->lost(w, p_.source[op.message()], p_.target[op.message()], which, size,
+                                2 * cost_[op.size()].latency[w]);
     }
     return 0;
   }
 
-  void disturb(const Scenario* scenarios) {
-    bool noisy = false;
-    for (int w = 0; w < W; ++w) {
-      const Scenario& scenario = scenarios[w];
-      slower_[w] = 1 / scenario.core;
-      losses_[w] = Losses(scenario.loss, scenario.seed, schedule_.sizes);
-      lossy_ = lossy_ || losses_[w].any();
-      noisy = noisy || scenario.noise.duration > 0;
-      periodic_[w] = scenario.noise.duration > 0 && scenario.noise.probability == 0;
-      if (scenario.affected < 1) affected_[w] = affected(scenario, schedule_.ranks);
-    }
-    if (lossy_) last_.resize(std::size_t{connections_->count} * W, 0);
-    if (!noisy) return;
-    noise_.resize(states_.size() * W);
-    for (std::uint32_t stream = 0; stream < states_.size(); ++stream)
-      for (int w = 0; w < W; ++w) {
-        const std::uint32_t rank = schedule_.rank_of[stream];
-        if (affected_[w].empty() || affected_[w][rank])
-          noise_[stream * W + w] = Interruptions(scenarios[w].noise, scenarios[w].seed, rank);
-      }
-  }
-
   const Prepared& p_;
   const Schedule& schedule_;
-  const Connections* connections_;
   std::vector<Cost<W>> cost_;
   std::unique_ptr<Times<W>[]> arrival_;  // by message, then by signal
   std::vector<Meeting> meetings_;
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
-  // What only a disturbed replay has.
-  std::array<double, W> slower_{};
-  std::array<bool, W> periodic_{};
-  std::array<Losses, W> losses_{};
-  std::array<std::vector<bool>, W> affected_{};
-  std::vector<Interruptions> noise_;
-  std::vector<Time> last_;  // arrival on each connection
-  bool lossy_ = false;
+  std::unique_ptr<PathRecorder> recorder_;
+  std::unique_ptr<Disturbance<W>> disturbance_;  // only where Disturbed
 };
 
 }  // namespace steelyard::whatif

@@ -38,11 +38,9 @@ Agenda::Item Agenda::pop() {
 Events::Events(const Prepared& prepared, const Connections* connections, const Scenario& scenario)
     : p_(prepared),
       schedule_(*prepared.schedule),
-      connections_(connections),
-      scenario_(scenario),
+      uplinks_(scenario.uplinks),
+      disturbance_(schedule_, connections, &scenario),
       first_meeting_(schedule_.source.size() + schedule_.signals),
-      slower_(1 / scenario.core),
-      losses_(scenario.loss, scenario.seed, schedule_.sizes),
       cost_(costs<1>(schedule_, &scenario)),
       size_(schedule_.source.size()),
       arrival_(first_meeting_ + prepared.rendezvous, UNSENT),
@@ -51,13 +49,11 @@ Events::Events(const Prepared& prepared, const Connections* connections, const S
   const std::uint32_t nodes = p_.node(schedule_.ranks - 1) + 1;
   out_.resize(nodes);
   in_.resize(nodes);
-  if (scenario.affected < 1) affected_ = affected(scenario, schedule_.ranks);
-  if (losses_.any()) last_.resize(connections->count, 0);
-  if (scenario.noise.duration == 0) return;
-  noise_.resize(states_.size());
-  for (std::uint32_t stream = 0; stream < states_.size(); ++stream)
-    if (const std::uint32_t rank = schedule_.rank_of[stream]; affected_.empty() || affected_[rank])
-      noise_[stream] = Interruptions(scenario.noise, scenario.seed, rank);
+  if (p_.structure.tree[0] > 0) tail_.resize(arrival_.size(), 0);
+  for (std::size_t level = 0; level < LEVELS; ++level) {
+    up_[level].resize(p_.above(nodes - 1, level) + 1);
+    down_[level].resize(up_[level].size());
+  }
 }
 
 Time Events::run() {
@@ -73,14 +69,14 @@ Time Events::run() {
     }
     if (agenda_.empty()) break;
     const auto [at, what] = agenda_.pop();
-    (what & 1) == leaves ? leave(what >> 1, at) : reach(what >> 1, at);
+    happen(what / STAGES, what % STAGES, at);
   }
   Time end = 0;
   for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {
     if (states_[stream].at->kind() != Kind::end) throw Refused(stuck(p_, stream, *states_[stream].at));
     end = std::max(end, states_[stream].now);
   }
-  return end;
+  return predicted(end);
 }
 
 std::vector<Account> Events::accounts() const {
@@ -148,16 +144,14 @@ void Events::advance(std::uint32_t stream) {
 void Events::compute(std::uint32_t stream, Time time) {
   State& state = states_[stream];
   const Time before = state.now;
-  const Time own = slower_ == 1 ? time : static_cast<Time>(static_cast<double>(time) * slower_ + 0.5);
-  state.now = noise_.empty() ? before + own : noise_[stream].end(before, own);
+  state.now = disturbance_.computed(stream, 0, before, time);
   state.account.computing += state.now - before;
 }
 
 void Events::work(std::uint32_t stream, Time time) {
   State& state = states_[stream];
   const Time before = state.now;
-  const bool interrupted = !noise_.empty() && scenario_.noise.probability == 0;
-  state.now = interrupted ? noise_[stream].end(before, time) : before + time;
+  state.now = disturbance_.worked(stream, 0, before, time);
   state.account.talking += state.now - before;
 }
 
@@ -166,13 +160,22 @@ void Events::send(std::uint32_t stream, Op op) {
   const Cost<1>& cost = cost_[op.size()];
   work(stream, cost.processor[0]);
   size_[op.message()] = op.size();
-  if (op.size() % CLASSES == across) {
-    agenda_.push({state.now, std::uint64_t{op.message()} << 1 | leaves});
+  if (op.size() % CLASSES != within) {
+    agenda_.push({state.now, op.message() * STAGES + leaves});
     return;
   }
   const Time leaves = std::max(state.now, state.interface);
-  state.interface = leaves + cost.occupied[0];
+  state.interface = later(leaves, cost.occupied[0]);
   arrive(op.message(), leaves + cost.flight[0]);
+}
+
+void Events::happen(std::uint64_t slot, std::uint64_t stage, Time now) {
+  if (stage == leaves)
+    leave(slot, now);
+  else if (stage == reaches)
+    reach(slot, now);
+  else
+    pass(slot, stage, now);
 }
 
 // The interface of the sender's node: one message after the other.
@@ -180,29 +183,50 @@ void Events::leave(std::uint64_t slot, Time now) {
   const Cost<1>& cost = cost_[size(slot)];
   Time& free = out_[p_.node(source(slot))];
   const Time begins = std::max(now, free);
-  free = begins + cost.occupied[0];
+  free = later(begins, cost.occupied[0]);
+  const std::uint32_t levels = size(slot) % CLASSES - across;
   Time head = begins + cost.latency[0];
+  for (std::uint32_t level = 0; level < levels; ++level) head -= 2 * uplinks_[level].hop;
   if (slot >= first_meeting_) {
     const auto number = static_cast<std::uint32_t>(slot - first_meeting_);
-    left(number, begins + cost.flight[0] - cost.latency[0]);
+    left(number, begins + cost.gap[0]);
     head += lost(source(slot), target(slot), schedule_.source.size() + std::uint64_t{3} * number + DATA, size(slot));
   } else {
     head += lost(source(slot), target(slot), slot, size(slot));
   }
-  agenda_.push({head, slot << 1 | reaches});
+  agenda_.push({head, slot * STAGES + (levels == 0 ? reaches : ups)});
+}
+
+// A link between switches: packets of several messages take turns, so that a message's first byte does not wait; its
+// last one does until the link has sent what came before it.
+void Events::pass(std::uint64_t slot, std::uint64_t stage, Time now) {
+  const std::uint32_t levels = size(slot) % CLASSES - across;
+  const bool up = stage < downs;
+  const std::uint64_t level = up ? stage - ups : stage - downs;
+  const Uplink& link = uplinks_[level];
+  Time& free = (up ? up_ : down_)[level][p_.above(p_.node(up ? source(slot) : target(slot)), level)];
+  const Time begins = std::max(now, free), gap = per_byte(link.G, schedule_.sizes[size(slot) / CLASSES]);
+  free = later(begins, gap);
+  const bool climbs = up && level + 1 < levels;
+  std::uint64_t next = up ? (climbs ? stage + 1 : downs + level) : (level > 0 ? stage - 1 : reaches);
+  Time left = link.hop;  // the latency that remains
+  if (up) left += link.hop;
+  for (std::uint64_t other = level + 1; up && other < levels; ++other) left += 2 * uplinks_[other].hop;
+  for (std::uint64_t other = 0; other < level; ++other) left += uplinks_[other].hop;
+  tail_[slot] = std::max(tail_[slot], begins + left + gap);
+  agenda_.push({now + link.hop, slot * STAGES + next});
 }
 
 // That of the receiver's: a message's first byte has reached it.
 void Events::reach(std::uint64_t slot, Time now) {
   const Cost<1>& cost = cost_[size(slot)];
   Time& free = in_[p_.node(target(slot))];
-  const Time begins = std::max(now, free), gap = cost.flight[0] - cost.latency[0];
-  free = begins + cost.occupied[0];
-  Time arrival = begins + gap;
-  if (losses_.any() && slot < first_meeting_) {
-    Time& last = last_[connections_->of[slot]];
-    last = arrival = std::max(arrival, last);
-  }
+  const Time begins = std::max(now, free);
+  free = later(begins, cost.occupied[0]);
+  Time arrival = begins + cost.gap[0];
+  if (!tail_.empty()) arrival = std::max(arrival, tail_[slot]);
+  if (disturbance_.lossy() && slot < first_meeting_)
+    arrival = disturbance_.in_order(0, static_cast<std::uint32_t>(slot), arrival);
   arrive(slot, arrival);
 }
 
@@ -261,11 +285,11 @@ void Events::meet(Op op, Time now, decltype(Meeting::open) who) {
   const std::uint32_t from = p_.source[op.message()], to = p_.target[op.message()];
   const Time request = asked + cost.latency[0] + lost(from, to, which, op.size(), true);
   const Time answered = std::max(request, posted) + cost.latency[0] + lost(from, to, which + 1, op.size(), true);
-  if (op.size() % CLASSES == across) {
-    agenda_.push({answered, (first_meeting_ + op.message()) << 1 | leaves});
+  if (op.size() % CLASSES != within) {
+    agenda_.push({answered, (first_meeting_ + op.message()) * STAGES + leaves});
     return;
   }
-  left(op.message(), answered + cost.flight[0] - cost.latency[0]);
+  left(op.message(), answered + cost.gap[0]);
   arrive(first_meeting_ + op.message(), answered + cost.flight[0]);
 }
 
@@ -275,9 +299,8 @@ void Events::left(std::uint32_t number, Time when) {
 }
 
 Time Events::lost(std::uint32_t from, std::uint32_t to, std::uint64_t which, std::uint32_t size, bool control) const {
-  if (!losses_.any() || size % CLASSES != across) return 0;
-  if (!affected_.empty() && !affected_[from] && !affected_[to]) return 0;
-  return losses_.delay(which, control ? Losses::CONTROL : size / CLASSES, 2 * cost_[size].latency[0]);
+  if (size % CLASSES == within) return 0;
+  return disturbance_.lost(0, from, to, which, control ? Losses::CONTROL : size / CLASSES, 2 * cost_[size].latency[0]);
 }
 
 std::uint32_t Events::source(std::uint64_t slot) const {

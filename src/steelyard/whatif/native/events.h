@@ -32,8 +32,9 @@ class Events {
  private:
   static constexpr Time UNSENT = -1;  // -2 - stream: that stream waits for it
   static constexpr std::uint32_t NOBODY = ~0u;
-  // Numbers of what can happen: which, then the message; those with rendezvous follow the others.
-  enum What : std::uint64_t { leaves, reaches };
+  // What can happen to a message, from the sender's interface up and down the links between switches to the receiver's.
+  // An item of the agenda is the message's slot and that, in the last bits.
+  enum Stage : std::uint64_t { leaves, ups, downs = ups + LEVELS, reaches = downs + LEVELS, STAGES = 8 };
 
   struct State {
     const Op* at = nullptr;
@@ -56,7 +57,9 @@ class Events {
   bool receive_all(std::uint32_t stream, const Op* at);
   void take(std::uint32_t stream, Time arrived, std::uint32_t size);
   void meet(Op op, Time now, decltype(Meeting::open) who);
+  void happen(std::uint64_t slot, std::uint64_t stage, Time now);
   void leave(std::uint64_t slot, Time now);
+  void pass(std::uint64_t slot, std::uint64_t stage, Time now);
   void reach(std::uint64_t slot, Time now);
   void arrive(std::uint64_t slot, Time arrival);
   void left(std::uint32_t number, Time when);
@@ -71,17 +74,15 @@ class Events {
 
   const Prepared& p_;
   const Schedule& schedule_;
-  const Connections* connections_;
-  const Scenario scenario_;
+  const std::array<Uplink, LEVELS> uplinks_;
+  Disturbance<1> disturbance_;
   const std::uint64_t first_meeting_;  // the numbers before it are those of messages and signals
-  const double slower_;
-  const Losses losses_;
   std::vector<Cost<1>> cost_;
-  std::vector<std::uint32_t> size_;              // of each message without rendezvous: its row in cost_
-  std::vector<Time> arrival_, last_, out_, in_;  // by slot; by connection; by node: when its interface is free
-  std::vector<bool> affected_;
+  std::vector<std::uint32_t> size_;                  // of each message without rendezvous: its row in cost_
+  std::vector<Time> arrival_, out_, in_;             // by slot; by node: when its interface is free
+  std::vector<Time> tail_;                           // by slot: when its last byte arrives, by the links passed so far
+  std::array<std::vector<Time>, LEVELS> up_, down_;  // by level and switch: when its link to the next level is free
   std::vector<Meeting> meetings_;
-  std::vector<Interruptions> noise_;
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
   Agenda agenda_;

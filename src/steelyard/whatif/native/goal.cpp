@@ -122,12 +122,13 @@ class Ordering {
 
 class GoalReading {
  public:
-  GoalReading(const std::string& path, std::string_view text) : lines_(path, text) {}
+  GoalReading(const std::string& path, std::string_view text) : lines_(path, text), most_(most_ranks(text)) {}
 
   Builder read() {
     if (!lines_.next() || lines_.words()[0] != "num_ranks") lines_.refuse("expected 'num_ranks N'");
     const auto ranks = lines_.number<std::size_t>(1, "number of ranks");
-    if (ranks < 1 || ranks > MOST_RANKS) lines_.refuse("a trace has 1 to " + std::to_string(MOST_RANKS) + " ranks");
+    if (ranks < 1 || ranks > most_)
+      lines_.refuse("a trace of this length has 1 to " + std::to_string(most_) + " ranks");
     Builder out(ranks);
     std::vector<bool> seen(ranks);
     while (lines_.next()) {
@@ -208,14 +209,12 @@ class GoalReading {
   }
 
   Lines lines_;
+  const std::size_t most_;
   std::unordered_map<std::string_view, std::size_t> names_;
 };
 
 }  // namespace
 
-Builder read_goal(const std::string& path) {
-  const std::string text = contents(path);
-  return GoalReading(path, text).read();
-}
+Builder read_goal(const std::string& path, std::string_view text) { return GoalReading(path, text).read(); }
 
 }  // namespace steelyard::whatif

@@ -50,7 +50,7 @@ class Preparing {
     }
   }
   std::uint32_t between(std::uint32_t message) const {
-    return out_.node(schedule_.source[message]) == out_.node(schedule_.target[message]) ? within : across;
+    return out_.between(schedule_.source[message], schedule_.target[message]);
   }
   std::uint32_t numbered(std::uint32_t message) {
     if (number_[message] == NONE) {

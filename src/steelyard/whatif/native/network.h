@@ -25,12 +25,23 @@ inline const Link& link_for(const Links& links, std::int64_t bytes) {
   return links[at];
 }
 
-enum Class : std::uint32_t { within, across, CLASSES };  // ranks of one node; of two
+// Ranks of one node; of two on one switch, and of two that are parted by one and by two further levels of switches.
+enum Class : std::uint32_t { within, across, CLASSES = 4 };
+constexpr std::size_t LEVELS = CLASSES - across - 1;  // of links between switches
 
 // What decides which operations are carried out, and is the same for all scenarios that are replayed together.
 struct Structure {
   std::int64_t eager = 65535;  // S: longer messages wait until they are received
   std::uint32_t ranks_per_node = 1;
+  std::array<std::uint32_t, LEVELS> tree{};  // nodes on a switch, switches on one of the next level; 0: all of them
+
+  bool operator==(const Structure&) const = default;
+};
+
+// The links of one level between switches: up and down.
+struct Uplink {
+  double G = 0;  // ps/B
+  Time hop = 0;  // the latency of each
 };
 
 struct Prepared {
@@ -42,22 +53,35 @@ struct Prepared {
   std::vector<std::uint32_t> source, target;  // their ranks
 
   std::uint32_t node(std::uint32_t rank) const { return rank / structure.ranks_per_node; }
+  // The switch of that level above a node; all nodes have one of the level after the last.
+  std::uint32_t above(std::uint32_t node, std::size_t level) const {
+    for (std::size_t i = 0; i <= level; ++i) node = structure.tree[i] == 0 ? 0 : node / structure.tree[i];
+    return node;
+  }
+  std::uint32_t between(std::uint32_t rank, std::uint32_t other) const {
+    const std::uint32_t a = node(rank), b = node(other);
+    if (a == b) return within;
+    for (std::size_t level = 0; level < LEVELS; ++level)
+      if (above(a, level) == above(b, level)) return across + static_cast<std::uint32_t>(level);
+    return CLASSES - 1;
+  }
 };
 
 Prepared prepare(const Schedule& schedule, const Structure& structure);
 
-// What a size costs in a class, in the `W` scenarios that are replayed at once.
-template <int W>
-struct Cost {
-  std::array<Time, W> processor;  // o + (s - 1) O
-  std::array<Time, W> occupied;   // g + (s - 1) G
-  std::array<Time, W> flight;     // L + (s - 1) G
-  std::array<Time, W> latency;    // L
-};
-
 // ps; every caller rounds in the same way, so that both modes agree to the last digit.
 inline Time per_byte(double cost, std::int64_t bytes) {
-  return static_cast<Time>(std::llround(cost * static_cast<double>(std::max<std::int64_t>(bytes - 1, 0))));
+  const double found = cost * static_cast<double>(std::max<std::int64_t>(bytes - 1, 0));
+  if (!(found < static_cast<double>(LONGEST / 4)))
+    throw Refused("a message of " + std::to_string(bytes) + " B takes more than 6 days");
+  return static_cast<Time>(std::llround(found));
+}
+
+// A clock that has reached the end of what can be predicted stays there.
+inline Time later(Time now, Time by) { return std::min(now + by, STOPPED); }
+inline Time predicted(Time end) {
+  if (end >= STOPPED) throw Refused("the predicted time is longer than 53 days");
+  return end;
 }
 
 }  // namespace steelyard::whatif

@@ -16,6 +16,10 @@ inline std::uint64_t mixed(std::uint64_t x) {
 inline std::uint64_t draw(std::uint64_t key, std::uint64_t what, std::uint64_t which) {
   return mixed(mixed(key + what * 0x9e3779b97f4a7c15u) + which * 0xd1342543de82ef95u);
 }
+// A computation on cores of another speed.
+inline Time scaled(Time time, double slower) {
+  return static_cast<Time>(std::min(static_cast<double>(time) * slower + 0.5, static_cast<double>(LONGEST)));
+}
 // Whether an event of probability p happens: p of all draws lie below it.
 inline std::uint64_t threshold(double probability) {
   if (probability >= 1) return ~std::uint64_t{0};
@@ -45,7 +49,8 @@ struct Noise {
 
 // Everything that one scenario has of its own.
 struct Scenario {
-  std::array<Links, CLASSES> links{};
+  Links across, within;
+  std::array<Uplink, LEVELS> uplinks{};
   double core = 1;  // speed of the cores, against those of the trace
   Loss loss{};
   Noise noise{};

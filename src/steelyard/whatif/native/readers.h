@@ -1,14 +1,18 @@
 // The formats of traces: each reader makes the programs of all ranks.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "schedule.h"
 
 namespace steelyard::whatif {
 
-Builder read_goal(const std::string& path);
-// Of SimGrid: time-independent traces, one file or a list of files, one a rank; `speed` in flop/s makes times of their
+// `path` names the text in errors, and is where its other files are.
+Builder read_goal(const std::string& path, std::string_view text);
+// SimGrid's time-independent traces: one file, or a list of files, one a rank. `speed` in flop/s makes times of their
 // work.
-Builder read_ti(const std::string& path, double speed);
+Builder read_ti(const std::string& path, std::string_view text, double speed);
+// The format shows in the first words.
+Builder read(const std::string& path, std::string_view text, double speed);
 
 }  // namespace steelyard::whatif

@@ -18,6 +18,7 @@
 #include "network.cpp"
 #include "params.h"
 #include "perturbation.cpp"
+#include "readers.cpp"
 #include "recorded.cpp"
 #include "schedule.cpp"
 #include "text.cpp"
@@ -61,7 +62,7 @@ class Points {
     return found;
   }
   std::size_t count() {
-    for (const char* name : {"across", "within", "core", "loss", "noise", "affected"})
+    for (const char* name : {"across", "within", "uplinks", "core", "loss", "noise", "affected"})
       count_ = std::max(count_, split(params_.word(name, ""), ';').size());
     return count_;
   }
@@ -82,6 +83,8 @@ class Points {
 
 Time whole(double ps) { return static_cast<Time>(std::llround(ps)); }
 
+constexpr double MOST = 1e17;  // ps, of a parameter: 28 hours
+
 // Six numbers each: from which size on, L, o, g, O, G.
 Links links(const std::string& name, const std::vector<double>& n) {
   Links found;
@@ -89,16 +92,19 @@ Links links(const std::string& name, const std::vector<double>& n) {
     found.push_back({whole(n[i]), whole(n[i + 1]), whole(n[i + 2]), whole(n[i + 3]), n[i + 4], n[i + 5]});
   bool rising = !found.empty() && found.front().from == 0 && n.size() % 6 == 0;
   for (std::size_t i = 1; i < found.size(); ++i) rising &= found[i - 1].from < found[i].from;
-  if (!rising || *std::min_element(n.begin(), n.end()) < 0)
-    throw CaseError("parameter " + name + " needs six numbers for each protocol, by rising size from 0, none below 0");
+  if (!rising || *std::min_element(n.begin(), n.end()) < 0 || *std::max_element(n.begin(), n.end()) > MOST)
+    throw CaseError("parameter " + name +
+                    " needs six numbers for each protocol, by rising size from 0, from 0 to 10^17");
   return found;
 }
 
 Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   Scenario found;
-  found.links[across] = links("across", points.all("across", point));
+  found.across = links("across", points.all("across", point));
   const auto inside = points.all("within", point);
-  found.links[within] = inside.empty() ? found.links[across] : links("within", inside);
+  found.within = inside.empty() ? found.across : links("within", inside);
+  const auto up = points.numbers("uplinks", point, {0, 0, 0, 0});
+  for (std::size_t level = 0; level < LEVELS; ++level) found.uplinks[level] = {up[2 * level], whole(up[2 * level + 1])};
   found.core = points.numbers("core", point, {1})[0];
   const auto loss = points.numbers("loss", point, {0, 2e11, 1448, 1, 1, 0});
   found.loss = {loss[0], whole(loss[1]), static_cast<std::int64_t>(loss[2]), loss[3] != 0, loss[4] != 0, loss[5] != 0};
@@ -140,11 +146,14 @@ class Engine {
   json::Object answer(Params& params) {
     Structure structure;
     structure.eager = static_cast<std::int64_t>(params.count("eager", 65535));
+    structure.tree = {static_cast<std::uint32_t>(params.count("nodes_per_switch", 0)),
+                      static_cast<std::uint32_t>(params.count("switches_per_group", 0))};
     structure.ranks_per_node = static_cast<std::uint32_t>(std::max<std::size_t>(params.count("ranks_per_node", 1), 1));
     const std::string mode = params.choice("mode", "dataflow", {"dataflow", "event"});
     const std::size_t repeats = params.count("repeats", 1),
                       threads = std::max<std::size_t>(params.count("threads", 1), 1);
     const std::uint64_t seed = params.count("seed", 1);
+    const bool traced = params.choice("path", "no", {"no", "yes"}) == "yes";
     const bool accounts = params.choice("accounts", "no", {"no", "yes"}) == "yes";
     Points points(params);
     std::vector<Scenario> scenarios;
@@ -165,14 +174,13 @@ class Engine {
         .add("seconds", json::number(seconds_since(begin)))
         .add("seed", json::number(seed));
     if (accounts) add(out, found);
+    if (traced) out.add("path", path(scenarios.front()).str());
     return out;
   }
 
  private:
   void prepare_for(const Structure& structure) {
-    if (prepared_ && prepared_->structure.eager == structure.eager &&
-        prepared_->structure.ranks_per_node == structure.ranks_per_node)
-      return;
+    if (prepared_ && prepared_->structure == structure) return;
     prepared_.reset();
     prepared_ = std::make_unique<Prepared>(prepare(schedule_, structure));
   }
@@ -229,6 +237,20 @@ class Engine {
       if (accounts) *accounts = engine.accounts();
   }
 
+  // The critical path of an undisturbed replay without contention.
+  json::Object path(const Scenario& scenario) {
+    Dataflow<1, false> engine(*prepared_, nullptr, &scenario);
+    engine.record();
+    engine.run();
+    const Path found = engine.path();
+    return json::Object()
+        .add("computing", json::number(found.computing))
+        .add("talking", json::number(found.talking))
+        .add("network", json::number(found.network))
+        .add("messages", json::number(found.messages))
+        .add("ranks", json::list(found.ranks));
+  }
+
   // Of each rank; of one with several streams that of the first.
   void add(json::Object& out, const std::vector<Account>& accounts) const {
     std::vector<Time> computing, talking, waiting, end;
@@ -268,13 +290,11 @@ std::string said(const Recorded& recorded) {
       .str();
 }
 
-// A folder is a trace of ours. Of a file the format shows in the first words.
+// A folder is a trace of ours.
 Schedule load(const std::string& path, double speed, Recorded& recorded) {
   if (is_recorded(path)) return read_recorded(path, recorded).finish();
-  const std::string begin = contents(path, 4096);
-  Lines lines(path, begin);
-  if (!lines.next()) throw Refused("The trace '" + path + "' is empty");
-  return (lines.words()[0] == "num_ranks" ? read_goal(path) : read_ti(path, speed)).finish();
+  const std::string text = contents(path);
+  return read(path, text, speed).finish();
 }
 
 template <class Act>

@@ -11,8 +11,8 @@ namespace steelyard::whatif {
 // Picoseconds: a byte at 400 Gbit/s takes 20 of them, and 106 days fit.
 using Time = std::int64_t;
 constexpr Time NANOSECOND = 1000;
-// Times of a trace stay below 26 days, so that sums with delays of all kinds cannot overflow.
-constexpr Time LONGEST = Time{1} << 61;
+// What one operation takes stays below 26 days, and clocks stop at twice of it: so no sum overflows.
+constexpr Time LONGEST = Time{1} << 61, STOPPED = 2 * LONGEST;
 
 // A trace, or a question, that cannot be replayed: a sentence with the place.
 struct Refused : std::runtime_error {

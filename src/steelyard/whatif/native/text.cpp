@@ -9,13 +9,13 @@
 
 namespace steelyard::whatif {
 
-std::string contents(const std::string& path, std::size_t most) {
+std::string contents(const std::string& path) {
   struct stat about{};
   if (stat(path.c_str(), &about) != 0)
     throw Refused("The trace '" + path + "' cannot be read: " + std::strerror(errno));
   if (!S_ISREG(about.st_mode)) throw Refused("The trace '" + path + "' is no file");
   std::ifstream file(path, std::ios::binary);
-  std::string text(std::min(static_cast<std::size_t>(about.st_size), most), '\0');
+  std::string text(static_cast<std::size_t>(about.st_size), '\0');
   if (!file.read(text.data(), static_cast<std::streamsize>(text.size())))
     throw Refused("The trace '" + path + "' cannot be read: " + std::strerror(errno));
   return text;

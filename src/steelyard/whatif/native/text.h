@@ -9,8 +9,8 @@
 
 namespace steelyard::whatif {
 
-// The file, or its first bytes. Refused where it cannot be read.
-std::string contents(const std::string& path, std::size_t most = ~std::size_t{0});
+// The file whole. Refused where it cannot be read.
+std::string contents(const std::string& path);
 
 class Lines {
  public:
@@ -46,8 +46,8 @@ class Lines {
   std::vector<std::string_view> words_;
 };
 
-// Ranks that a trace may have; each takes some hundred bytes before it does anything.
-constexpr std::size_t MOST_RANKS = 1u << 27;
+// Ranks that a text may be of: each has a line of its own. One that is named takes some hundred bytes of memory.
+inline std::size_t most_ranks(std::string_view text) { return std::min<std::size_t>(text.size() / 5 + 1, 1u << 27); }
 constexpr std::int64_t MOST_BYTES = std::int64_t{1} << 50;
 
 }  // namespace steelyard::whatif

@@ -11,8 +11,10 @@
 namespace steelyard::whatif {
 namespace {
 
-// B of the datatypes by SimGrid's number: double, int, char, short, long, float, byte.
-constexpr std::int64_t TYPES[] = {8, 4, 1, 2, 8, 4, 1};
+// B of the datatypes by their number; found by the time that SimGrid 3.32 gives messages of each.
+constexpr std::int64_t TYPES[] = {8, 4, 1, 2,  8, 4,  1,  8,  1,  1, 2, 4,  8,  8,  16, 4,  1, 1,  2,
+                                  4, 8, 1, 2,  4, 8,  8,  16, 32, 8, 8, 8,  16, 16, 8,  8,  8, 16, 16,
+                                  4, 4, 8, 16, 8, 16, 16, 4,  2,  4, 8, 16, 32, 1,  8,  16, 32};
 
 // The requests of one rank that nothing has waited for, and its unit of sizes.
 struct Open {
@@ -23,7 +25,7 @@ struct Open {
     bool receive;
   };
   std::deque<Request> requests;
-  std::int64_t unit = 8;
+  std::int64_t unit = 1;
   bool begun = false;
 };
 
@@ -83,7 +85,7 @@ class TiReading {
   }
 
   void nothing(Lines&, std::uint32_t) {}
-  void init(Lines& lines, std::uint32_t rank) { open_[rank].unit = lines.words().size() > 2 ? 1 : 8; }
+  void init(Lines& lines, std::uint32_t rank) { open_[rank].unit = lines.words().size() > 2 ? 8 : 1; }
 
   void work(Lines& lines, std::uint32_t rank, std::size_t which) {
     const double amount = lines.number<double>(which, "amount of work", 0.0);
@@ -258,11 +260,11 @@ bool is_number(std::string_view word) {
 }
 
 // The highest number of a rank, by the first word of each line.
-std::size_t ranks_in(Lines lines) {
+std::size_t ranks_in(Lines lines, std::size_t ranks) {
   std::size_t most = 0;
   while (lines.next()) {
     const auto rank = lines.number<std::size_t>(0, "number of a rank");
-    if (rank >= MOST_RANKS) lines.refuse("a trace has 1 to " + std::to_string(MOST_RANKS) + " ranks");
+    if (rank >= ranks) lines.refuse("a trace of this length has 1 to " + std::to_string(ranks) + " ranks");
     most = std::max(most, rank + 1);
   }
   return most;
@@ -270,12 +272,11 @@ std::size_t ranks_in(Lines lines) {
 
 }  // namespace
 
-Builder read_ti(const std::string& path, double speed) {
-  const std::string text = contents(path);
+Builder read_ti(const std::string& path, std::string_view text, double speed) {
   Lines first(path, text);
   if (!first.next()) throw Refused("The trace '" + path + "' is empty");
   if (first.words().size() > 1 && is_number(first.words()[0])) {
-    Builder out(ranks_in(Lines(path, text)));
+    Builder out(ranks_in(Lines(path, text), most_ranks(text)));
     Lines lines(path, text);
     TiReading(out, speed).read(lines);
     return out;

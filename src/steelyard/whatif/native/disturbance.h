@@ -1,0 +1,76 @@
+// What disturbs the scenarios that are replayed at once: asked by both modes, so that they agree.
+#pragma once
+#include "perturbation.h"
+
+namespace steelyard::whatif {
+
+// The connection of each message, by source and target: what was lost holds up what was sent after it.
+struct Connections {
+  std::vector<std::uint32_t> of;
+  std::uint32_t count = 0;
+};
+Connections connections(const Schedule& schedule);
+
+template <int W>
+class Disturbance {
+ public:
+  Disturbance(const Schedule& schedule, const Connections* connections, const Scenario* scenarios)
+      : connections_(connections) {
+    bool noisy = false;
+    for (int w = 0; w < W; ++w) {
+      const Scenario& scenario = scenarios[w];
+      slower_[w] = 1 / scenario.core;
+      losses_[w] = Losses(scenario.loss, scenario.seed, schedule.sizes);
+      lossy_ = lossy_ || losses_[w].any();
+      noisy = noisy || scenario.noise.duration > 0;
+      periodic_[w] = scenario.noise.duration > 0 && scenario.noise.probability == 0;
+      if (scenario.affected < 1) affected_[w] = affected(scenario, schedule.ranks);
+    }
+    if (lossy_) last_.resize(std::size_t{connections->count} * W, 0);
+    if (noisy) interrupt(schedule, scenarios);
+  }
+
+  // When a computation of that time ends.
+  Time computed(std::uint32_t stream, int w, Time now, Time time) {
+    const Time own = slower_[w] == 1 ? time : scaled(time, slower_[w]);
+    return noise_.empty() ? later(now, own) : std::min(noise_[stream * W + w].end(now, own), STOPPED);
+  }
+  // When the processor's part of a message does. Noise that strikes computations with a probability leaves it alone.
+  Time worked(std::uint32_t stream, int w, Time now, Time time) {
+    return periodic_[w] ? std::min(noise_[stream * W + w].end(now, time), STOPPED) : later(now, time);
+  }
+  bool lossy() const { return lossy_; }
+  // By how much loss delays message `which` of size number `size`.
+  Time lost(int w, std::uint32_t source, std::uint32_t target, std::uint64_t which, std::uint32_t size,
+            Time round_trip) const {
+    if (!losses_[w].any()) return 0;
+    if (!affected_[w].empty() && !affected_[w][source] && !affected_[w][target]) return 0;
+    return losses_[w].delay(which, size, round_trip);
+  }
+  // When a message arrives that comes after all that were sent before it on its connection.
+  Time in_order(int w, std::uint32_t message, Time arrival) {
+    if (!losses_[w].any()) return arrival;
+    Time& last = last_[std::size_t{connections_->of[message]} * W + w];
+    return last = std::max(arrival, last);
+  }
+
+ private:
+  void interrupt(const Schedule& schedule, const Scenario* scenarios) {
+    noise_.resize(schedule.rank_of.size() * W);
+    for (std::uint32_t stream = 0; stream < schedule.rank_of.size(); ++stream)
+      for (int w = 0; w < W; ++w)
+        if (const std::uint32_t rank = schedule.rank_of[stream]; affected_[w].empty() || affected_[w][rank])
+          noise_[stream * W + w] = Interruptions(scenarios[w].noise, scenarios[w].seed, rank);
+  }
+
+  const Connections* connections_;
+  std::array<double, W> slower_{};
+  std::array<bool, W> periodic_{};
+  std::array<Losses, W> losses_{};
+  std::array<std::vector<bool>, W> affected_{};
+  std::vector<Interruptions> noise_;  // by stream and scenario
+  std::vector<Time> last_;            // arrival on each connection
+  bool lossy_ = false;
+};
+
+}  // namespace steelyard::whatif

@@ -1,0 +1,14 @@
+// Finds out which format a trace has.
+#include "readers.h"
+
+#include "text.h"
+
+namespace steelyard::whatif {
+
+Builder read(const std::string& path, std::string_view text, double speed) {
+  Lines lines(path, text);
+  if (!lines.next()) throw Refused("The trace '" + path + "' is empty");
+  return lines.words()[0] == "num_ranks" ? read_goal(path, text) : read_ti(path, text, speed);
+}
+
+}  // namespace steelyard::whatif
