@@ -278,6 +278,60 @@ def test_noise_at_the_same_moments_costs_no_more_than_its_share(tmp_path: Path) 
     assert all(x > 0.02 for x in apart)
 
 
+@pytest.mark.parametrize("mode", ["dataflow", "event"])
+def test_recorded_noise_of_one_interruption_is_periodic_noise(mode: str, tmp_path: Path) -> None:
+    trace = ti(tmp_path, stencil(4, 30, 100_000, 2_000))
+    record = tmp_path / "noise"
+    record.write_text("# length 1000000\n0 50000\n", encoding="utf-8")
+    word, recorded_word = f"across=0,25000000,5000000,0,0,8000 repeats=20 mode={mode} noise=", f" recording={record}"
+    periodic, recorded, together, same = (
+        answer["time"]
+        for answer in asked(
+            trace,
+            word + "1000000000,50000000,0,0",
+            word + "0,0,0,0" + recorded_word,
+            word + "1000000000,50000000,0,1",
+            word + "0,0,0,1" + recorded_word,
+        )[1:]
+    )
+    assert periodic == recorded
+    assert together == same
+    assert together != periodic
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    gaps=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 30)), min_size=1, max_size=6),
+    rest=st.integers(1, 40),
+    work=st.integers(1, 500),
+)
+def test_work_takes_its_time_and_that_of_all_recorded_interruptions_within(
+    tmp_path: Path, gaps: list[tuple[int, int]], rest: int, work: int
+) -> None:
+    busy: list[bool] = []  # ns by ns
+    lines = []
+    for gap, duration in gaps:
+        busy += [False] * gap
+        lines.append(f"{len(busy)} {duration}")
+        busy += [True] * duration
+    busy += [False] * rest
+    record = tmp_path / "noise"
+    record.write_text("\n".join([f"# length {len(busy)}", *lines]) + "\n", encoding="utf-8")
+    # Two ranks without messages: the later of them ends as one of all possible phases says.
+    (found,) = asked(ti(tmp_path, [[f"compute {work}"]]), f"across=0,0,0,0,0,0 recording={record} repeats=5")[1:]
+
+    def ends(phase: int) -> int:
+        at, left = -phase, work
+        while left:
+            left -= not busy[at % len(busy)]
+            at += 1
+        return at + phase
+
+    possible = {ends(phase) for phase in range(len(busy))}
+    # The phase is drawn in ps: an end lies between those of two whole ns.
+    assert all(min(possible) * 1000 <= t <= max(possible) * 1000 for t in found["time"])
+
+
 def test_rare_long_noise_costs_more_than_frequent_short_noise(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(8, 100, 100_000, 8))
     word = "across=0,0,0,0,0,0 noise={},{},0,0 repeats=16"

@@ -18,12 +18,20 @@ from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import scheduler
 from steelyard.model import Machine, Tool
 from steelyard.mpi import Job
-from steelyard.whatif import recording
+from steelyard.whatif import tracing
 
 SOURCES = Path(__file__).with_name("data") / "traced"
 P = Parameters(L=1_000_000, o=100_000, g=50_000, O=3, G=100)
 WORK_FREE = f"{P.word()} core=1e12"  # what is computed takes no time: then the messages alone decide
 Traced = Callable[..., list[dict[str, Any]]]
+
+
+def mpiexec(program: Path, ranks: int, own: Tool, patch: pytest.MonkeyPatch) -> list[str]:
+    """What starts a program, and hands to its ranks what tracing sets."""
+    starter = scheduler.launcher("mpiexec")
+    for name, value in starter.environment(Job(program, ranks, own), {}).items():
+        patch.setenv(name, value)
+    return starter.argv(Job(program, ranks, own, environment=dict.fromkeys(("LD_PRELOAD", tracing.FOLDER), "")))
 
 
 @pytest.fixture(params=FLAVOURS)
@@ -40,12 +48,8 @@ def traced(own: Tool, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyP
         if not binary.exists():
             wrapper = own.path.replace("mpicxx", "mpicc")
             subprocess.run([wrapper, "-O1", SOURCES / f"{program}.c", "-o", binary], check=True)
-        job = Job(binary, ranks, own)
-        starter = scheduler.launcher("mpiexec")
-        for name, value in starter.environment(job, {}).items():
-            monkeypatch.setenv(name, value)
         shutil.rmtree(tmp_path / "trace", ignore_errors=True)
-        made = recording.record([*starter.argv(job), *words], tmp_path / "trace", here, own)
+        made = tracing.record([*mpiexec(binary, ranks, own, monkeypatch), *words], tmp_path / "trace", here, own)
         assert (made.code == 0) == (code == 0)
         assert made.ranks == ranks
         return asked(tmp_path / "trace", *questions)
@@ -57,23 +61,33 @@ def traced(own: Tool, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_each_kind_of_call_is_replayed(traced: Traced, ranks: int) -> None:
     questions = WORK_FREE, WORK_FREE.replace("eager=65535", "eager=0"), f"{WORK_FREE} mode=event", P.word()
     about, *found = traced("calls", ranks, questions=questions)
-    assert (about["ranks"], about["unreceived"], about["recorded"]["broken"]) == (ranks, 0, [])
+    assert (about["ranks"], about["unreceived"], about["traced"]["broken"]) == (ranks, 0, [])
     # What every rank sends to its neighbour: 64 doubles twice, a MiB, 4 times 100 numbers; then there is more of smaller ones.
     assert about["bytes"] > ranks * ((1 << 20) + 2 * 512 + 1600)
     assert about["bytes"] < ranks * ((1 << 20) + 8192)
     assert all(x["time"][0] > 0 for x in found)
-    assert about["recorded"]["bytes"] < about["recorded"]["calls"] * 10 + ranks * 200
+    assert about["traced"]["bytes"] < about["traced"]["calls"] * 10 + ranks * 200
 
 
 def test_several_threads_may_call_mpi(traced: Traced) -> None:
     about, _ = traced("calls", 2, "threads")
-    assert (about["unreceived"], about["recorded"]["broken"]) == (0, [])
+    assert (about["unreceived"], about["traced"]["broken"]) == (0, [])
 
 
 def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_path: Path) -> None:
-    about, (found, event) = (x := traced("endings", 4, "known", questions=(WORK_FREE, f"{WORK_FREE} mode=event")))[0], x[1:]
+    about, (found, event) = (
+        (x := traced("endings", 4, "known", questions=(WORK_FREE, f"{WORK_FREE} mode=event")))[0],
+        x[1:],
+    )
     rounds = [y for _ in range(100) for y in ("irecv {left} 1 4", "isend {right} 1 4", "waitall", "bcast 4 0")]
-    known = ["bcast 1024 0", "irecv {left} 7 5000", "isend {right} 7 5000", "waitall", "allreduce 800 0", "alltoall 300 300"]
+    known = [
+        "bcast 1024 0",
+        "irecv {left} 7 5000",
+        "isend {right} 7 5000",
+        "waitall",
+        "allreduce 800 0",
+        "alltoall 300 300",
+    ]
     actions = [*known, "barrier", *rounds]
     ranks = [[a.format(left=(r + 3) % 4, right=(r + 1) % 4) for a in actions] for r in range(4)]
     by_hand = asked(ti(tmp_path, ranks), WORK_FREE, f"{WORK_FREE} mode=event")
@@ -85,7 +99,7 @@ def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_p
 @pytest.mark.parametrize("how", ["kill", "abort", "MPI_Abort"])
 def test_a_program_that_is_ended_leaves_its_trace_up_to_there(traced: Traced, how: str) -> None:
     about, found = traced("endings", 2, how, code=1)
-    broken = {x["rank"]: x for x in about["recorded"]["broken"]}
+    broken = {x["rank"]: x for x in about["traced"]["broken"]}
     # 51 rounds of two calls each; the other rank may have gone on to wait for one more.
     assert broken[1]["call"] - (how == "MPI_Abort") == 102
     assert ("MPI_Abort" in broken[1]["why"]) == (how == "MPI_Abort")
@@ -96,9 +110,10 @@ def test_a_program_that_is_ended_leaves_its_trace_up_to_there(traced: Traced, ho
 
 def test_what_computes_takes_as_long_in_the_replay(traced: Traced, own: Tool) -> None:
     about, found = traced("endings", 2, "compute", questions=("across=0,0,0,0,0,0",))
-    recorded = about["recorded"]
+    recorded = about["traced"]
     assert recorded["computing"] >= 0.5
-    allowed = 0.01 * recorded["time"] + recorded["preempted"] + recorded["tool"]
+    # Either rank may wait for a processor while the other waits for it.
+    allowed = 0.01 * recorded["time"] + 2 * recorded["preempted"] + recorded["tool"]
     assert found["time"][0] / 1e12 == pytest.approx(recorded["time"], abs=allowed)
 
 
@@ -107,7 +122,7 @@ def test_a_message_that_a_lost_file_would_have_had_ends_who_waits_for_it(traced:
     path = tmp_path / "trace" / "rank-2.trace"
     path.write_bytes(path.read_bytes()[:600])
     about, found = asked(tmp_path / "trace", WORK_FREE)
-    broken = about["recorded"]["broken"]
+    broken = about["traced"]["broken"]
     assert [x["rank"] for x in broken] == [0, 1, 2]
     assert "trace ends" in broken[2]["why"]
     assert any("never came" in x["why"] for x in broken)
@@ -148,12 +163,8 @@ def small_trace(here: Machine, tmp_path_factory: pytest.TempPathFactory) -> Path
     """Of two ranks with all kinds of calls."""
     own, folder = mpi("default", here), tmp_path_factory.mktemp("small")
     subprocess.run([own.path.replace("mpicxx", "mpicc"), SOURCES / "calls.c", "-o", folder / "calls"], check=True)
-    job = Job(folder / "calls", 2, own)
-    starter = scheduler.launcher("mpiexec")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in starter.environment(job, {}).items():
-            patch.setenv(name, value)
-        recording.record(starter.argv(job), folder / "trace", here, own)
+        tracing.record(mpiexec(folder / "calls", 2, own, patch), folder / "trace", here, own)
     return folder / "trace"
 
 

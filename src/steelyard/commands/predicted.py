@@ -56,7 +56,7 @@ def show(found: "Answer", asked: "Question", trace: "Trace", as_json: bool) -> N
         f"mode {asked.mode}, seed {asked.seed}"
     )
     tables.narrow("Predicted", *table(found))
-    _recorded(trace, console)
+    _traced(trace, console)
     for sentence in sentences(found):
         console.print(escape(sentence))
     if trace.unreceived:
@@ -87,7 +87,7 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
         "events": trace.events,
         "seconds": found.seconds,
         "seed": asked.seed,
-        "traced": to_plain(trace.recorded) if trace.recorded else None,
+        "traced": to_plain(trace.traced) if trace.traced else None,
         "mode": asked.mode,
         "ranks": trace.ranks,
         "ranks_per_node": asked.ranks_per_node,
@@ -109,7 +109,7 @@ def _tree(tree: "Tree") -> str:
 def _noise(point: "Point") -> str:
     noise = point.noise
     if not noise.duration:
-        return "none"
+        return f"as in {noise.recording}" if noise.recording else "none"
     often = percent(noise.probability, 2) if noise.probability else quantity(noise.period, "s")
     return f"{quantity(noise.duration, 's')} / {often}{', together' if noise.together else ''}"
 
@@ -155,9 +155,9 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def _recorded(trace: "Trace", console: Console) -> None:
+def _traced(trace: "Trace", console: Console) -> None:
     """The traced time beside the predicted ones, and where the trace is not whole."""
-    traced = trace.recorded
+    traced = trace.traced
     if not traced:
         return
     waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank that waited most)"

@@ -8,11 +8,14 @@ import typer
 
 def command(
     words: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND …", help="What starts the application, as mpiexec -n 4 ./application.")
+        list[str],
+        typer.Argument(metavar="-- COMMAND …", help="What starts the application, as mpiexec -n 4 ./application."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where the trace goes: a new folder, trace-<time> when left out."),
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Where the trace goes: a new folder, trace-<time> when left out."
+        ),
     ] = None,
     mpi: Annotated[
         str | None,
@@ -32,13 +35,13 @@ def command(
 
     from steelyard.machine import describe
     from steelyard.units import quantity
-    from steelyard.whatif import recording
+    from steelyard.whatif import tracing
     from steelyard.words import plural
 
     folder = output or Path(f"trace-{datetime.now():%Y%m%d-%H%M%S}")
-    recording.expect_folder(folder)
+    tracing.expect_folder(folder)
     machine = describe()
-    made = recording.record(words, folder, machine, recording.mpi_of(words, mpi, machine))
+    made = tracing.record(words, folder, machine, tracing.mpi_of(words, mpi, machine))
     print(
         f"{plural(made.ranks, 'rank')}, {quantity(made.bytes, 'B')} in {made.folder}. Replay it: steelyard whatif {made.folder}",
         file=sys.stderr,

@@ -16,7 +16,10 @@ REPEATS = 64  # draws of each point: the interval of the mean is then a quarter 
 
 def command(
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A folder of steelyard trace, or GOAL, or SimGrid's time-independent (TI) format.")
+        Path,
+        typer.Argument(
+            metavar="TRACE", help="A folder of steelyard trace, or GOAL, or SimGrid's time-independent (TI) format."
+        ),
     ],
     network: Annotated[
         str | None,
@@ -41,8 +44,9 @@ def command(
         str | None,
         typer.Option(
             "--noise",
-            metavar="period=…,duration=…",
-            help="Interruptions: period or probability (of a computation), duration, together=on|off.",
+            metavar="period=…,duration=…|RUN|FILE",
+            help="Interruptions: period or probability (of a computation), duration, together=on|off; or as a run recorded them "
+            "(noise.quanta), or a file: start and duration in ns on each line.",
         ),
     ] = None,
     core: Annotated[str, typer.Option("--core", metavar="FACTOR", help="Speed of the cores, as 1.1 or 1:2:4.")] = "1",
@@ -93,13 +97,14 @@ def command(
     **steelyard whatif lu.ti --flops 2e9 --noise period=10ms,duration=50us:500us --core 1:1.5:2** ·
     **steelyard whatif cg.goal --network L=1us:10us:100us,G=80ps/B --mode event --json**
     """
+    import contextlib
     import os
 
     from steelyard import files, whatif
     from steelyard.commands import predicted
     from steelyard.errors import UsageError
     from steelyard.machine import describe
-    from steelyard.whatif import engine, question, spoken
+    from steelyard.whatif import engine, question, recorded_noise, spoken
 
     if report:
         files.expect_output(report, "The page")
@@ -111,13 +116,17 @@ def command(
         _networks(network, runs),
         whatif.trees(tree) if tree else [whatif.ONE_SWITCH],
         whatif.losses(loss) if loss else [whatif.Loss()],
-        whatif.noises(noise) if noise else [whatif.Noise()],
+        whatif.noises(noise) if noise and "=" in noise else [whatif.Noise(recording=noise or "")],
         spoken.values(core, spoken.factor, "--core"),
         spoken.values(affected, spoken.share, "--affected"),
     )
     threads = len(os.sched_getaffinity(0))
-    asked = question.Question(points, repeats, seed, mode, ranks_per_node, threads)  # type: ignore[arg-type]
-    with engine.engine(trace, describe(), speed[0]) as running:
+    recorded = points[0].noise.recording
+    with (
+        recorded_noise.recorded_noise(recorded, runs) if recorded else contextlib.nullcontext() as noises,
+        engine.engine(trace, describe(), speed[0]) as running,
+    ):
+        asked = question.Question(points, repeats, seed, mode, ranks_per_node, threads, noises)  # type: ignore[arg-type]
         with predicted.progress(quiet) as show:
             found = whatif.answer(running, asked, show)
         predicted.show(found, asked, running.trace, json_)

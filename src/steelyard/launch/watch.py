@@ -27,7 +27,9 @@ class Outcome:
 
 
 def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Outcome:
-    """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started; Ctrl-C goes to the command, which ends as it likes."""
+    """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started; Ctrl-C goes to
+    the command, which ends as it likes.
+    """
     with _marks() as (path, marks):
         begin = time.time_ns()
         try:

@@ -26,7 +26,7 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Traced:
     """What was measured while a trace of ours was made, s: from the first rank's beginning to the last one's end; the greatest
     of a rank's computing, of its waiting for a processor, and of what the tracer itself took.
     """
@@ -50,7 +50,7 @@ class Trace:
     bytes: int
     unreceived: int
     seconds: float  # that reading took
-    recorded: Recorded | None = None  # of a trace of ours
+    traced: Traced | None = None  # of a trace of ours
 
 
 class Engine:
@@ -59,7 +59,7 @@ class Engine:
     def __init__(self, program: Program) -> None:
         self._program = program
         found = {name: value for name, value in self._answer("").items() if name != "memory"}
-        self.trace = Trace(**found | {"recorded": _recorded(found.get("recorded"))})
+        self.trace = Trace(**found | {"traced": _traced(found.get("traced"))})
 
     def ask(self, line: str) -> dict[str, Any]:
         """The answer to a line (`question.lines`). UsageError with the engine's sentence."""
@@ -72,10 +72,10 @@ class Engine:
         return found
 
 
-def _recorded(found: dict[str, Any] | None) -> Recorded | None:
+def _traced(found: dict[str, Any] | None) -> Traced | None:
     if found is None:
         return None
-    return Recorded(**found | {"broken": tuple(Broken(**each) for each in found["broken"])})
+    return Traced(**found | {"broken": tuple(Broken(**each) for each in found["broken"])})
 
 
 def program(machine: Machine) -> Path:

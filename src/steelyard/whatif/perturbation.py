@@ -30,6 +30,12 @@ class Noise:
     duration: float = 0.0
     probability: float = 0.0
     together: bool = False  # all ranks at the same moments
+    recording: str = ""  # the name of what was recorded, instead of period and duration
+
+    @property
+    def any(self) -> bool:
+        """Whether there is some."""
+        return self.duration > 0 or bool(self.recording)
 
 
 _LOSS = {

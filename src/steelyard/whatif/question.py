@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from steelyard.whatif.network import Network, Protocol
@@ -29,7 +30,7 @@ class Point:
     @property
     def random(self) -> bool:
         """Whether lots are drawn."""
-        return self.loss.probability > 0 or self.noise.duration > 0
+        return self.loss.probability > 0 or self.noise.any
 
     @property
     def undisturbed(self) -> "Point":
@@ -47,6 +48,7 @@ class Question:
     mode: Mode = "dataflow"
     ranks_per_node: int = 1
     threads: int = 1
+    recording: Path | None = None  # the file of the points' recorded noise
 
 
 def sweep(
@@ -99,6 +101,8 @@ def _line(part: Question) -> str:
         "noise": ";".join(_noise(p.noise) for p in part.points),
         "affected": ";".join(repr(p.affected) for p in part.points),
     }
+    if part.points[0].noise.recording:
+        words["recording"] = str(part.recording)
     return " ".join(f"{name}={value}" for name, value in words.items())
 
 

@@ -155,7 +155,29 @@ static void communicators(void) {
   MPI_Comm_idup(cart, &sub, &r);
   MPI_Wait(&r, MPI_STATUS_IGNORE);
   collectives(sub);
+  int near[4], given[4] = {rank, rank, rank, rank};
+  MPI_Neighbor_allgather(&rank, 1, MPI_INT, near, 1, MPI_INT, cart);
+  MPI_Ineighbor_alltoall(given, 1, MPI_INT, near, 1, MPI_INT, cart, &r);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
   collectives(MPI_COMM_SELF);
+}
+
+// From one half of the ranks to the other, and then on a communicator of both.
+static void between(void) {
+  MPI_Comm half, both, merged;
+  const int upper = rank >= ranks / 2, size = upper ? ranks / 2 : ranks - ranks / 2;
+  int own, x = rank, y = -1;
+  MPI_Comm_split(MPI_COMM_WORLD, upper, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, upper ? 0 : ranks / 2, 9, &both);
+  MPI_Comm_rank(half, &own);
+  if (!upper) MPI_Send(&x, 1, MPI_INT, own % size, 4, both);
+  for (int i = own; upper && i < ranks / 2; i += ranks - ranks / 2) {
+    MPI_Recv(&y, 1, MPI_INT, i, 4, both, MPI_STATUS_IGNORE);
+    expect(y == i, "another value between groups");
+  }
+  MPI_Barrier(both);
+  MPI_Intercomm_merge(both, upper, &merged);
+  collectives(merged);
 }
 
 static void onesided(void) {
@@ -182,6 +204,7 @@ int main(int count, char** words) {
   persistent();
   collectives(MPI_COMM_WORLD);
   communicators();
+  between();
   onesided();
   MPI_Finalize();
   return 0;

@@ -22,8 +22,8 @@ class Disturbance {
       slower_[w] = 1 / scenario.core;
       losses_[w] = Losses(scenario.loss, scenario.seed, schedule.sizes);
       lossy_ = lossy_ || losses_[w].any();
-      noisy = noisy || scenario.noise.duration > 0;
-      periodic_[w] = scenario.noise.duration > 0 && scenario.noise.probability == 0;
+      noisy = noisy || scenario.noise.any();
+      periodic_[w] = scenario.noise.any() && scenario.noise.probability == 0;
       if (scenario.affected < 1) affected_[w] = affected(scenario, schedule.ranks);
     }
     if (lossy_) last_.resize(std::size_t{connections->count} * W, 0);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "network.h"
+#include "recorded_noise.h"
 
 namespace steelyard::whatif {
 
@@ -42,9 +43,12 @@ struct Loss {
 
 // Periodic interruptions, or one before a computation with some probability.
 struct Noise {
-  Time period = 0, duration = 0;  // ps; duration 0: none
-  double probability = 0;         // of a computation, if not 0; there is no period then
-  bool together = false;          // all ranks are interrupted at the same moments
+  Time period = 0, duration = 0;             // ps; duration 0: none
+  double probability = 0;                    // of a computation, if not 0; there is no period then
+  bool together = false;                     // all ranks are interrupted at the same moments
+  const RecordedNoise* recording = nullptr;  // instead of period and duration
+
+  bool any() const { return duration > 0 || recording; }
 };
 
 // Everything that one scenario has of its own.
@@ -69,13 +73,15 @@ class Interruptions {
       : noise_(noise),
         key_(draw(seed, static_cast<std::uint64_t>(Drawn::burst), rank)),
         below_(threshold(noise.probability)) {
-    if (noise.period > 0 && noise.probability == 0)
+    const Time period = noise.recording ? noise.recording->length() : noise.period;
+    if (period > 0 && noise.probability == 0)
       phase_ = static_cast<Time>(draw(seed, static_cast<std::uint64_t>(Drawn::phase), noise.together ? 0 : rank) %
-                                 static_cast<std::uint64_t>(noise.period));
+                                 static_cast<std::uint64_t>(period));
   }
 
   // When work of that time ends that begins at `now`.
   Time end(Time now, Time work) {
+    if (noise_.recording) return noise_.recording->end(now, work, phase_);
     if (noise_.duration == 0) return now + work;
     if (noise_.probability > 0)
       return now + work + (mixed(key_ + count_++ * 0x9e3779b97f4a7c15u) < below_ ? noise_.duration : 0);

@@ -19,10 +19,14 @@
 #include "params.h"
 #include "perturbation.cpp"
 #include "readers.cpp"
-#include "recorded.cpp"
+#include "recorded_noise.cpp"
 #include "schedule.cpp"
 #include "text.cpp"
 #include "ti.cpp"
+#include "traced.cpp"
+#include "traced_collectives.cpp"
+#include "traced_needs.cpp"
+#include "traced_programs.cpp"
 
 namespace steelyard::whatif {
 namespace {
@@ -121,7 +125,7 @@ Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   return found;
 }
 
-bool disturbed(const Scenario& s) { return s.core != 1 || s.loss.probability > 0 || s.noise.duration > 0; }
+bool disturbed(const Scenario& s) { return s.core != 1 || s.loss.probability > 0 || s.noise.any(); }
 
 // Many scenarios at once: how many at a time, a vector of the processor decides.
 constexpr int LANES = 8;
@@ -160,6 +164,7 @@ class Engine {
     for (std::size_t point = 0, count = points.count(); point < count; ++point)
       for (std::size_t repeat = 0; repeat < repeats; ++repeat)
         scenarios.push_back(scenario(points, point, mixed(seed + repeat * 0x9e3779b97f4a7c15u)));
+    record(params.word("recording", ""), scenarios);
     if (auto unread = params.unread(); !unread.empty())
       throw CaseError("parameter '" + unread.front() + "' is not known");
     if (scenarios.empty()) throw CaseError("repeats must be 1 at least");
@@ -179,6 +184,12 @@ class Engine {
   }
 
  private:
+  // Gives recorded noise to all scenarios.
+  void record(const std::string& path, std::vector<Scenario>& scenarios) {
+    if (path.empty()) return;
+    recording_ = RecordedNoise::read(path);
+    for (Scenario& scenario : scenarios) scenario.noise = {0, 0, 0, scenario.noise.together, &recording_};
+  }
   void prepare_for(const Structure& structure) {
     if (prepared_ && prepared_->structure == structure) return;
     prepared_.reset();
@@ -268,31 +279,12 @@ class Engine {
   Schedule schedule_;
   std::unique_ptr<Prepared> prepared_;
   Connections connections_;
+  RecordedNoise recording_;
 };
 
-// What a trace of ours says of the run in which it was made.
-std::string said(const Recorded& recorded) {
-  std::string broken;
-  for (const Broken& b : recorded.broken)
-    broken += (broken.empty() ? "" : ",") + json::Object()
-                                                .add("rank", json::number(b.rank))
-                                                .add("call", json::number(b.call))
-                                                .add("why", json::text(b.why))
-                                                .str();
-  return json::Object()
-      .add("time", json::number(recorded.traced))
-      .add("computing", json::number(recorded.computing))
-      .add("preempted", json::number(recorded.preempted))
-      .add("tool", json::number(recorded.tool))
-      .add("calls", json::number(recorded.calls))
-      .add("bytes", json::number(recorded.bytes))
-      .add("broken", "[" + broken + "]")
-      .str();
-}
-
 // A folder is a trace of ours.
-Schedule load(const std::string& path, double speed, Recorded& recorded) {
-  if (is_recorded(path)) return read_recorded(path, recorded).finish();
+Schedule load(const std::string& path, double speed, Traced& traced) {
+  if (is_traced(path)) return read_traced(path, traced).finish();
   const std::string text = contents(path);
   return read(path, text, speed).finish();
 }
@@ -318,10 +310,10 @@ int serve(const std::string& path, double speed) {
     std::cout << answered([&] {
       if (!engine) {
         const auto begin = std::chrono::steady_clock::now();
-        Recorded recorded;
-        engine = std::make_unique<Engine>(load(path, speed, recorded));
+        Traced traced;
+        engine = std::make_unique<Engine>(load(path, speed, traced));
         json::Object about = engine->about(seconds_since(begin));
-        return recorded.calls ? about.add("recorded", said(recorded)) : about;
+        return traced.calls ? about.add("traced", said(traced)) : about;
       }
       Params params(line);
       return engine->answer(params);

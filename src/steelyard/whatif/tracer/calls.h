@@ -1,11 +1,10 @@
 // MPI's calls between two ranks, each as its name says; what they have in common is in messages.h.
 #pragma once
-#include "messages.h"
-
-using namespace steelyard::trace;
+#include "wrap.h"
 
 extern "C" {
 
+// Tables of macros have no semicolons, which clang-format takes for one long line.
 #define SENDS(NAME)                                                                   \
   int MPI_##NAME(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c) { \
     Call call;                                                                        \
@@ -16,8 +15,13 @@ extern "C" {
     }                                                                                 \
     return code;                                                                      \
   }
+// clang-format off
 SENDS(Send)
-SENDS(Bsend) SENDS(Ssend) SENDS(Rsend)
+SENDS(Bsend)
+SENDS(Ssend)
+SENDS(Rsend)
+// clang-format on
+
 #define STARTS(NAME, BUFFER, WHAT, HOW)                                                               \
   int MPI_##NAME(BUFFER b, int n, MPI_Datatype t, int partner, int tag, MPI_Comm c, MPI_Request* r) { \
     Call call;                                                                                        \
@@ -28,13 +32,20 @@ SENDS(Bsend) SENDS(Ssend) SENDS(Rsend)
     }                                                                                                 \
     return code;                                                                                      \
   }
-    STARTS(Isend, const void*, send, posted) STARTS(Ibsend, const void*, send, posted)
-        STARTS(Issend, const void*, send, posted) STARTS(Irsend, const void*, send, posted)
-            STARTS(Irecv, void*, receive, posted) STARTS(Send_init, const void*, send, prepared)
-                STARTS(Bsend_init, const void*, send, prepared) STARTS(Ssend_init, const void*, send, prepared)
-                    STARTS(Rsend_init, const void*, send, prepared) STARTS(Recv_init, void*, receive, prepared)
+// clang-format off
+STARTS(Isend, const void*, send, posted)
+STARTS(Ibsend, const void*, send, posted)
+STARTS(Issend, const void*, send, posted)
+STARTS(Irsend, const void*, send, posted)
+STARTS(Irecv, void*, receive, posted)
+STARTS(Send_init, const void*, send, prepared)
+STARTS(Bsend_init, const void*, send, prepared)
+STARTS(Ssend_init, const void*, send, prepared)
+STARTS(Rsend_init, const void*, send, prepared)
+STARTS(Recv_init, void*, receive, prepared)
+// clang-format on
 
-                        int MPI_Start(MPI_Request* r) {
+int MPI_Start(MPI_Request* r) {
   Call call;
   const int code = PMPI_Start(r);
   if (call.over()) {

@@ -24,9 +24,13 @@ class Scratch {
   T* all_;
 };
 
+// Whether the trace knows the communicator: with processes of another MPI_COMM_WORLD nothing is recorded but the time.
+inline bool foreign(std::uint32_t communicator) { return communicator == ~0u; }
+
 inline void sent(const Call& call, int to, int tag, std::int64_t count, MPI_Datatype type, MPI_Comm c, int code) {
-  if (code != MPI_SUCCESS || to == MPI_PROC_NULL) return plain(call);
-  call.begin(Kind::send, number_of(c));
+  const std::uint32_t communicator = number_of(c);
+  if (code != MPI_SUCCESS || to == MPI_PROC_NULL || foreign(communicator)) return plain(call);
+  call.begin(Kind::send, communicator);
   state.stream.folded(to);
   state.stream.folded(tag);
   state.stream.put(static_cast<std::uint64_t>(bytes_of(count, type)));
@@ -34,7 +38,7 @@ inline void sent(const Call& call, int to, int tag, std::int64_t count, MPI_Data
 }
 
 inline void received(const Call& call, const MPI_Status* status, std::uint32_t communicator, int code) {
-  if (code != MPI_SUCCESS || status->MPI_SOURCE == MPI_PROC_NULL) return plain(call);
+  if (code != MPI_SUCCESS || status->MPI_SOURCE == MPI_PROC_NULL || foreign(communicator)) return plain(call);
   call.begin(Kind::receive, communicator);
   state.stream.folded(status->MPI_SOURCE);
   state.stream.folded(status->MPI_TAG);
@@ -42,15 +46,18 @@ inline void received(const Call& call, const MPI_Status* status, std::uint32_t c
 }
 
 inline void probed(const Call& call, const MPI_Status* status, MPI_Comm c) {
-  if (status->MPI_SOURCE == MPI_PROC_NULL) return plain(call);
-  call.begin(Kind::probe, number_of(c));
+  const std::uint32_t communicator = number_of(c);
+  if (status->MPI_SOURCE == MPI_PROC_NULL || foreign(communicator)) return plain(call);
+  call.begin(Kind::probe, communicator);
   state.stream.folded(status->MPI_SOURCE);
   state.stream.folded(status->MPI_TAG);
   state.stream.done();
 }
 
 inline void exchanged(const Call& call, int to, int tag, std::int64_t bytes, const MPI_Status* status, MPI_Comm c) {
-  call.begin(Kind::exchange, number_of(c));
+  const std::uint32_t communicator = number_of(c);
+  if (foreign(communicator)) return plain(call);
+  call.begin(Kind::exchange, communicator);
   state.stream.folded(partner_of(to));
   state.stream.folded(tag);
   state.stream.put(static_cast<std::uint64_t>(bytes));
@@ -62,7 +69,7 @@ inline void exchanged(const Call& call, int to, int tag, std::int64_t bytes, con
 // The record of what a request has begun.
 inline void begun(const Call& call, Request& request) {
   request.active = true;
-  if (request.partner == MPI_PROC_NULL) {
+  if (request.partner == MPI_PROC_NULL || foreign(request.communicator)) {
     request.what = Request::other;
     return plain(call);
   }

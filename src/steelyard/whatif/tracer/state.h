@@ -3,7 +3,10 @@
 #pragma once
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
+// All else of this library stays hidden; not every MPI says that its functions are to be found.
+#pragma GCC visibility push(default)
 #include <mpi.h>
+#pragma GCC visibility pop
 
 #include "handles.h"
 #include "stream.h"

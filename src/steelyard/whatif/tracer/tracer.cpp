@@ -1,7 +1,9 @@
 // A library that is loaded into an application before its MPI, and writes a trace of its calls: one file a rank.
 // It is linked with no MPI: what it calls is found in the application, and where there is none nothing calls it.
 #include "calls.h"
-#include "groups.h"
+#include "collectives.h"
+#include "communicators.h"
+#include "onesided.h"
 
 namespace steelyard::trace {
 State state;

@@ -1,18 +1,19 @@
-// Reads traces of our own: each rank's file twice, once for what others must know of it, once for its program.
-#include "recorded.h"
-
-#include <algorithm>
+// What both passes over a rank's file share: its records, the numbers of communicators, what became of receives.
+#pragma once
 #include <cstring>
-#include <filesystem>
+#include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "collectives.h"
 #include "text.h"
+#include "traced.h"
 
 namespace steelyard::whatif {
-namespace {
 
 using trace::ANY;
 using trace::NOBODY;
@@ -187,6 +188,8 @@ class Handles {
       if (rank == rank_) made.own = static_cast<std::uint32_t>(made.all.size());
       made.all.push_back(static_cast<std::uint32_t>(rank));
     }
+    if (std::set(made.all.begin(), made.all.end()).size() != made.all.size())
+      file_.refuse("a communicator that has a rank twice");
     const auto [at, added] = shared_.communicators.try_emplace(key, shared_.next);
     shared_.next += added;
     made.id = at->second;
@@ -229,52 +232,29 @@ struct Outcomes {
   std::set<std::uint64_t> cancelled;  // by number among all nonblocking receives
 };
 
-#include "recorded_passes.h"
-
-// Of ranks whose programs end at a message that never came: which call that was.
-void end_early(Builder& out, const std::vector<std::vector<std::size_t>>& lengths, Recorded& about) {
-  const auto left = out.end_early();
-  for (std::uint32_t rank = 0; rank < left.size(); ++rank) {
-    if (left[rank] == Builder::WHOLE) continue;
-    const auto& ends = lengths[rank];
-    const auto call = static_cast<std::uint64_t>(std::upper_bound(ends.begin(), ends.end(), left[rank]) - ends.begin());
-    std::erase_if(about.broken, [&](const Broken& b) { return b.rank == rank; });
-    about.broken.push_back({rank, call + 1, "a message that it waits for never came"});
-  }
-  std::sort(about.broken.begin(), about.broken.end(), [](auto& a, auto& b) { return a.rank < b.rank; });
+// From the beginning of the first rank to the end of the last one, s on rank 0's clock.
+struct Span {
+  double begin = 1e300, end = -1e300;
+};
+inline double beginning(const RankFile& file) {
+  const trace::Header& h = file.header;
+  const double since = static_cast<double>(static_cast<std::int64_t>(h.first_ticks - h.begin_ticks) >> h.shift);
+  return static_cast<double>(h.begin_ns) * 1e-9 + file.seconds(since) + static_cast<double>(h.offset_begin) * 1e-9;
 }
 
-}  // namespace
+// A collective as the trace has it: a number of bytes, or several.
+struct Together {
+  trace::Collective what;
+  std::uint32_t root;
+  bool several;
+  std::vector<std::int64_t> bytes;
+};
+void write_collective(Collectives collectives, const Group& group, const Together& call, const RankFile& file);
 
-bool is_recorded(const std::string& path) { return std::filesystem::is_directory(path); }
-
-Builder read_recorded(const std::string& folder, Recorded& about) {
-  std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    files += name.starts_with("rank-") && name.ends_with(".trace");
-  }
-  if (files == 0)
-    throw Refused("The folder '" + folder + "' has no trace: no file rank-0.trace, as steelyard trace writes it");
-  Shared shared;
-  std::vector<Outcomes> outcomes(files);
-  Span span;
-  for (std::uint32_t rank = 0; rank < files; ++rank) {
-    RankFile file(folder, rank);
-    if (file.header.ranks != files)
-      throw Refused("The trace in '" + folder + "' has files of " + std::to_string(files) + " ranks, and rank " +
-                    std::to_string(rank) + " says that there were " + std::to_string(file.header.ranks));
-    First(shared, file, outcomes[rank], about).read(span);
-  }
-  about.traced = std::max(span.end - span.begin, 0.0);
-  Builder out(files);
-  std::vector<std::vector<std::size_t>> lengths(about.broken.empty() ? 0 : files);
-  for (std::uint32_t rank = 0; rank < files; ++rank) {
-    RankFile file(folder, rank);
-    Second(shared, file, outcomes[rank], out.rank(rank), span).read(lengths.empty() ? nullptr : &lengths[rank]);
-  }
-  if (!about.broken.empty()) end_early(out, lengths, about);
-  return out;
-}
+// The first pass learns what other ranks, and records before it, must know.
+void learn(Shared& shared, RankFile& file, Outcomes& out, Traced& about, Span& span);
+// The second makes the rank's program. `lengths`, where it is given: of the program after each call.
+void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
+                   std::vector<std::size_t>* lengths);
 
 }  // namespace steelyard::whatif

@@ -18,8 +18,8 @@ struct Broken {
 };
 
 // What was measured while the trace was made. s; of all ranks on rank 0's clock.
-struct Recorded {
-  double traced = 0;     // from the first rank's beginning to the last one's end
+struct Traced {
+  double time = 0;       // from the first rank's beginning to the last one's end
   double computing = 0;  // of the rank that computes most
   double preempted = 0;  // of the rank that waited most for a processor
   double tool = 0;       // of the rank that the tracer held up most
@@ -27,8 +27,11 @@ struct Recorded {
   std::vector<Broken> broken;
 };
 
-bool is_recorded(const std::string& path);
+// As the engine says it, in JSON.
+std::string said(const Traced& traced);
+
+bool is_traced(const std::string& path);
 // Where ranks are broken, programs end at what can never come.
-Builder read_recorded(const std::string& folder, Recorded& about);
+Builder read_traced(const std::string& folder, Traced& about);
 
 }  // namespace steelyard::whatif

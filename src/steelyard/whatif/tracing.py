@@ -22,7 +22,7 @@ RANKS = struct.Struct("<8s2I")  # how a rank's file begins: its mark, which rank
 
 
 @dataclass(frozen=True)
-class Recording:
+class Made:
     """A trace that was made: how the command ended, how many ranks have written, and B of all files."""
 
     folder: Path
@@ -72,7 +72,7 @@ def expect_folder(folder: Path) -> None:
         )
 
 
-def record(words: Sequence[str], folder: Path, machine: Machine, mpi: Tool) -> Recording:
+def record(words: Sequence[str], folder: Path, machine: Machine, mpi: Tool) -> Made:
     """Runs the command to its end, with the tracer in each of its processes. MachineFailed where no rank wrote."""
     expect_folder(folder)
     library = tracer(machine, mpi)
@@ -100,7 +100,7 @@ def record(words: Sequence[str], folder: Path, machine: Machine, mpi: Tool) -> R
         "code": done.code,
     }
     files.write(folder / "trace.json", "The trace", json.dumps(about, indent=1) + "\n")
-    return Recording(folder, done.code, len(ranks), sum(path.stat().st_size for path in ranks), seconds)
+    return Made(folder, done.code, len(ranks), sum(path.stat().st_size for path in ranks), seconds)
 
 
 def _moment(ns: int) -> str:

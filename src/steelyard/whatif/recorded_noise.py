@@ -1,0 +1,50 @@
+"""Noise as a run recorded it (noise.quanta), or as a file of another tool has it, for the engine."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from steelyard import evaluation, records
+from steelyard.benchmarks.noise.series import analysed
+from steelyard.errors import UsageError
+from steelyard.model import Record
+
+NANO = 1e9
+
+
+@contextlib.contextmanager
+def recorded_noise(text: str, runs: Path) -> Iterator[Path]:
+    """The file for the engine: two columns, start and duration in ns. `text` is such a file, or a run.
+
+    UsageError where it is neither, or the run has no quanta.
+    """
+    # The engine's words have no blanks: the file lies where none are.
+    with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
+        path = Path(folder) / "noise"
+        if Path(text).is_file():
+            path.write_bytes(Path(text).read_bytes())
+        else:
+            found = evaluation.evaluate(records.find(runs, text)).run
+            lines = list(_lines(r for r in found.records if r.benchmark == "noise.quanta"))
+            if len(lines) < 2:
+                raise UsageError(
+                    f"The run {found.id} recorded no noise: measure it with 'steelyard run --only noise.quanta'."
+                )
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        yield path
+
+
+def _lines(measured: Iterable[Record]) -> Iterator[str]:
+    """The quanta of all threads one after the other, each detour at the begin of its quantum; their length first."""
+    end, detours = 0.0, []
+    for record in measured:
+        for thread, seen in analysed(record):
+            starts = [end]
+            for seconds in thread.seconds:
+                starts.append(starts[-1] + seconds)
+            detours += [(starts[i], over) for i, over in zip(seen.indices, seen.durations, strict=True)]
+            end = starts[-1]
+    yield f"# length {round(NANO * end)}"
+    for start, over in detours:
+        yield f"{round(NANO * start)} {round(NANO * over)}"
