@@ -9,7 +9,7 @@ import typer
 def command(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="-- COMMAND …", help="What starts the application, as mpiexec -n 4 ./application."),
+        typer.Argument(metavar="COMMAND", help="What starts the application, after two dashes."),
     ],
     output: Annotated[
         Path | None,
