@@ -15,23 +15,14 @@ from mpis import FLAVOURS, mpi
 from replays import Parameters, asked, ti
 from steelyard.commands import cli
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import scheduler
 from steelyard.model import Machine, Tool
-from steelyard.mpi import Job
 from steelyard.whatif import tracing
+from traces import mpiexec
 
 SOURCES = Path(__file__).with_name("data") / "traced"
 P = Parameters(L=1_000_000, o=100_000, g=50_000, O=3, G=100)
 WORK_FREE = f"{P.word()} core=1e12"  # what is computed takes no time: then the messages alone decide
 Traced = Callable[..., list[dict[str, Any]]]
-
-
-def mpiexec(program: Path, ranks: int, own: Tool, patch: pytest.MonkeyPatch) -> list[str]:
-    """What starts a program, and hands to its ranks what tracing sets."""
-    starter = scheduler.launcher("mpiexec")
-    for name, value in starter.environment(Job(program, ranks, own), {}).items():
-        patch.setenv(name, value)
-    return starter.argv(Job(program, ranks, own, environment=dict.fromkeys(("LD_PRELOAD", tracing.FOLDER), "")))
 
 
 @pytest.fixture(params=FLAVOURS)
@@ -96,7 +87,7 @@ def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_p
     assert event["time"] == by_hand[2]["time"]
 
 
-@pytest.mark.parametrize("how", ["kill", "abort", "MPI_Abort"])
+@pytest.mark.parametrize("how", ["kill", "crash", "abort", "MPI_Abort"])
 def test_a_program_that_is_ended_leaves_its_trace_up_to_there(traced: Traced, how: str) -> None:
     about, found = traced("endings", 2, how, code=1)
     broken = {x["rank"]: x for x in about["traced"]["broken"]}

@@ -42,6 +42,7 @@ int main(int count, char** words) {
     if (i == 50 && rank == 1) {
       if (!strcmp(how, "kill")) raise(SIGKILL);
       if (!strcmp(how, "abort")) abort();
+      if (!strcmp(how, "crash")) *(volatile int*)16 = 1;
       if (!strcmp(how, "MPI_Abort")) MPI_Abort(MPI_COMM_WORLD, 3);
     }
   }
