@@ -65,13 +65,10 @@ def test_several_threads_may_call_mpi(traced: Traced) -> None:
     assert (about["unreceived"], about["traced"]["broken"]) == (0, [])
 
 
-def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_path: Path) -> None:
-    about, (found, event) = (
-        (x := traced("endings", 4, "known", questions=(WORK_FREE, f"{WORK_FREE} mode=event")))[0],
-        x[1:],
-    )
+def known(folder: Path) -> list[dict[str, Any]]:
+    """What the replay says of the programs' known part, written down by hand."""
     rounds = [y for _ in range(100) for y in ("irecv {left} 1 4", "isend {right} 1 4", "waitall", "bcast 4 0")]
-    known = [
+    first = [
         "bcast 1024 0",
         "irecv {left} 7 5000",
         "isend {right} 7 5000",
@@ -79,12 +76,35 @@ def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_p
         "allreduce 800 0",
         "alltoall 300 300",
     ]
-    actions = [*known, "barrier", *rounds]
+    actions = [*first, "barrier", *rounds]
     ranks = [[a.format(left=(r + 3) % 4, right=(r + 1) % 4) for a in actions] for r in range(4)]
-    by_hand = asked(ti(tmp_path, ranks), WORK_FREE, f"{WORK_FREE} mode=event")
-    assert (about["messages"], about["bytes"]) == (by_hand[0]["messages"], by_hand[0]["bytes"])
-    assert found["time"] == by_hand[1]["time"]
-    assert event["time"] == by_hand[2]["time"]
+    return asked(ti(folder, ranks), WORK_FREE, f"{WORK_FREE} mode=event")
+
+
+def alike(found: list[dict[str, Any]], by_hand: list[dict[str, Any]]) -> None:
+    assert [found[0][name] for name in ("messages", "bytes")] == [by_hand[0][name] for name in ("messages", "bytes")]
+    assert [one["time"] for one in found[1:]] == [one["time"] for one in by_hand[1:]]
+
+
+def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_path: Path) -> None:
+    found = traced("endings", 4, "known", questions=(WORK_FREE, f"{WORK_FREE} mode=event"))
+    alike(found, known(tmp_path))
+
+
+FORTRAN = {"mpif.h": "-fallow-argument-mismatch", "mpi": "-DMODULE", "mpi_f08": "-DF08"}
+
+
+@pytest.mark.parametrize("form", FORTRAN)
+def test_a_program_in_fortran_is_replayed_as_the_same_written_by_hand(
+    form: str, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    able = [own for own in here.mpis if Path(own.path.replace("mpicxx", "mpifort")).exists()]
+    if not able:
+        pytest.skip("There is no MPI with Fortran: apt-get install libopenmpi-dev gfortran")
+    words = [able[0].path.replace("mpicxx", "mpifort"), FORTRAN[form], SOURCES / "known.F90", "-o", tmp_path / "known"]
+    subprocess.run(words, check=True)
+    tracing.record(mpiexec(tmp_path / "known", 4, able[0], monkeypatch), tmp_path / "trace", here, able[0])
+    alike(asked(tmp_path / "trace", WORK_FREE, f"{WORK_FREE} mode=event"), known(tmp_path))
 
 
 @pytest.mark.parametrize("how", ["kill", "crash", "abort", "MPI_Abort"])

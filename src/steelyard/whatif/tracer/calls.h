@@ -8,13 +8,14 @@ extern "C" {
 #define SENDS(NAME)                                                                   \
   int MPI_##NAME(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c) { \
     Call call;                                                                        \
-    const int code = PMPI_##NAME(b, n, t, to, tag, c);                                \
+    const int code = REAL(NAME)(b, n, t, to, tag, c);                                 \
     if (call.over()) {                                                                \
       Lock hold;                                                                      \
       sent(call, to, tag, n, t, c, code);                                             \
     }                                                                                 \
     return code;                                                                      \
-  }
+  }                                                                                   \
+  ALSO(NAME);
 // clang-format off
 SENDS(Send)
 SENDS(Bsend)
@@ -25,13 +26,14 @@ SENDS(Rsend)
 #define STARTS(NAME, BUFFER, WHAT, HOW)                                                               \
   int MPI_##NAME(BUFFER b, int n, MPI_Datatype t, int partner, int tag, MPI_Comm c, MPI_Request* r) { \
     Call call;                                                                                        \
-    const int code = PMPI_##NAME(b, n, t, partner, tag, c, r);                                        \
+    const int code = REAL(NAME)(b, n, t, partner, tag, c, r);                                         \
     if (call.over()) {                                                                                \
       Lock hold;                                                                                      \
       HOW(call, made(Request::WHAT, partner, tag, n, t, c), *r, code);                                \
     }                                                                                                 \
     return code;                                                                                      \
-  }
+  }                                                                                                   \
+  ALSO(NAME);
 // clang-format off
 STARTS(Isend, const void*, send, posted)
 STARTS(Ibsend, const void*, send, posted)
@@ -47,7 +49,7 @@ STARTS(Recv_init, void*, receive, prepared)
 
 int MPI_Start(MPI_Request* r) {
   Call call;
-  const int code = PMPI_Start(r);
+  const int code = REAL(Start)(r);
   if (call.over()) {
     Lock hold;
     started(call, *r);
@@ -56,7 +58,7 @@ int MPI_Start(MPI_Request* r) {
 }
 int MPI_Startall(int n, MPI_Request* r) {
   Call call;
-  const int code = PMPI_Startall(n, r);
+  const int code = REAL(Startall)(n, r);
   if (call.over()) {
     Lock hold;
     for (int i = 0; i < n; ++i) started(call, r[i]);
@@ -67,7 +69,7 @@ int MPI_Startall(int n, MPI_Request* r) {
 int MPI_Recv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status* asked) {
   Call call;
   Statuses status(1, asked);
-  const int code = PMPI_Recv(b, n, t, from, tag, c, status.data());
+  const int code = REAL(Recv)(b, n, t, from, tag, c, status.data());
   if (call.over()) {
     Lock hold;
     received(call, status.data(), number_of(c), code);
@@ -78,7 +80,7 @@ int MPI_Sendrecv(const void* b, int n, MPI_Datatype t, int to, int tag, void* d,
                  int with, MPI_Comm c, MPI_Status* asked) {
   Call call;
   Statuses status(1, asked);
-  const int code = PMPI_Sendrecv(b, n, t, to, tag, d, m, u, from, with, c, status.data());
+  const int code = REAL(Sendrecv)(b, n, t, to, tag, d, m, u, from, with, c, status.data());
   if (call.over()) {
     Lock hold;
     exchanged(call, to, tag, bytes_of(n, t), status.data(), c);
@@ -89,7 +91,7 @@ int MPI_Sendrecv_replace(void* b, int n, MPI_Datatype t, int to, int tag, int fr
                          MPI_Status* asked) {
   Call call;
   Statuses status(1, asked);
-  const int code = PMPI_Sendrecv_replace(b, n, t, to, tag, from, with, c, status.data());
+  const int code = REAL(Sendrecv_replace)(b, n, t, to, tag, from, with, c, status.data());
   if (call.over()) {
     Lock hold;
     exchanged(call, to, tag, bytes_of(n, t), status.data(), c);
@@ -100,7 +102,7 @@ int MPI_Sendrecv_replace(void* b, int n, MPI_Datatype t, int to, int tag, int fr
 int MPI_Probe(int from, int tag, MPI_Comm c, MPI_Status* asked) {
   Call call;
   Statuses status(1, asked);
-  const int code = PMPI_Probe(from, tag, c, status.data());
+  const int code = REAL(Probe)(from, tag, c, status.data());
   if (call.over()) {
     Lock hold;
     probed(call, status.data(), c);
@@ -110,7 +112,7 @@ int MPI_Probe(int from, int tag, MPI_Comm c, MPI_Status* asked) {
 int MPI_Iprobe(int from, int tag, MPI_Comm c, int* there, MPI_Status* asked) {
   Call call;
   Statuses status(1, asked);
-  const int code = PMPI_Iprobe(from, tag, c, there, status.data());
+  const int code = REAL(Iprobe)(from, tag, c, there, status.data());
   if (call.over()) {
     Lock hold;
     *there ? probed(call, status.data(), c) : found_nothing(call);
@@ -120,7 +122,7 @@ int MPI_Iprobe(int from, int tag, MPI_Comm c, int* there, MPI_Status* asked) {
 int MPI_Mprobe(int from, int tag, MPI_Comm c, MPI_Message* message, MPI_Status* asked) {
   Call call;
   Statuses status(1, asked);
-  const int code = PMPI_Mprobe(from, tag, c, message, status.data());
+  const int code = REAL(Mprobe)(from, tag, c, message, status.data());
   if (call.over()) {
     Lock hold;
     probed(call, status.data(), c);
@@ -131,7 +133,7 @@ int MPI_Mprobe(int from, int tag, MPI_Comm c, MPI_Message* message, MPI_Status* 
 int MPI_Improbe(int from, int tag, MPI_Comm c, int* there, MPI_Message* message, MPI_Status* asked) {
   Call call;
   Statuses status(1, asked);
-  const int code = PMPI_Improbe(from, tag, c, there, message, status.data());
+  const int code = REAL(Improbe)(from, tag, c, there, message, status.data());
   if (call.over()) {
     Lock hold;
     *there ? probed(call, status.data(), c) : found_nothing(call);
@@ -149,7 +151,7 @@ int MPI_Mrecv(void* b, int n, MPI_Datatype t, MPI_Message* message, MPI_Status* 
   Call call;
   Statuses status(1, asked);
   const std::uint64_t which = word(*message);
-  const int code = PMPI_Mrecv(b, n, t, message, status.data());
+  const int code = REAL(Mrecv)(b, n, t, message, status.data());
   if (call.over()) {
     Lock hold;
     received(call, status.data(), matched(which), code);
@@ -159,7 +161,7 @@ int MPI_Mrecv(void* b, int n, MPI_Datatype t, MPI_Message* message, MPI_Status* 
 int MPI_Imrecv(void* b, int n, MPI_Datatype t, MPI_Message* message, MPI_Request* r) {
   Call call;
   const std::uint64_t which = word(*message);
-  const int code = PMPI_Imrecv(b, n, t, message, r);
+  const int code = REAL(Imrecv)(b, n, t, message, r);
   if (call.over()) {
     Lock hold;
     Request request = made(Request::receive, MPI_ANY_SOURCE, MPI_ANY_TAG, n, t, MPI_COMM_WORLD);
@@ -169,130 +171,16 @@ int MPI_Imrecv(void* b, int n, MPI_Datatype t, MPI_Message* message, MPI_Request
   return code;
 }
 
-int MPI_Wait(MPI_Request* r, MPI_Status* asked) {
-  Call call;
-  Statuses status(1, asked);
-  const std::uint64_t handle = word(*r);
-  const int code = PMPI_Wait(r, status.data());
-  if (call.over()) {
-    Lock hold;
-    completed(call, &handle, nullptr, 1, status.data());
-  }
-  return code;
-}
-int MPI_Test(MPI_Request* r, int* flag, MPI_Status* asked) {
-  Call call;
-  Statuses status(1, asked);
-  const std::uint64_t handle = word(*r);
-  const int code = PMPI_Test(r, flag, status.data());
-  if (call.over()) {
-    Lock hold;
-    *flag ? completed(call, &handle, nullptr, 1, status.data()) : found_nothing(call);
-  }
-  return code;
-}
-int MPI_Waitall(int n, MPI_Request* r, MPI_Status* asked) {
-  Call call;
-  Statuses statuses(n, asked);
-  Handles handles(n, r);
-  const int code = PMPI_Waitall(n, r, statuses.data());
-  if (call.over()) {
-    Lock hold;
-    completed(call, handles.data(), nullptr, static_cast<std::size_t>(n), statuses.data());
-  }
-  return code;
-}
-int MPI_Testall(int n, MPI_Request* r, int* flag, MPI_Status* asked) {
-  Call call;
-  Statuses statuses(n, asked);
-  Handles handles(n, r);
-  const int code = PMPI_Testall(n, r, flag, statuses.data());
-  if (call.over()) {
-    Lock hold;
-    *flag ? completed(call, handles.data(), nullptr, static_cast<std::size_t>(n), statuses.data())
-          : found_nothing(call);
-  }
-  return code;
-}
-int MPI_Waitany(int n, MPI_Request* r, int* index, MPI_Status* asked) {
-  Call call;
-  Statuses status(1, asked);
-  Handles handles(n, r);
-  const int code = PMPI_Waitany(n, r, index, status.data());
-  if (call.over()) {
-    Lock hold;
-    completed(call, handles.data(), index, *index == MPI_UNDEFINED ? 0 : 1, status.data());
-  }
-  return code;
-}
-int MPI_Testany(int n, MPI_Request* r, int* index, int* flag, MPI_Status* asked) {
-  Call call;
-  Statuses status(1, asked);
-  Handles handles(n, r);
-  const int code = PMPI_Testany(n, r, index, flag, status.data());
-  if (call.over()) {
-    Lock hold;
-    *flag ? completed(call, handles.data(), index, *index == MPI_UNDEFINED ? 0 : 1, status.data())
-          : found_nothing(call);
-  }
-  return code;
-}
-int MPI_Waitsome(int n, MPI_Request* r, int* count, int* indices, MPI_Status* asked) {
-  Call call;
-  Statuses statuses(n, asked);
-  Handles handles(n, r);
-  const int code = PMPI_Waitsome(n, r, count, indices, statuses.data());
-  if (call.over()) {
-    Lock hold;
-    completed(call, handles.data(), indices, *count > 0 ? static_cast<std::size_t>(*count) : 0, statuses.data());
-  }
-  return code;
-}
-int MPI_Testsome(int n, MPI_Request* r, int* count, int* indices, MPI_Status* asked) {
-  Call call;
-  Statuses statuses(n, asked);
-  Handles handles(n, r);
-  const int code = PMPI_Testsome(n, r, count, indices, statuses.data());
-  if (call.over()) {
-    Lock hold;
-    *count
-        ? completed(call, handles.data(), indices, *count > 0 ? static_cast<std::size_t>(*count) : 0, statuses.data())
-        : found_nothing(call);
-  }
-  return code;
-}
-
-int MPI_Cancel(MPI_Request* r) {
-  Call call;
-  const std::uint64_t handle = word(*r);
-  const int code = PMPI_Cancel(r);
-  if (call.over()) {
-    Lock hold;
-    if (Request* request = state.requests.find(handle)) request->cancelled = true;
-    plain(call);
-  }
-  return code;
-}
-int MPI_Request_free(MPI_Request* r) {
-  Call call;
-  const std::uint64_t handle = word(*r);
-  const int code = PMPI_Request_free(r);
-  if (call.over()) {
-    Lock hold;
-    Request* request = state.requests.find(handle);
-    call.begin(request ? Kind::released : Kind::call);
-    if (request) {
-      state.stream.put(request->number);
-      state.request_numbers.give(request->number);
-      state.requests.erase(request);
-    }
-    state.stream.done();
-  }
-  return code;
-}
-int MPI_Type_free(MPI_Datatype* t) {
-  state.known_size = -1;  // another type may get its handle
-  return PMPI_Type_free(t);
-}
+ALSO(Start);
+ALSO(Startall);
+ALSO(Recv);
+ALSO(Sendrecv);
+ALSO(Sendrecv_replace);
+ALSO(Probe);
+ALSO(Iprobe);
+ALSO(Mprobe);
+ALSO(Improbe);
+ALSO(Mrecv);
+ALSO(Imrecv);
 
 }  // extern "C"

@@ -98,7 +98,7 @@ extern "C" {
 #define COLLECTIVE(NAME, INAME, PARAMETERS, ARGUMENTS, ...) \
   int MPI_##NAME(PARAMETERS) {                              \
     Call call;                                              \
-    const int code = PMPI_##NAME(ARGUMENTS);                \
+    const int code = REAL(NAME)(ARGUMENTS);                 \
     if (call.over()) {                                      \
       MPI_Request* request = nullptr;                       \
       Lock hold;                                            \
@@ -109,9 +109,10 @@ extern "C" {
     }                                                       \
     return code;                                            \
   }                                                         \
+  ALSO(NAME);                                               \
   int MPI_##INAME(PARAMETERS, MPI_Request* request) {       \
     Call call;                                              \
-    const int code = PMPI_##INAME(ARGUMENTS, request);      \
+    const int code = REAL(INAME)(ARGUMENTS, request);       \
     if (call.over()) {                                      \
       Lock hold;                                            \
       if (code == MPI_SUCCESS)                              \
@@ -120,7 +121,8 @@ extern "C" {
         plain(call);                                        \
     }                                                       \
     return code;                                            \
-  }
+  }                                                         \
+  ALSO(INAME);
 
 // b, n, t: what is sent; d, m, u: what is received.
 COLLECTIVE(Barrier, Ibarrier, P(MPI_Comm c), P(c), whole(call, c, request, Collective::barrier, 0, 0))

@@ -75,7 +75,7 @@ WRAP(Comm_connect, P(const char* port, MPI_Info i, int root, MPI_Comm c, MPI_Com
      plain(call))
 int MPI_Comm_idup(MPI_Comm c, MPI_Comm* made, MPI_Request* r) {
   Call call;
-  const int code = PMPI_Comm_idup(c, made, r);
+  const int code = REAL(Comm_idup)(c, made, r);
   if (call.over()) {
     Lock hold;
     plain(call);
@@ -93,7 +93,7 @@ int MPI_Comm_idup(MPI_Comm c, MPI_Comm* made, MPI_Request* r) {
 int MPI_Comm_free(MPI_Comm* c) {
   Call call;
   const std::uint64_t handle = word(*c);
-  const int code = PMPI_Comm_free(c);
+  const int code = REAL(Comm_free)(c);
   if (call.over()) {
     Lock hold;
     plain(call);
@@ -101,5 +101,8 @@ int MPI_Comm_free(MPI_Comm* c) {
   }
   return code;
 }
+
+ALSO(Comm_idup);
+ALSO(Comm_free);
 
 }  // extern "C"

@@ -54,10 +54,21 @@ void look_at_queue(Ticks now) {
   state.waited = waited;
 }
 
+// Open MPI's handles are addresses, which a library loaded before it can only know where it comes with the program.
+inline bool known_early() {
+#ifdef OPEN_MPI
+  if (!&ompi_mpi_comm_world) {
+    std::fprintf(stderr, "steelyard: no trace: this program loads its MPI late; put its libmpi.so into LD_PRELOAD\n");
+    return false;
+  }
+#endif
+  return true;
+}
+
 inline void begin_trace() {
   const char* folder = getenv("STEELYARD_TRACE");
   int ranks = 0, level = 0;
-  if (!folder || state.tracing) return;
+  if (!folder || state.tracing || !known_early()) return;
   PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   PMPI_Query_thread(&level);

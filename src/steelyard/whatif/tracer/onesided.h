@@ -35,7 +35,7 @@ WRAP(Win_allocate_shared, P(MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* 
 WRAP(Win_create_dynamic, P(MPI_Info i, MPI_Comm c, MPI_Win* made), P(i, c, made), window_made(call, c, *made))
 int MPI_Win_fence(int assertion, MPI_Win w) {
   Call call;
-  const int code = PMPI_Win_fence(assertion, w);
+  const int code = REAL(Win_fence)(assertion, w);
   if (call.over()) {
     Lock hold;
     const Window* window = state.windows.find(word(w));
@@ -48,7 +48,7 @@ int MPI_Win_fence(int assertion, MPI_Win w) {
 int MPI_Win_free(MPI_Win* w) {
   Call call;
   const std::uint64_t handle = word(*w);
-  const int code = PMPI_Win_free(w);
+  const int code = REAL(Win_free)(w);
   if (call.over()) {
     Lock hold;
     plain(call);
@@ -90,5 +90,8 @@ WRAP(Win_start, P(MPI_Group g, int assertion, MPI_Win w), P(g, assertion, w), pl
 WRAP(Win_complete, P(MPI_Win w), P(w), plain(call))
 WRAP(Win_wait, P(MPI_Win w), P(w), plain(call))
 WRAP(Win_sync, P(MPI_Win w), P(w), plain(call))
+
+ALSO(Win_fence);
+ALSO(Win_free);
 
 }  // extern "C"

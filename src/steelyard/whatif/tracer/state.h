@@ -1,14 +1,8 @@
 // What the tracer knows of this process: its stream, the requests that are open, the communicators, its clock beside
 // rank 0's.
 #pragma once
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-// All else of this library stays hidden; not every MPI says that its functions are to be found.
-#pragma GCC visibility push(default)
-#include <mpi.h>
-#pragma GCC visibility pop
-
 #include "handles.h"
+#include "real.h"
 #include "stream.h"
 
 // The library is loaded into programs that know no MPI, too (mpiexec, shells): there these do not exist, and nothing of

@@ -3,6 +3,7 @@
 #include "calls.h"
 #include "collectives.h"
 #include "communicators.h"
+#include "completion.h"
 #include "onesided.h"
 
 namespace steelyard::trace {
@@ -13,18 +14,18 @@ __thread bool inside __attribute__((tls_model("initial-exec"))) = false;
 extern "C" {
 
 int MPI_Init(int* count, char*** words) {
-  const int code = PMPI_Init(count, words);
+  const int code = REAL(Init)(count, words);
   if (code == MPI_SUCCESS) begin_trace();
   return code;
 }
 int MPI_Init_thread(int* count, char*** words, int asked, int* given) {
-  const int code = PMPI_Init_thread(count, words, asked, given);
+  const int code = REAL(Init_thread)(count, words, asked, given);
   if (code == MPI_SUCCESS) begin_trace();
   return code;
 }
 int MPI_Finalize() {
   end_trace(state.stream.clock.now());
-  return PMPI_Finalize();
+  return REAL(Finalize)();
 }
 int MPI_Abort(MPI_Comm c, int why) {
   Call call;
@@ -36,7 +37,12 @@ int MPI_Abort(MPI_Comm c, int why) {
     state.stream.done();
     state.tracing = false;
   }
-  return PMPI_Abort(c, why);
+  return REAL(Abort)(c, why);
 }
+
+ALSO(Init);
+ALSO(Init_thread);
+ALSO(Finalize);
+ALSO(Abort);
 
 }  // extern "C"

@@ -23,7 +23,7 @@ inline void pending(const Call& call, MPI_Request* request) {
 #define WRAP(NAME, PARAMETERS, ARGUMENTS, RECORD) \
   int MPI_##NAME(PARAMETERS) {                    \
     Call call;                                    \
-    const int code = PMPI_##NAME(ARGUMENTS);      \
+    const int code = REAL(NAME)(ARGUMENTS);       \
     if (call.over()) {                            \
       Lock hold;                                  \
       if (code == MPI_SUCCESS)                    \
@@ -32,4 +32,5 @@ inline void pending(const Call& call, MPI_Request* request) {
         plain(call);                              \
     }                                             \
     return code;                                  \
-  }
+  }                                               \
+  ALSO(NAME);
