@@ -77,6 +77,7 @@ bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB and 
 	$(BIN)/python bench/nodes.py
 	$(BIN)/python bench/applications.py --classes A,B
 	$(BIN)/python bench/simulators.py
+	$(BIN)/python bench/tracer.py
 
 lint: $(VENV)/.lint  ## style, types, and the arrows between the rooms
 	$(BIN)/ruff check .

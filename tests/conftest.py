@@ -30,6 +30,7 @@ MEASURING = (
     "npb",
     "ranks",
     "scaling",
+    "whatif_trace",
 )
 STARTING = {"programs", "small"}
 # Marks of tests whose figures a neighbour on a shared host can spoil; he stays for seconds to minutes.

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from steelyard.build.compiling import Progress, make
-from steelyard.build.program import NATIVE, Program, cache, harness_objects, program_name, programs
+from steelyard.build.program import NATIVE, Program, cache, harness_objects, preloaded, program_name, programs
 from steelyard.build.toolchain import FLAGS, default, default_mpi, mpi_name, resolve, resolve_mpi
 from steelyard.model import Benchmark, Tool, Toolchain
 
@@ -21,6 +21,7 @@ __all__ = [
     "harness",
     "make",
     "mpi_name",
+    "preloaded",
     "program_name",
     "programs",
     "resolve",

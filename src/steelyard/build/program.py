@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -12,6 +12,9 @@ from steelyard.build.toolchain import compiler_flags, mpi_name
 from steelyard.model import Benchmark, Tool, Toolchain
 
 NATIVE = Path(__file__).parents[1] / "native"
+# Of a library that every process of a command loads: it needs no other one (not that of C++ either), exports MPI's calls
+# only, and looks for what it calls when it calls it.
+PRELOADED = "-fPIC -shared -fno-exceptions -fno-rtti -fvisibility=hidden -Wl,--as-needed,-z,lazy"
 LIBRARIES = ("-pthread", "-ldl")  # threads; OpenCL and the site's BLAS are looked for when a case asks for them
 
 
@@ -64,12 +67,13 @@ class Program:
     source: Path
     toolchain: Toolchain
     mpi: Tool | None = None
+    alone: bool = False  # without the harness, and linked with no MPI: a library for other programs
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
         """Its own, then the harness's."""
         own = Object(self.name, self.source, self.toolchain, self.mpi)
-        return (own, *harness_objects(self.toolchain, self.mpi))
+        return (own,) if self.alone else (own, *harness_objects(self.toolchain, self.mpi))
 
     @cached_property
     def key(self) -> str:
@@ -85,7 +89,15 @@ class Program:
     @property
     def libraries(self) -> tuple[str, ...]:
         """What it is linked with besides MPI. OpenSHMEM comes with the MPI, as a library of its own beside it."""
+        if self.alone:
+            return ()
         return (*LIBRARIES, "-loshmem") if self.name.endswith(".shmem") else LIBRARIES
+
+
+def preloaded(name: str, source: Path, toolchain: Toolchain, mpi: Tool) -> Program:
+    """A library that is loaded into programs of others before their MPI, and finds in them what it calls."""
+    flags = f"{toolchain.flags} {PRELOADED}"
+    return Program(name, source, replace(toolchain, flags=flags), mpi, alone=True)
 
 
 def programs(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | None = None) -> list[Program]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from steelyard.whatif.engine import Trace
 
 Shown = Callable[["Point"], str]
+MOST_BROKEN = 8  # ranks that are named one by one
 UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
 
 
@@ -55,6 +56,7 @@ def show(found: "Answer", asked: "Question", trace: "Trace", as_json: bool) -> N
         f"mode {asked.mode}, seed {asked.seed}"
     )
     tables.narrow("Predicted", *table(found))
+    _traced(trace, console)
     for sentence in sentences(found):
         console.print(escape(sentence))
     if trace.unreceived:
@@ -85,6 +87,7 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
         "events": trace.events,
         "seconds": found.seconds,
         "seed": asked.seed,
+        "traced": to_plain(trace.traced) if trace.traced else None,
         "mode": asked.mode,
         "ranks": trace.ranks,
         "ranks_per_node": asked.ranks_per_node,
@@ -150,3 +153,19 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
             row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
         rows.append(row)
     return columns, rows
+
+
+def _traced(trace: "Trace", console: Console) -> None:
+    """The traced time beside the predicted ones, and where the trace is not whole."""
+    traced = trace.traced
+    if not traced:
+        return
+    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank that waited most)"
+    console.print(
+        f"Traced: {quantity(traced.time, 's', 4)}{waited if traced.preempted else ''}; {plural(traced.calls, 'call')}, "
+        f"{quantity(traced.bytes, 'B')}"
+    )
+    for one in traced.broken[:MOST_BROKEN]:
+        console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
+    if len(traced.broken) > MOST_BROKEN:
+        console.print(f"So do {plural(len(traced.broken) - MOST_BROKEN, 'further rank')}.")

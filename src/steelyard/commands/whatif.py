@@ -16,7 +16,10 @@ REPEATS = 64  # draws of each point: the interval of the mean is then a quarter 
 
 def command(
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace: GOAL, or SimGrid's time-independent (TI) format.")
+        Path,
+        typer.Argument(
+            metavar="TRACE", help="A folder of steelyard trace, or GOAL, or SimGrid's time-independent (TI) format."
+        ),
     ],
     network: Annotated[
         str | None,

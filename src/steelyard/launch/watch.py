@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,12 +26,14 @@ class Outcome:
     phases: tuple[Stretch, ...]
 
 
-def carried_out(command: Sequence[str]) -> Outcome:
-    """Runs the command to its end. UsageError where it cannot be started; Ctrl-C goes to the command, which ends as it likes."""
+def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Outcome:
+    """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started; Ctrl-C goes to
+    the command, which ends as it likes.
+    """
     with _marks() as (path, marks):
         begin = time.time_ns()
         try:
-            process = subprocess.Popen(command, env={**os.environ, PHASES: str(path)})
+            process = subprocess.Popen(command, env={**os.environ, **(environment or {}), PHASES: str(path)})
         except OSError as error:
             raise UsageError(f"The command '{command[0]}' cannot be started: {error.strerror}.") from None
         code = _ended(process)

@@ -17,6 +17,30 @@ FOREVER = 7 * 86400.0  # s: a replay takes as long as it takes; Ctrl-C ends it
 
 
 @dataclass(frozen=True)
+class Broken:
+    """A rank whose program ends before its MPI_Finalize: its last call, and why nothing follows it."""
+
+    rank: int
+    call: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What was measured while a trace of ours was made, s: from the first rank's beginning to the last one's end; the greatest
+    of a rank's computing, of its waiting for a processor, and of what the tracer itself took.
+    """
+
+    time: float
+    computing: float
+    preempted: float
+    tool: float
+    calls: int
+    bytes: int  # of all files
+    broken: tuple[Broken, ...]
+
+
+@dataclass(frozen=True)
 class Trace:
     """What was read: so many ranks, messages and events (computations, sends, receives, messages); B of messages."""
 
@@ -26,6 +50,7 @@ class Trace:
     bytes: int
     unreceived: int
     seconds: float  # that reading took
+    traced: Traced | None = None  # of a trace of ours
 
 
 class Engine:
@@ -33,7 +58,8 @@ class Engine:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self.trace = Trace(**{name: value for name, value in self._answer("").items() if name != "memory"})
+        found = {name: value for name, value in self._answer("").items() if name != "memory"}
+        self.trace = Trace(**found | {"traced": _traced(found.get("traced"))})
 
     def ask(self, line: str) -> dict[str, Any]:
         """The answer to a line (`question.lines`). UsageError with the engine's sentence."""
@@ -44,6 +70,12 @@ class Engine:
         if "error" in found:
             raise UsageError(str(found["error"]) + ".")
         return found
+
+
+def _traced(found: dict[str, Any] | None) -> Traced | None:
+    if found is None:
+        return None
+    return Traced(**found | {"broken": tuple(Broken(**each) for each in found["broken"])})
 
 
 def program(machine: Machine) -> Path:

@@ -16,12 +16,15 @@ std::int64_t part(std::int64_t bytes, std::uint32_t n) { return (bytes + n - 1) 
 
 }  // namespace
 
-void Collectives::send(std::uint32_t to, Bytes bytes) { rank_.sent(rank_.send(group_.rank(to), tag_, bytes)); }
-void Collectives::receive(std::uint32_t from) { rank_.receive(rank_.post(group_.rank(from), tag_)); }
+void Collectives::send(std::uint32_t to, Bytes bytes) {
+  rank_.sent(rank_.send(group_.rank(to), tag_, bytes, stream_), stream_);
+}
+void Collectives::receive(std::uint32_t from) { rank_.receive(rank_.post(group_.rank(from), tag_, stream_), stream_); }
 void Collectives::exchange(std::uint32_t to, Bytes bytes, std::uint32_t from) {
-  const std::uint32_t posted = rank_.post(group_.rank(from), tag_), sent = rank_.send(group_.rank(to), tag_, bytes);
-  rank_.receive(posted);
-  rank_.sent(sent);
+  const std::uint32_t posted = rank_.post(group_.rank(from), tag_, stream_),
+                      sent = rank_.send(group_.rank(to), tag_, bytes, stream_);
+  rank_.receive(posted, stream_);
+  rank_.sent(sent, stream_);
 }
 
 // Dissemination (Hensgen, Finkel, Manber 1988).
@@ -112,16 +115,16 @@ void Collectives::gather(std::uint32_t root, const std::vector<Bytes>& counts) {
   if (own_ != root) return send(root, counts[own_]);
   std::vector<std::uint32_t> posts;
   for (std::uint32_t member = 0; member < n_; ++member)
-    if (member != root) posts.push_back(rank_.post(group_.rank(member), tag_));
-  if (!posts.empty()) rank_.receive_all(posts);
+    if (member != root) posts.push_back(rank_.post(group_.rank(member), tag_, stream_));
+  if (!posts.empty()) rank_.receive_all(posts, stream_);
 }
 
 void Collectives::scatter(std::uint32_t root, const std::vector<Bytes>& counts) {
   if (own_ != root) return receive(root);
   std::vector<std::uint32_t> sent;
   for (std::uint32_t member = 0; member < n_; ++member)
-    if (member != root) sent.push_back(rank_.send(group_.rank(member), tag_, counts[member]));
-  for (std::uint32_t number : sent) rank_.sent(number);
+    if (member != root) sent.push_back(rank_.send(group_.rank(member), tag_, counts[member], stream_));
+  for (std::uint32_t number : sent) rank_.sent(number, stream_);
 }
 
 void Collectives::allgather(const std::vector<Bytes>& counts) {
@@ -132,11 +135,13 @@ void Collectives::allgather(const std::vector<Bytes>& counts) {
 void Collectives::alltoall(const std::vector<Bytes>& sent, const std::vector<Bytes>& received) {
   std::vector<std::uint32_t> posts, sends;
   for (std::uint32_t i = 1; i < n_; ++i)
-    if (const auto from = moved(own_, n_ - i); received[from] > 0) posts.push_back(rank_.post(group_.rank(from), tag_));
+    if (const auto from = moved(own_, n_ - i); received[from] > 0)
+      posts.push_back(rank_.post(group_.rank(from), tag_, stream_));
   for (std::uint32_t i = 1; i < n_; ++i)
-    if (const auto to = moved(own_, i); sent[to] > 0) sends.push_back(rank_.send(group_.rank(to), tag_, sent[to]));
-  if (!posts.empty()) rank_.receive_all(posts);
-  for (std::uint32_t number : sends) rank_.sent(number);
+    if (const auto to = moved(own_, i); sent[to] > 0)
+      sends.push_back(rank_.send(group_.rank(to), tag_, sent[to], stream_));
+  if (!posts.empty()) rank_.receive_all(posts, stream_);
+  for (std::uint32_t number : sends) rank_.sent(number, stream_);
 }
 
 void Collectives::down(std::uint32_t root, Bytes each, bool whole) {

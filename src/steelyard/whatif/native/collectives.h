@@ -25,8 +25,9 @@ constexpr std::uint64_t tag_of(std::uint32_t group, std::int32_t tag) {
 // kinds of rules.
 class Collectives {
  public:
-  Collectives(Rank& rank, const Group& group)
-      : rank_(rank), group_(group), n_(group.size), own_(group.own), tag_(tag_of(group.id, -1)) {}
+  // `stream`: of the rank's processors, which a collective that does not wait has for itself.
+  Collectives(Rank& rank, const Group& group, std::size_t stream = 0)
+      : rank_(rank), group_(group), n_(group.size), own_(group.own), tag_(tag_of(group.id, -1)), stream_(stream) {}
 
   using Bytes = std::int64_t;
   void barrier();
@@ -63,6 +64,7 @@ class Collectives {
   const Group& group_;
   const std::uint32_t n_, own_;
   const std::uint64_t tag_;
+  const std::size_t stream_;
 };
 
 }  // namespace steelyard::whatif

@@ -11,6 +11,7 @@
 
 #include "collectives.cpp"
 #include "dataflow.cpp"
+#include "early.cpp"
 #include "events.cpp"
 #include "goal.cpp"
 #include "json.h"
@@ -22,6 +23,10 @@
 #include "schedule.cpp"
 #include "text.cpp"
 #include "ti.cpp"
+#include "traced.cpp"
+#include "traced_collectives.cpp"
+#include "traced_needs.cpp"
+#include "traced_programs.cpp"
 
 namespace steelyard::whatif {
 namespace {
@@ -277,7 +282,9 @@ class Engine {
   RecordedNoise recording_;
 };
 
-Schedule load(const std::string& path, double speed) {
+// A folder is a trace of ours.
+Schedule load(const std::string& path, double speed, Traced& traced) {
+  if (is_traced(path)) return read_traced(path, traced).finish();
   const std::string text = contents(path);
   return read(path, text, speed).finish();
 }
@@ -303,8 +310,10 @@ int serve(const std::string& path, double speed) {
     std::cout << answered([&] {
       if (!engine) {
         const auto begin = std::chrono::steady_clock::now();
-        engine = std::make_unique<Engine>(load(path, speed));
-        return engine->about(seconds_since(begin));
+        Traced traced;
+        engine = std::make_unique<Engine>(load(path, speed, traced));
+        json::Object about = engine->about(seconds_since(begin));
+        return traced.calls ? about.add("traced", said(traced)) : about;
       }
       Params params(line);
       return engine->answer(params);

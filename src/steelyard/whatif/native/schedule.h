@@ -76,6 +76,8 @@ class Rank {
   void receive_all(const std::vector<std::uint32_t>& posts, std::size_t stream = 0);
   std::uint32_t signal(std::size_t stream);
   void await(std::uint32_t signal, std::size_t stream);
+  // Operations of stream 0 so far.
+  std::size_t length() const { return first_.size(); }
 
  private:
   friend class Builder;
@@ -106,8 +108,18 @@ class Builder {
   // Messages are matched as MPI does it: by source, target and tag in the order of the calls. Refused names a receive
   // that no send fits. The builder is empty then.
   Schedule finish();
+  // Ends programs where they wait for a message that is never sent, those that wait for them then, and so on. Returns
+  // for each rank how many operations of stream 0 are left, or WHOLE.
+  std::vector<std::size_t> end_early();
+  static constexpr std::size_t WHOLE = ~std::size_t{0};
 
  private:
+  struct Left;
+  struct Counts;
+  static std::vector<Op>& stream(Rank& rank, std::size_t number);
+  static void look(Rank& rank, Left& left);
+  static bool shorten(Rank& rank, Left& left);
+  void drop(std::uint32_t number, const Left& left, Counts& taken);
   void number_messages();
   void match(std::uint32_t target, std::vector<std::uint32_t>& incoming, std::vector<std::uint32_t>& found);
   void place(std::uint32_t rank, const std::vector<std::uint32_t>& received);

@@ -1,0 +1,49 @@
+"""`steelyard trace`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND", help="What starts the application, after two dashes."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Where the trace goes: a new folder, trace-<time> when left out."
+        ),
+    ] = None,
+    mpi: Annotated[
+        str | None,
+        typer.Option("--mpi", metavar="MPI", help="The MPI of the application (openmpi, mpich-5.0.2, or its mpicxx)."),
+    ] = None,
+) -> None:
+    """Run an MPI application and record its calls, for **steelyard whatif**: one file a rank, in a folder.
+
+    The application is not changed and not linked anew. Whatever ends it, the trace can be read up to there. The exit code is
+    the command's.
+
+    Examples: **steelyard trace -- mpiexec -n 4 ./solver input.nml** · **steelyard trace -o cg -- srun -n 64 ./cg** ·
+    **steelyard trace --mpi mpich -- mpiexec.mpich -n 8 ./lu**
+    """
+    import sys
+    from datetime import datetime
+
+    from steelyard.machine import describe
+    from steelyard.units import quantity
+    from steelyard.whatif import tracing
+    from steelyard.words import plural
+
+    folder = output or Path(f"trace-{datetime.now():%Y%m%d-%H%M%S}")
+    tracing.expect_folder(folder)
+    machine = describe()
+    made = tracing.record(words, folder, machine, tracing.mpi_of(words, mpi, machine))
+    print(
+        f"{plural(made.ranks, 'rank')}, {quantity(made.bytes, 'B')} in {made.folder}. Replay it: steelyard whatif {made.folder}",
+        file=sys.stderr,
+    )
+    sys.exit(made.code)

@@ -1,0 +1,78 @@
+// Reads traces of our own: each rank's file twice, once for what others must know of it, once for its program.
+#include "traced.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "json.h"
+#include "traced_file.h"
+
+namespace steelyard::whatif {
+namespace {
+
+// Of ranks whose programs end at a message that never came: which call that was.
+void end_early(Builder& out, const std::vector<std::vector<std::size_t>>& lengths, Traced& about) {
+  const auto left = out.end_early();
+  for (std::uint32_t rank = 0; rank < left.size(); ++rank) {
+    if (left[rank] == Builder::WHOLE) continue;
+    const auto& ends = lengths[rank];
+    const auto call = static_cast<std::uint64_t>(std::upper_bound(ends.begin(), ends.end(), left[rank]) - ends.begin());
+    std::erase_if(about.broken, [&](const Broken& b) { return b.rank == rank; });
+    about.broken.push_back({rank, call + 1, "a message that it waits for never came"});
+  }
+  std::sort(about.broken.begin(), about.broken.end(), [](auto& a, auto& b) { return a.rank < b.rank; });
+}
+
+}  // namespace
+
+bool is_traced(const std::string& path) { return std::filesystem::is_directory(path); }
+
+Builder read_traced(const std::string& folder, Traced& about) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    files += name.starts_with("rank-") && name.ends_with(".trace");
+  }
+  if (files == 0)
+    throw Refused("The folder '" + folder + "' has no trace: no file rank-0.trace, as steelyard trace writes it");
+  Shared shared;
+  std::vector<Outcomes> outcomes(files);
+  Span span;
+  for (std::uint32_t rank = 0; rank < files; ++rank) {
+    RankFile file(folder, rank);
+    if (file.header.ranks != files)
+      throw Refused("The trace in '" + folder + "' has files of " + std::to_string(files) + " ranks, and rank " +
+                    std::to_string(rank) + " says that there were " + std::to_string(file.header.ranks));
+    learn(shared, file, outcomes[rank], about, span);
+  }
+  about.time = std::max(span.end - span.begin, 0.0);
+  Builder out(files);
+  std::vector<std::vector<std::size_t>> lengths(about.broken.empty() ? 0 : files);
+  for (std::uint32_t rank = 0; rank < files; ++rank) {
+    RankFile file(folder, rank);
+    write_program(shared, file, outcomes[rank], out.rank(rank), span, lengths.empty() ? nullptr : &lengths[rank]);
+  }
+  if (!about.broken.empty()) end_early(out, lengths, about);
+  return out;
+}
+
+std::string said(const Traced& traced) {
+  std::string broken;
+  for (const Broken& b : traced.broken)
+    broken += (broken.empty() ? "" : ",") + json::Object()
+                                                .add("rank", json::number(b.rank))
+                                                .add("call", json::number(b.call))
+                                                .add("why", json::text(b.why))
+                                                .str();
+  return json::Object()
+      .add("time", json::number(traced.time))
+      .add("computing", json::number(traced.computing))
+      .add("preempted", json::number(traced.preempted))
+      .add("tool", json::number(traced.tool))
+      .add("calls", json::number(traced.calls))
+      .add("bytes", json::number(traced.bytes))
+      .add("broken", "[" + broken + "]")
+      .str();
+}
+
+}  // namespace steelyard::whatif

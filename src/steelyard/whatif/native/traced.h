@@ -1,0 +1,37 @@
+// Traces of our own: a folder with a file for each rank (../tracer/format.h). How they are read, and what they say of
+// themselves.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../tracer/format.h"
+#include "readers.h"
+
+namespace steelyard::whatif {
+
+// Where a rank's program ends before its MPI_Finalize.
+struct Broken {
+  std::uint32_t rank = 0;
+  std::uint64_t call = 0;  // the last one that is replayed, from 1 on
+  std::string why;
+};
+
+// What was measured while the trace was made. s; of all ranks on rank 0's clock.
+struct Traced {
+  double time = 0;       // from the first rank's beginning to the last one's end
+  double computing = 0;  // of the rank that computes most
+  double preempted = 0;  // of the rank that waited most for a processor
+  double tool = 0;       // of the rank that the tracer held up most
+  std::uint64_t calls = 0, bytes = 0;
+  std::vector<Broken> broken;
+};
+
+// As the engine says it, in JSON.
+std::string said(const Traced& traced);
+
+bool is_traced(const std::string& path);
+// Where ranks are broken, programs end at what can never come.
+Builder read_traced(const std::string& folder, Traced& about);
+
+}  // namespace steelyard::whatif

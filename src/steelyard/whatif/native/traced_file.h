@@ -1,0 +1,260 @@
+// What both passes over a rank's file share: its records, the numbers of communicators, what became of receives.
+#pragma once
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collectives.h"
+#include "text.h"
+#include "traced.h"
+
+namespace steelyard::whatif {
+
+using trace::ANY;
+using trace::NOBODY;
+using Record = trace::Kind;
+
+// One record, its numbers as they stand in the file.
+struct Event {
+  Record kind{};
+  std::uint64_t gap = 0, duration = 0;
+  std::uint32_t communicator = 0;
+  std::size_t at = 0;  // where it begins in the file
+};
+
+// The file of a rank, record by record. Refused names the place; a record that the end of the file cuts is the end.
+class RankFile {
+ public:
+  RankFile(const std::string& folder, std::uint32_t rank)
+      : path_(folder + "/rank-" + std::to_string(rank) + ".trace"), text_(contents(path_)) {
+    if (text_.size() < sizeof header) refuse(0, "the file ends within its header");
+    std::memcpy(&header, text_.data(), sizeof header);
+    if (std::memcmp(header.magic, trace::MAGIC, sizeof header.magic) != 0)
+      refuse(0, "this is no trace of a rank, or of another version");
+    if (header.rank != rank) refuse(8, "it says that it is rank " + std::to_string(header.rank));
+    if (header.shift > 16) refuse(16, "its unit of time is unknown");
+    const double ticks = static_cast<double>(header.end_ticks - header.begin_ticks),
+                 ns = static_cast<double>(header.end_ns - header.begin_ns);
+    if (header.end_ticks <= header.begin_ticks || header.end_ns <= header.begin_ns || ns / ticks > 1e3 ||
+        ns / ticks < 1e-3)
+      refuse(24, "its clock does not go on");
+    pace_ = ns / ticks;
+    at_ = sizeof header;
+  }
+
+  bool next(Event& event) {
+    if (ended_ || at_ >= text_.size()) return false;
+    event.at = at_;
+    const auto first = static_cast<std::uint8_t>(text_[at_]);
+    event.kind = static_cast<Record>(first & ~trace::OTHER);
+    if (event.kind == Record::end) {
+      if (first != 0) refuse(at_, "a record of no kind");
+      return false;
+    }
+    if (event.kind >= Record::last) refuse(at_, "a record of a kind that is not known");
+    ++at_;
+    event.gap = number();
+    event.duration = number();
+    event.communicator = first & trace::OTHER ? static_cast<std::uint32_t>(std::min<std::uint64_t>(number(), ~0u)) : 0;
+    begin_ = event.at;
+    total_ += static_cast<double>(event.gap) + static_cast<double>(event.duration);
+    if (seconds(total_) > 2e6) refuse(begin_, "the trace is longer than 23 days");
+    return !ended_;
+  }
+  std::uint64_t number() {
+    std::uint64_t found = 0;
+    for (unsigned bits = 0; bits < 64; bits += 7) {
+      if (at_ >= text_.size()) {
+        ended_ = true;
+        return 0;
+      }
+      const auto byte = static_cast<std::uint8_t>(text_[at_++]);
+      found |= std::uint64_t{byte & 0x7fu} << bits;
+      if (byte < 0x80) return found;
+    }
+    refuse(begin_, "a number is longer than 64 bits");
+  }
+  std::int64_t folded() {
+    const std::uint64_t found = number();
+    return static_cast<std::int64_t>(found >> 1) ^ -static_cast<std::int64_t>(found & 1);
+  }
+  std::int64_t bytes() {
+    const std::uint64_t found = number();
+    if (found > static_cast<std::uint64_t>(MOST_BYTES)) refuse(begin_, "a message has 0 to 2^50 bytes");
+    return static_cast<std::int64_t>(found);
+  }
+  std::int32_t tag() {
+    const std::int64_t found = folded();
+    if (found < -1 || found > INT32_MAX) refuse(begin_, "a tag lies between 0 and 2^31 - 1");
+    return static_cast<std::int32_t>(found);
+  }
+  // How many numbers follow: each has a byte at least.
+  std::size_t count() {
+    const std::uint64_t found = number();
+    if (found > text_.size() - std::min(at_, text_.size())) ended_ = true;
+    return ended_ ? 0 : static_cast<std::size_t>(found);
+  }
+  bool torn() const { return ended_; }
+  double seconds(double ticks) const { return ticks * static_cast<double>(1u << header.shift) * pace_ * 1e-9; }
+  Time time(std::uint64_t ticks) const { return static_cast<Time>(seconds(static_cast<double>(ticks)) * 1e12 + 0.5); }
+  [[noreturn]] void refuse(const std::string& why) const { refuse(begin_, why); }
+  [[noreturn]] void refuse(std::size_t at, const std::string& why) const {
+    throw Refused(path_ + ", byte " + std::to_string(at) + ": " + why);
+  }
+  std::size_t size() const { return text_.size(); }
+
+  trace::Header header{};
+
+ private:
+  const std::string path_, text_;
+  std::size_t at_ = 0, begin_ = 0;
+  bool ended_ = false;
+  double pace_ = 1, total_ = 0;
+};
+
+struct Completed {
+  std::uint64_t request;
+  trace::Ended ended;
+  std::int64_t source = 0;
+  std::int32_t tag = 0;
+};
+std::vector<Completed> completions(RankFile& file) {
+  std::vector<Completed> found(file.count());
+  for (Completed& one : found) {
+    const std::uint64_t word = file.number();
+    one.request = word >> 2;
+    one.ended = static_cast<trace::Ended>(word & 3);
+    if (one.ended > trace::Ended::cancelled) file.refuse("a request ended in an unknown way");
+    if (one.ended == trace::Ended::received) {
+      one.source = file.folded();
+      one.tag = file.tag();
+    }
+  }
+  return found;
+}
+
+struct Members {
+  std::uint32_t id = 0, own = 0;
+  std::vector<std::uint32_t> all;
+};
+
+// What all ranks must agree on: numbers of communicators and windows, by what the tracer wrote in each of them.
+struct Shared {
+  std::map<std::uint64_t, std::uint32_t> communicators;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> windows;
+  std::uint32_t next = 2;
+  // One-sided: what reaches a rank in an epoch between two fences of a window.
+  struct Transfer {
+    std::uint32_t origin;
+    std::int64_t bytes;
+    bool get;
+  };
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<Transfer>> transfers;
+};
+
+// What both passes keep of one rank's communicators and windows.
+class Handles {
+ public:
+  Handles(Shared& shared, RankFile& file) : shared_(shared), file_(file), rank_(file.header.rank) {
+    Members& world = communicators_[0];
+    for (std::uint32_t r = 0; r < file.header.ranks; ++r) world.all.push_back(r);
+    world.own = rank_;
+    communicators_[1] = {1, 0, {file.header.rank}};
+  }
+  const Members& of(std::uint32_t communicator) const {
+    const auto found = communicators_.find(communicator);
+    if (found == communicators_.end()) file_.refuse("a communicator that the trace has not described");
+    return found->second;
+  }
+  std::uint32_t world(const Members& members, std::int64_t rank) const {
+    if (rank < 0 || rank >= static_cast<std::int64_t>(members.all.size()))
+      file_.refuse("rank " + std::to_string(rank) + " of a communicator of " + std::to_string(members.all.size()));
+    return members.all[static_cast<std::size_t>(rank)];
+  }
+  void communicator() {
+    const std::uint64_t number = file_.number(), key = file_.number();
+    Members made;
+    std::int64_t rank = 0;
+    for (std::size_t left = file_.count(); left > 0; --left) {
+      rank += file_.folded();
+      if (file_.torn()) return;
+      if (rank < 0 || rank >= static_cast<std::int64_t>(file_.header.ranks))
+        file_.refuse("a communicator with a rank that is none");
+      if (rank == rank_) made.own = static_cast<std::uint32_t>(made.all.size());
+      made.all.push_back(static_cast<std::uint32_t>(rank));
+    }
+    if (std::set(made.all.begin(), made.all.end()).size() != made.all.size())
+      file_.refuse("a communicator that has a rank twice");
+    const auto [at, added] = shared_.communicators.try_emplace(key, shared_.next);
+    shared_.next += added;
+    made.id = at->second;
+    communicators_[static_cast<std::uint32_t>(number)] = std::move(made);
+  }
+  void window(std::uint32_t communicator) {
+    const std::uint64_t number = file_.number();
+    const std::uint32_t id = of(communicator).id;
+    const auto [at, added] = shared_.windows.try_emplace({id, made_[id]++}, shared_.next);
+    shared_.next += added;
+    windows_[number] = {at->second, 0};
+  }
+  struct Window {
+    std::uint32_t id, epoch;
+  };
+  Window& windows(std::uint64_t number) {
+    const auto found = windows_.find(number);
+    if (found == windows_.end()) file_.refuse("a window that the trace has not described");
+    return found->second;
+  }
+
+ private:
+  Shared& shared_;
+  RankFile& file_;
+  const std::int64_t rank_;
+  std::unordered_map<std::uint32_t, Members> communicators_;
+  std::unordered_map<std::uint64_t, Window> windows_;
+  std::unordered_map<std::uint32_t, std::uint32_t> made_;
+};
+
+// What a request became, which the trace tells when it is completed.
+struct Outcome {
+  enum : std::uint8_t { unknown, known, none } what = unknown;
+  std::int32_t tag = 0;
+  std::int64_t source = 0;
+};
+// Of one rank, after the first pass: of its receives from anyone, or with any tag, and those that were cancelled.
+struct Outcomes {
+  std::vector<Outcome> any;
+  std::set<std::uint64_t> cancelled;  // by number among all nonblocking receives
+};
+
+// From the beginning of the first rank to the end of the last one, s on rank 0's clock.
+struct Span {
+  double begin = 1e300, end = -1e300;
+};
+inline double beginning(const RankFile& file) {
+  const trace::Header& h = file.header;
+  const double since = static_cast<double>(static_cast<std::int64_t>(h.first_ticks - h.begin_ticks) >> h.shift);
+  return static_cast<double>(h.begin_ns) * 1e-9 + file.seconds(since) + static_cast<double>(h.offset_begin) * 1e-9;
+}
+
+// A collective as the trace has it: a number of bytes, or several.
+struct Together {
+  trace::Collective what;
+  std::uint32_t root;
+  bool several;
+  std::vector<std::int64_t> bytes;
+};
+void write_collective(Collectives collectives, const Group& group, const Together& call, const RankFile& file);
+
+// The first pass learns what other ranks, and records before it, must know.
+void learn(Shared& shared, RankFile& file, Outcomes& out, Traced& about, Span& span);
+// The second makes the rank's program. `lengths`, where it is given: of the program after each call.
+void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
+                   std::vector<std::size_t>* lengths);
+
+}  // namespace steelyard::whatif

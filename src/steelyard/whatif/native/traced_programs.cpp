@@ -1,0 +1,252 @@
+// The second pass over a rank's file: its records become a program.
+#include <algorithm>
+
+#include "collectives.h"
+#include "traced_file.h"
+
+namespace steelyard::whatif {
+namespace {
+
+class Writer {
+ public:
+  Writer(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span)
+      : file_(file), handles_(shared, file), shared_(shared), outcomes_(outcomes), rank_(rank) {
+    // Who began later than the first has not yet done anything.
+    computed_ = static_cast<Time>(std::clamp(beginning(file) - span.begin, 0.0, 2e6) * 1e12);
+  }
+
+  // `lengths`, where it is given: of the program after each call.
+  void read(std::vector<std::size_t>* lengths) {
+    for (Event event; file_.next(event);) {
+      act(event);
+      if (file_.torn()) break;
+      const bool own = event.kind == Record::preempted || event.kind == Record::tool;
+      if (lengths && !own) lengths->push_back(rank_.length());
+    }
+    work();
+  }
+
+ private:
+  using Bytes = std::int64_t;
+  struct Open {
+    enum : std::uint8_t { nothing, send, receive, collective } what = nothing;
+    std::uint32_t number = 0;  // of the send, the receive, the signal at the end
+    std::size_t stream = 0;
+  };
+
+  void work() {
+    if (computed_ > 0) rank_.compute(computed_);
+    computed_ = 0;
+  }
+  void act(const Event& event) {
+    computed_ += file_.time(event.gap);
+    switch (event.kind) {
+      case Record::send:
+      case Record::isend:
+        return send(event);
+      case Record::receive: {
+        const std::int64_t source = file_.folded();
+        const std::int32_t tag = file_.tag();
+        if (file_.torn()) return;
+        work();
+        return rank_.receive(post(event, source, tag));
+      }
+      case Record::ireceive:
+        return ireceive(event);
+      case Record::exchange:
+        return exchange(event);
+      case Record::complete:
+        return complete();
+      case Record::probe:
+        file_.folded(), file_.folded();
+        return;
+      case Record::collective:
+      case Record::icollective:
+      case Record::vectors:
+      case Record::ivectors:
+        return together(event);
+      case Record::communicator:
+        return handles_.communicator();
+      case Record::window:
+        return handles_.window(event.communicator);
+      case Record::put:
+      case Record::get:
+        return transfer(event);
+      case Record::fence:
+        return fence(event);
+      case Record::released:
+        open_.erase(file_.number());
+        return;
+      case Record::polled:
+      case Record::preempted:
+        file_.number();
+        return;
+      default:
+        return;
+    }
+  }
+
+  std::uint32_t post(const Event& event, std::int64_t source, std::int32_t tag) {
+    const Members& members = handles_.of(event.communicator);
+    return rank_.post(handles_.world(members, source), tag_of(members.id, tag));
+  }
+  void send(const Event& event) {
+    const std::int64_t to = file_.folded();
+    const std::int32_t tag = file_.tag();
+    const Bytes bytes = file_.bytes();
+    const std::uint64_t request = event.kind == Record::isend ? file_.number() : 0;
+    if (file_.torn()) return;
+    const Members& members = handles_.of(event.communicator);
+    const std::uint32_t target = handles_.world(members, to);
+    work();
+    const std::uint32_t number = rank_.send(target, tag_of(members.id, tag), bytes);
+    if (event.kind == Record::send)
+      rank_.sent(number);
+    else
+      open_[request] = {Open::send, number};
+  }
+  void ireceive(const Event& event) {
+    std::int64_t source = file_.folded();
+    std::int32_t tag = file_.tag();
+    const std::uint64_t request = file_.number(), own = received_++;
+    if (file_.torn()) return;
+    if (source == ANY || tag == ANY) {
+      const Outcome& outcome = outcomes_.any[any_++];
+      open_[request] = {};
+      if (outcome.what != Outcome::known) return;  // it took no message
+      source = outcome.source;
+      tag = outcome.tag;
+    } else if (outcomes_.cancelled.contains(own)) {
+      open_[request] = {};
+      return;
+    }
+    work();
+    open_[request] = {Open::receive, post(event, source, tag)};
+  }
+  void exchange(const Event& event) {
+    const std::int64_t to = file_.folded();
+    const std::int32_t tag = file_.tag();
+    const Bytes bytes = file_.bytes();
+    const std::int64_t from = file_.folded();
+    const std::int32_t with = file_.tag();
+    if (file_.torn()) return;
+    work();
+    const Members& members = handles_.of(event.communicator);
+    const std::uint32_t posted = from == NOBODY ? 0 : post(event, from, with);
+    if (to != NOBODY) {
+      const std::uint32_t number = rank_.send(handles_.world(members, to), tag_of(members.id, tag), bytes);
+      if (from != NOBODY) rank_.receive(posted);
+      rank_.sent(number);
+    } else if (from != NOBODY) {
+      rank_.receive(posted);
+    }
+  }
+  // What was received first, in the order in which it arrives; then what was sent.
+  void complete() {
+    const auto all = completions(file_);
+    if (file_.torn()) return;
+    work();
+    std::vector<std::uint32_t> posts, sends;
+    std::vector<Open> collectives;
+    for (const Completed& one : all) {
+      const auto found = open_.find(one.request);
+      if (found == open_.end()) continue;
+      const Open open = found->second;
+      if (open.what == Open::receive) posts.push_back(open.number);
+      if (open.what == Open::send) sends.push_back(open.number);
+      if (open.what == Open::collective) collectives.push_back(open);
+      open_.erase(found);
+    }
+    if (!posts.empty()) rank_.receive_all(posts);
+    for (std::uint32_t number : sends) rank_.sent(number);
+    for (const Open& open : collectives) {
+      rank_.await(open.number, 0);
+      free_.push_back(open.stream);
+    }
+  }
+
+  void together(const Event& event) {
+    const bool waits = event.kind == Record::collective || event.kind == Record::vectors;
+    const bool several = event.kind == Record::vectors || event.kind == Record::ivectors;
+    const std::uint64_t what = file_.number(), root = file_.number();
+    Together call{static_cast<trace::Collective>(what), static_cast<std::uint32_t>(root), several, {}};
+    const std::size_t count = several ? file_.count() : 1;
+    for (std::size_t i = 0; i < count && !file_.torn(); ++i) call.bytes.push_back(file_.bytes());
+    const std::uint64_t request = waits ? 0 : file_.number();
+    if (file_.torn()) return;
+    const Members& members = handles_.of(event.communicator);
+    const std::size_t n = members.all.size();
+    if (what >= static_cast<std::uint64_t>(trace::Collective::last)) file_.refuse("a collective that is not known");
+    if (root >= n) file_.refuse("the root of a collective is none of its ranks");
+    work();
+    std::size_t stream = 0;
+    if (!waits) {
+      stream = free_.empty() ? ++streams_ : free_.back();
+      if (!free_.empty()) free_.pop_back();
+      rank_.await(rank_.signal(0), stream);
+    }
+    const Group group{static_cast<std::uint32_t>(n), members.own, &members.all, members.id};
+    if (n > 1) write_collective({rank_, group, stream}, group, call, file_);
+    if (!waits) open_[request] = {Open::collective, rank_.signal(stream), stream};
+  }
+  static constexpr std::int32_t PUT = -2, GOT = -3;
+  void transfer(const Event& event) {
+    const auto window = handles_.windows(file_.number());
+    const std::int64_t target = file_.folded(), bytes = file_.bytes();
+    if (file_.torn()) return;
+    work();
+    const std::uint32_t to = handles_.world(handles_.of(event.communicator), target);
+    if (to == file_.header.rank) return;
+    if (event.kind == Record::put)
+      moved_[window.id].sends.push_back(rank_.send(to, tag_of(window.id, PUT), bytes));
+    else
+      moved_[window.id].posts.push_back(rank_.post(to, tag_of(window.id, GOT)));
+  }
+  // Each takes what others have put, gives what they want to get, and waits for its own; then all wait for all.
+  void fence(const Event& event) {
+    auto& window = handles_.windows(file_.number());
+    if (file_.torn()) return;
+    work();
+    const std::uint32_t own = file_.header.rank;
+    Moved moved = std::move(moved_[window.id]);
+    moved_[window.id] = {};
+    const auto found = shared_.transfers.find({window.id, window.epoch++, own});
+    if (found != shared_.transfers.end())
+      for (const auto& one : found->second) {
+        if (one.origin == own) continue;
+        if (one.get)
+          moved.sends.push_back(rank_.send(one.origin, tag_of(window.id, GOT), one.bytes));
+        else
+          moved.posts.push_back(rank_.post(one.origin, tag_of(window.id, PUT)));
+      }
+    if (!moved.posts.empty()) rank_.receive_all(moved.posts);
+    for (std::uint32_t number : moved.sends) rank_.sent(number);
+    const Members& members = handles_.of(event.communicator);
+    const Group group{static_cast<std::uint32_t>(members.all.size()), members.own, &members.all, window.id};
+    Collectives(rank_, group).barrier();
+  }
+
+  struct Moved {
+    std::vector<std::uint32_t> sends, posts;
+  };
+  RankFile& file_;
+  Handles handles_;
+  Shared& shared_;
+  const Outcomes& outcomes_;
+  Rank& rank_;
+  Time computed_ = 0;
+  std::unordered_map<std::uint64_t, Open> open_;
+  std::unordered_map<std::uint32_t, Moved> moved_;
+  std::vector<std::size_t> free_;
+  std::size_t streams_ = 0, any_ = 0;
+  std::uint64_t received_ = 0;
+};
+
+}  // namespace
+
+void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
+                   std::vector<std::size_t>* lengths) {
+  Writer(shared, file, outcomes, rank, span).read(lengths);
+}
+
+}  // namespace steelyard::whatif

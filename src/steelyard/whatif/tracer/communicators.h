@@ -1,0 +1,108 @@
+// MPI's calls that make a communicator of another one.
+#pragma once
+#include "wrap.h"
+
+namespace steelyard::trace {
+
+// The key of a communicator that only its members make: of them and of the tag.
+inline std::uint64_t members_key(MPI_Group group, std::uint64_t key) {
+  MPI_Group world;
+  int size = 0;
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_size(group, &size);
+  for (int i = 0, rank = 0; i < size; ++i) {
+    PMPI_Group_translate_ranks(group, 1, &i, world, &rank);
+    key = mixed(key, static_cast<std::uint64_t>(rank));
+  }
+  PMPI_Group_free(&world);
+  return key;
+}
+inline std::uint64_t key_of(MPI_Comm parent, MPI_Comm made, int tag) {
+  const Communicator* from = known(parent);
+  if (made == MPI_COMM_NULL) return 0;
+  MPI_Group group;
+  PMPI_Comm_group(made, &group);
+  const std::uint64_t key = members_key(group, mixed(from ? from->key : 3, static_cast<std::uint64_t>(tag) << 32));
+  PMPI_Group_free(&group);
+  return key;
+}
+inline std::uint64_t key_between(MPI_Comm made, int tag) {
+  if (made == MPI_COMM_NULL) return 0;
+  MPI_Group own, other;
+  PMPI_Comm_group(made, &own);
+  PMPI_Comm_remote_group(made, &other);
+  const std::uint64_t key = mixed(members_key(own, 5) + members_key(other, 5), static_cast<std::uint64_t>(tag));
+  PMPI_Group_free(&own);
+  PMPI_Group_free(&other);
+  return key;
+}
+
+}  // namespace steelyard::trace
+
+extern "C" {
+
+WRAP(Comm_dup, P(MPI_Comm c, MPI_Comm* made), P(c, made), created(call, c, *made))
+WRAP(Comm_dup_with_info, P(MPI_Comm c, MPI_Info i, MPI_Comm* made), P(c, i, made), created(call, c, *made))
+WRAP(Comm_split, P(MPI_Comm c, int color, int key, MPI_Comm* made), P(c, color, key, made), created(call, c, *made))
+WRAP(Comm_split_type, P(MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm* made), P(c, type, key, i, made),
+     created(call, c, *made))
+WRAP(Comm_create, P(MPI_Comm c, MPI_Group g, MPI_Comm* made), P(c, g, made), created(call, c, *made))
+WRAP(Comm_create_group, P(MPI_Comm c, MPI_Group g, int tag, MPI_Comm* made), P(c, g, tag, made),
+     created_apart(call, *made, key_of(c, *made, tag)))
+WRAP(Cart_create, P(MPI_Comm c, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made),
+     P(c, n, dims, periods, reorder, made), created(call, c, *made))
+WRAP(Cart_sub, P(MPI_Comm c, const int* remain, MPI_Comm* made), P(c, remain, made), created(call, c, *made))
+WRAP(Graph_create, P(MPI_Comm c, int n, const int* index, const int* edges, int reorder, MPI_Comm* made),
+     P(c, n, index, edges, reorder, made), created(call, c, *made))
+WRAP(Dist_graph_create_adjacent,
+     P(MPI_Comm c, int n, const int* from, const int* w, int m, const int* to, const int* v, MPI_Info i, int reorder,
+       MPI_Comm* made),
+     P(c, n, from, w, m, to, v, i, reorder, made), created(call, c, *made))
+WRAP(Dist_graph_create,
+     P(MPI_Comm c, int n, const int* from, const int* degrees, const int* to, const int* w, MPI_Info i, int reorder,
+       MPI_Comm* made),
+     P(c, n, from, degrees, to, w, i, reorder, made), created(call, c, *made))
+WRAP(Intercomm_create, P(MPI_Comm c, int leader, MPI_Comm peers, int other, int tag, MPI_Comm* made),
+     P(c, leader, peers, other, tag, made), created_apart(call, *made, key_between(*made, tag)))
+WRAP(Intercomm_merge, P(MPI_Comm c, int high, MPI_Comm* made), P(c, high, made), created(call, c, *made))
+// With processes of another MPI_COMM_WORLD: what goes to them is not recorded.
+WRAP(Comm_spawn,
+     P(const char* program, char** words, int n, MPI_Info i, int root, MPI_Comm c, MPI_Comm* made, int* codes),
+     P(program, words, n, i, root, c, made, codes), plain(call))
+WRAP(Comm_accept, P(const char* port, MPI_Info i, int root, MPI_Comm c, MPI_Comm* made), P(port, i, root, c, made),
+     plain(call))
+WRAP(Comm_connect, P(const char* port, MPI_Info i, int root, MPI_Comm c, MPI_Comm* made), P(port, i, root, c, made),
+     plain(call))
+int MPI_Comm_idup(MPI_Comm c, MPI_Comm* made, MPI_Request* r) {
+  Call call;
+  const int code = REAL(Comm_idup)(c, made, r);
+  if (call.over()) {
+    Lock hold;
+    plain(call);
+    Communicator* from = known(c);
+    Request entry{};
+    entry.what = Request::duplicate;
+    entry.active = true;
+    entry.number = state.request_numbers.take();
+    entry.made = made;
+    entry.key = from ? mixed(from->key, ++from->created) : 3;
+    state.requests.insert(word(*r), entry);
+  }
+  return code;
+}
+int MPI_Comm_free(MPI_Comm* c) {
+  Call call;
+  const std::uint64_t handle = word(*c);
+  const int code = REAL(Comm_free)(c);
+  if (call.over()) {
+    Lock hold;
+    plain(call);
+    if (Communicator* found = state.communicators.find(handle)) state.communicators.erase(found);
+  }
+  return code;
+}
+
+ALSO(Comm_idup);
+ALSO(Comm_free);
+
+}  // extern "C"

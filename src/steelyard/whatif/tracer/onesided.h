@@ -1,0 +1,97 @@
+// MPI's one-sided calls: windows, what is put and got between two fences.
+#pragma once
+#include "wrap.h"
+
+namespace steelyard::trace {
+
+inline void window_made(const Call& call, MPI_Comm c, MPI_Win made) {
+  if (foreign(number_of(c))) return plain(call);
+  const Window window{state.next_window++, number_of(c)};
+  state.windows.insert(word(made), window);
+  call.begin(Kind::window, window.communicator);
+  state.stream.put(window.number);
+  state.stream.done();
+}
+inline void moved(const Call& call, Kind kind, MPI_Win w, int target, std::int64_t bytes) {
+  const Window* window = state.windows.find(word(w));
+  if (!window || target == MPI_PROC_NULL) return plain(call);
+  call.begin(kind, window->communicator);
+  state.stream.put(window->number);
+  state.stream.folded(target);
+  state.stream.put(static_cast<std::uint64_t>(bytes));
+  state.stream.done();
+}
+
+}  // namespace steelyard::trace
+
+extern "C" {
+
+WRAP(Win_create, P(void* b, MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, MPI_Win* made), P(b, n, unit, i, c, made),
+     window_made(call, c, *made))
+WRAP(Win_allocate, P(MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* b, MPI_Win* made), P(n, unit, i, c, b, made),
+     window_made(call, c, *made))
+WRAP(Win_allocate_shared, P(MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* b, MPI_Win* made),
+     P(n, unit, i, c, b, made), window_made(call, c, *made))
+WRAP(Win_create_dynamic, P(MPI_Info i, MPI_Comm c, MPI_Win* made), P(i, c, made), window_made(call, c, *made))
+int MPI_Win_fence(int assertion, MPI_Win w) {
+  Call call;
+  const int code = REAL(Win_fence)(assertion, w);
+  if (call.over()) {
+    Lock hold;
+    const Window* window = state.windows.find(word(w));
+    call.begin(window ? Kind::fence : Kind::call, window ? window->communicator : 0);
+    if (window) state.stream.put(window->number);
+    state.stream.done();
+  }
+  return code;
+}
+int MPI_Win_free(MPI_Win* w) {
+  Call call;
+  const std::uint64_t handle = word(*w);
+  const int code = REAL(Win_free)(w);
+  if (call.over()) {
+    Lock hold;
+    plain(call);
+    if (Window* found = state.windows.find(handle)) state.windows.erase(found);
+  }
+  return code;
+}
+#define PLACE int to, MPI_Aint at, int m, MPI_Datatype u
+WRAP(Put, P(const void* b, int n, MPI_Datatype t, PLACE, MPI_Win w), P(b, n, t, to, at, m, u, w),
+     moved(call, Kind::put, w, to, bytes_of(n, t)))
+WRAP(Get, P(void* b, int n, MPI_Datatype t, PLACE, MPI_Win w), P(b, n, t, to, at, m, u, w),
+     moved(call, Kind::get, w, to, bytes_of(n, t)))
+WRAP(Accumulate, P(const void* b, int n, MPI_Datatype t, PLACE, MPI_Op o, MPI_Win w), P(b, n, t, to, at, m, u, o, w),
+     moved(call, Kind::put, w, to, bytes_of(n, t)))
+WRAP(Get_accumulate,
+     P(const void* b, int n, MPI_Datatype t, void* d, int k, MPI_Datatype s, PLACE, MPI_Op o, MPI_Win w),
+     P(b, n, t, d, k, s, to, at, m, u, o, w), moved(call, Kind::get, w, to, bytes_of(k, s)))
+WRAP(Fetch_and_op, P(const void* b, void* d, MPI_Datatype t, int to, MPI_Aint at, MPI_Op o, MPI_Win w),
+     P(b, d, t, to, at, o, w), moved(call, Kind::get, w, to, bytes_of(1, t)))
+WRAP(Compare_and_swap, P(const void* b, const void* x, void* d, MPI_Datatype t, int to, MPI_Aint at, MPI_Win w),
+     P(b, x, d, t, to, at, w), moved(call, Kind::get, w, to, bytes_of(1, t)))
+// With locks and with start and wait no fence says when the data are there: these count as time that MPI takes.
+WRAP(Rput, P(const void* b, int n, MPI_Datatype t, PLACE, MPI_Win w, MPI_Request* r), P(b, n, t, to, at, m, u, w, r),
+     pending(call, r))
+WRAP(Rget, P(void* b, int n, MPI_Datatype t, PLACE, MPI_Win w, MPI_Request* r), P(b, n, t, to, at, m, u, w, r),
+     pending(call, r))
+WRAP(Raccumulate, P(const void* b, int n, MPI_Datatype t, PLACE, MPI_Op o, MPI_Win w, MPI_Request* r),
+     P(b, n, t, to, at, m, u, o, w, r), pending(call, r))
+WRAP(Win_lock, P(int type, int rank, int assertion, MPI_Win w), P(type, rank, assertion, w), plain(call))
+WRAP(Win_unlock, P(int rank, MPI_Win w), P(rank, w), plain(call))
+WRAP(Win_lock_all, P(int assertion, MPI_Win w), P(assertion, w), plain(call))
+WRAP(Win_unlock_all, P(MPI_Win w), P(w), plain(call))
+WRAP(Win_flush, P(int rank, MPI_Win w), P(rank, w), plain(call))
+WRAP(Win_flush_all, P(MPI_Win w), P(w), plain(call))
+WRAP(Win_flush_local, P(int rank, MPI_Win w), P(rank, w), plain(call))
+WRAP(Win_flush_local_all, P(MPI_Win w), P(w), plain(call))
+WRAP(Win_post, P(MPI_Group g, int assertion, MPI_Win w), P(g, assertion, w), plain(call))
+WRAP(Win_start, P(MPI_Group g, int assertion, MPI_Win w), P(g, assertion, w), plain(call))
+WRAP(Win_complete, P(MPI_Win w), P(w), plain(call))
+WRAP(Win_wait, P(MPI_Win w), P(w), plain(call))
+WRAP(Win_sync, P(MPI_Win w), P(w), plain(call))
+
+ALSO(Win_fence);
+ALSO(Win_free);
+
+}  // extern "C"

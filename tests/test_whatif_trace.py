@@ -1,0 +1,210 @@
+"""`steelyard trace`: programs with an MPI, traced for real, and what the replay makes of their traces."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mpis import FLAVOURS, mpi
+from replays import Parameters, asked, ti
+from steelyard.commands import cli
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model import Machine, Tool
+from steelyard.whatif import tracing
+from traces import mpiexec
+
+SOURCES = Path(__file__).with_name("data") / "traced"
+P = Parameters(L=1_000_000, o=100_000, g=50_000, O=3, G=100)
+WORK_FREE = f"{P.word()} core=1e12"  # what is computed takes no time: then the messages alone decide
+Traced = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(params=FLAVOURS)
+def own(request: pytest.FixtureRequest, here: Machine) -> Tool:
+    return mpi(request.param, here)
+
+
+@pytest.fixture
+def traced(own: Tool, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Traced:
+    """Compiles one of the programs, traces it with so many ranks, and asks the replay; leaves the trace in `trace`."""
+
+    def run(program: str, ranks: int, *words: str, questions: tuple[str, ...] = (WORK_FREE,), code: int = 0) -> Any:
+        binary = tmp_path / program
+        if not binary.exists():
+            wrapper = own.path.replace("mpicxx", "mpicc")
+            subprocess.run([wrapper, "-O1", SOURCES / f"{program}.c", "-o", binary], check=True)
+        shutil.rmtree(tmp_path / "trace", ignore_errors=True)
+        made = tracing.record([*mpiexec(binary, ranks, own, monkeypatch), *words], tmp_path / "trace", here, own)
+        assert (made.code == 0) == (code == 0)
+        assert made.ranks == ranks
+        return asked(tmp_path / "trace", *questions)
+
+    return run
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+def test_each_kind_of_call_is_replayed(traced: Traced, ranks: int) -> None:
+    questions = WORK_FREE, WORK_FREE.replace("eager=65535", "eager=0"), f"{WORK_FREE} mode=event", P.word()
+    about, *found = traced("calls", ranks, questions=questions)
+    assert (about["ranks"], about["unreceived"], about["traced"]["broken"]) == (ranks, 0, [])
+    # What every rank sends to its neighbour: 64 doubles twice, a MiB, 4 times 100 numbers; then there is more of smaller ones.
+    assert about["bytes"] > ranks * ((1 << 20) + 2 * 512 + 1600)
+    assert about["bytes"] < ranks * ((1 << 20) + 8192)
+    assert all(x["time"][0] > 0 for x in found)
+    assert about["traced"]["bytes"] < about["traced"]["calls"] * 10 + ranks * 200
+
+
+def test_several_threads_may_call_mpi(traced: Traced) -> None:
+    about, _ = traced("calls", 2, "threads")
+    assert (about["unreceived"], about["traced"]["broken"]) == (0, [])
+
+
+def known(folder: Path) -> list[dict[str, Any]]:
+    """What the replay says of the programs' known part, written down by hand."""
+    rounds = [y for _ in range(100) for y in ("irecv {left} 1 4", "isend {right} 1 4", "waitall", "bcast 4 0")]
+    first = [
+        "bcast 1024 0",
+        "irecv {left} 7 5000",
+        "isend {right} 7 5000",
+        "waitall",
+        "allreduce 800 0",
+        "alltoall 300 300",
+    ]
+    actions = [*first, "barrier", *rounds]
+    ranks = [[a.format(left=(r + 3) % 4, right=(r + 1) % 4) for a in actions] for r in range(4)]
+    return asked(ti(folder, ranks), WORK_FREE, f"{WORK_FREE} mode=event")
+
+
+def alike(found: list[dict[str, Any]], by_hand: list[dict[str, Any]]) -> None:
+    assert [found[0][name] for name in ("messages", "bytes")] == [by_hand[0][name] for name in ("messages", "bytes")]
+    assert [one["time"] for one in found[1:]] == [one["time"] for one in by_hand[1:]]
+
+
+def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_path: Path) -> None:
+    found = traced("endings", 4, "known", questions=(WORK_FREE, f"{WORK_FREE} mode=event"))
+    alike(found, known(tmp_path))
+
+
+FORTRAN = {"mpif.h": "-fallow-argument-mismatch", "mpi": "-DMODULE", "mpi_f08": "-DF08"}
+
+
+@pytest.mark.parametrize("form", FORTRAN)
+def test_a_program_in_fortran_is_replayed_as_the_same_written_by_hand(
+    form: str, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    able = [own for own in here.mpis if Path(own.path.replace("mpicxx", "mpifort")).exists()]
+    if not able:
+        pytest.skip("There is no MPI with Fortran: apt-get install libopenmpi-dev gfortran")
+    words = [able[0].path.replace("mpicxx", "mpifort"), FORTRAN[form], SOURCES / "known.F90", "-o", tmp_path / "known"]
+    subprocess.run(words, check=True)
+    tracing.record(mpiexec(tmp_path / "known", 4, able[0], monkeypatch), tmp_path / "trace", here, able[0])
+    alike(asked(tmp_path / "trace", WORK_FREE, f"{WORK_FREE} mode=event"), known(tmp_path))
+
+
+@pytest.mark.parametrize("how", ["kill", "crash", "abort", "MPI_Abort"])
+def test_a_program_that_is_ended_leaves_its_trace_up_to_there(traced: Traced, how: str) -> None:
+    about, found = traced("endings", 2, how, code=1)
+    broken = {x["rank"]: x for x in about["traced"]["broken"]}
+    # 51 rounds of two calls each; the other rank may have gone on to wait for one more.
+    assert broken[1]["call"] - (how == "MPI_Abort") == 102
+    assert ("MPI_Abort" in broken[1]["why"]) == (how == "MPI_Abort")
+    assert 101 <= broken[0]["call"] <= 103
+    assert about["messages"] in (152, 153, 154)
+    assert found["time"][0] > 0
+
+
+def test_what_computes_takes_as_long_in_the_replay(traced: Traced, own: Tool) -> None:
+    about, found = traced("endings", 2, "compute", questions=("across=0,0,0,0,0,0",))
+    recorded = about["traced"]
+    assert recorded["computing"] >= 0.5
+    # Either rank may wait for a processor while the other waits for it.
+    allowed = 0.01 * recorded["time"] + 2 * recorded["preempted"] + recorded["tool"]
+    assert found["time"][0] / 1e12 == pytest.approx(recorded["time"], abs=allowed)
+
+
+def test_a_message_that_a_lost_file_would_have_had_ends_who_waits_for_it(traced: Traced, tmp_path: Path) -> None:
+    traced("endings", 3)
+    path = tmp_path / "trace" / "rank-2.trace"
+    path.write_bytes(path.read_bytes()[:600])
+    about, found = asked(tmp_path / "trace", WORK_FREE)
+    broken = about["traced"]["broken"]
+    assert [x["rank"] for x in broken] == [0, 1, 2]
+    assert "trace ends" in broken[2]["why"]
+    assert any("never came" in x["why"] for x in broken)
+    assert found["time"][0] > 0
+
+
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(data=st.data())
+def test_a_damaged_trace_is_replayed_or_refused_with_its_place(
+    small_trace: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "damaged"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(small_trace, folder)
+    path = folder / f"rank-{data.draw(st.integers(0, 1))}.trace"
+    whole = bytearray(path.read_bytes())
+    match data.draw(st.sampled_from(["flip", "cut", "random"])):
+        case "flip":
+            for at in data.draw(st.lists(st.integers(0, len(whole) - 1), min_size=1, max_size=4)):
+                whole[at] ^= data.draw(st.integers(1, 255))
+        case "cut":
+            del whole[data.draw(st.integers(0, len(whole))) :]
+        case "random":
+            at = data.draw(st.integers(0, len(whole)))
+            whole[at : at + 40] = data.draw(st.binary(min_size=1, max_size=40))
+    path.write_bytes(whole)
+    about, *found = asked(folder, WORK_FREE, f"{WORK_FREE} mode=event")
+    if "error" in about:
+        assert str(folder) in about["error"] or "rank" in about["error"] or "computations" in about["error"]
+    else:
+        assert all("time" in x or "waits for ever" in x["error"] for x in found)
+
+
+@pytest.fixture(scope="module")
+def small_trace(here: Machine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of two ranks with all kinds of calls."""
+    own, folder = mpi("default", here), tmp_path_factory.mktemp("small")
+    subprocess.run([own.path.replace("mpicxx", "mpicc"), SOURCES / "calls.c", "-o", folder / "calls"], check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        tracing.record(mpiexec(folder / "calls", 2, own, patch), folder / "trace", here, own)
+    return folder / "trace"
+
+
+def test_the_command_traces_and_whatif_says_the_traced_time(
+    small_trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.arguments(["whatif", str(small_trace), "--network", "L=1us,o=100ns"])
+    assert "Traced: " in capsys.readouterr().out
+    cli.arguments(["whatif", str(small_trace), "--network", "L=1us,o=100ns", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["traced"]["time"] > 0
+    about = json.loads((small_trace / "trace.json").read_text())
+    assert (about["ranks"], about["code"], about["format"]) == (2, 0, 1)
+
+
+def test_a_command_without_mpi_leaves_no_trace_and_is_told_so(elsewhere: Path, here: Machine) -> None:
+    mpi("default", here)
+    with pytest.raises(MachineFailed, match="left no trace"):
+        cli.arguments(["trace", "-o", "here", "--", "/bin/true"])
+    assert not (elsewhere / "here").exists()
+
+
+def test_a_folder_that_is_taken_is_refused_before_the_command_runs(elsewhere: Path) -> None:
+    (elsewhere / "here").mkdir()
+    (elsewhere / "here" / "x").touch()
+    with pytest.raises(UsageError, match="something is there"):
+        cli.arguments(["trace", "-o", "here", "--", "touch", "ran"])
+    with pytest.raises(UsageError, match="is not there"):
+        cli.arguments(["trace", "-o", "a/b", "--", "touch", "ran"])
+    assert not (elsewhere / "ran").exists()
+    with pytest.raises(UsageError, match="no trace"):
+        cli.arguments(["whatif", "here", "--network", "L=1us"])
