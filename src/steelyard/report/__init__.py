@@ -60,7 +60,7 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
 
 def write_prediction(page: "Prediction", path: Path) -> Path:
     """Write the page of a replay to `path` and return it. Errors as `files.write`."""
-    return files.write(path, "The page", _filled("prediction.html", bool(page.figures), page=page))
+    return files.write(path, "The page", _filled("prediction.html", page.drawn, page=page))
 
 
 def _filled(template: str, drawn: bool, **data: Any) -> str:
