@@ -114,14 +114,14 @@ def command(
     from steelyard.errors import UsageError
     from steelyard.machine import describe
     from steelyard.whatif import demo as demonstration
-    from steelyard.whatif import engine, question, spoken
+    from steelyard.whatif import engine, question, wording
     from steelyard.whatif.question import Mode
 
     if demo == bool(trace):
         raise UsageError("Name the trace to replay, or --demo without one: see 'steelyard whatif --help'.")
     if mode not in ("dataflow", "event"):
         raise UsageError(f"--mode '{mode}' is neither dataflow nor event.")
-    if len(speed := spoken.values(flops, spoken.factor, "--flops")) > 1:
+    if len(speed := wording.values(flops, wording.factor, "--flops")) > 1:
         raise UsageError("--flops is one number; a sweep over the speed of the cores is --core.")
     machine = describe()
     if demo and network is None:
@@ -134,8 +134,8 @@ def command(
         whatif.trees(tree) if tree else [whatif.ONE_SWITCH],
         whatif.losses(loss) if loss else [whatif.Loss()],
         whatif.noises(noise) if noise and "=" in noise else [whatif.Noise(recording=noise or "")],
-        spoken.values(core, spoken.factor, "--core"),
-        spoken.values(affected, spoken.share, "--affected"),
+        wording.values(core, wording.factor, "--core"),
+        wording.values(affected, wording.share, "--affected"),
     )
     plain = len(points) == len(networks) and not (tree or loss or noise) and points[0].core == 1
     ranks = demonstration.ranks_for(machine)

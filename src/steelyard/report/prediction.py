@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import drawn
+from steelyard.report import drawing
 from steelyard.report.values import quantity
 from steelyard.whatif import Account, Answer, Prediction, Protocol, Question
 from steelyard.whatif.engine import Trace, Traced
@@ -76,7 +76,7 @@ class Section:
     sentences: tuple[str, ...]
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    figures: tuple[drawn.Drawn, ...]
+    figures: tuple[drawing.Drawn, ...]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Page:
     facts: tuple[tuple[str, str], ...]
     sentences: tuple[str, ...]
     sections: tuple[Section, ...]
-    figures: tuple[drawn.Drawn, ...]
+    figures: tuple[drawing.Drawn, ...]
 
     @property
     def drawn(self) -> bool:
@@ -108,7 +108,7 @@ def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
         ("Engine", _engine([part.answer for part in parts])),
     )
     sections = tuple(_section(part, number) for number, part in enumerate(parts, 1))
-    figures = tuple(drawn.plain(figure) for figure in (*_ranks(answer.account), *_sensitivity(answer)))
+    figures = tuple(drawing.plain(figure) for figure in (*_ranks(answer.account), *_sensitivity(answer)))
     return Page(f"What if: {name}", facts, undisturbed(answer), sections, figures)
 
 
@@ -136,7 +136,7 @@ def _section(part: Part, number: int) -> Section:
         disturbed(part.answer),
         tuple(headings),
         tuple(map(tuple, rows)),
-        tuple(drawn.plain(figure) for figure in _sweep(part.answer, f"sweep-{number}")),
+        tuple(drawing.plain(figure) for figure in _sweep(part.answer, f"sweep-{number}")),
     )
 
 
