@@ -241,14 +241,16 @@ struct Outcomes {
   std::set<std::uint64_t> cancelled;  // by number among all nonblocking receives
 };
 
-// From the beginning of the first rank to the end of the last one, s on rank 0's clock.
+// From the beginning of the first rank to the end of the last one, ns on rank 0's clock.
 struct Span {
   double begin = 1e300, end = -1e300;
 };
+// A whole number, so that no compiler's rounding changes what is replayed.
 inline double beginning(const RankFile& file) {
   const trace::Header& h = file.header;
   const double since = static_cast<double>(static_cast<std::int64_t>(h.first_ticks - h.begin_ticks) >> h.shift);
-  return static_cast<double>(h.begin_ns) * 1e-9 + file.seconds(since) + static_cast<double>(h.offset_begin) * 1e-9;
+  return std::nearbyint(static_cast<double>(h.begin_ns) + static_cast<double>(h.offset_begin) +
+                        file.seconds(since) * 1e9);
 }
 
 // A collective as the trace has it: a number of bytes, or several.
@@ -262,8 +264,9 @@ void write_collective(Collectives collectives, const Group& group, const Togethe
 
 // The first pass learns what other ranks, and records before it, must know.
 void learn(Shared& shared, RankFile& file, Outcomes& out, Traced& about, Span& span);
-// The second makes the rank's program. `lengths`, where it is given: of the program after each call.
+// The second makes the rank's program. Where they are given: `lengths` of the program after each call, `line` by the
+// clock.
 void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
-                   std::vector<std::size_t>* lengths);
+                   std::vector<std::size_t>* lengths, Timeline::OfRank* line);
 
 }  // namespace steelyard::whatif
