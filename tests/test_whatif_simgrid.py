@@ -1,11 +1,16 @@
 """SimGrid reads the same TI files, and agrees once its network's parameters are taken from its own ping-pong."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from mpis import mpi
 from replays import asked, stencil, ti
+from steelyard.model import Machine
+from steelyard.whatif import exporting, tracing
+from traces import mpiexec
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
@@ -40,6 +45,21 @@ def test_both_simulators_predict_the_same_within_five_per_cent(tmp_path: Path, n
     theirs = simgrid.replayed(tmp_path, ranks, *settings).time
     ours = [answer["time"][0] / 1e12 for answer in asked(ti(tmp_path, ranks), network, network + " mode=event")[1:]]
     assert ours == [pytest.approx(theirs, rel=0.05)] * 2
+
+
+def test_simgrid_reads_what_was_traced_and_exported(
+    tmp_path: Path, network: str, here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SimGrid's ranks of a node talk as those of others; our own stay on one network, too."""
+    own = mpi("default", here)
+    source = Path(__file__).with_name("data") / "traced" / "endings.c"
+    subprocess.run([own.path.replace("mpicxx", "mpicc"), source, "-o", tmp_path / "endings"], check=True)
+    tracing.record([*mpiexec(tmp_path / "endings", 4, own, monkeypatch), "known"], tmp_path / "traced", here, own)
+    exporting.export(tmp_path / "traced", "ti", tmp_path / "ti", here)
+    lines = [(tmp_path / "ti" / f"trace.{rank}").read_text().splitlines()[1:-1] for rank in range(4)]
+    theirs = simgrid.replayed(tmp_path, [[line.split(" ", 1)[1] for line in rank] for rank in lines]).time
+    ours = asked(tmp_path / "traced", network)[1]["time"][0] / 1e12
+    assert ours == pytest.approx(theirs, rel=0.05)
 
 
 # One of each kind: pairs of datatypes (38 to 50) have the gaps of a C structure.

@@ -4,15 +4,19 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from traces import ALL_KINDS, rank_file
 
 pytestmark = pytest.mark.skipif(not shutil.which("clang++"), reason="Clang is not installed (Debian: clang)")
 
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "src" / "steelyard" / "native"
-SECONDS = os.environ.get("STEELYARD_FUZZ", "60")
+TARGETS = 2
+SECONDS = int(os.environ.get("STEELYARD_FUZZ", "60")) // TARGETS  # of each
 CHECKS = "-fsanitize=fuzzer,address,undefined"
 
 GOAL = """num_ranks 2
@@ -36,19 +40,37 @@ ACTIONS = (
 )  # fmt: skip
 
 
-def test_no_text_crashes_or_hangs_a_reader(tmp_path: Path) -> None:
-    program = tmp_path / "traces"
+PAIRS = tuple(zip(*ALL_KINDS, strict=True))
+
+
+def fuzzed(name: str, seeds: Mapping[str, bytes], folder: Path) -> None:
+    """Runs a target from these texts on, for its share of the seconds."""
+    program = folder / name
     words = ["clang++", "-std=c++20", "-O1", "-g", CHECKS, "-fno-sanitize-recover=undefined", f"-I{NATIVE}"]
-    subprocess.run([*words, HERE / "traces.cpp", "-o", program], check=True, capture_output=True, text=True)
-    seeds = tmp_path / "seeds"
-    seeds.mkdir()
-    (seeds / "goal").write_text(GOAL, encoding="utf-8")
-    lines = [f"{rank} {action}\n" for rank in range(3) for action in ("init", *ACTIONS)]
-    (seeds / "ti").write_text("".join(lines), encoding="utf-8")
+    subprocess.run([*words, HERE / f"{name}.cpp", "-o", program], check=True, capture_output=True, text=True)
+    (folder / "seeds").mkdir()
+    for title, text in seeds.items():
+        (folder / "seeds" / title).write_bytes(text)
     limits = [f"-max_total_time={SECONDS}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=4096"]
-    done = subprocess.run([program, *limits, seeds], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([program, *limits, "seeds"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     runs = re.search(r"Done (\d+) runs", done.stderr)
     assert runs
     assert int(runs[1]) > 1000
     print(f"{runs[1]} texts in {SECONDS} s")
+
+
+def test_no_text_crashes_or_hangs_a_reader(tmp_path: Path) -> None:
+    lines = [f"{rank} {action}\n" for rank in range(3) for action in ("init", *ACTIONS)]
+    fuzzed("traces", {"goal": GOAL.encode(), "ti": "".join(lines).encode()}, tmp_path)
+
+
+def test_no_files_of_ranks_crash_or_hang_the_reader(tmp_path: Path) -> None:
+    seeds = {}
+    for title, kinds in {
+        "all": ALL_KINDS,
+        **{f"one {i}": [(one,) for one in pair] for i, pair in enumerate(PAIRS)},
+    }.items():
+        first, second = (rank_file(r, 2, kinds[r]) for r in (0, 1))
+        seeds[title] = len(first).to_bytes(2, "little") + first + second
+    fuzzed("ranks", seeds, tmp_path)

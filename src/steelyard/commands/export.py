@@ -6,29 +6,66 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands.options import Paths, RunName, Runs
+from steelyard.commands.options import Paths, Runs
 
 
 def command(
-    name: RunName = None,
-    form: Annotated[str, typer.Option("--format", help="json, csv or parquet.")] = "json",
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN]",
+            help="A run's id or folder, the newest when left out; or a trace, as **steelyard trace** writes it.",
+        ),
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="json, csv or parquet; of a trace ti, goal, prv or perfetto.")
+    ] = "json",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file; standard output when left out.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="A file, or of ti and prv a new folder; standard output when left out, of runs."
+        ),
     ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
-    """Export a run for spreadsheets, data frames and scripts.
+    """Export a run for spreadsheets, data frames and scripts, or a trace for other tools.
 
-    Example: **steelyard export --format csv > run.csv**
+    Examples: **steelyard export --format csv > run.csv** · **steelyard export cg --format goal -o cg.goal** ·
+    **steelyard export cg --format prv -o cg-paraver**
     """
     from steelyard import files, records
     from steelyard.commands import outcome
     from steelyard.errors import UsageError, nearest
     from steelyard.report import export
+    from steelyard.whatif import exporting
 
+    if name and exporting.is_trace(Path(name)):
+        _trace(Path(name), form, output)
+        return
     if form not in export.FORMATS:
-        raise UsageError(f"There is no format '{form}' (given by --format). {nearest(form, export.FORMATS)}")
+        raise UsageError(f"There is no format '{form}' for runs (given by --format). {nearest(form, export.FORMATS)}")
     if output:
         files.expect_output(output, export.WHAT)
     sys.stdout.write(export.write(outcome.read(records.find(runs, name), paths or []), form, output))
+
+
+def _trace(trace: Path, form: str, output: Path | None) -> None:
+    from steelyard.errors import UsageError, nearest
+    from steelyard.machine import describe
+    from steelyard.whatif import exporting
+    from steelyard.words import plural
+
+    if form not in exporting.FORMATS:
+        raise UsageError(
+            f"There is no format '{form}' for traces (given by --format). {nearest(form, exporting.FORMATS)}"
+        )
+    if not output:
+        raise UsageError("A trace is exported to a file, or of ti and prv to a new folder: name it with -o.")
+    found = exporting.export(trace, form, output, describe())
+    if found.apart:
+        print(
+            f"{plural(found.apart, 'wait')} for several receives became one wait after the other: TI knows none for some of "
+            "the open ones, and times may differ a little.",
+            file=sys.stderr,
+        )

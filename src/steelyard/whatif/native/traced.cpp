@@ -27,7 +27,7 @@ void end_early(Builder& out, const std::vector<std::vector<std::size_t>>& length
 
 bool is_traced(const std::string& path) { return std::filesystem::is_directory(path); }
 
-Builder read_traced(const std::string& folder, Traced& about) {
+Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -45,12 +45,14 @@ Builder read_traced(const std::string& folder, Traced& about) {
                     std::to_string(rank) + " says that there were " + std::to_string(file.header.ranks));
     learn(shared, file, outcomes[rank], about, span);
   }
-  about.time = std::max(span.end - span.begin, 0.0);
+  about.time = std::max(span.end - span.begin, 0.0) * 1e-9;
   Builder out(files);
   std::vector<std::vector<std::size_t>> lengths(about.broken.empty() ? 0 : files);
   for (std::uint32_t rank = 0; rank < files; ++rank) {
     RankFile file(folder, rank);
-    write_program(shared, file, outcomes[rank], out.rank(rank), span, lengths.empty() ? nullptr : &lengths[rank]);
+    Timeline::OfRank* line = timeline ? &timeline->ranks.emplace_back() : nullptr;
+    if (line) line->host.assign(file.header.host, strnlen(file.header.host, sizeof file.header.host));
+    write_program(shared, file, outcomes[rank], out.rank(rank), span, lengths.empty() ? nullptr : &lengths[rank], line);
   }
   if (!about.broken.empty()) end_early(out, lengths, about);
   return out;

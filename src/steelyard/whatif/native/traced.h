@@ -7,6 +7,7 @@
 
 #include "../tracer/format.h"
 #include "readers.h"
+#include "timeline.h"
 
 namespace steelyard::whatif {
 
@@ -32,6 +33,6 @@ std::string said(const Traced& traced);
 
 bool is_traced(const std::string& path);
 // Where ranks are broken, programs end at what can never come.
-Builder read_traced(const std::string& folder, Traced& about);
+Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline = nullptr);
 
 }  // namespace steelyard::whatif

@@ -1,5 +1,6 @@
 // What both passes over a rank's file share: its records, the numbers of communicators, what became of receives.
 #pragma once
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -43,7 +44,7 @@ class RankFile {
     if (header.end_ticks <= header.begin_ticks || header.end_ns <= header.begin_ns || ns / ticks > 1e3 ||
         ns / ticks < 1e-3)
       refuse(24, "its clock does not go on");
-    pace_ = ns / ticks;
+    pace_ = (ns + drift(ns)) / ticks;
     at_ = sizeof header;
   }
 
@@ -111,6 +112,14 @@ class RankFile {
   trace::Header header{};
 
  private:
+  // What rank 0's clock has gained meanwhile. Less than the error of its measurement says nothing.
+  double drift(double ns) const {
+    if (header.offset_known != 2) return 0;
+    const double found = static_cast<double>(header.offset_end) - static_cast<double>(header.offset_begin);
+    const bool sure = std::abs(found) > 2 * static_cast<double>(header.offset_error);
+    return sure && std::abs(found) < 1e-3 * ns ? found : 0;
+  }
+
   const std::string path_, text_;
   std::size_t at_ = 0, begin_ = 0;
   bool ended_ = false;
@@ -232,14 +241,16 @@ struct Outcomes {
   std::set<std::uint64_t> cancelled;  // by number among all nonblocking receives
 };
 
-// From the beginning of the first rank to the end of the last one, s on rank 0's clock.
+// From the beginning of the first rank to the end of the last one, ns on rank 0's clock.
 struct Span {
   double begin = 1e300, end = -1e300;
 };
+// A whole number, so that no compiler's rounding changes what is replayed.
 inline double beginning(const RankFile& file) {
   const trace::Header& h = file.header;
   const double since = static_cast<double>(static_cast<std::int64_t>(h.first_ticks - h.begin_ticks) >> h.shift);
-  return static_cast<double>(h.begin_ns) * 1e-9 + file.seconds(since) + static_cast<double>(h.offset_begin) * 1e-9;
+  return std::nearbyint(static_cast<double>(h.begin_ns) + static_cast<double>(h.offset_begin) +
+                        file.seconds(since) * 1e9);
 }
 
 // A collective as the trace has it: a number of bytes, or several.
@@ -253,8 +264,9 @@ void write_collective(Collectives collectives, const Group& group, const Togethe
 
 // The first pass learns what other ranks, and records before it, must know.
 void learn(Shared& shared, RankFile& file, Outcomes& out, Traced& about, Span& span);
-// The second makes the rank's program. `lengths`, where it is given: of the program after each call.
+// The second makes the rank's program. Where they are given: `lengths` of the program after each call, `line` by the
+// clock.
 void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
-                   std::vector<std::size_t>* lengths);
+                   std::vector<std::size_t>* lengths, Timeline::OfRank* line);
 
 }  // namespace steelyard::whatif

@@ -33,7 +33,7 @@ class Needs {
     about_.preempted = std::max(about_.preempted, preempted);
     const double begin = beginning(file_);
     span.begin = std::min(span.begin, begin);
-    span.end = std::max(span.end, begin + file_.seconds(ticks));
+    span.end = std::max(span.end, begin + file_.seconds(ticks) * 1e9);
   }
 
  private:

@@ -9,10 +9,11 @@ namespace {
 
 class Writer {
  public:
-  Writer(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span)
-      : file_(file), handles_(shared, file), shared_(shared), outcomes_(outcomes), rank_(rank) {
+  Writer(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span, Timeline::OfRank* line)
+      : file_(file), handles_(shared, file), shared_(shared), outcomes_(outcomes), rank_(rank), line_(line) {
     // Who began later than the first has not yet done anything.
-    computed_ = static_cast<Time>(std::clamp(beginning(file) - span.begin, 0.0, 2e6) * 1e12);
+    computed_ = end_ = static_cast<Time>(std::clamp(beginning(file) - span.begin, 0.0, 2e15)) * NANOSECOND;
+    if (line_) line_->begin = end_;
   }
 
   // `lengths`, where it is given: of the program after each call.
@@ -22,8 +23,10 @@ class Writer {
       if (file_.torn()) break;
       const bool own = event.kind == Record::preempted || event.kind == Record::tool;
       if (lengths && !own) lengths->push_back(rank_.length());
+      if (line_) line_->calls.push_back({begin_, end_, event.kind, together_});
     }
     work();
+    if (line_) line_->end = end_;
   }
 
  private:
@@ -40,6 +43,8 @@ class Writer {
   }
   void act(const Event& event) {
     computed_ += file_.time(event.gap);
+    begin_ = end_ + file_.time(event.gap);
+    end_ = begin_ + file_.time(event.duration);
     switch (event.kind) {
       case Record::send:
       case Record::isend:
@@ -49,7 +54,7 @@ class Writer {
         const std::int32_t tag = file_.tag();
         if (file_.torn()) return;
         work();
-        return rank_.receive(post(event, source, tag));
+        return receive(post(event, source, tag));
       }
       case Record::ireceive:
         return ireceive(event);
@@ -88,7 +93,23 @@ class Writer {
 
   std::uint32_t post(const Event& event, std::int64_t source, std::int32_t tag) {
     const Members& members = handles_.of(event.communicator);
-    return rank_.post(handles_.world(members, source), tag_of(members.id, tag));
+    const std::uint32_t from = handles_.world(members, source), number = rank_.post(from, tag_of(members.id, tag));
+    if (line_) {
+      posted_[number] = line_->posted.size();
+      line_->posted.push_back({from, tag_of(members.id, tag), begin_, -1});
+    }
+    return number;
+  }
+  std::uint32_t dispatch(std::uint32_t target, std::uint64_t tag, Bytes bytes) {
+    if (line_) line_->sent.push_back({target, tag, bytes, begin_, end_});
+    return rank_.send(target, tag, bytes);
+  }
+  void receive(std::uint32_t number) {
+    rank_.receive(number);
+    received_now(number);
+  }
+  void received_now(std::uint32_t number) {
+    if (line_) line_->posted[posted_.at(number)].received = end_;
   }
   void send(const Event& event) {
     const std::int64_t to = file_.folded();
@@ -99,7 +120,7 @@ class Writer {
     const Members& members = handles_.of(event.communicator);
     const std::uint32_t target = handles_.world(members, to);
     work();
-    const std::uint32_t number = rank_.send(target, tag_of(members.id, tag), bytes);
+    const std::uint32_t number = dispatch(target, tag_of(members.id, tag), bytes);
     if (event.kind == Record::send)
       rank_.sent(number);
     else
@@ -134,11 +155,11 @@ class Writer {
     const Members& members = handles_.of(event.communicator);
     const std::uint32_t posted = from == NOBODY ? 0 : post(event, from, with);
     if (to != NOBODY) {
-      const std::uint32_t number = rank_.send(handles_.world(members, to), tag_of(members.id, tag), bytes);
-      if (from != NOBODY) rank_.receive(posted);
+      const std::uint32_t number = dispatch(handles_.world(members, to), tag_of(members.id, tag), bytes);
+      if (from != NOBODY) receive(posted);
       rank_.sent(number);
     } else if (from != NOBODY) {
-      rank_.receive(posted);
+      receive(posted);
     }
   }
   // What was received first, in the order in which it arrives; then what was sent.
@@ -158,6 +179,7 @@ class Writer {
       open_.erase(found);
     }
     if (!posts.empty()) rank_.receive_all(posts);
+    for (std::uint32_t number : posts) received_now(number);
     for (std::uint32_t number : sends) rank_.sent(number);
     for (const Open& open : collectives) {
       rank_.await(open.number, 0);
@@ -178,6 +200,7 @@ class Writer {
     const std::size_t n = members.all.size();
     if (what >= static_cast<std::uint64_t>(trace::Collective::last)) file_.refuse("a collective that is not known");
     if (root >= n) file_.refuse("the root of a collective is none of its ranks");
+    together_ = call.what;
     work();
     std::size_t stream = 0;
     if (!waits) {
@@ -234,7 +257,10 @@ class Writer {
   Shared& shared_;
   const Outcomes& outcomes_;
   Rank& rank_;
-  Time computed_ = 0;
+  Timeline::OfRank* const line_;
+  Time computed_ = 0, begin_ = 0, end_ = 0;  // and when the call began and ended that is being read
+  trace::Collective together_{};
+  std::unordered_map<std::uint32_t, std::size_t> posted_;  // receives of the timeline
   std::unordered_map<std::uint64_t, Open> open_;
   std::unordered_map<std::uint32_t, Moved> moved_;
   std::vector<std::size_t> free_;
@@ -245,8 +271,8 @@ class Writer {
 }  // namespace
 
 void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
-                   std::vector<std::size_t>* lengths) {
-  Writer(shared, file, outcomes, rank, span).read(lengths);
+                   std::vector<std::size_t>* lengths, Timeline::OfRank* line) {
+  Writer(shared, file, outcomes, rank, span, line).read(lengths);
 }
 
 }  // namespace steelyard::whatif

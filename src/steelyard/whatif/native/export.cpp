@@ -1,0 +1,69 @@
+// Reads a trace, and writes it in another format: export TRACE FLOPS FORMAT PATH. Whatever line comes is answered once.
+#include <filesystem>
+#include <iostream>
+
+#include "collectives.cpp"
+#include "early.cpp"
+#include "goal.cpp"
+#include "json.h"
+#include "readers.cpp"
+#include "schedule.cpp"
+#include "text.cpp"
+#include "ti.cpp"
+#include "timeline.cpp"
+#include "traced.cpp"
+#include "traced_collectives.cpp"
+#include "traced_needs.cpp"
+#include "traced_programs.cpp"
+#include "write_goal.cpp"
+#include "write_paraver.cpp"
+#include "write_perfetto.cpp"
+#include "write_ti.cpp"
+#include "writers.cpp"
+
+namespace steelyard::whatif {
+namespace {
+
+json::Object write(const std::string& trace, double speed, const std::string& format, const std::string& path) {
+  const bool own = is_traced(trace), timed = format == "prv" || format == "perfetto";
+  if (timed && !own)
+    throw Refused("'" + trace + "' has no times of the run: only a folder of steelyard trace can be written so");
+  Traced about;
+  Timeline timeline;
+  Builder builder = own ? read_traced(trace, about, timed ? &timeline : nullptr) : read(trace, contents(trace), speed);
+  const Schedule schedule = builder.finish();
+  if (format == "ti" || format == "prv") std::filesystem::create_directory(path);
+  std::uint64_t apart = 0;
+  if (format == "ti") apart = write_ti(schedule, path);
+  if (format == "goal") write_goal(schedule, path);
+  if (format == "prv") write_paraver(timeline, path);
+  if (format == "perfetto") write_perfetto(timeline, path);
+  return json::Object()
+      .add("ranks", json::number(schedule.ranks))
+      .add("messages", json::number(schedule.source.size()))
+      .add("apart", json::number(apart));
+}
+
+std::string answer(char** words) {
+  try {
+    return write(words[1], std::stod(words[2]), words[3], words[4]).str();
+  } catch (const Refused& error) {
+    return json::Object().add("error", json::text(error.what())).str();
+  } catch (const std::filesystem::filesystem_error& error) {
+    return json::Object().add("error", json::text(error.what())).str();
+  } catch (const std::bad_alloc&) {
+    return json::Object().add("error", json::text("the memory of this machine is too small for this trace")).str();
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::whatif
+
+int main(int count, char** words) {
+  if (count != 5) {
+    std::cerr << "usage: export TRACE FLOPS ti|goal|prv|perfetto PATH\n";
+    return 2;
+  }
+  for (std::string line; std::getline(std::cin, line);) std::cout << steelyard::whatif::answer(words) << std::endl;
+  return 0;
+}
