@@ -13,7 +13,7 @@ from steelyard.launch import watch
 from steelyard.model.sensor import Reading, Sensor, Trace
 from steelyard.telemetry.energy import Energy
 from steelyard.telemetry.sampler import Clocks, Memory, Sampler, added_up
-from steelyard.telemetry.watched import Stretch, above, cost, courses, disagreements
+from steelyard.telemetry.watched import Stretch, above, cost, courses
 
 SECOND = 10**9
 SOCKET = Sensor("rapl/package-0", "energy", "RAPL", resolution=1e-6)
@@ -154,18 +154,6 @@ def test_above_idle_holds_both_intervals() -> None:
     found = above(energy_of(1000, 990, 1010, 10), energy_of(100, 95, 105, 5))
     assert (found.joules, found.low, found.high) == pytest.approx((800.0, 780.0, 820.0))
     assert found.greatest == pytest.approx(80.0)
-
-
-def test_two_sources_of_the_whole_node_that_disagree_are_named() -> None:
-    totals = {
-        "IPMI": energy_of(1000, 990, 1010),
-        "Redfish": energy_of(1005, 995, 1015),
-        "RAPL": energy_of(500, 499, 501),
-    }
-    assert disagreements(totals, ["IPMI", "Redfish"]) == []
-    (said,) = disagreements({**totals, "Redfish": energy_of(1200, 1190, 1210)}, ["IPMI", "Redfish"])
-    assert "IPMI and Redfish" in said
-    assert "1.20" in said
 
 
 def test_time_stamps_are_of_the_wall_clock() -> None:

@@ -73,7 +73,10 @@ def command(
             rows = spent.rows(kept, chosen, asked)
             spent.show(rows, spent.totals(rows, len(chosen) + len(unknown)), asked, json_)
         else:
-            asking.show(asking.costs(kept, chosen, asked), json_)
+            told = asking.costs(kept, chosen, asked)
+            asking.show(told, json_)
+            for sentence in asking.disagreements(told):
+                links.say(sentence)
         asking.notes(kept, chosen)
 
 

@@ -11,7 +11,7 @@ from steelyard.commands.power.parts import Part
 from steelyard.commands.power.when import When
 from steelyard.telemetry.energy import Course, Energy
 from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.watched import Stretch, cost, courses
+from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
 from steelyard.units import quantity
 
 if TYPE_CHECKING:
@@ -49,7 +49,17 @@ def rows(store: "Store", parts: Sequence[Part], when: When) -> list[Row]:
         for source, name in silent.items():
             say(f"Of {part.node} by {source} no energy is said: {name} has no readings of that time.")
         found += list(_of_node(part, known, {*silent}, when.clock))
+        for sentence in _disagreements(part, known, when.clock):
+            say(f"Of {part.node}: {sentence}")
     return found
+
+
+def _disagreements(part: Part, known: dict[str, Course], clock: float) -> list[str]:
+    """Over the longest of its stretches, which has the narrowest interval."""
+    if not part.stretches:
+        return []
+    longest = max(part.stretches, key=lambda stretch: stretch.end - stretch.begin)
+    return disagreements([each.sensor for each in known.values()], cost(known, longest, clock).totals)
 
 
 def _usable(part: Part) -> Part:

@@ -8,15 +8,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.errors import MachineFailed
-from steelyard.model.sensor import Sensor
+from steelyard.model.sensor import Scope, Sensor
 from steelyard.telemetry.sensors import Device, Found, Kind
-from steelyard.telemetry.sensors._files import label, listed
+from steelyard.telemetry.sensors._files import held, label, listed
 from steelyard.telemetry.sensors._programs import Program, answer
 from steelyard.telemetry.sensors._words import expect, number, slug
 
 _CONFIGURATION = ("scontrol", "show", "config")
 _STEP = 1.0  # whole watts and joules are printed
-# What the plugins of Slurm's manual (slurm.conf, AcctGatherEnergyType) read.
+# What the plugins read, by Slurm's manual (slurm.conf, AcctGatherEnergyType).
+_SCOPES: dict[str, Scope] = {
+    "rapl": "processors",
+    "gpu": "accelerators",
+    "external sensors": "node",
+    "ipmi": "node",
+    "xcc": "node",
+    "pm_counters": "node",
+}
 _PRINTED = (
     ("CurrentWatts", "power", "power"),
     ("ConsumedJoules", "energy", "energy"),  # of earlier versions, from 0 at each start of slurmd
@@ -49,14 +57,15 @@ def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, f
         for key, quantity, name in names if external else _PRINTED:
             if value := number(said.get(key, "")):
                 found[_sensor(f"slurm/{slug(node)}/{name}", quantity, plugin, key, every)] = value
-    return found
+    return dict(zip(held([*found]), found.values(), strict=True))
 
 
 def _sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Sensor:
-    source = f"Slurm ({plugin})"
-    if quantity == "power":
-        return Sensor(name, "power", source, f"scontrol show node: {key}", _STEP, every, window=every)
-    return Sensor(name, "energy", source, f"scontrol show node: {key}", _STEP, every)
+    source, place, scope = f"Slurm ({plugin})", f"scontrol show node: {key}", _SCOPES.get(plugin, "")
+    if quantity == "power":  # and its energy, where Slurm says that, too, are of the same thing
+        counter = f"{name.removesuffix('power')}energy"
+        return Sensor(name, "power", source, place, _STEP, every, window=every, part_of=counter, scope=scope)
+    return Sensor(name, "energy", source, place, _STEP, every, scope=scope)
 
 
 def _gathered(text: str) -> dict[str, float]:
