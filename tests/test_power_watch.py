@@ -111,6 +111,12 @@ def test_a_command_that_a_signal_ends_has_a_shell_s_code() -> None:
 def test_a_command_that_is_not_there_is_named() -> None:
     with pytest.raises(UsageError, match="'no-such-command' cannot be started"):
         watch.carried_out(["no-such-command"])
+    assert not [thread for thread in threading.enumerate() if "_listen" in thread.name]
+
+
+def test_a_phase_that_is_read_late_lies_within_the_command() -> None:
+    found = watch._phases([(5, "one"), (12, "two")], 10)
+    assert list(found) == [Stretch("one", 5, 10), Stretch("two", 10, 10)]
 
 
 def test_phases_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

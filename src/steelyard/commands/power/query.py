@@ -70,8 +70,8 @@ def command(
         elif every:
             _rollups(kept, chosen, every, json_)
         elif asked.hosts and (sensor is None or "/" not in sensor):
-            rows = spent.rows(kept, chosen, asked)
-            spent.show(rows, spent.totals(rows, len(chosen) + len(unknown)), asked, json_)
+            rows, above = spent.rows(kept, chosen, asked)
+            spent.show(rows, spent.totals(rows, len(chosen) + len(unknown)), above, asked, json_)
         else:
             told = asking.costs(kept, chosen, asked)
             asking.show(told, json_)
