@@ -102,21 +102,21 @@ class Halo {
       axis.mail.in[side].resize(block_.alone[d] ? 0 : 3 * axis.count[side]);
     }
   }
-  Four shift(int d, std::size_t side, bool positions) const {
-    Four out{};
+  Point shift(int d, std::size_t side, bool positions) const {
+    Point out;
     if (positions && (side == 0 ? block_.first[d] : block_.last[d]))
-      out[d] = side == 0 ? box_.length[d] : -box_.length[d];
+      out.c[d] = side == 0 ? box_.length[d] : -box_.length[d];
     return out;
   }
   void forward(Worker w, int d, Point* points, bool positions) {
     Axis& axis = axes_[d];
     for (std::size_t side : {0, 1}) {
       const auto& list = axis.selection.found[side];
-      const Four by = shift(d, side, positions);
+      const Point by = shift(d, side, positions);
       Point* const images = points + axis.first[1 - side];
       double* const out = axis.mail.out[side].data();
       for (auto [g, end] = w.part(list.size()); g < end; ++g) {
-        const Four at = four(points[list[g]]) + by;
+        const Four at = four(points[list[g]]) + four(by);
         if (block_.alone[d])
           four(images[g]) = at;
         else
