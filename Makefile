@@ -71,11 +71,12 @@ test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chro
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck
 
-bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB and SimGrid (installs them where it may)
+bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB, LAMMPS and SimGrid (installs them where it may)
 	$(BIN)/python bench/peers.py
 	$(BIN)/python bench/messages.py
 	$(BIN)/python bench/nodes.py
 	$(BIN)/python bench/applications.py --classes A,B
+	$(BIN)/python bench/particles.py
 	$(BIN)/python bench/simulators.py
 	$(BIN)/python bench/tracer.py
 

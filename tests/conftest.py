@@ -26,6 +26,7 @@ MEASURING = (
     "counters",
     "docs",
     "launch",
+    "molecular_dynamics",
     "network_many_ranks",
     "npb",
     "ranks",
