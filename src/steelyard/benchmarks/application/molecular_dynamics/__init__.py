@@ -32,7 +32,7 @@ from steelyard.model.figure import Axis, Figure, Series
 
 parallel = ("mpi",)
 MODELS = {"threads": "threads", "mpi": "MPI"}
-SIZES = {"quick": (32_000,), "standard": (256_000,), "full": (256_000, 2_048_000)}
+SIZES = {"quick": (16_384,), "standard": (256_000,), "full": (256_000, 2_048_000)}
 STEPS = 100
 SPEED = 4e6  # particle-steps a second of one core: rough, for the expected time
 BYTES = 1200  # of a particle, with its list and the images around it
