@@ -53,7 +53,7 @@ test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger class
 	$(BIN)/python -m pytest tests/applications
 
 test-telemetry: $(VENV)/.test  ## from a BMC through a broker into the embedded store and a real Cassandra (installs what it needs where it may)
-	@$(call get,openipmi ipmitool mosquitto openssl openjdk-17-jre-headless maven)
+	@$(call get,openipmi ipmitool mosquitto openssl openjdk-17-jre-headless maven iproute2)
 	$(BIN)/python -m pytest tests/telemetry
 
 test-fuzz: $(VENV)/.test  ## the readers of traces under libFuzzer with sanitizers, for a minute (Clang, installed where that may be done)

@@ -30,6 +30,7 @@ MEASURING = (
     "npb",
     "ranks",
     "scaling",
+    "whatif_demo",
     "whatif_trace",
 )
 STARTING = {"programs", "small"}

@@ -18,7 +18,7 @@ from steelyard import report
 from steelyard.machine.files import KernelFiles
 from steelyard.machine.settings import read_settings
 from steelyard.model import Machine, Result
-from steelyard.report import counted
+from steelyard.report import counter_columns
 from steelyard.statistics.results import counters
 
 KEYS = {"instructions", "cycles", "cache_misses", "l1_misses", "share", "energy", "energy_source", "reason"}
@@ -211,15 +211,15 @@ def test_a_record_without_counters_is_no_count_of_zero(odd: Any) -> None:
 
 
 def test_a_counter_that_was_not_there_leaves_its_column_out() -> None:
-    assert counted.columns([counting(l1_misses=None, energy=None)]) == counted.TITLES[:3]
-    assert counted.cells(counting(cycles=None), counted.TITLES) == (
+    assert counter_columns.columns([counting(l1_misses=None, energy=None)]) == counter_columns.TITLES[:3]
+    assert counter_columns.cells(counting(cycles=None), counter_columns.TITLES) == (
         "", "40\u202f000\u202f000", "1\u202f500\u202f000", "4\u202f000\u202f000", "20.0 mJ",
     )  # fmt: skip
 
 
 def test_counts_stand_beside_the_time_of_their_case_and_the_way_below() -> None:
     html = report.render(builders.evaluation([counting(share=0.5), builders.triad(2e10, threads=2)]))
-    for title in counted.TITLES:
+    for title in counter_columns.TITLES:
         assert f'<th class="n">{title}</th>' in html
     assert "20.0 mJ" in html
     assert "down to 50 % of the time) and are scaled up" in html

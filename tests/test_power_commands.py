@@ -193,3 +193,22 @@ def test_a_broker_that_does_not_answer_is_said_and_loses_nothing(
     assert "127.0.0.1" in said.split("Ctrl-C ends it")[1]
     assert "wait in" in said
     assert list((tmp_path / "cache" / "power" / "cluster-n1").glob("*.segment"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_agent_that_is_ended_keeps_the_reading_that_it_waits_for(number: int, tmp_path: Path) -> None:
+    log, script = tmp_path / "log", tmp_path / "slow"
+    script.write_text(f"#!/bin/sh\necho >> '{log}'\nsleep 0.2\nwc -l < '{log}'\n")
+    script.chmod(0o755)
+    sensor = ("--sensor", f"command:run={script},name=serial", "--node", "cluster/node1")
+    with started("agent", "--store", tmp_path / "store", *sensor, "--every", "100ms") as agent:
+        answers = 4  # the first says which sensors there are
+        while not log.exists() or log.stat().st_size < answers:
+            assert agent.poll() is None
+            time.sleep(0.01)
+        os.kill(agent.pid, number)  # in the middle of the fourth answer
+        _, said = agent.communicate(timeout=30)
+    assert agent.returncode == 0, said
+    given = log.stat().st_size
+    values = Embedded(tmp_path / "store").trace("cluster/node1", "command/serial").value.tolist()
+    assert values == [float(serial) for serial in range(2, given + 1)]

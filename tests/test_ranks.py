@@ -20,9 +20,9 @@ import pytest
 from mpis import FLAVOURS, mpi, shadow
 from steelyard import build
 from steelyard.errors import ProgramFailed
+from steelyard.launch.complaints import _told
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
-from steelyard.launch.told import _told
 from steelyard.machine.tools import mpiexec_of
 from steelyard.model import Benchmark, Case, Check, Launch, Machine, Site, Tool
 from steelyard.statistics.validity.verdict import judgement, name_disturbance

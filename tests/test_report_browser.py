@@ -111,7 +111,9 @@ def test_the_page_of_a_replay_opens_without_an_error_and_nothing_is_cut_off(
 ) -> None:
     trace = ti(tmp_path, stencil(4, 20, 100_000, 1000))
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms")
-    made = prediction.page(found, asked, about, "cg.goal", (["loss", "RTO"], [["1 %", "5.00 ms"]]))
+    made = prediction.page(
+        [prediction.Part("", asked, found, (["loss", "RTO"], [["1 %", "5.00 ms"]]))], about, "cg.goal"
+    )
     browser.open(report.write_prediction(made, tmp_path / "page.html"), width, theme)
     sound(browser, ["overview"])
 

@@ -27,7 +27,7 @@ from steelyard.findings.every import scaling as rule
 from steelyard.model import Axes, Benchmark, Case, Evaluation, Host, Result, Scalar, Source
 from steelyard.plan import sweep
 from steelyard.records import all_runs, read
-from steelyard.report import scaled
+from steelyard.report import scaling_rows
 from steelyard.report.pages import scaling as page
 from steelyard.statistics.models.scaling import Scaling, scaled_serial_fraction, scaling, serial_fraction
 from steelyard.statistics.models.scaling_models import AMDAHL, USL, Estimate, Fit, refused, speedup
@@ -387,15 +387,15 @@ def test_invalid_results_are_left_out_and_disturbed_and_unsettled_ones_named() -
     )
     assert tuple(found.results) == (1, 2, 8)
     assert (found.level, found.counts("DISTURBED"), found.counts("UNSETTLED")) == ("DISTURBED", (8,), (2,))
-    notes = " ".join(scaled.notes(found))
+    notes = " ".join(scaling_rows.notes(found))
     assert "UNSETTLED: 2 threads; take what rests on these with care. DISTURBED: 8 threads;" in notes
-    (plain,) = scaled.as_json([found])
+    (plain,) = scaling_rows.as_json([found])
     assert (plain["disturbed"], plain["unsettled"]) == ([8], [2])
     out = StringIO()
-    scaled.show([found], Console(file=out, width=120))
+    scaling_rows.show([found], Console(file=out, width=120))
     marks = [line.split()[-1] for line in out.getvalue().splitlines() if line.split()[:1] in (["2"], ["8"])]
     assert marks == ["◐", "▲"]
-    assert scaled.stop_here(found).endswith("(Disturbed: take this with care.)")
+    assert scaling_rows.stop_here(found).endswith("(Disturbed: take this with care.)")
 
 
 # --------------------------------------------------------------------------- the sentences
@@ -403,7 +403,7 @@ def test_invalid_results_are_left_out_and_disturbed_and_unsettled_ones_named() -
 
 def sentence(law: Law, counts: Sequence[int] = COUNTS, **more: Any) -> str:
     (found,) = sweeps(seen(line(law, counts, **more)))
-    return scaled.stop_here(found)
+    return scaling_rows.stop_here(found)
 
 
 def test_where_to_stop_is_said_in_a_sentence() -> None:
@@ -417,26 +417,26 @@ def test_where_to_stop_is_said_in_a_sentence() -> None:
 
 def test_sweeps_of_a_benchmark_are_told_apart_by_what_differs() -> None:
     found = sweeps(seen([*line(amdahl(0.1)), *line(amdahl(0.1), (1, 2), **{"class": "B"}, pinning="none")]))
-    names = [scaled.named(s, found) for s in found]
+    names = [scaling_rows.named(s, found) for s in found]
     assert names[0] == "cg, class A, threads"
     assert names[1] == "cg, class B, threads, not pinned"
 
 
 def test_a_law_that_is_not_fitted_is_said_once_for_all_sweeps_or_with_those_that_are_meant() -> None:
     two = sweeps(seen([*line(amdahl(0.1), (1, 2)), *line(amdahl(0.1), (1, 2), pinning="none")]))
-    assert [words.partition(":")[0] for words in scaled.refused(two)] == [
+    assert [words.partition(":")[0] for words in scaling_rows.refused(two)] == [
         "Amdahl's law is not fitted",
         "The universal scalability law is not fitted",
     ]
     few = sweeps(seen([*line(amdahl(0.1)), *line(amdahl(0.1), (1, 2, 4), pinning="none")]))
-    (words,) = scaled.refused(few)
+    (words,) = scaling_rows.refused(few)
     assert words.startswith("The universal scalability law is not fitted to cg, class A, threads, not pinned: it has 2")
 
 
 def test_a_speed_up_above_the_ideal_is_remarked_on_and_one_at_the_ideal_is_not() -> None:
     def remarks(law: Law) -> list[str]:
         (found,) = sweeps(seen(line(law, (1, 2, 4))))
-        return [note for note in scaled.notes(found) if "above the ideal" in note]
+        return [note for note in scaling_rows.notes(found) if "above the ideal" in note]
 
     (remark,) = remarks(lambda p: 1 / p if p < 4 else 0.5 / p)
     assert remark.startswith("The speed-up with 4 threads is above the ideal")
@@ -444,7 +444,7 @@ def test_a_speed_up_above_the_ideal_is_remarked_on_and_one_at_the_ideal_is_not()
 
 
 def test_the_data_of_a_sweep_are_plain_json() -> None:
-    (found,) = scaled.as_json(sweeps(seen(line(amdahl(0.05)))))
+    (found,) = scaling_rows.as_json(sweeps(seen(line(amdahl(0.05)))))
     assert json.loads(json.dumps(found, allow_nan=False))["points"][1]["efficiency"]["value"] == pytest.approx(
         1 / 1.05, rel=0.01
     )

@@ -20,7 +20,7 @@ from steelyard import evaluation as evaluating
 from steelyard.compare import beside
 from steelyard.compare.runs import compare
 from steelyard.model import Evaluation, Finding, Tool
-from steelyard.report import lines, scaled, screen, side_by_side
+from steelyard.report import lines, scaling_rows, screen, side_by_side
 from steelyard.statistics.results.sweeps import sweeps
 from steelyard.statistics.validity import trust
 
@@ -249,7 +249,7 @@ def test_scaling_fits_one_screen() -> None:
         builders.triad(5e9 * t**0.7, threads=t, elements=n) for t in (1, 2, 4) for n in range(10**6, 9 * 10**6, 10**6)
     ]
     of = builders.evaluation(results)
-    found = screen.screen(of, 80, REPORT, scaled.brief(sweeps(of), 80))
+    found = screen.screen(of, 80, REPORT, scaling_rows.brief(sweeps(of), 80))
     fits(found)
     assert "Efficiency by threads: 1: 100 %, 2: 81 %, 4: 66 %" in text(found)
 

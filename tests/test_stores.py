@@ -1,6 +1,7 @@
 """The embedded store: what is written is what is read, once, whatever is killed, damaged or written twice."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -102,6 +103,21 @@ def test_what_a_killed_writer_left_half_is_removed(store: Embedded, tmp_path: Pa
     store.write([batch(1, [80.0])])
     assert not half.exists()
     assert store.count() == 1
+
+
+def test_half_a_line_of_a_full_disk_spoils_no_description(store: Embedded, tmp_path: Path) -> None:
+    there = (tmp_path / "store" / "sensors.jsonl").stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (there + 20, before[1]))  # room for a part of the next line
+    try:
+        with pytest.raises(MachineFailed, match="cannot be written"):
+            store.describe("cluster/node2", [RAIL])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / "store" / "sensors.jsonl").stat().st_size == there + 20
+    store.describe("cluster/node2", [RAIL])
+    store.describe("cluster/node3", [RAIL])
+    assert Embedded(tmp_path / "store").sensors().keys() == {NODE, "cluster/node2", "cluster/node3"}
 
 
 def test_a_merge_that_was_killed_before_it_tidied_up_doubles_nothing(store: Embedded, tmp_path: Path) -> None:

@@ -61,15 +61,16 @@ def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> N
 def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(4, 20, 100_000, 1000))
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms:1s")
-    made = prediction.page(found, asked, about, "cg", (["loss"], [["1 %"]]))
-    sweep = made.figures[0]
+    made = prediction.page([prediction.Part("", asked, found, (["loss"], [["1 %"]]))], about, "cg")
+    (section,) = made.sections
+    (sweep,) = section.figures
     assert sweep.title == "Time against probability of loss"
     assert [name for name in ("RTO 5.00 ms", "RTO 200 ms", "RTO 1.00 s") if f'"{name}"' in sweep.plot] == [
         "RTO 5.00 ms",
         "RTO 200 ms",
         "RTO 1.00 s",
     ]
-    assert [f.anchor for f in made.figures] == ["sweep", "ranks", "sensitivity"]
+    assert [f.anchor for f in (sweep, *made.figures)] == ["sweep-1", "ranks", "sensitivity"]
     path = report.write_prediction(made, tmp_path / "page.html")
     text = path.read_text(encoding="utf-8")
     assert "<title>What if: cg – Steelyard</title>" in text

@@ -12,7 +12,7 @@ from replays import stencil, ti
 from steelyard import whatif
 from steelyard.commands.cli import app
 from steelyard.errors import UsageError
-from steelyard.whatif import network, question, spoken
+from steelyard.whatif import network, question, wording
 from test_network_models import trains
 
 BOOK = "L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535"
@@ -143,13 +143,13 @@ def test_a_run_without_that_benchmark_says_how_to_measure_it() -> None:
     [("6ns/B", 6e-9), ("0.08 ns/B", 8e-11), ("12.5GB/s", 8e-11), ("100Gbit/s", 8e-11), ("1 MB/s", 1e-6)],
 )
 def test_a_rate_is_a_time_for_each_byte(text: str, value: float) -> None:
-    assert spoken.time_per_byte(text) == pytest.approx(value)
+    assert wording.time_per_byte(text) == pytest.approx(value)
 
 
 @given(st.floats(0, 1e6), st.sampled_from(["ns", "us", "µs", "ms", "s"]))
 def test_times_are_read_as_they_are_written(number: float, unit: str) -> None:
     factor = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}[unit]
-    assert spoken.time(f"{number!r}{unit}") == pytest.approx(number * factor)
+    assert wording.time(f"{number!r}{unit}") == pytest.approx(number * factor)
 
 
 @given(st.text(max_size=30))

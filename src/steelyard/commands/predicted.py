@@ -4,7 +4,8 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from rich.markup import escape
 from steelyard.commands import tables
 from steelyard.model.plain import to_plain
 from steelyard.units import duration, percent, quantity
-from steelyard.whatif.sentences import sentences
+from steelyard.whatif.sentences import disturbed, undisturbed
 from steelyard.words import plural
 
 if TYPE_CHECKING:
@@ -44,35 +45,55 @@ def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def show(found: "Answer", asked: "Question", trace: "Trace", as_json: bool) -> None:
+@dataclass(frozen=True)
+class Part:
+    """A question and its answer; the title says what it asks where there are several."""
+
+    asked: "Question"
+    answer: "Answer"
+    title: str = ""
+
+
+def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     """The predictions: one is an object in JSON, those of a sweep are a list."""
     if as_json:
-        rows = [_plain(p, base, asked, trace) for p, base in zip(found.predictions, found.undisturbed, strict=True)]
+        rows = [row for part in parts for row in _rows(part, trace)]
         print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
         return
-    console = Console(highlight=False)
+    console, asked = Console(highlight=False), parts[0].asked
     console.print(
         f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')} of {quantity(trace.bytes, 'B')} in all; "
         f"mode {asked.mode}, seed {asked.seed}"
     )
-    tables.narrow("Predicted", *table(found))
+    for part in parts:
+        tables.narrow(part.title or "Predicted", *table(part.answer))
+        for sentence in disturbed(part.answer):
+            console.print(escape(sentence))
     _traced(trace, console)
-    for sentence in sentences(found):
+    for sentence in undisturbed(parts[0].answer):
         console.print(escape(sentence))
     if trace.unreceived:
         console.print(f"{plural(trace.unreceived, 'message')} of the trace are sent and never received.")
-    replays = sum(len(p.times) for p in found.predictions)
-    rate = trace.events * replays / found.seconds if found.seconds else None
-    console.print(f"{plural(replays, 'replay')} in {quantity(found.seconds, 's')}: {quantity(rate, 'events/s')}")
+    replays = sum(len(p.times) for part in parts for p in part.answer.predictions)
+    seconds = sum(part.answer.seconds for part in parts)
+    rate = trace.events * replays / seconds if seconds else None
+    console.print(f"{plural(replays, 'replay')} in {quantity(seconds, 's')}: {quantity(rate, 'events/s')}")
 
 
-def write(found: "Answer", asked: "Question", trace: "Trace", name: str, path: Path) -> None:
-    """The page of the answer, named on standard error."""
+def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
+    """The page of the answers, named on standard error."""
     from steelyard import report
     from steelyard.report import prediction
 
-    report.write_prediction(prediction.page(found, asked, trace, name, table(found)), path)
+    shown = [prediction.Part(part.title, part.asked, part.answer, table(part.answer)) for part in parts]
+    report.write_prediction(prediction.page(shown, trace, name), path)
     print(f"The page: {path}", file=sys.stderr)
+
+
+def _rows(part: Part, trace: "Trace") -> Iterator[dict[str, Any]]:
+    found = part.answer
+    for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
+        yield _plain(prediction, base, part.asked, trace)
 
 
 def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "Trace") -> dict[str, Any]:
@@ -141,15 +162,15 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
     varying = varying or [(name, say) for name, say in COLUMNS[: 1 + len(UNITS)] if say(points[0]).strip("0 s/B")]
     columns = [*(name for name, _ in varying), "time"]
     drawn = any(p.low is not None for p in found.predictions)
-    disturbed = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
-    columns += ["95 % of mean"] * drawn + ["undisturbed"] * disturbed
+    beside = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
+    columns += ["95 % of mean"] * drawn + ["undisturbed"] * beside
     rows = []
     for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
         row = [*(say(prediction.point) for _, say in varying), quantity(prediction.time, "s", 4)]
         if drawn:
             low, high = prediction.low, prediction.high
             row.append("" if low is None or high is None else f"{quantity(low, 's', 4)} – {quantity(high, 's', 4)}")
-        if disturbed:
+        if beside:
             row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
         rows.append(row)
     return columns, rows

@@ -106,19 +106,19 @@ def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form
 
     from steelyard import report as reports
     from steelyard.commands import outcome
-    from steelyard.report import lines, scaled, screen
+    from steelyard.report import lines, scaling_rows, screen
     from steelyard.statistics.results.sweeps import sweeps
 
     judged = outcome.read(path, paths)
     where = reports.write(judged, report or path / "report.html")
     found = sweeps(judged)
     if form == "json":
-        print(json.dumps({"run": judged.run.id, "report": str(where), "sweeps": scaled.as_json(found)}, indent=1))
+        print(json.dumps({"run": judged.run.id, "report": str(where), "sweeps": scaling_rows.as_json(found)}, indent=1))
     elif form == "all":
-        scaled.show(found, Console())
+        scaling_rows.show(found, Console())
     else:
         console = lines.console()
-        screen.printed(screen.screen(judged, console.width, where, scaled.brief(found, console.width)), console)
+        screen.printed(screen.screen(judged, console.width, where, scaling_rows.brief(found, console.width)), console)
     if not found:
         print("steelyard: nothing can be compared: fewer than two counts gave results.", file=sys.stderr)
     for reason in dict.fromkeys(r.error for result in judged.results for r in result.records if r.error):

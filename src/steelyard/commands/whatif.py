@@ -1,14 +1,20 @@
 """`steelyard whatif`."""
 
+import contextlib
+import os
+import sys
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from steelyard.commands.options import Json, Quiet, Runs
 from steelyard.numbers import option
+from steelyard.words import plural
 
 if TYPE_CHECKING:
+    from steelyard.model import Machine
     from steelyard.whatif import Network
 
 REPEATS = 64  # draws of each point: the interval of the mean is then a quarter of the draws' spread
@@ -16,11 +22,11 @@ REPEATS = 64  # draws of each point: the interval of the mean is then a quarter 
 
 def command(
     trace: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="TRACE", help="A folder of steelyard trace, or GOAL, or SimGrid's time-independent (TI) format."
         ),
-    ],
+    ] = None,
     network: Annotated[
         str | None,
         typer.Option(
@@ -84,6 +90,12 @@ def command(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="An HTML page with the answer and its figures.")
     ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo", help="Trace a program of ours on this machine, and say what loss and noise would do to it."
+        ),
+    ] = False,
     runs: Runs = Path("runs"),
     quiet: Quiet = False,
     json_: Json = False,
@@ -92,46 +104,81 @@ def command(
 
     A value may be a list with colons between its parts: the replay then goes through all combinations.
 
-    Examples: **steelyard whatif cg.goal --network L=2500ns,o=1500ns,g=1000ns,G=6ns/B** ·
+    Examples: **steelyard whatif --demo** · **steelyard whatif cg.goal --network L=2500ns,o=1500ns,g=1000ns,G=6ns/B** ·
     **steelyard whatif cg.goal --network 20261120-101500 --loss probability=0.001:0.01,rto=5ms:200ms** ·
     **steelyard whatif lu.ti --flops 2e9 --noise period=10ms,duration=50us:500us --core 1:1.5:2** ·
     **steelyard whatif cg.goal --network L=1us:10us:100us,G=80ps/B --mode event --json**
     """
-    import contextlib
-    import os
-
     from steelyard import files, whatif
     from steelyard.commands import predicted
     from steelyard.errors import UsageError
     from steelyard.machine import describe
-    from steelyard.whatif import engine, question, recorded_noise, spoken
+    from steelyard.whatif import demo as demonstration
+    from steelyard.whatif import engine, question, wording
+    from steelyard.whatif.question import Mode
 
-    if report:
-        files.expect_output(report, "The page")
+    if demo == bool(trace):
+        raise UsageError("Name the trace to replay, or --demo without one: see 'steelyard whatif --help'.")
     if mode not in ("dataflow", "event"):
         raise UsageError(f"--mode '{mode}' is neither dataflow nor event.")
-    if len(speed := spoken.values(flops, spoken.factor, "--flops")) > 1:
+    if len(speed := wording.values(flops, wording.factor, "--flops")) > 1:
         raise UsageError("--flops is one number; a sweep over the speed of the cores is --core.")
+    machine = describe()
+    if demo and network is None:
+        network = demonstration.NETWORK
+        if not quiet:
+            print(f"Of a supposed network, as Ethernet of 10 Gbit/s: --network {network}", file=sys.stderr)
+    networks = _networks(network, runs)
     points = question.sweep(
-        _networks(network, runs),
+        networks,
         whatif.trees(tree) if tree else [whatif.ONE_SWITCH],
         whatif.losses(loss) if loss else [whatif.Loss()],
         whatif.noises(noise) if noise and "=" in noise else [whatif.Noise(recording=noise or "")],
-        spoken.values(core, spoken.factor, "--core"),
-        spoken.values(affected, spoken.share, "--affected"),
+        wording.values(core, wording.factor, "--core"),
+        wording.values(affected, wording.share, "--affected"),
     )
+    plain = len(points) == len(networks) and not (tree or loss or noise) and points[0].core == 1
+    ranks = demonstration.ranks_for(machine)
+    sweeps = demonstration.sweeps(networks, ranks) if demo and plain else (demonstration.Asked("", points),)
     threads = len(os.sched_getaffinity(0))
-    recorded = points[0].noise.recording
-    with (
-        recorded_noise.recorded_noise(recorded, runs) if recorded else contextlib.nullcontext() as noises,
-        engine.engine(trace, describe(), speed[0]) as running,
-    ):
-        asked = question.Question(points, repeats, seed, mode, ranks_per_node, threads, noises)  # type: ignore[arg-type]
-        with predicted.progress(quiet) as show:
-            found = whatif.answer(running, asked, show)
-        predicted.show(found, asked, running.trace, json_)
+    if trace is None:
+        trace, report = _demonstrated(machine, report, quiet)
+    if report:
+        files.expect_output(report, "The page")
+    with _recorded(noise, runs) as recording, engine.engine(trace, machine, speed[0]) as running:
+        parts = []
+        for sweep in sweeps:
+            asked = question.Question(sweep.points, repeats, seed, cast(Mode, mode), ranks_per_node, threads, recording)
+            with predicted.progress(quiet) as show:
+                parts.append(predicted.Part(asked, whatif.answer(running, asked, show), sweep.title))
+        predicted.show(parts, running.trace, json_)
         if report:
-            predicted.write(found, asked, running.trace, trace.name, report)
+            predicted.write(parts, running.trace, trace.name, report)
+
+
+def _demonstrated(machine: "Machine", report: Path | None, quiet: bool) -> tuple[Path, Path]:
+    """The folder with a trace of a program of ours, made now; and where the page goes."""
+    from steelyard import files
+    from steelyard.units import duration
+    from steelyard.whatif import demo
+
+    folder = Path(f"demo-{datetime.now():%Y%m%d-%H%M%S}")
+    report = report or folder.with_suffix(".html")
+    files.expect_output(report, "The page")
+    if not quiet:
+        print(f"LU (NPB, class {demo.SIZE}) is compiled, run and recorded in {folder} …", file=sys.stderr)
+    made = demo.trace(folder, machine)
+    if not quiet:
+        print(f"{plural(made.ranks, 'rank')}, {duration(made.seconds)}", file=sys.stderr)
+    return folder, report
+
+
+def _recorded(noise: str | None, runs: Path) -> contextlib.AbstractContextManager[Path | None]:
+    """The file of the noise that a run recorded, where one is named."""
+    from steelyard.whatif import recorded_noise
+
+    named = noise and "=" not in noise
+    return recorded_noise.recorded_noise(str(noise), runs) if named else contextlib.nullcontext()
 
 
 def _networks(network: str | None, runs: Path) -> "list[Network]":

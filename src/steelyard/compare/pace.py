@@ -7,7 +7,7 @@ from statistics import median
 
 from steelyard.model import Record, Result
 from steelyard.statistics.difference.compare import Comparison
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity.pace import typical
 from steelyard.units import percent
 
@@ -52,9 +52,9 @@ def tempered(found: Comparison, a: Sequence[Result], b: Sequence[Result], restle
 
 
 def _rates(results: Iterable[Result]) -> list[float]:
-    return [rate for result in results for record in believed(result.records)[0] if (rate := _rate(record)) is not None]
+    return [rate for result in results for record in rests_on(result) if (rate := _rate(record)) is not None]
 
 
 def _rate(record: Record) -> float | None:
-    issued, clock = typical(record, "issued", ends=False), typical(record, "core_clock", ends=False)
+    issued, clock = typical(record, "issued"), typical(record, "core_clock")
     return issued * clock if issued and clock else None

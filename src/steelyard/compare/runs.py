@@ -3,8 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 from typing import Literal
+
+import numpy as np
 
 from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.pace import tempered, unrest
@@ -14,7 +16,9 @@ from steelyard.evidence import sentence
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
 from steelyard.statistics.difference import compare as statistics
 from steelyard.statistics.results.cost import by_launch
-from steelyard.statistics.results.result import believed, undisturbed
+from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.summary import medians
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
 Judged = statistics.Comparison | str  # or why they cannot be compared
@@ -143,7 +147,7 @@ def slower(comparison: RunComparison) -> list[str]:
 
 # --------------------------------------------------------------------------- judging
 
-Launches = Mapping[int, Sequence[float]]
+Launches = Mapping[int, Array]
 FEWEST_LAUNCHES = 3  # a side, for a call of a single case; a benchmark as a whole has all its cases to go by
 
 
@@ -185,9 +189,10 @@ def sides_of(pair: Match) -> tuple[Launches, Launches] | str:
     return a, b
 
 
-def _seconds(result: Result) -> dict[int, list[float]]:
-    records = believed(result.records)[0]
-    return {r.launch: list(undisturbed(r)) for r in records if r.samples and all(0 < s < math.inf for s in r.samples)}
+def _seconds(result: Result) -> Mapping[int, Array]:
+    records = rests_on(result)
+    timed = (r for r in records if r.samples and all(0 < s < math.inf for s in r.samples))
+    return {r.launch: np.array(undisturbed(r)) for r in timed}
 
 
 def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | None) -> list[Whole]:
@@ -216,12 +221,12 @@ def _together(sides: Sequence[tuple[Launches, Launches]]) -> tuple[list[list[flo
     """All cases of a launch in one row, each sample relative to the middle of its case in both runs."""
     rows: tuple[dict[int, list[float]], dict[int, list[float]]] = ({}, {})
     for pair in sides:
-        middles = [median(median(samples) for samples in side.values()) for side in pair]
+        middles = [float(np.median(medians(list(side.values())))) for side in pair]
         middle = geometric_mean(middles)
         for into, side in zip(rows, pair, strict=True):
             for launch, samples in side.items():
                 step = max(1, len(samples) // THINNED)
-                into.setdefault(launch, []).extend(s / middle for s in samples[::step][:THINNED])
+                into.setdefault(launch, []).extend((samples[::step][:THINNED] / middle).tolist())
     return list(rows[0].values()), list(rows[1].values())
 
 

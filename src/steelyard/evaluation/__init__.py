@@ -14,6 +14,7 @@ from steelyard.records import remembered, shown
 from steelyard.records.power import read as read_power
 from steelyard.statistics.results.result import results
 from steelyard.statistics.validity.verdict import stands, with_verdict
+from steelyard.uncollected import uncollected
 
 NO_POWER = Power()
 
@@ -29,11 +30,12 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
     known = catalogue.find(remembered.folders(run, paths))
     benchmarks = {name: known[name] for name in benchmarks_of(run) if name in known}
     name = kept.key(path, benchmarks)
-    if found := kept.load(name, run, benchmarks, power):
-        return found
-    new = judged(rejudged(run), benchmarks, power)
-    kept.save(name, new, run)
-    return new
+    with uncollected():
+        if found := kept.load(name, run, benchmarks, power):
+            return found
+        new = judged(rejudged(run), benchmarks, power)
+        kept.save(name, new, run)
+        return new
 
 
 def judged(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWER) -> Evaluation:

@@ -59,8 +59,7 @@ def key(path: Path, benchmarks: Mapping[str, Benchmark]) -> str:
     """Of everything that the judgement of the run in the folder `path` follows from."""
     found = hashlib.blake2b(digest_size=20)
     for file in (path / "run.json", path / "records.jsonl", path / power.FILE):
-        content = file.read_bytes() if file.is_file() else b""
-        found.update(len(content).to_bytes(8, "big") + content)
+        found.update(_digest(file))
     beside = {Path(s.path).parent for b in benchmarks.values() for s in b.sources}
     strange = {folder for folder in beside if HOUSE not in (folder, *folder.parents)}
     # Of a benchmark from outside the files beside it, and those a folder above: no deeper, since that may be anything.
@@ -69,6 +68,13 @@ def key(path: Path, benchmarks: Mapping[str, Benchmark]) -> str:
     tools = platform.python_version(), version("numpy"), version("scipy")
     found.update(repr((path, (path / "finished.json").exists(), sorted(benchmarks), rules, tools)).encode())
     return found.hexdigest()
+
+
+def _digest(file: Path) -> bytes:
+    if not file.is_file():
+        return b""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "blake2b").digest()
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.launch.complaints import explain, without_reports
 from steelyard.launch.start import shown
-from steelyard.launch.told import explain, without_reports
 
 GRACE = 2.0  # seconds that a program is given to end by itself
 RANKS_GRACE = 5.0  # and a launcher, to end its ranks on all hosts: Open MPI 4 needs up to 4 s

@@ -79,4 +79,5 @@ def _phases(marks: Sequence[tuple[int, str]], end: int) -> Iterator[Stretch]:
     """A line names the phase that begins with it; an empty one ends the phase before."""
     for (begin, name), (after, _) in itertools.pairwise([*marks, (end, "")]):
         if name:
-            yield Stretch(name, begin, after)
+            # The last lines may be read when the command has ended; they came while it ran.
+            yield Stretch(name, min(begin, end), min(after, end))

@@ -3,11 +3,12 @@
 Every part may be missing, or null where the platform does not give it.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from steelyard.model.scalars import Number, Whole
 
-Column = list[Number] | None  # one element for each sample
+Column = Sequence[Number] | None  # one element for each sample
 
 
 class TimerClock(TypedDict, total=False):

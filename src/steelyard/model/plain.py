@@ -1,6 +1,7 @@
 """Dataclasses to plain data (what JSON can say) and back, checked to the last field by their annotations alone."""
 
 import re
+from array import array
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -47,6 +48,8 @@ def other(value: Any) -> Any:
     """What msgspec does not know, as what it knows: a mapping that is no dictionary, a number of NumPy."""
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, array):
+        return value.tolist()
     return value.item()  # NumPy's numbers
 
 

@@ -75,7 +75,7 @@ class Value:
     better: Better
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Result:
     """All the records of one case over its launches, summarised. `parameters` include `toolchain`."""
 

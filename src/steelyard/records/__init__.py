@@ -1,8 +1,6 @@
 """A run is a folder: run.json says what was planned and where, records.jsonl has one line for each case measured."""
 
-import atexit
 import contextlib
-import gc
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +14,9 @@ from steelyard.evidence import KINDS
 from steelyard.files import is_folder
 from steelyard.model import Count, Record, Run
 from steelyard.model.plain import from_json, from_plain, suspect
+from steelyard.records.compact import shortened
 from steelyard.records.writing import FORMAT, RunFolder
+from steelyard.uncollected import uncollected
 
 __all__ = ["FORMAT", "RunFolder", "all_runs", "find", "finished_cases", "head", "read"]
 
@@ -26,7 +26,7 @@ END = b"\n"
 def read(path: Path) -> Run:
     """A run from its folder. UsageError where it is none, MachineFailed where it cannot be read; bad lines become notes."""
     run = head(path)
-    with _uncollected(), _opened(path, "records.jsonl") as lines:
+    with uncollected(), _opened(path, "records.jsonl") as lines:
         records, notes = _read_records(lines)
     return replace(run, records=tuple(records), notes=(*notes, *run.notes))
 
@@ -105,20 +105,6 @@ def _read_records(lines: Iterable[bytes]) -> tuple[list[Record], list[str]]:
     return records, notes
 
 
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Nothing of what is read becomes garbage: to look for it, now and later, would take as long as the reading."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        atexit.register(gc.unfreeze)  # at the end libraries look for what was left over
-        if collecting:
-            gc.enable()
-
-
 _WHOLE = msgspec.json.Decoder(Record)
 
 
@@ -127,9 +113,10 @@ def _as_written(line: bytes) -> Record | None:
     if suspect(line):
         return None
     try:
-        return _WHOLE.decode(line)
+        record = _WHOLE.decode(line)
     except (msgspec.DecodeError, RecursionError, OverflowError):
         return None
+    return shortened(record)
 
 
 def _record(line: bytes) -> Record:

@@ -9,14 +9,17 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
 from steelyard.model import Machine, Parameters, Record, Run, Shown
 from steelyard.records.writing import write_whole
-from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED, Bounds, Kind, Measure, typical
+from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED, Bounds, Kind, Measure, typicals
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
+
+_Case = tuple[str, ...]  # see `_case`
 
 # Parameters that decide between whom messages go, and by what way.
 BETWEEN = ("mpi", "ranks", "transport", "placement", "ranks_per_node", "mapping", "partner")
@@ -28,25 +31,29 @@ class Best:
     def __init__(self, earlier: Mapping[str, float]) -> None:
         self._earlier = dict(earlier)
         self._now: dict[str, list[float]] = {}  # of each key the leading medians
+        self._bounds: dict[_Case, Bounds] = {}  # that follow from these
 
-    def learn(self, record: Record) -> None:
-        """Adds what was read beside the samples of a record."""
+    def learn(self, record: Record) -> dict[Kind, float]:
+        """Adds what was read beside the samples of a record, and returns that; nothing where threads took turns."""
         if record.surroundings.get("oversubscribed") is True:
-            return
-        for kind in MEASURES:
-            found = typical(record, kind)
-            if found is not None:
-                key = _key(kind, record.benchmark, record.kernel, record.parameters)
-                self._now[key] = MEASURES[kind].leading((*self._now.get(key, ()), found))
+            return {}
+        read = typicals(record)
+        keys = _keys(_case(record.benchmark, record.kernel, record.parameters))
+        for kind, found in read.items():
+            known = self._now.get(keys[kind], [])
+            leading = MEASURES[kind].leading((*known, found))
+            if leading != known:
+                self._now[keys[kind]] = leading
+                self._bounds.clear()
+        return read
 
     def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
         """For a case whose `parameters` include its toolchain."""
-        found: dict[Kind, float] = {}
-        for kind in MEASURES:
-            best = self._best(kind, _key(kind, benchmark, kernel, parameters))
-            if best is not None:
-                found[kind] = best
-        return Bounds(found)
+        case = _case(benchmark, kernel, parameters)
+        if case not in self._bounds:
+            best = ((kind, self._best(kind, key)) for kind, key in _keys(case).items())
+            self._bounds[case] = Bounds({kind: found for kind, found in best if found is not None})
+        return self._bounds[case]
 
     def bounds_of(self, record: Record) -> Bounds:
         """For a record; none where more threads than processors shared them by turns."""
@@ -123,16 +130,18 @@ def _file(machine: Machine) -> Path:
     return cache() / "pace" / (hashlib.sha256(repr(told).encode()).hexdigest()[:16] + ".json")
 
 
-def _key(kind: Kind, benchmark: str, kernel: str, parameters: Parameters) -> str:
-    """What a best is good for: the core's clock depends on what is computed and by how many, messages on how they go."""
-    count = parameters.get("ranks", parameters.get("threads", 1))
-    if kind == "core_clock":
-        words: Sequence[object] = (benchmark, kernel, count)
-    elif kind == "exchange":
-        words = tuple(parameters.get(n, "") for n in BETWEEN)
-    else:
-        words = ()
-    return " ".join(str(w) for w in (kind, parameters.get("toolchain", ""), *words))
+def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:
+    """What a best may be good for: toolchain; what is computed, and by how many; how messages go."""
+    words = (parameters.get("ranks", parameters.get("threads", 1)), *(parameters.get(n, "") for n in BETWEEN))
+    return (str(parameters.get("toolchain", "")), benchmark, kernel, *map(str, words))
+
+
+@lru_cache(maxsize=10_000)
+def _keys(case: _Case) -> Mapping[Kind, str]:
+    """Of each kind: the core's clock depends on what is computed and by how many, messages on how they go."""
+    toolchain, benchmark, kernel, count, *between = case
+    words: Mapping[Kind, Sequence[str]] = {"core_clock": (benchmark, kernel, count), "exchange": between}
+    return {kind: " ".join((kind, toolchain, *words.get(kind, ()))) for kind in MEASURES}
 
 
 def _measure(key: str) -> Measure:

@@ -21,6 +21,7 @@ from steelyard.report import pages as found
 from steelyard.report.names import grouped
 from steelyard.report.pages import BENCHMARKS, benchmark, overview
 from steelyard.statistics.validity.trust import doubtful
+from steelyard.uncollected import uncollected
 
 if TYPE_CHECKING:
     from steelyard.report.prediction import Page as Prediction
@@ -40,10 +41,11 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
 
     UsageError where these have no kernel in common.
     """
-    benchmarks = tuple(
-        benchmark.data(evaluation, name) for names in grouped(evaluation.benchmarks).values() for name in names
-    )
-    whole = found.pages(evaluation, base)
+    with uncollected():
+        benchmarks = tuple(
+            benchmark.data(evaluation, name) for names in grouped(evaluation.benchmarks).values() for name in names
+        )
+        whole = found.pages(evaluation, base)
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
     return _filled(
         "layout.html",
@@ -58,7 +60,7 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
 
 def write_prediction(page: "Prediction", path: Path) -> Path:
     """Write the page of a replay to `path` and return it. Errors as `files.write`."""
-    return files.write(path, "The page", _filled("prediction.html", bool(page.figures), page=page))
+    return files.write(path, "The page", _filled("prediction.html", page.drawn, page=page))
 
 
 def _filled(template: str, drawn: bool, **data: Any) -> str:

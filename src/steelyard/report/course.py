@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.model import Record, Run
 from steelyard.records import shown
 from steelyard.statistics.validity.observations import Seen, number, part
-from steelyard.statistics.validity.pace import MEASURES, Bounds, Kind, choose, typical
+from steelyard.statistics.validity.pace import MEASURES, Bounds, Kind, choose
 
 State = Literal["kept", "aside", "disturbed", "invalid"]
 
@@ -67,21 +67,24 @@ class Course:
 
 def course(run: Run) -> Course | None:
     """None where no record tells when it began: runs were once kept without."""
-    timed = sorted(((when, r) for r in run.records if (when := _began(r)) is not None), key=lambda pair: pair[0])
+    best = shown.Best(run.shown.best)
+    read = [best.learn(record) for record in run.records]  # all of it counts as well for those before
+    timed = sorted((when, place) for place, r in enumerate(run.records) if (when := _began(r)) is not None)
     if not timed:
         return None
-    best = shown.learned(run)
     steps: list[Step] = []
     pauses: list[Pause] = []
     first, left_out, end = timed[0][0], 0.0, 0.0
-    for began, record in timed:
-        when = began - first
+    for began, place in timed:
+        record, when = run.records[place], began - first
         if when - end > LONG_PAUSE:
             pauses.append(Pause(end - left_out, when - end))
             left_out += when - end
         seconds = _elapsed(record)
         end = max(end, when + seconds)
-        steps.append(_step(record, when - left_out, seconds, best.bounds_of(record)))
+        bounds = best.bounds_of(record)
+        shares = {kind: MEASURES[kind].share(found, bounds.best[kind]) for kind, found in read[place].items()}
+        steps.append(Step(record, when - left_out, seconds, shares, bounds, _state(record)))
     order = list(STATES)
     ordered = sorted(steps, key=lambda step: order.index(step.state))
     return Course(tuple(ordered), tuple(pauses), end - left_out)
@@ -95,15 +98,6 @@ def causes(steps: Sequence[Step]) -> Counter[str]:
             row = np.asarray(step.record.samples, dtype=np.float64)
             found.update(choose(Seen(row, step.record.surroundings), step.bounds).causes)
     return found
-
-
-def _step(record: Record, at: float, seconds: float, bounds: Bounds) -> Step:
-    shares = {
-        kind: MEASURES[kind].share(found, best)
-        for kind, best in bounds.best.items()
-        if (found := typical(record, kind)) is not None
-    }
-    return Step(record, at, seconds, shares, bounds, _state(record))
 
 
 def _state(record: Record) -> State:

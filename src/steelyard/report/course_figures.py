@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from steelyard.model import Evaluation, Launch, Record, Result
-from steelyard.report import drawn, values
+from steelyard.report import drawing, values
 from steelyard.report.axes import Json, capital, text
 from steelyard.report.course import STATES, Course, Step
 from steelyard.report.names import grouped
@@ -54,7 +54,7 @@ _WORDS: Mapping[Kind, str] = {  # above a panel, and in the heading of a table
 }
 
 
-def figures(found: Course, added: Sequence[Launch]) -> tuple[drawn.Drawn, ...]:
+def figures(found: Course, added: Sequence[Launch]) -> tuple[drawing.Drawn, ...]:
     """A figure for each topic of which something was read."""
     further = {launch.number for launch in added}
     parts = ((t, tuple(kind for kind in t.kinds if kind in found.kinds)) for t in TOPICS)
@@ -88,16 +88,16 @@ def _minutes(seconds: float, found: Course) -> float:
     return round(seconds / 60, 2 if found.seconds > 600 else 3)
 
 
-def _drawn(topic: Topic, kinds: tuple[Kind, ...], found: Course, further: set[int]) -> drawn.Drawn:
+def _drawn(topic: Topic, kinds: tuple[Kind, ...], found: Course, further: set[int]) -> drawing.Drawn:
     plot = _plot(kinds, found, further)
     headings, rows = _table(kinds, found)
     times = "" if all(MEASURES[kind].higher for kind in kinds) else _TIMES
     beyond = sum(share * 100 > TOP for step in found.steps for kind, share in step.shares.items() if kind in kinds)
-    return drawn.Drawn(
+    return drawing.Drawn(
         anchor=f"pace-{topic.name}",
         title=topic.title,
         caption=f"100 % is the best that the machine has shown for such a case: {_bests(kinds, found)}.{times}",
-        plot=drawn.embedded(plot),
+        plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
         wide=False,
         webgl=False,

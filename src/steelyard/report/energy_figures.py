@@ -7,7 +7,7 @@ from math import isfinite
 from steelyard.evaluation.energy import ENERGY
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import doubts, drawn, figures, kernel_bars, values
+from steelyard.report import doubts, drawing, figures, kernel_bars, values
 from steelyard.report.axes import Json, text
 from steelyard.report.kernel_bars import Ends, Kernel, Measure, Part
 from steelyard.report.names import slug
@@ -40,7 +40,7 @@ class Energies:
 
     title: str
     against: Part | None
-    times: drawn.Drawn
+    times: drawing.Drawn
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _anchor(title: str) -> str:
 # --------------------------------------------------------------------------- against the time
 
 
-def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> drawn.Drawn:
+def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> drawing.Drawn:
     modes = sorted({mode for k in kernels for mode in k.modes})
     points = {k.name: [_point(k, mode, evaluation.run.machine) for mode in sorted(k.modes)] for k in kernels}
     best = {name: front([(p.seconds.value, p.joules.value) for p in mine]) for name, mine in points.items()}
@@ -151,11 +151,11 @@ def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> d
     )
     every = [p for mine in points.values() for p in mine]
     plot = _plot(figure, points, best, [called(mode, evaluation.run.machine) for mode in modes])
-    return drawn.Drawn(
+    return drawing.Drawn(
         anchor=f"time-energy{_anchor(title)}",
         title=figure.title,
         caption=figure.caption,
-        plot=drawn.embedded(plot),
+        plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
         wide=False,
         webgl=False,

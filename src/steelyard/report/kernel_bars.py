@@ -7,7 +7,7 @@ from statistics import geometric_mean
 
 from steelyard.model import Level, Result
 from steelyard.model.figure import Figure, Series
-from steelyard.report import doubts, drawn, figures, values
+from steelyard.report import doubts, drawing, figures, values
 from steelyard.report.axes import Json
 from steelyard.statistics.difference.compare import compare
 from steelyard.statistics.results import messages
@@ -73,7 +73,7 @@ class Part:
     """The kernels of one toolchain. For each mode `sums` of the values (`what`, as "times"), and `means` of the ratios."""
 
     title: str
-    figure: drawn.Drawn
+    figure: drawing.Drawn
     modes: tuple[str, ...]
     rows: tuple[Row, ...]
     sums: tuple[str, ...]
@@ -177,7 +177,7 @@ def _drawn(
     kernels: Sequence[Kernel],
     modes: Sequence[str],
     ratios: Mapping[tuple[str, str], _Ratio],
-) -> drawn.Drawn:
+) -> drawing.Drawn:
     series: list[Series] = []
     shown: list[_Ratio] = []
     for mode in modes:
@@ -197,11 +197,11 @@ def _drawn(
         for s in series
         for x, y, low, high in zip(s.x, s.y, s.low, s.high, strict=True)
     )
-    return drawn.Drawn(
+    return drawing.Drawn(
         anchor=anchor,
         title=figure.title,
         caption=figure.caption,
-        plot=drawn.embedded(plot),
+        plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
         wide=False,
         webgl=False,

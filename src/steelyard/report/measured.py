@@ -6,7 +6,7 @@ from typing import Any
 from steelyard import units
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.observed import TimerClock
-from steelyard.report import counted, values
+from steelyard.report import counter_columns, values
 
 _WORDED = {"pinning", "memory_policy", "page_size", "mpi"}  # factors of the measurement, not of the question
 
@@ -24,7 +24,7 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
         ("Repeated", _repeated(records)),
         ("Clock", _clock(records)),
         ("Core clock", _core_clock(records)),
-        ("Counters", counted.how(records, results)),
+        ("Counters", counter_columns.how(records, results)),
         ("Toolchain", _distinct(r.parameters.get("toolchain") for r in results)),
         *((values.words(n).capitalize(), _distinct(r.parameters.get(n) for r in results)) for n in sorted(_WORDED)),
     )
@@ -68,12 +68,8 @@ def _repeated(records: list[Record]) -> str:
 
 
 def _clock(records: list[Record]) -> str:
-    told = []
-    for record in records:
-        clock = record.surroundings.get("clock")
-        if clock and "source" in clock:
-            told.append(f"{clock['source']}{_precision(clock)}")
-    return told[0] if told else ""
+    clocks = (record.surroundings.get("clock") for record in records)
+    return next((f"{clock['source']}{_precision(clock)}" for clock in clocks if clock and "source" in clock), "")
 
 
 def _precision(clock: TimerClock) -> str:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import drawn
+from steelyard.report import drawing
 from steelyard.report.values import quantity
 from steelyard.whatif import Account, Answer, Prediction, Protocol, Question
-from steelyard.whatif.engine import Trace
+from steelyard.whatif.engine import Trace, Traced
 from steelyard.whatif.sensitivity import FACTORS
-from steelyard.whatif.sentences import sentences
+from steelyard.whatif.sentences import disturbed, undisturbed
 
 MOST_RANKS = 512  # on a figure: of more, neighbours are put together as their mean
 DECADES = 20  # the greatest by the least, from which on an axis is logarithmic
@@ -35,10 +35,18 @@ def _link(found: Prediction) -> Protocol:
     return found.point.network.across[0]
 
 
+def _loss(found: Prediction) -> float:
+    return 100 * found.point.loss.probability
+
+
+def _affected(found: Prediction) -> float:
+    return 100 * found.point.affected
+
+
 # The more a condition is what people draw over, the earlier it stands.
 SWEPT = (
-    Swept("probability of loss", "", lambda p: p.point.loss.probability, lambda p: f"loss {p.point.loss.probability:g}"),
-    Swept("share of the ranks concerned", "", lambda p: p.point.affected, lambda p: f"{100 * p.point.affected:g} % of ranks"),
+    Swept("probability of loss", "%", _loss, lambda p: f"loss {_loss(p):g} %"),
+    Swept("share of the ranks concerned", "%", _affected, lambda p: f"{_affected(p):g} % of ranks"),
     Swept("interruption", "s", lambda p: p.point.noise.duration, lambda p: quantity(p.point.noise.duration, "s")),
     Swept("period", "s", lambda p: p.point.noise.period, lambda p: f"each {quantity(p.point.noise.period, 's')}"),
     Swept("RTO", "s", lambda p: p.point.loss.rto, lambda p: f"RTO {quantity(p.point.loss.rto, 's')}"),
@@ -50,46 +58,97 @@ SWEPT = (
 
 
 @dataclass(frozen=True)
+class Part:
+    """A question and its answer, called `title` where there are several; `table` are the predictions in words."""
+
+    title: str
+    asked: Question
+    answer: Answer
+    table: tuple[Sequence[str], Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part as the template shows it."""
+
+    title: str
+    anchor: str
+    sentences: tuple[str, ...]
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    figures: tuple[drawing.Drawn, ...]
+
+
+@dataclass(frozen=True)
 class Page:
-    """What the template shows."""
+    """What the template shows: the sections, and around them what all parts have in common."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
     sentences: tuple[str, ...]
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    figures: tuple[drawn.Drawn, ...]
+    sections: tuple[Section, ...]
+    figures: tuple[drawing.Drawn, ...]
+
+    @property
+    def drawn(self) -> bool:
+        return bool(self.figures) or any(section.figures for section in self.sections)
 
 
-def page(
-    answer: Answer, asked: Question, trace: Trace, name: str, table: tuple[Sequence[str], Sequence[Sequence[str]]]
-) -> Page:
-    """The data of the page; `table` are the predictions in words."""
+def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
+    """The data of the page. The parts are of one trace on one network: what is said of it undisturbed is the first one's."""
+    answer, asked = parts[0].answer, parts[0].asked
     facts = (
         ("Trace", name),
         ("Ranks", f"{trace.ranks}"),
         ("Messages", f"{trace.messages}, {quantity(trace.bytes, 'B')}"),
         ("Mode", asked.mode),
         ("Seed", f"{asked.seed}"),
-        ("Engine", f"{quantity(answer.seconds, 's')} for {sum(len(p.times) for p in answer.predictions)} replays"),
+        ("Network", _network(answer.undisturbed[0])),
+        *([("Traced", _traced(trace.traced))] if trace.traced else []),
+        ("Engine", _engine([part.answer for part in parts])),
     )
-    made = [*_sweep(answer), *_ranks(answer.account), *_sensitivity(answer)]
-    figures = tuple(drawn.plain(figure) for figure in made)
-    headings, rows = table
-    return Page(f"What if: {name}", facts, sentences(answer), tuple(headings), tuple(map(tuple, rows)), figures)
+    sections = tuple(_section(part, number) for number, part in enumerate(parts, 1))
+    figures = tuple(drawing.plain(figure) for figure in (*_ranks(answer.account), *_sensitivity(answer)))
+    return Page(f"What if: {name}", facts, undisturbed(answer), sections, figures)
 
 
-def _sweep(answer: Answer) -> list[Figure]:
+def _traced(traced: Traced) -> str:
+    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor" if traced.preempted else ""
+    return f"{quantity(traced.time, 's')}{waited} (the rank that waited most)" if waited else quantity(traced.time, "s")
+
+
+def _engine(answers: Sequence[Answer]) -> str:
+    replays = sum(len(p.times) for answer in answers for p in answer.predictions)
+    return f"{quantity(sum(answer.seconds for answer in answers), 's')} for {replays} replays"
+
+
+def _network(found: Prediction) -> str:
+    link, name = _link(found), found.point.network.name
+    words = f"latency L {quantity(link.L, 's')}, overhead o {quantity(link.o, 's')}, gap g {quantity(link.g, 's')}, "
+    return f"{name + ': ' if name else ''}{words}{quantity(1 / link.G, 'B/s') if link.G else 'any number of bytes a second'}"
+
+
+def _section(part: Part, number: int) -> Section:
+    headings, rows = part.table
+    return Section(
+        part.title,
+        f"part-{number}",
+        disturbed(part.answer),
+        tuple(headings),
+        tuple(map(tuple, rows)),
+        tuple(drawing.plain(figure) for figure in _sweep(part.answer, f"sweep-{number}")),
+    )
+
+
+def _sweep(answer: Answer, name: str) -> list[Figure]:
     """The time beside the undisturbed one, or where nothing disturbs the time itself, over the first condition that varies."""
     found = answer.predictions
     varying = [s for s in SWEPT if len({s.value(p) for p in found}) > 1]
     if not varying:
         return []
     over, *others = varying
-    disturbed = any(p.point != base.point for p, base in zip(found, answer.undisturbed, strict=True))
-    scaled = [
-        (p, base.time if disturbed else 1.0) for p, base in zip(found, answer.undisturbed, strict=True) if base.time
-    ]
+    beside = any(p.point != base.point for p, base in zip(found, answer.undisturbed, strict=True))
+    scaled = [(p, base.time if beside else 1.0) for p, base in zip(found, answer.undisturbed, strict=True) if base.time]
 
     def line(pair: tuple[Prediction, float]) -> tuple[float, ...]:
         return tuple(s.value(pair[0]) for s in others)
@@ -104,16 +163,16 @@ def _sweep(answer: Answer) -> list[Figure]:
         lines.append(Series(", ".join(s.words(pairs[0][0]) for s in others) or "predicted", x, y, low, high))
     wide = _wide([over.value(p) for p in found])
     tall = _wide([y for line in lines for y in line.y if y is not None])
-    y_axis = Axis("time / undisturbed time", log=tall) if disturbed else Axis("time", "s", log=tall)
+    y_axis = Axis("time / undisturbed time", log=tall) if beside else Axis("time", "s", log=tall)
     return [
         Figure(
-            name="sweep",
+            name=name,
             title=f"Time against {over.title}",
             kind="lines",
             x=Axis(over.title, over.unit, log=wide),
             y=y_axis,
             series=tuple(lines[:MOST_LINES]),
-            marks=(Mark("y", 1.0, "undisturbed"),) if disturbed else (),
+            marks=(Mark("y", 1.0, "undisturbed"),) if beside else (),
             caption="Means of the draws with their 95 % intervals."
             + (f" The first {MOST_LINES} of {len(lines)} lines; the table has all." if len(lines) > MOST_LINES else ""),
         )

@@ -53,6 +53,30 @@ class SystemClock:
         time.sleep(seconds)
 
 
+class EndedClock(SystemClock):
+    """The machine's, for an agent that a signal ends: only while it sleeps, so that it loses no reading."""
+
+    def __init__(self) -> None:
+        self._asked = self._sleeps = self._said = False
+
+    def end(self) -> None:
+        """KeyboardInterrupt in the sleep that is under way, or else in the next; whoever asks again has it at once."""
+        again, self._asked = self._asked, True
+        if again or self._sleeps:
+            self._said = True
+            raise KeyboardInterrupt
+
+    def sleep(self, seconds: float) -> None:
+        self._sleeps = True
+        try:
+            if self._asked and not self._said:
+                self._said = True
+                raise KeyboardInterrupt
+            time.sleep(seconds)
+        finally:
+            self._sleeps = False
+
+
 class Cost:
     """What the agent itself takes, as a device: processor time since its start, and resident memory."""
 

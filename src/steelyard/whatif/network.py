@@ -15,7 +15,7 @@ from steelyard.errors import UsageError
 from steelyard.model import Result
 from steelyard.statistics.models.hockney import regions, switches
 from steelyard.statistics.models.loggp import LogGP
-from steelyard.whatif import spoken
+from steelyard.whatif import wording
 
 EAGER = 65535  # B: S where nobody says it, as in other simulators of this model
 
@@ -46,19 +46,19 @@ class Network:
 IDEAL = Network((Protocol(),), eager=1 << 50, name="ideal")
 
 _READERS = {
-    "L": spoken.time,
-    "o": spoken.time,
-    "g": spoken.time,
-    "G": spoken.time_per_byte,
-    "O": lambda text: spoken.time_per_byte(text) if text != "0" else 0.0,
-    "S": spoken.size,
+    "L": wording.time,
+    "o": wording.time,
+    "g": wording.time,
+    "G": wording.time_per_byte,
+    "O": lambda text: wording.time_per_byte(text) if text != "0" else 0.0,
+    "S": wording.size,
 }
 
 
 def networks(text: str) -> list[Network]:
     """Those of 'L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535'; a parameter that is not named is 0."""
     found = []
-    for values in spoken.settings(text, _READERS, "--network"):
+    for values in wording.settings(text, _READERS, "--network"):
         eager = values.pop("S", EAGER)
         found.append(Network((Protocol(**values),), eager=eager))
     return found

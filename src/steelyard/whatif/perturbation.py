@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from steelyard.errors import UsageError
-from steelyard.whatif import spoken
+from steelyard.whatif import wording
 
 MSS = 1448  # B: TCP's payload in an Ethernet frame of 1500 B, with time stamps
 RTO = 0.2  # s: the least time-out of Linux' TCP
@@ -39,24 +39,24 @@ class Noise:
 
 
 _LOSS = {
-    "probability": spoken.share,
-    "rto": spoken.time,
-    "mss": spoken.size,
-    "backoff": spoken.switch,
-    "fast": spoken.switch,
-    "probe": spoken.switch,
+    "probability": wording.share,
+    "rto": wording.time,
+    "mss": wording.size,
+    "backoff": wording.switch,
+    "fast": wording.switch,
+    "probe": wording.switch,
 }
 _NOISE = {
-    "period": spoken.time,
-    "duration": spoken.time,
-    "probability": spoken.share,
-    "together": spoken.switch,
+    "period": wording.time,
+    "duration": wording.time,
+    "probability": wording.share,
+    "together": wording.switch,
 }
 
 
 def losses(text: str) -> list[Loss]:
     """Those of 'probability=0.001,rto=200ms'."""
-    found = [Loss(**values) for values in spoken.settings(text, _LOSS, "--loss")]
+    found = [Loss(**values) for values in wording.settings(text, _LOSS, "--loss")]
     for loss in found:
         if loss.probability >= MOST_LOSS:
             raise UsageError(f"--loss: a probability of {loss.probability:g} is not below {MOST_LOSS:g}.")
@@ -65,7 +65,7 @@ def losses(text: str) -> list[Loss]:
 
 def noises(text: str) -> list[Noise]:
     """Those of 'period=10ms,duration=50us', or of 'probability=0.01,duration=1ms'."""
-    found = [Noise(**values) for values in spoken.settings(text, _NOISE, "--noise")]
+    found = [Noise(**values) for values in wording.settings(text, _NOISE, "--noise")]
     for noise in found:
         if noise.probability and noise.period:
             raise UsageError("--noise: name a period or a probability, not both.")

@@ -13,7 +13,17 @@ MATTERS = 0.01  # of the time: what a tenth of a parameter brings, where it is w
 
 def sentences(answer: Answer) -> tuple[str, ...]:
     """The most important first."""
-    return (*_efficiency(answer.shares), *_path(answer.path), *_gains(answer.sensitivities), *_losses(answer))
+    return (*undisturbed(answer), *disturbed(answer))
+
+
+def undisturbed(answer: Answer) -> tuple[str, ...]:
+    """Where the time goes, and what would help."""
+    return (*_efficiency(answer.shares), *_path(answer.path), *_gains(answer.sensitivities))
+
+
+def disturbed(answer: Answer) -> tuple[str, ...]:
+    """What loss and noise cost."""
+    return tuple(_losses(answer))
 
 
 def _efficiency(shares: Shares | None) -> Iterator[str]:

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,10 @@ from steelyard.model import Machine, Tool
 SOURCE = Path(__file__).with_name("tracer") / "tracer.cpp"
 FOLDER = "STEELYARD_TRACE"  # the environment's name for where the ranks write
 FORMAT = 1
+NO_MPI = (
+    "There is no MPI with its headers on this machine, for which the tracer could be compiled. Install one "
+    "(apt-get install libopenmpi-dev)."
+)
 RANKS = struct.Struct("<8s2I")  # how a rank's file begins: its mark, which rank, of how many
 
 
@@ -43,10 +47,7 @@ def mpi_of(words: Sequence[str], named: str | None, machine: Machine) -> Tool:
             return mpi
     usual = build.default_mpi(machine)
     if usual is None:
-        raise UsageError(
-            "There is no MPI with its headers on this machine, for which the tracer could be compiled. Install one "
-            "(apt-get install libopenmpi-dev), or name the path of its mpicxx with --mpi."
-        )
+        raise UsageError(f"{NO_MPI} Or name the path of its mpicxx with --mpi.")
     return usual
 
 
@@ -72,14 +73,19 @@ def expect_folder(folder: Path) -> None:
         )
 
 
-def record(words: Sequence[str], folder: Path, machine: Machine, mpi: Tool) -> Made:
-    """Runs the command to its end, with the tracer in each of its processes. MachineFailed where no rank wrote."""
+def record(
+    words: Sequence[str], folder: Path, machine: Machine, mpi: Tool, environment: Mapping[str, str] | None = None
+) -> Made:
+    """Runs the command to its end, with the tracer in each of its processes, and `environment` besides the own one.
+
+    MachineFailed where no rank wrote.
+    """
     expect_folder(folder)
     library = tracer(machine, mpi)
     folder.mkdir(exist_ok=True)
     before = os.environ.get("LD_PRELOAD")
     loaded = f"{library}:{before}" if before else str(library)
-    done = watch.carried_out(words, {"LD_PRELOAD": loaded, FOLDER: str(folder.absolute())})
+    done = watch.carried_out(words, {**(environment or {}), "LD_PRELOAD": loaded, FOLDER: str(folder.absolute())})
     ranks = sorted(folder.glob("rank-*.trace"))
     if not ranks:
         folder.rmdir()

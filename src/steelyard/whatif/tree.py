@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError, nearest
-from steelyard.whatif import spoken
+from steelyard.whatif import wording
 
 FOLDER = Path(__file__).with_name("topologies")
 
@@ -33,20 +33,20 @@ class Tree:
 
 ONE_SWITCH = Tree()
 
-_READERS: dict[str, spoken.Reader] = {
-    "nodes": spoken.count,
-    "switches": spoken.count,
-    "uplink": spoken.time_per_byte,
-    "hop": spoken.time,
-    "uplink2": spoken.time_per_byte,
-    "hop2": spoken.time,
+_READERS: dict[str, wording.Reader] = {
+    "nodes": wording.count,
+    "switches": wording.count,
+    "uplink": wording.time_per_byte,
+    "hop": wording.time,
+    "uplink2": wording.time_per_byte,
+    "hop2": wording.time,
 }
 
 
 def trees(text: str) -> list[Tree]:
     """Those of 'nodes=15,switches=36,uplink=20Gbit/s', or that of a name or a TOML file with the same words."""
     if "=" in text:
-        return [_tree(values) for values in spoken.settings(text, _READERS, "--tree")]
+        return [_tree(values) for values in wording.settings(text, _READERS, "--tree")]
     path = next((p for p in (FOLDER / f"{text}.toml", Path(text)) if p.is_file()), None)
     if path is None:
         known = [p.stem for p in FOLDER.glob("*.toml")]
@@ -56,7 +56,7 @@ def trees(text: str) -> list[Tree]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"The file '{path}' (given by --tree) is no TOML: {error}.") from None
     words = ",".join(f"{name}={value}" for name, value in found.items())
-    (values,) = spoken.settings(words, _READERS, f"--tree, the file '{path}'")
+    (values,) = wording.settings(words, _READERS, f"--tree, the file '{path}'")
     return [_tree(values, path.stem)]
 
 

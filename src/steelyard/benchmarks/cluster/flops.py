@@ -28,7 +28,7 @@ from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.roles import Counterpart, Witness
 from steelyard.statistics.results import messages
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 from steelyard.units import quantity
 
 parallel = True
@@ -76,7 +76,7 @@ def of_nodes(record: Record) -> dict[str, float]:
 
 def speeds(result: Result, ranks: bool = True) -> dict[str, float]:
     """The speed of each node, or where there is one node and `ranks` of each rank: medians over the records that are believed."""
-    nodes = [(found, record) for record in believed(result.records)[0] if (found := of_nodes(record))]
+    nodes = [(found, record) for record in rests_on(result) if (found := of_nodes(record))]
     rows = [found if len(found) > 1 or not ranks else _of_each_rank(record) for found, record in nodes]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: median(row[name] for row in rows if name in row) for name in names}

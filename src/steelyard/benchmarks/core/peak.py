@@ -28,7 +28,8 @@ from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.roles import Headline, Peak
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.validity.observations import LISTS
 from steelyard.units import quantity
 
 WIDTHS = ("scalar", "128", "256", "512", "widest")
@@ -91,7 +92,7 @@ def clock_under_load(record: Record) -> float | None:
 
 
 def _positive(values: object) -> list[float]:
-    given: Iterable[object] = values if isinstance(values, list | tuple) else ()
+    given: Iterable[object] = values if isinstance(values, LISTS) else ()
     return [float(v) for v in given if isinstance(v, int | float) and math.isfinite(v) and v > 0]
 
 
@@ -158,7 +159,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     count = lanes(result)
     each = BITS.get(str(result.parameters.get("precision", "double")), 64)
     wide = pipes(machine, max(1, (count or 0) * each // 64))
-    seen = [hertz for r in believed(result.records)[0] if (hertz := clock_under_load(r))]
+    seen = [hertz for r in rests_on(result) if (hertz := clock_under_load(r))]
     if metric not in ("flops", "flops_per_cycle") or count is None or wide is None or not seen:
         return None
     cores, threads, hertz = cores_of(result, machine), int(result.parameters.get("threads", 1)), median(seen)

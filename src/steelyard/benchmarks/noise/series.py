@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import chain
 from operator import itemgetter
 
 import numpy as np
@@ -20,8 +20,8 @@ GROUPS = 300  # of frequencies, evenly on a logarithmic axis: as many as a figur
 class Thread:
     """One thread's quanta in the order of time: seconds since the first began, and how long each took (seconds)."""
 
-    starts: tuple[float, ...]
-    seconds: tuple[float, ...]
+    starts: Array
+    seconds: Array
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ def threads(record: Record) -> tuple[Thread, ...]:
         return ()
     unit, found = float(details["unit"]), []
     for each in details["threads"]:
-        seconds = [unit * (each["base"] + over) for over in each["over"]]
-        starts: list[float] = []
-        for start, length in zip(each["starts"], each["lengths"], strict=True):
-            inside = seconds[len(starts) : len(starts) + length]
-            starts += list(accumulate(inside, initial=unit * start))[:length]
-        found.append(Thread(tuple(starts), tuple(seconds)))
+        seconds = unit * (each["base"] + np.array(each["over"], dtype=np.float64))
+        series = np.split(seconds, np.cumsum(each["lengths"])[:-1]) if len(each["lengths"]) else []
+        starts = [
+            unit * start + np.cumsum(inside) - inside for start, inside in zip(each["starts"], series, strict=True)
+        ]
+        found.append(Thread(np.concatenate(starts) if starts else np.empty(0), seconds))
     return tuple(found)
 
 

@@ -56,7 +56,7 @@ def command(
     from steelyard.commands.power import links, options
     from steelyard.errors import UsageError
     from steelyard.numbers import length_of_time
-    from steelyard.telemetry.agent import Agent, Cost, expect_sensors
+    from steelyard.telemetry.agent import Agent, Cost, EndedClock, expect_sensors
     from steelyard.telemetry.broker import Publisher
     from steelyard.telemetry.buffer import Buffer
     from steelyard.telemetry.sender import Direct, Outlet, Sender
@@ -85,8 +85,9 @@ def command(
         link = Publisher(to, f"steelyard-agent-{called.replace('/', '-')}", topics.stored(called))
         outlet = Sender(link, waiting, topics, called, sensors)
     links.say(f"reads {len(sensors)} sensors of {called} every {every}, into {store or place}; Ctrl-C ends it")
-    agent = Agent(called, devices, outlet, period)
-    with links.until_ended(lambda: link.trouble if link else ""):
+    clock = EndedClock()
+    agent = Agent(called, devices, outlet, period, clock)
+    with links.until_ended(lambda: link.trouble if link else "", clock.end):
         agent.run(moments)
     counts = agent.counts
     links.say(f"{counts.readings} readings at {counts.moments} moments, {counts.missed} missed")

@@ -60,21 +60,28 @@ def broker(
     return Broker(host.strip("[]"), number, user, password, ca, certificate, key)
 
 
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 @contextlib.contextmanager
-def until_ended(trouble: Callable[[], str] = str) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end what is within in good order: they are how it is meant to end. New trouble is said meanwhile."""
+def until_ended(trouble: Callable[[], str] = str, end: Callable[[], None] = interrupt) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end what is within in good order: they are how it is meant to end. New trouble is said meanwhile.
 
-    def end(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before, ended = signal.signal(signal.SIGTERM, end), threading.Event()
+    `end` is called then, and raises KeyboardInterrupt now or at a better moment.
+    """
+    asked = (signal.SIGINT, signal.SIGTERM)
+    heard = [number for number in asked if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, lambda *_: end()) for number in heard}
+    ended = threading.Event()
     threading.Thread(target=_watch, args=(trouble, ended), daemon=True).start()
     try:
         with contextlib.suppress(KeyboardInterrupt):
             yield
     finally:
         ended.set()
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

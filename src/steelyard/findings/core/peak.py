@@ -8,7 +8,7 @@ from typing import NamedTuple
 from steelyard.benchmarks.core.peak import WIDTHS, clock_under_load, limit
 from steelyard.model import Evaluation, Finding, Limit, Machine, Record, Result
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity import trust
 from steelyard.units import percent, quantity
 from steelyard.words import in_words
@@ -99,7 +99,7 @@ def _line(judged: Judged) -> str:
 
 def _licence(judged: Judged, machine: Machine) -> list[str]:
     """What it would be by the clock that the machine has without vectors, where the node's limit is known."""
-    whole, clocks = machine.limits.get("flops"), [clock_under_load(r) for r in believed(judged.result.records)[0]]
+    whole, clocks = machine.limits.get("flops"), [clock_under_load(r) for r in rests_on(judged.result)]
     known = [clock for clock in clocks if clock]
     if whole is None or whole.value <= 0 or not known or cases.number(judged.result, "threads") != len(machine.cpus):
         return []
@@ -112,7 +112,7 @@ def _why(low: Judged, narrower: list[Judged], records: Iterable[Record]) -> tupl
     """Likely cause and remedy."""
     again = f"steelyard run --only {BENCHMARK}"
     rates = sorted(rate for r in records if (rate := _issued(r)) is not None)
-    own = [rate for r in believed(low.result.records)[0] if (rate := _issued(r)) is not None]
+    own = [rate for r in rests_on(low.result) if (rate := _issued(r)) is not None]
     if own and median(own) < SHARED * rates[-1 - len(rates) // 50]:
         cause = (
             f"The cores were shared: they issued {median(own):.2g} additions per cycle, at other times {rates[-1]:.2g}."

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from steelyard.benchmarks.core.peak import WIDTHS, clock_under_load
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 from steelyard.units import quantity
 from steelyard.words import in_words
 
@@ -69,7 +69,7 @@ def _clocks(threads: int, results: list[Result]) -> Clocks | None:
     """None without scalars, or without anything wider."""
     by_width: dict[str, list[float]] = {}
     for width in WIDTHS:
-        mine = (r for result in results if _width(result) == width for r in believed(result.records)[0])
+        mine = (r for result in results if _width(result) == width for r in rests_on(result))
         if readings := [hertz for r in mine if (hertz := clock_under_load(r))]:
             by_width[width] = readings
     names = list(by_width)

@@ -5,7 +5,7 @@ from collections import Counter
 from steelyard.evidence import sentence
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 
@@ -62,7 +62,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
     count = len(measured)
     repeated = sum(1 for r in evaluation.run.records if r.attempt > 1)
-    left_out = sum(1 for r in measured if len(believed(r.records)[0]) < len({x.launch for x in r.records}))
+    left_out = sum(1 for r in measured if len(rests_on(r)) < len({x.launch for x in r.records}))
     unsettled = sum(1 for r in measured if r.verdict.level == "UNSETTLED")
     evidence = [f"Launches or attempts that were disturbed had been repeated {repeated} times."] if repeated else []
     if left_out:

@@ -13,7 +13,7 @@ FEWEST = 10  # records: fewer do not show how wide the core can issue
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """How many records were made on a core that issued clearly less than it can."""
-    rates = [rate for record in evaluation.run.records if (rate := typical(record, "issued", ends=False)) is not None]
+    rates = [rate for record in evaluation.run.records if (rate := typical(record, "issued")) is not None]
     if len(rates) < FEWEST:
         return []
     most = sorted(rates)[-1 - len(rates) // 50]  # the outermost fiftieth may be a reading gone wrong

@@ -8,7 +8,7 @@ from steelyard.model import Evaluation, Finding, Result
 from steelyard.mpi import labelled
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity.observations import numbers
 from steelyard.units import quantity, significant
 
@@ -34,7 +34,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """By MPI: small messages and collectives that take far longer with more ranks than processors."""
     # What sends no messages does not wait for any.
     known = [r for r in evaluation.results if r.benchmark.startswith("network.") and cases.number(r, "ranks")]
-    usable = [r for r in known if messages.size(r) <= SMALL and _operation(r) > 0]
+    usable = [r for r in known if messages.size(r) <= SMALL and messages.operation(r) > 0]
     spare: dict[Identity, Result] = {}
     for result in sorted((r for r in usable if not messages.oversubscribed(r)), key=_ranks):
         spare[identity(result, *MOVING)] = result
@@ -50,24 +50,19 @@ def _ranks(result: Result) -> float:
     return cases.number(result, "ranks") or 1.0
 
 
-def _operation(result: Result) -> float:
-    """Seconds of an operation: the median of the launches' medians; 0 where there is none."""
-    return median(map(median, messages.seconds(result) or [[0.0]]))
-
-
 def _seen(crowded: Result, spare: Result | None) -> Seen | None:
     """None where the ranks' number explains the time: all of them exchange with all, and take turns on a processor."""
-    seconds = _operation(crowded)
+    seconds = messages.operation(crowded)
     if spare is None:
         return Seen(crowded, None, seconds / TURN) if seconds > TURN and _waited(crowded) > WAITED else None
     explained = (_ranks(crowded) / _ranks(spare)) ** 3
-    factor = seconds / _operation(spare)
+    factor = seconds / messages.operation(spare)
     return Seen(crowded, spare, factor) if factor > SLOWER * explained else None
 
 
 def _waited(result: Result) -> float:
     """Of the time, in how much a rank could have run but had no processor: the median of the records; may exceed 1."""
-    samples = [r.surroundings.get("samples") for r in believed(result.records)[0]]
+    samples = [r.surroundings.get("samples") for r in rests_on(result)]
     columns = [(numbers(s.get("waited")), numbers(s.get("seconds"))) for s in samples if isinstance(s, Mapping)]
     known = [float(w.sum() / s.sum()) for w, s in columns if len(w) == len(s) and s.sum() > 0]
     return median(known) if known else 0.0
@@ -79,10 +74,10 @@ def _finding(mpi: str, seen: list[Seen]) -> Finding:
     if most.spare is not None:
         told += (
             f"up to {significant(most.factor, 2)} times as long as with {_ranks(most.spare):g} "
-            f"({quantity(_operation(most.crowded), 's')} instead of {quantity(_operation(most.spare), 's')})."
+            f"({quantity(messages.operation(most.crowded), 's')} instead of {quantity(messages.operation(most.spare), 's')})."
         )
     else:
-        told += f"{quantity(_operation(most.crowded), 's')}, longer than a turn of the scheduler."
+        told += f"{quantity(messages.operation(most.crowded), 's')}, longer than a turn of the scheduler."
     lines: dict[str, str] = {}
     for each in seen:  # the worst of a kernel and size comes first
         lines.setdefault(_called(each.crowded), _times(each))
@@ -108,5 +103,5 @@ def _called(result: Result) -> str:
 
 
 def _times(seen: Seen) -> str:
-    before = f", {quantity(_operation(seen.spare), 's')} with {_ranks(seen.spare):g}" if seen.spare else ""
-    return f"{quantity(_operation(seen.crowded), 's')} with {_ranks(seen.crowded):g} ranks{before}"
+    before = f", {quantity(messages.operation(seen.spare), 's')} with {_ranks(seen.spare):g}" if seen.spare else ""
+    return f"{quantity(messages.operation(seen.crowded), 's')} with {_ranks(seen.crowded):g} ranks{before}"

@@ -30,7 +30,7 @@ class Seen(NamedTuple):
 
     @property
     def best(self) -> Result:
-        return min((self.threads, self.device), key=_time)
+        return min((self.threads, self.device), key=messages.operation)
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -42,7 +42,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         groups.setdefault((parameters.get("device"), parameters.get("toolchain")), []).append(three)
     found = []
     for threes in groups.values():
-        best = [min(three[1:], key=_time) for three in threes]
+        best = [min(three[1:], key=messages.operation) for three in threes]
         rows = [(messages.seconds(b), messages.seconds(three[0])) for b, three in zip(best, threes, strict=True)]
         compared = compare_all(rows, SMALLEST)
         found.append(_finding(evaluation.run.machine, [Seen(*t, c) for t, c in zip(threes, compared, strict=True)]))
@@ -110,7 +110,7 @@ def _remedy(device: Device | None, pays: list[Seen]) -> str:
 
 
 def _line(seen: Seen) -> str:
-    times = [quantity(_time(r), "s") for r in (seen.mixed, seen.threads, seen.device)]
+    times = [quantity(messages.operation(r), "s") for r in (seen.mixed, seen.threads, seen.device)]
     threads = in_words("threads", seen.threads.parameters.get("threads"))
     best = "the threads" if seen.best is seen.threads else "the device"
     return (
@@ -130,8 +130,3 @@ def _share(result: Result) -> str:
     if share in (0, 1):
         return f"all was left to the {'device' if share else 'threads'}"
     return f"the device had {percent(share)} of the work"
-
-
-def _time(result: Result) -> float:
-    """The median of the launches' medians, in seconds of an operation."""
-    return median(median(row) for row in messages.seconds(result))

@@ -8,7 +8,7 @@ from steelyard.statistics.models.detours import Detours, expected_collective_slo
 from steelyard.statistics.models.spectrum import Tone
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.losses import Loss, of_ranks, of_threads
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 from steelyard.units import quantity, significant
 
 BENCHMARK = "noise.quanta"
@@ -28,7 +28,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """From the fixed work quanta of the most processors; what collectives lost stands beside it."""
     quanta = [r for r in evaluation.results if (r.benchmark, r.kernel) == (BENCHMARK, "fixed_work")]
     for result in cases.with_most(quanta, "threads"):
-        for record in believed(result.records)[0]:
+        for record in rests_on(result):
             seen = _usual(record)
             if seen:
                 return [_finding(evaluation, result, record, seen)]

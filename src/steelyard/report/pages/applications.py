@@ -6,10 +6,8 @@ from steelyard import units
 from steelyard.benchmarks.application.npb import phrase
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.benchmarks.application.npb.results import LEAST_SECONDS, Quantity
-from steelyard.model import Evaluation, Level, Result
-from steelyard.model.figure import Axis, Figure, Series
-from steelyard.report import doubts, drawn, figures, values
-from steelyard.report.axes import label
+from steelyard.model import Evaluation, Result
+from steelyard.report import drawing, phase_bars, values
 from steelyard.report.names import slug
 
 PLACE, TITLE = 50, "Applications"
@@ -17,29 +15,14 @@ PLACE, TITLE = 50, "Applications"
 MEGA = 1e6  # NPB's own unit: millions of operations a second
 TOO_SMALL = "too small to time"
 UNVERIFIED = "not verified"
-NARROW = 3  # bars, at most, of figures that stand side by side
-MOST_DRAWN = 16  # runs whose phases are drawn for a benchmark; the table has all
 _RUN = ("mpi", "toolchain", "ranks_per_node", "placement", "transport", "mapping", "pinning", "plant")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Which run it is: its benchmark's name and anchor, class, model with what else differs, threads or ranks."""
-
-    benchmark: str
-    anchor: str
-    letter: str
-    model: str
-    workers: int
-    level: Level
-    evidence: str
 
 
 @dataclass(frozen=True)
 class Speed:
     """Time and speeds of a run; `why` there are none: "" where there are."""
 
-    run: Cell
+    run: phase_bars.Cell
     time: str
     total: str
     each: str
@@ -54,7 +37,7 @@ class Verified:
     `named`: the run in words; `why`: it is not verified, "" where it is.
     """
 
-    run: Cell
+    run: phase_bars.Cell
     named: str
     quantity: str
     cells: tuple[str, ...]
@@ -82,7 +65,7 @@ class Page:
     short: str
     verified: tuple[Verified, ...]
     folded: tuple[Folded, ...]
-    phases: tuple[drawn.Drawn, ...]
+    phases: tuple[drawing.Drawn, ...]
     phases_note: str
     narrow: bool  # whether the figures of the phases may stand side by side
     links: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
@@ -97,7 +80,7 @@ def data(evaluation: Evaluation) -> Page | None:
     varying += ["ranks_per_node"] if "ranks_per_node" not in varying and _on_nodes(results) else []
     cells = [_cell(r, varying, evaluation) for r in results]
     checked = tuple(_verified(r, c) for r, c in zip(results, cells, strict=True))
-    drawn_phases, note, narrow = _phases(results, cells)
+    drawn_phases, note, narrow = phase_bars.phases(results, cells)
     return Page(
         tuple(v for v in checked if not v.passed),
         tuple(_speed(r, c) for r, c in zip(results, cells, strict=True)),
@@ -116,9 +99,9 @@ def _on_nodes(results: tuple[Result, ...]) -> bool:
     return any("ranks_per_node" in r.parameters for r in results)
 
 
-def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> Cell:
+def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_bars.Cell:
     rest = [phrase(n, result.parameters[n]) for n in varying if n in result.parameters]
-    return Cell(
+    return phase_bars.Cell(
         result.benchmark.removeprefix(applications.PREFIX).upper(),
         slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
         str(result.parameters.get("class", "–")),
@@ -145,7 +128,7 @@ def _nominal(results: tuple[Result, ...]) -> str:
     return f"{told_all}, by a better algorithm: its Mop/s follow the nominal count, and do not measure the arithmetic done."
 
 
-def _speed(result: Result, run: Cell) -> Speed:
+def _speed(result: Result, run: phase_bars.Cell) -> Speed:
     seconds = applications.seconds(result)
     time = "–" if seconds is None else units.quantity(seconds, "s")
     if why := _speechless(result):
@@ -183,7 +166,7 @@ def _short(results: tuple[Result, ...]) -> str:
 # --------------------------------------------------------------------------- verification
 
 
-def _verified(result: Result, run: Cell) -> Verified:
+def _verified(result: Result, run: phase_bars.Cell) -> Verified:
     found = applications.quantities(result)
     passed = applications.verified(result)
     # Of a run that failed the quantity that tells it, which need not have a greater error where nothing was computed.
@@ -206,7 +189,7 @@ def _written(value: float | None) -> str:
     return "no number" if value is None else str(value) if isinstance(value, int) else f"{value:.13g}"
 
 
-def _folded(results: tuple[Result, ...], cells: list[Cell]) -> tuple[Folded, ...]:
+def _folded(results: tuple[Result, ...], cells: list[phase_bars.Cell]) -> tuple[Folded, ...]:
     found = []
     for name in dict.fromkeys(c.benchmark for c in cells):
         rows, wrong = [], 0
@@ -220,78 +203,13 @@ def _folded(results: tuple[Result, ...], cells: list[Cell]) -> tuple[Folded, ...
     return tuple(found)
 
 
-# --------------------------------------------------------------------------- figures
-
-
-def _phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[drawn.Drawn, ...], str, bool]:
-    """Bars for each benchmark whose phases were timed, a sentence on what is not drawn, and whether all have few bars."""
-    timed = [(r, c) for r, c in zip(results, cells, strict=True) if applications.phases(r) and applications.verified(r)]
-    made, left, most = [], 0, 0
-    for name in dict.fromkeys(c.benchmark for _, c in timed):
-        mine = [(r, c) for r, c in timed if c.benchmark == name]
-        # Of a class that is too small it is rather the starting of the phases that shows.
-        shown = [(r, c) for r, c in mine if applications.large_enough(r)] or mine
-        shown = shown[-MOST_DRAWN:]
-        left, most = left + len(mine) - len(shown), max(most, len(shown))
-        made.append(_bars(name, mine, [c for _, c in shown]))
-    runs = "One run is" if left == 1 else f"{left} runs are"
-    return tuple(made), f"{runs} in the numbers of the figures only." if left else "", most <= NARROW
-
-
-def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawn.Drawn:
-    """The share of each phase in the time of all, a bar a run of `bars`, the largest problem and most workers last."""
-    told = [(_run(c, [c for _, c in mine]), applications.phases(r), c) for r, c in mine]
-    names = list(dict.fromkeys(phase for _, phases, _ in told for phase in phases))
-    shares = {(run, phase): s / sum(p.values()) for run, p, _ in told for phase, s in p.items() if sum(p.values()) > 0}
-    shown = [run for run, _, c in told if c in bars]
-    figure = Figure(
-        name=f"phases-{name.lower()}",
-        title=f"NPB {name}: where the time goes",
-        kind="bars",
-        x=Axis("run"),
-        y=Axis("share of the time", "%"),
-        series=tuple(Series(p, tuple(shown), tuple(shares.get((run, p)) for run in shown)) for p in names),
-        caption="By the view of one thread or of the first rank: what it waits for the others counts to the phase in which it "
-        "waits. Timing the phases costs a little itself.",
-    )
-    plot = figures.plotly(figure, doubts.of((shares.get((run, p)), c.level) for run, _, c in told for p in names))
-    plot["layout"] |= {"barmode": "stack", "showlegend": True}
-    plot["layout"]["yaxis"] |= {"range": [0, 100]}
-    rows = tuple(
-        (run, phase, units.quantity(seconds, "s"), label(shares.get((run, phase)), figure.y))
-        for run, phases, _ in told
-        for phase, seconds in phases.items()
-    )
-    return drawn.Drawn(
-        anchor=f"applications-{figure.name}",
-        title=figure.title,
-        caption=figure.caption,
-        plot=drawn.embedded(plot),
-        height=plot["layout"]["height"],
-        wide=False,
-        webgl=False,
-        headings=("Run", "Phase", "Time", "Share"),
-        rows=rows,
-        notes=doubts.notes((c.level for c in bars), "runs", "bars"),
-    )
-
-
-def _run(cell: Cell, among: list[Cell]) -> str:
-    """'A, MPI, 4 ranks', '2 threads': without the class where all runs have the same."""
-    parts = [cell.letter] if len({c.letter for c in among}) > 1 else []
-    unit, _, rest = cell.model.partition(", ")
-    alone = unit == "threads"
-    count = phrase("threads" if alone else "ranks", cell.workers)
-    return ", ".join(part for part in (*parts, "" if alone else unit, count, rest) if part)
-
-
 def _links(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """The benchmarks' own figures: speed of each and of all against their number."""
     found = []
     for name in dict.fromkeys(r.benchmark for r in results):
         if name in evaluation.benchmarks:
             mine = values.of_benchmark(evaluation, name)
-            made = drawn.figures(evaluation.benchmarks[name], mine, evaluation.run.machine)
+            made = drawing.figures(evaluation.benchmarks[name], mine, evaluation.run.machine)
             own = f"NPB {name.removeprefix(applications.PREFIX).upper()}"
             told = tuple((f.title.removeprefix(own).lstrip(":, "), f.anchor) for f in made)
             found.append((evaluation.benchmarks[name].title, told))

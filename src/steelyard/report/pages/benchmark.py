@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from steelyard.evidence import sentences
 from steelyard.model import Benchmark, Evaluation, Evidence, Level, Machine, Metric, Result, Scalar
-from steelyard.report import counted, drawn, measured, values
+from steelyard.report import counter_columns, drawing, measured, values
 from steelyard.report.names import slug
 from steelyard.report.reasons import folded
 
@@ -85,7 +85,7 @@ class BenchmarkPage:
     title: str
     benchmark: Benchmark
     counts: dict[Level, int]
-    figures: tuple[drawn.Drawn, ...]
+    figures: tuple[drawing.Drawn, ...]
     tables: tuple[Table, ...]
     measured: tuple[tuple[str, str], ...]
 
@@ -100,7 +100,7 @@ def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
         benchmark.title,
         benchmark,
         values.counts(results),
-        drawn.figures(benchmark, results, evaluation.run.machine),
+        drawing.figures(benchmark, results, evaluation.run.machine),
         _tables(benchmark, results, evaluation.run.machine),
         measured.how(evaluation, results),
     )
@@ -125,7 +125,7 @@ def _table(
     known = {name for result in results for name in result.metrics}
     others = tuple(m for m in benchmark.metrics if m.name in known and m is not main)
     kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
-    shape = _Shape(benchmark, machine, kernel, varying, main, others, counted.columns(results))
+    shape = _Shape(benchmark, machine, kernel, varying, main, others, counter_columns.columns(results))
     before = len(notes)
     rows = tuple(_row(result, shape, notes) for result in results)
     limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
@@ -164,7 +164,7 @@ def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
         ((_cell(result.kernel),) if shape.kernel else ()) + cells,
         shown,
         values.percent(shown.share) if shown else "",
-        (*(_other(result, metric, level) for metric in shape.others), *counted.cells(result, shape.counted)),
+        (*(_other(result, metric, level) for metric in shape.others), *counter_columns.cells(result, shape.counted)),
         level,
         text,
         list(notes).index(text) + 1 if told else None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard import units
 from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, Tool
-from steelyard.report import counted
+from steelyard.report import counter_columns
 from steelyard.report.pages.settings import SettingGroup, Unread, groups, unread
 
 PLACE, TITLE = 20, "Machine"
@@ -85,7 +85,7 @@ def data(evaluation: Evaluation) -> MachinePage:
             (name.replace("_", " "), units.quantity(limit.value, limit.unit), limit.source)
             for name, limit in machine.limits.items()
         ),
-        (*machine.notes, *counted.missing(evaluation)),
+        (*machine.notes, *counter_columns.missing(evaluation)),
     )
 
 

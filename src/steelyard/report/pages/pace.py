@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from steelyard.model import Evaluation, Shown
 from steelyard.plan import second
-from steelyard.report import course_figures, drawn, values
+from steelyard.report import course_figures, drawing, values
 from steelyard.report.course import Course, Step, causes, course
 from steelyard.report.names import grouped, slug
 from steelyard.statistics.validity.pace import Kind, seconds_waited
@@ -39,7 +39,7 @@ class Page:
     """What the page shows. `records`: JSON that its figures share."""
 
     paragraphs: tuple[str, ...]
-    figures: tuple[drawn.Drawn, ...]
+    figures: tuple[drawing.Drawn, ...]
     records: Markup
     rows: tuple[Row, ...]
 
@@ -60,7 +60,7 @@ def data(evaluation: Evaluation) -> Page | None:
             f"{_waited(found.steps)} {_further(len(added))}".strip(),
         ),
         course_figures.figures(found, added),
-        drawn.embedded(course_figures.records(found, evaluation)),
+        drawing.embedded(course_figures.records(found, evaluation)),
         tuple(_row(evaluation, found, n) for names in _grouped(found) for n in names),
     )
 

@@ -10,7 +10,7 @@ from steelyard.evaluation import energy
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
 from steelyard.records.power import FILE
-from steelyard.report import drawn, node_modes, values
+from steelyard.report import drawing, node_modes, values
 from steelyard.report import figures as plots
 from steelyard.report.energy_figures import Energies, energies
 from steelyard.report.names import slug
@@ -43,7 +43,7 @@ class Page:
     """What the page shows. `sensors`: rows of (name, source, what, error). `printed`: another system's power beside ours."""
 
     sentences: tuple[str, ...]
-    figure: drawn.Drawn
+    figure: drawing.Drawn
     energies: tuple[Energies, ...]
     rows: tuple[Row, ...]
     sensors: tuple[tuple[str, ...], ...]
@@ -110,7 +110,7 @@ def _sensor(of: Course) -> tuple[str, ...]:
 
 def _drawn(
     evaluation: Evaluation, known: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]], first: int, last: int
-) -> drawn.Drawn:
+) -> drawing.Drawn:
     figure = _figure(evaluation, known, timed, first, last)
     plot = plots.plotly(figure)
     for line in plot["data"]:
@@ -124,11 +124,11 @@ def _drawn(
         for x, y in zip(line.x[::10], line.y[::10], strict=True)
         if isinstance(x, float)
     ]
-    return drawn.Drawn(
+    return drawing.Drawn(
         anchor="power-figure",
         title=figure.title,
         caption=figure.caption,
-        plot=drawn.embedded(plot),
+        plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
         wide=False,
         webgl=False,

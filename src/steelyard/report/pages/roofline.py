@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.report import doubts, drawn, figures, values
+from steelyard.report import doubts, drawing, figures, values
 from steelyard.report.axes import Json, text
 from steelyard.report.names import slug
 from steelyard.statistics.results import cases
@@ -41,7 +41,7 @@ class Part:
     """All of one number of threads."""
 
     title: str
-    figure: drawn.Drawn
+    figure: drawing.Drawn
     roofs: tuple[tuple[str, str, str, Level], ...]  # name, value, measured by, its verdict
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
@@ -136,17 +136,17 @@ def _notes(line: Roofline) -> tuple[str, ...]:
 # --------------------------------------------------------------------------- the figure
 
 
-def _drawn(line: Roofline, names: tuple[str, ...], title: str, several: bool) -> drawn.Drawn:
+def _drawn(line: Roofline, names: tuple[str, ...], title: str, several: bool) -> drawing.Drawn:
     figure = _figure(line, title)
     levels = [values.level(place.result) for place in line.places]
     rows = tuple((roof.name, *(quantity(roof.at(x), "flop/s") for x in _ends(line))) for roof in line.roofs)
     left, right = (f"{significant(x)} flop/B" for x in _ends(line))
     plot = _plot(figure, line, names, several)
-    return drawn.Drawn(
+    return drawing.Drawn(
         anchor=f"roofline-figure-{line.threads}",
         title=title,
         caption=figure.caption,
-        plot=drawn.embedded(plot),
+        plot=drawing.embedded(plot),
         height=HEIGHT,
         wide=False,
         webgl=False,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import doubts, drawn, figures, scaled, values
+from steelyard.report import doubts, drawing, figures, scaling_rows, values
 from steelyard.report.axes import Json, label
 from steelyard.report.doubts import Doubts
 from steelyard.report.names import slug
@@ -26,7 +26,7 @@ _INK = 6  # the palettes' last colour, black on white: the ideal's
 
 @dataclass(frozen=True)
 class Row:
-    """A count of a sweep: its cells as `scaled.HEADINGS`, and its verdict."""
+    """A count of a sweep: its cells as `scaling_rows.HEADINGS`, and its verdict."""
 
     count: int
     cells: tuple[str, ...]
@@ -54,7 +54,7 @@ class Section:
     title: str
     anchor: str
     name: str
-    figures: tuple[tuple[drawn.Drawn, ...], ...]
+    figures: tuple[tuple[drawing.Drawn, ...], ...]
     lines: tuple[Line, ...]
     refused: tuple[str, ...]
 
@@ -90,7 +90,7 @@ def data(evaluation: Evaluation) -> Page | None:
     order = [name for name in evaluation.benchmarks if name in full]
     sections = tuple(_section(evaluation, name, [s for s in found if s.benchmark == name]) for name in order)
     rest = sorted((s for s in found if s.benchmark not in full), key=lambda s: s.benchmark)
-    return Page(sections, tuple(_brief(s, found) for s in rest), scaled.HEADINGS, _choice(swept, bool(rest)))
+    return Page(sections, tuple(_brief(s, found) for s in rest), scaling_rows.HEADINGS, _choice(swept, bool(rest)))
 
 
 def asked(evaluation: Evaluation) -> bool:
@@ -111,7 +111,7 @@ def _choice(swept: bool, rest: bool) -> str:
 def _section(evaluation: Evaluation, name: str, mine: list[Sweep]) -> Section:
     groups = tuple(_figures(name, number, part, mine) for number, part in enumerate(_parts(mine), 1))
     lines = tuple(_line(sweep, mine) for sweep in mine)
-    return Section(evaluation.benchmarks[name].title, slug(name), name, groups, lines, scaled.refused(mine))
+    return Section(evaluation.benchmarks[name].title, slug(name), name, groups, lines, scaling_rows.refused(mine))
 
 
 def _parts(mine: Sequence[Sweep]) -> list[list[Sweep]]:
@@ -125,40 +125,40 @@ def _parts(mine: Sequence[Sweep]) -> list[list[Sweep]]:
 
 def _line(sweep: Sweep, among: Sequence[Sweep]) -> Line:
     rows = tuple(
-        Row(p.count, scaled.row(p), values.level(sweep.results[p.count]), p.crowded) for p in sweep.scaling.points
+        Row(p.count, scaling_rows.row(p), values.level(sweep.results[p.count]), p.crowded) for p in sweep.scaling.points
     )
     return Line(
-        scaled.named(sweep, among),
-        scaled.WORDS[sweep.over][1],
-        scaled.base(sweep),
+        scaling_rows.named(sweep, among),
+        scaling_rows.WORDS[sweep.over][1],
+        scaling_rows.base(sweep),
         rows,
-        scaled.laws(sweep),
-        scaled.notes(sweep),
-        scaled.stop_here(sweep),
+        scaling_rows.laws(sweep),
+        scaling_rows.notes(sweep),
+        scaling_rows.stop_here(sweep),
     )
 
 
 def _brief(sweep: Sweep, among: Sequence[Sweep]) -> Brief:
     own = [p for p in sweep.scaling.points if not p.crowded] or list(sweep.scaling.points)
     last = own[-1]
-    cells = scaled.row(last)
+    cells = scaling_rows.row(last)
     counts = ", ".join(str(p.count) for p in sweep.scaling.points)
     stop = sweep.scaling.stop
     told = "–" if stop is None else f"{stop.count}{'' if stop.beyond else ' or more'}{'' if stop.certain else ' (?)'}"
     shown = (counts, f"{cells[1]} of {last.count}", *cells[2:5], told)
-    return Brief(sweep.benchmark, slug(sweep.benchmark), scaled.named(sweep, among), shown, sweep.level)
+    return Brief(sweep.benchmark, slug(sweep.benchmark), scaling_rows.named(sweep, among), shown, sweep.level)
 
 
 # --------------------------------------------------------------------------- the figures
 
 
-def _figures(name: str, number: int, part: Sequence[Sweep], among: Sequence[Sweep]) -> tuple[drawn.Drawn, ...]:
-    over = " or ".join(dict.fromkeys(scaled.WORDS[s.over][1] for s in part))
+def _figures(name: str, number: int, part: Sequence[Sweep], among: Sequence[Sweep]) -> tuple[drawing.Drawn, ...]:
+    over = " or ".join(dict.fromkeys(scaling_rows.WORDS[s.over][1] for s in part))
     x, anchor = Axis(over, log=True), f"scaling-{slug(name)}-{number}"
     growing = ", the work growing" if part[0].scaling.weak else ""
 
     def figure(kind: str, title: str, y: Axis, of: Callable[[Point], Estimate], caption: str, **more: Series) -> Figure:
-        lines = tuple(_series(s, of, scaled.named(s, among)) for s in part)
+        lines = tuple(_series(s, of, scaling_rows.named(s, among)) for s in part)
         return Figure(kind, f"{title}{growing}", "lines", x, y, (*lines, *more.values()), caption=caption)
 
     gained = figure(
@@ -213,7 +213,7 @@ def _curve(sweep: Sweep, fit: Fit) -> Series:
     return Series(fit.law, counts, tuple(speedup(fit, c) / first for c in counts))
 
 
-def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> drawn.Drawn:
+def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> drawing.Drawn:
     shown = [
         (y, sweep.results[int(float(x))].verdict.level)
         for sweep, line in zip(part, figure.series, strict=False)
@@ -227,11 +227,11 @@ def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> 
         for line in figure.series[: len(part)]
         for i, (x, y) in enumerate(zip(line.x, line.y, strict=True))
     ]
-    return drawn.Drawn(
+    return drawing.Drawn(
         anchor=anchor,
         title=figure.title,
         caption=figure.caption,
-        plot=drawn.embedded(plot),
+        plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
         wide=False,
         webgl=False,

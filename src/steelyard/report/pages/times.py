@@ -23,9 +23,11 @@ def data(evaluation: Evaluation) -> Times | None:
     told = [(record, found) for record in evaluation.run.records if (found := phases(record))]
     if not told:
         return None
-    names = list(dict.fromkeys(record.benchmark for record, _ in told))
-    rows = [_row(name, (f for r, f in told if r.benchmark == name)) for name in names]
-    if len(names) > 1:
+    by_name: dict[str, list[dict[str, float]]] = {}
+    for record, found in told:
+        by_name.setdefault(record.benchmark, []).append(found)
+    rows = [_row(name, each) for name, each in by_name.items()]
+    if len(by_name) > 1:
         rows.append(_row("All", (found for _, found in told)))
     silent = len(evaluation.run.records) - len(told)
     return Times(

@@ -10,11 +10,11 @@ import numpy as np
 from steelyard.statistics.difference.rank_test import mann_whitney
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import median_error, moderated
-from steelyard.statistics.samples.summary import effective_size
+from steelyard.statistics.samples.summary import effective_size, effective_sizes, medians
 from steelyard.units import percent
 
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
-Launches = Sequence[Sequence[float]]
+Launches = Sequence[Sequence[float] | Array]
 
 LONE_SPREAD = 0.015  # where one launch a side shows nothing: rather silent than wrong
 # Launches a side from which the least p of a rank test of their medians survives a correction for many.
@@ -63,7 +63,7 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
     Raises ValueError if a side has no launch, a launch no samples, or a sample is not positive and finite.
     """
     logs_a, logs_b = _logs(a, "a"), _logs(b, "b")
-    medians_a, medians_b = _medians(logs_a), _medians(logs_b)
+    medians_a, medians_b = medians(logs_a), medians(logs_b)
     errors_a, errors_b = median_errors(logs_a), median_errors(logs_b)
     ratio = math.exp(np.median(medians_b) - np.median(medians_a))
     low, high, p = _student(medians_a, medians_b, np.concatenate((errors_a, errors_b)), confidence)
@@ -90,7 +90,7 @@ def log_ratios(a: Launches, b: Launches) -> list[float]:
     """
     if len(a) != len(b):
         raise ValueError(f"launches in turn come in pairs, not {len(a)} and {len(b)}")
-    differences: list[float] = (_medians(_logs(b, "b")) - _medians(_logs(a, "a"))).tolist()
+    differences: list[float] = (medians(_logs(b, "b")) - medians(_logs(a, "a"))).tolist()
     return differences
 
 
@@ -243,15 +243,12 @@ def _logs(launches: Launches, side: str) -> list[Array]:
     return [np.log(row) for row in rows]
 
 
-def _medians(logs: list[Array]) -> Array:
-    return np.array([float(np.median(row)) for row in logs])
-
-
 def median_errors(logs: list[Array]) -> Array:
     """Standard error of each launch's median: √(π/2) · robust deviation / √effective; 0 if unseen."""
-    spreads = [1.4826 * float(np.median(np.abs(row - np.median(row)))) for row in logs]
-    sizes = [effective_size(row.tolist()) for row in logs]
-    return np.array([math.sqrt(math.pi / 2) * s / math.sqrt(m) for s, m in zip(spreads, sizes, strict=True)])
+    middles = medians(logs)
+    spreads = 1.4826 * medians([np.abs(row - middle) for row, middle in zip(logs, middles, strict=True)])
+    errors: Array = math.sqrt(math.pi / 2) * spreads / np.sqrt(effective_sizes(logs))
+    return errors
 
 
 def _student(a: Array, b: Array, errors: Array, confidence: float) -> tuple[float, float, float]:

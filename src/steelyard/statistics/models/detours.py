@@ -12,6 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.summary import Samples
 
 LEAST = 100  # quanta, of whose fastest tenth a mode can be told
 FALSE_DETOUR = 0.01  # the chance that normal jitter makes any quantum of a measurement a detour
@@ -66,7 +67,7 @@ class Slowdown:
     linear: float
 
 
-def detours(quanta: Sequence[float]) -> Detours | None:
+def detours(quanta: Samples) -> Detours | None:
     """The detours in the times (seconds) of equal quanta of work, one after the other; None with fewer than 100.
 
     The base is the mode of the fastest tenth (halves that hold most: D. R. Bickel & R. Frühwirth 2006, Comput. Stat.

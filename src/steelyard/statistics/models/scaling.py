@@ -108,12 +108,12 @@ def scaling(
     if not all(math.isfinite(w) and w > 0 for w in done.values()):
         raise ValueError(f"work must be positive and finite, not {done}")
     for count in counts:
-        samples = [s for row in launches[count] for s in row]
-        if not all(launches[count]) or not samples or not all(math.isfinite(s) and s > 0 for s in samples):
+        rows = [np.asarray(row, dtype=np.float64) for row in launches[count]]
+        if not rows or not all(row.size and np.isfinite(row).all() and (row > 0).all() for row in rows):
             raise ValueError(f"count {count} has no launches, or samples that are not positive and finite")
     own = [count for count in counts if count not in crowded]
     base = min(own or counts)
-    per_unit = {c: [[s / done[c] for s in row] for row in launches[c]] for c in counts}
+    per_unit = {c: [np.asarray(row, dtype=np.float64) / done[c] for row in launches[c]] for c in counts}
     costs = _costs({count: per_unit[count] for count in own}) if own else None
     steps = _steps(costs, base) if costs else {}
     points = []

@@ -1,13 +1,14 @@
 """Periodic noise: the frequencies at which detours come, such as the tick of a kernel."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.statistics.models.detours import detours
 from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.summary import Samples
 
 LEAST = 16  # detours, of which a rhythm can be told
 LEAST_PERIODS = 10  # in the measurement: fewer lie too near to each other's overtones to see the noise between
@@ -35,7 +36,7 @@ class Tone:
     p: float
 
 
-def spectrum(quanta: Sequence[float], starts: Sequence[float]) -> tuple[Tone, ...] | None:
+def spectrum(quanta: Samples, starts: Samples) -> tuple[Tone, ...] | None:
     """The rhythms of the detours in `quanta` (seconds each took) that began at `starts` (seconds); the clearest first.
 
     The periodogram of the times at which hit quanta began, with Hann's window: for detours at random its values are

@@ -1,12 +1,17 @@
 """What one unit of a kernel's work costs (one access, one byte), and by how much two results differ in it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from steelyard.model import Record, Result
+from steelyard.once import once
 from steelyard.statistics.difference.compare import compare
-from steelyard.statistics.results.result import believed, undisturbed
+from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.summary import medians
 
 # The first of these that a kernel counts is its unit: an access is what a latency is told for, a byte what a
 # bandwidth is told for.
@@ -38,27 +43,29 @@ class Ratio:
         return self.low > 1 or self.high < 1
 
 
-def launches(result: Result) -> list[list[float]]:
+def launches(result: Result) -> list[Array]:
     """Seconds for one unit of work: the samples of each launch on which the result rests; empty: none."""
     return list(by_launch(result).values())
 
 
-def by_launch(result: Result) -> dict[int, list[float]]:
+@once
+def by_launch(result: Result) -> Mapping[int, Array]:
     """The same by the launch's number. A launch with a sample that is no positive time is left out."""
-    rows: dict[int, list[float]] = {}
-    for record in believed(result.records)[0]:
+    rows: dict[int, Array] = {}
+    for record in rests_on(result):
         part = _work(record)
         samples = undisturbed(record)
-        if part and samples and all(math.isfinite(s) and s > 0 for s in samples):
-            rows[record.launch] = [s / part[0] for s in samples]
+        if part and samples and all(0 < s < math.inf for s in samples):
+            rows[record.launch] = np.array(samples) / part[0]
     return rows
 
 
+@once
 def cost(result: Result) -> Cost | None:
     """The median of the launches' medians; None where nothing usable was measured."""
     unit = next((part[1] for record in result.records if (part := _work(record))), None)
-    medians = sorted(_median(row) for row in launches(result))
-    return Cost(_median(medians), unit) if medians and unit else None
+    rows = launches(result)
+    return Cost(float(np.median(medians(rows))), unit) if rows and unit else None
 
 
 def ratio(a: Result, b: Result) -> Ratio | None:
@@ -76,9 +83,3 @@ def _work(record: Record) -> tuple[float, str] | None:
         if count is not None and LEAST < count < MOST:
             return count, unit
     return None
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -7,7 +7,7 @@ from statistics import median
 
 from steelyard.model import Record, Result
 from steelyard.model.observed import Counters
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Counted:
 
 def counted(result: Result) -> Counted | None:
     """The medians over the records on which the result rests; None where nothing was counted for any of them."""
-    parts = [part for record in believed(result.records)[0] if (part := _part(record))]
+    parts = [part for record in rests_on(result) if (part := _part(record))]
     shares = _numbers(parts, "share")
     found = Counted(
         _median(parts, "instructions"),

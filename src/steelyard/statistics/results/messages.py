@@ -2,14 +2,18 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from statistics import median
+
+import numpy as np
 
 from steelyard.model import Machine, Record, Result
 from steelyard.model.observed import RanksSeen
+from steelyard.once import once
 from steelyard.statistics.models.artefact import Caches, Point
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import launches
-from steelyard.statistics.results.result import believed, undisturbed
+from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.summary import medians
 from steelyard.units import binary_size
 from steelyard.words import in_words
 
@@ -37,13 +41,20 @@ def points(curve: Iterable[Result], metric: str) -> list[Point]:
 
 def times(curve: Iterable[Result]) -> list[tuple[float, float]]:
     """(bytes, seconds of a message): the median of each launch."""
-    return [(float(size(result)), median(row)) for result in curve for row in launches(result)]
+    return [(float(size(result)), float(found)) for result in curve for found in medians(launches(result))]
 
 
-def seconds(result: Result) -> list[list[float]]:
+@once
+def seconds(result: Result) -> list[Array]:
     """The samples (s of an operation) of each launch on which the result rests; without those that are no times."""
-    rows = ([s for s in undisturbed(r) if 0 < s < math.inf] for r in believed(result.records)[0])
-    return [row for row in rows if row]
+    rows = (np.array(undisturbed(r)) for r in rests_on(result))
+    return [sound for row in rows if (sound := row[(row > 0) & (row < math.inf)]).size]
+
+
+def operation(result: Result) -> float:
+    """Seconds of an operation: the median of the launches' medians; 0 where there is none."""
+    rows = seconds(result)
+    return float(np.median(medians(rows))) if rows else 0.0
 
 
 def transport(result: Result) -> str:
@@ -90,7 +101,7 @@ def processors(record: Record) -> tuple[int, ...]:
 
 def oversubscribed(result: Result) -> bool:
     """Whether more ranks than processors took part in what the result rests on."""
-    return any(r.surroundings.get("oversubscribed") is True for r in believed(result.records)[0])
+    return any(r.surroundings.get("oversubscribed") is True for r in rests_on(result))
 
 
 def caches(machine: Machine, result: Result) -> Caches:

@@ -13,7 +13,7 @@ from steelyard.statistics.difference.peers import Outlier
 from steelyard.statistics.results import cases, messages, nodes, pairs
 from steelyard.statistics.results.cost import by_launch
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import rests_on
 from steelyard.units import binary_size
 
 LEAST_BYTES = 64 << 10  # of collectives: in shorter ones the ranks' places in the algorithm show
@@ -156,7 +156,7 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             tuple(_name(hosts[p], (p,), len(set(hosts)) > 1, cpu) for p, cpu in zip(others, cpus, strict=True)),
             tuple(hosts[p] for p in others),
             _groups(machine, cpus) if len(set(hosts)) == 1 else ("",) * len(others),
-            rows=tuple(_row(list(by_launch(result).values())) for result in others.values()),
+            rows=tuple(_row([row.tolist() for row in by_launch(result).values()]) for result in others.values()),
             size=size,
             level=cases.doubt(*others.values()),
             partners=True,
@@ -169,7 +169,7 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
         small = messages.SIZE in result.parameters and messages.size(result) < LEAST_BYTES
         if (result.benchmark, result.kernel) not in alike or small or messages.oversubscribed(result):
             continue
-        records = [r for r in believed(result.records)[0] if _rows(r) and len(_rows(r)) == len(messages.hosts(r))]
+        records = [r for r in rests_on(result) if _rows(r) and len(_rows(r)) == len(messages.hosts(r))]
         if not records:
             continue
         hosts, cpus = messages.hosts(records[0]), messages.processors(records[0])

@@ -8,6 +8,7 @@ from statistics import median
 
 from steelyard.evidence import distinct, noted
 from steelyard.model import Benchmark, Evidence, Metric, Record, Result, Value, Verdict
+from steelyard.once import once
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.samples.launches import Spread, combine, combined
 from steelyard.statistics.samples.summary import summarise_all
@@ -69,6 +70,12 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
         disturbed = groups["DISTURBED"]
         return disturbed, Verdict("DISTURBED", distinct(e for r in disturbed for e in r.verdict.evidence))
     return [], Verdict("INVALID", distinct(e for r in invalid for e in r.verdict.evidence))
+
+
+@once
+def rests_on(result: Result) -> list[Record]:
+    """The records that the result's value rests on (see `believed`)."""
+    return believed(result.records)[0]
 
 
 def _of_launch(launch: int, evidence: Evidence) -> Evidence:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Machine, Result, Value
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.result import believed, undisturbed
+from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.results.roofs import (
     FIRST,
     MEMORY,
@@ -97,7 +97,7 @@ def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
 
 def speed_of(result: Result) -> Value | None:
     """Flop/s by the median time of an operation; None where nothing usable was measured, or nothing computed."""
-    used = [r for r in believed(result.records)[0] if r.samples]
+    used = [r for r in rests_on(result) if r.samples]
     flops = used[0].work.get("flops") if used else None
     if not flops or not usable(result):
         return None

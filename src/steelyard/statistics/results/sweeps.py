@@ -9,7 +9,7 @@ from steelyard.model import Evaluation, Level, Result, Scalar
 from steelyard.statistics.models.scaling import Scaling, scaling
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.statistics.results.result import believed, undisturbed
+from steelyard.statistics.results.result import rests_on, undisturbed
 
 Over = Literal["threads", "ranks", "nodes", "ranks_per_node"]
 # Not programs that more processors are meant to make faster: messages have a partner, and noise a quantum for each processor.
@@ -131,7 +131,7 @@ def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]
 
 def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | None, str, Mapping[int, float] | None]:
     """Whether the work of an operation stays the same or grows with the count, in which unit, and how much it is."""
-    told = {count: believed(result.records)[0][0].work for count, result in counted.items()}
+    told = {count: rests_on(result)[0].work for count, result in counted.items()}
     unit = next((u for u in WORK if all(work.get(u, 0) > 0 for work in told.values())), None)
     if unit is None:
         return ("strong", "", None) if not any(any(work.values()) for work in told.values()) else (None, "", None)
@@ -144,4 +144,4 @@ def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | No
 
 def _length(result: Result) -> float:
     """The median length (s) of a sample: its operations together."""
-    return min(median(undisturbed(r)) * r.operations for r in believed(result.records)[0] if r.samples)
+    return min(median(undisturbed(r)) * r.operations for r in rests_on(result) if r.samples)

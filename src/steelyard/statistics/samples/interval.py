@@ -16,6 +16,19 @@ GRID = np.linspace(0.0, 0.99, 200)  # of the coefficient p at which `_tau_table`
 CORRECTION, CAUTION = 4.0, 15.0
 
 
+def middle(row: Array) -> float:
+    """The median; NumPy's own takes five times as long for rows as short as a case's samples."""
+    return quantile_of(np.sort(row), 0.5)
+
+
+def quantile_of(ordered: Array, share: float) -> float:
+    """The quantile of a sorted row, interpolated."""
+    place = (len(ordered) - 1) * share
+    below = int(place)
+    low = float(ordered[below])
+    return low + (place - below) * (float(ordered[below + 1]) - low) if below < place else low
+
+
 def normal_quantile(confidence: float) -> float:
     """z of a two-sided interval: 0.95 → 1.96."""
     return NormalDist().inv_cdf((1 + confidence) / 2)

@@ -8,7 +8,7 @@ from statistics import fmean, median, stdev
 import numpy as np
 
 from steelyard.statistics.samples.interval import Array, interval_at, normal_quantile
-from steelyard.statistics.samples.summary import Summary, summarise_all
+from steelyard.statistics.samples.summary import Samples, Summary, summarise_all
 
 # With fewer, not even least … greatest of the launches' medians is a 95 % interval: 2 · 0.5^5 > 0.05.
 LAUNCHES_FOR_RANKS = 6
@@ -41,7 +41,7 @@ class Spread:
     effective: float
 
 
-def combine(launches: Sequence[Sequence[float]]) -> Spread:
+def combine(launches: Sequence[Samples]) -> Spread:
     """Put launches together; each is its samples in the order of time.
 
     The interval: of 6 launches or more the nonparametric one of their medians; of fewer the hull of the

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.statistics.samples.interval import Array, correlations
+from steelyard.statistics.samples.interval import Array, correlations, middle, quantile_of
 
 LEAST_FOR_MODES, LEAST_FOR_DRIFT = 20, 12  # fewer cannot show them beyond chance
 MODE_SHARE, MODE_LEAST = 0.15, 5  # of the samples, and how many, in each mode: fewer are outliers
@@ -44,12 +44,12 @@ def modes(row: Array) -> Modes | None:
     gain = sums**2 / (count * (n - count))
     split = int(np.argmax(gain[least - 1 : n - least])) + least
     lower, upper = logs[:split], logs[split:]
-    apart = float(np.median(upper) - np.median(lower))
+    apart = quantile_of(upper, 0.5) - quantile_of(lower, 0.5)
     spread = math.hypot(_deviation(lower), _deviation(upper)) / math.sqrt(2)
-    gap = float(np.quantile(upper, 0.1) - np.quantile(lower, 0.9))
+    gap = quantile_of(upper, 0.1) - quantile_of(lower, 0.9)
     if apart < math.log1p(MODE_DISTANCE) or apart < MODE_SEPARATION * spread or gap < MODE_GAP * apart:
         return None
-    return Modes(math.exp(np.median(lower)), math.exp(np.median(upper)), len(upper) / n)
+    return Modes(math.exp(quantile_of(lower, 0.5)), math.exp(quantile_of(upper, 0.5)), len(upper) / n)
 
 
 def drift(row: Array) -> float | None:
@@ -67,8 +67,8 @@ def drift(row: Array) -> float | None:
     blocks = np.median(row[n - k * size :].reshape(k, size), axis=1)
     first, second = np.triu_indices(k, 1)
     rises = (blocks[second] - blocks[first]) / (second - first)
-    slope = float(np.median(rises))
-    total = slope * (k - 1) / float(np.median(row))
+    slope = middle(rises)
+    total = slope * (k - 1) / middle(row)
     if abs(total) < DRIFT:
         return None
     level = blocks - slope * np.arange(k)
@@ -79,4 +79,4 @@ def drift(row: Array) -> float | None:
 
 def _deviation(values: Array) -> float:
     """A robust standard deviation: 1.4826 × the median distance from the median."""
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+    return 1.4826 * middle(np.abs(values - middle(values)))

@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.statistics.samples.interval import Array, correlations, median_intervals
 
-Samples = Sequence[float]
+Samples = Sequence[float] | Array
 AT_ONCE = 1 << 18  # samples that are summarised together: some ten times as many numbers are held meanwhile
 
 
@@ -44,16 +44,37 @@ def summarise(samples: Samples) -> Summary:
 
 def summarise_all(rows: Sequence[Samples]) -> list[Summary]:
     """The same of many rows: those of one length together, which is many times as fast as one by one."""
-    checked = [_row(samples) for samples in rows]
-    lengths: dict[int, list[int]] = {}
-    for place, row in enumerate(checked):
-        lengths.setdefault(len(row), []).append(place)
     found: dict[int, Summary] = {}
+    for places, block in _blocks([_row(samples) for samples in rows]):
+        found.update(zip(places, _summaries(block), strict=True))
+    return [found[place] for place in range(len(rows))]
+
+
+def medians(rows: Sequence[Array]) -> Array:
+    """Of each row."""
+    found = np.empty(len(rows))
+    for places, block in _blocks(rows):
+        found[places] = np.median(block, axis=1)
+    return found
+
+
+def effective_sizes(rows: Sequence[Array]) -> Array:
+    """The `effective_size` of each row."""
+    found = np.empty(len(rows))
+    for places, block in _blocks([_row(row) for row in rows]):
+        found[places] = correlations(block)[1]
+    return found
+
+
+def _blocks(rows: Sequence[Array]) -> Iterator[tuple[list[int], Array]]:
+    """Rows of one length together, with their places."""
+    lengths: dict[int, list[int]] = {}
+    for place, row in enumerate(rows):
+        lengths.setdefault(len(row), []).append(place)
     for length, places in lengths.items():
         step = max(1, AT_ONCE // length)
         for some in (places[first : first + step] for first in range(0, len(places), step)):
-            found.update(zip(some, _summaries(np.stack([checked[place] for place in some])), strict=True))
-    return [found[place] for place in range(len(rows))]
+            yield some, np.stack([rows[place] for place in some])
 
 
 def _summaries(rows: Array) -> Iterator[Summary]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from steelyard.evidence import noted
-from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.interval import Array, quantile_of
 from steelyard.statistics.validity.observations import HIT_SHARE, Observation, Seen, numbers, short_percent
 from steelyard.units import percent
 
@@ -65,7 +65,7 @@ def _followed(
     for how many of the samples.
     """
     steady = _steady(readings)
-    most = float(np.quantile(steady, 0.9))
+    most = quantile_of(np.sort(steady), 0.9)
     slow = steady < (1 - dip) * most
     if not slow.any():
         return None

@@ -1,6 +1,7 @@
 """A case as the rules of disturbance see it: its samples, and what the harness saw around and inside them."""
 
 import math
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model import Evidence
-from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.interval import Array, middle
 
 # Of the samples: with one in ten hit, the median moves by an eighth of a standard deviation at most.
 HIT_SHARE = 0.10
+
+LISTS = (list, tuple, array)  # what a column may be; an array where it was read, see `records.compact`
 
 # Seconds of an operation: no machine is so quick, and no run so long. What lies beyond is no time, and its ratios overflow.
 SHORTEST, LONGEST = 1e-18, 1e9
@@ -29,7 +32,7 @@ class Seen:
     def column(self, name: str) -> Array | None:
         """A list of `surroundings["samples"]` with NaN for null; None if missing, all null or too short."""
         values = self.part("samples").get(name)
-        if not isinstance(values, list | tuple) or len(values) != len(self.row):
+        if not isinstance(values, LISTS) or len(values) != len(self.row):
             return None
         column = numbers(values)
         return column if np.isfinite(column).any() else None
@@ -49,7 +52,7 @@ class Seen:
         columns = {
             name: [value for value, keep in zip(values, wanted, strict=True) if keep]
             for name, values in self.part("samples").items()
-            if isinstance(values, list | tuple) and len(values) == len(wanted)
+            if isinstance(values, LISTS) and len(values) == len(wanted)
         }
         return replace(self, row=self.row[wanted], surroundings={**self.surroundings, "samples": columns})
 
@@ -68,7 +71,7 @@ class Seen:
     def moved(self, hit: NDArray[np.bool_]) -> float:
         """How far those that were hit move the median from the others' (relative; infinite: no others)."""
         spared = self.row[~hit]
-        return float(np.median(self.row) / np.median(spared)) - 1 if spared.size else math.inf
+        return middle(self.row) / middle(spared) - 1 if spared.size else math.inf
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def number(value: object) -> float | None:
 
 def numbers(values: object) -> Array:
     """A list as an array, NaN for whatever is no finite number; anything else as an empty array."""
-    if not isinstance(values, list | tuple):
+    if not isinstance(values, LISTS):
         return np.empty(0)
     try:
         array = np.array(values, dtype=np.float64)  # None becomes NaN

@@ -5,9 +5,8 @@ whose surroundings looked undisturbed stays in it.
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -95,15 +94,29 @@ class Bounds:
 UNBOUNDED = Bounds({})
 
 
-def typical(record: Record, kind: Kind, ends: bool = True) -> float | None:
-    """The median of what was read beside the samples of a record, with `ends` also before and after them; None: nothing was."""
-    column = part(record.surroundings, "samples").get(kind)
-    found: list[float | None] = list(column) if isinstance(column, list) else []
-    if ends:
-        around = part(record.surroundings, "pace")
-        found += [_end(around, when, kind) for when in ("before", "after")]
-    known = [x for x in found if x is not None and 0 < x < math.inf]
-    return median(known) if known else None
+def typical(record: Record, kind: Kind) -> float | None:
+    """The median of what was read beside the samples of a record; None: nothing was."""
+    return _median(part(record.surroundings, "samples").get(kind), None, None)
+
+
+def typicals(record: Record) -> dict[Kind, float]:
+    """The same of each kind, with what was read before the samples and after them."""
+    around, samples = part(record.surroundings, "pace"), part(record.surroundings, "samples")
+    before, after = part(around, "before"), part(around, "after")
+    medians = ((kind, _median(samples.get(kind), before.get(kind), after.get(kind))) for kind in MEASURES)
+    return {kind: found for kind, found in medians if found is not None}
+
+
+def _median(column: Any, *ends: Any) -> float | None:
+    readings = [*column, *ends] if isinstance(column, list) else list(ends)
+    try:
+        known = sorted(x for x in readings if x is not None and 0 < x < math.inf)
+    except TypeError:  # of a damaged record
+        return None
+    middle = len(known) // 2
+    if not known:
+        return None
+    return float(known[middle] if len(known) % 2 else (known[middle - 1] + known[middle]) / 2)
 
 
 def seconds_waited(record: Record) -> float:
@@ -113,11 +126,14 @@ def seconds_waited(record: Record) -> float:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which samples were disturbed (`aside`), and by what: the kind with the number of samples, and the evidence of each."""
+    """Which samples were disturbed (`aside`), and by what: the kind with the number of samples.
+
+    `evidence` is of each kind, where too few samples are left.
+    """
 
     aside: Mask
     causes: Mapping[str, int]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def enough(self) -> bool:
@@ -130,33 +146,44 @@ def choose(seen: Seen, bounds: Bounds) -> Choice:
     """The samples whose own surroundings were disturbed: a reading beside them beyond a bound, or threads that waited."""
     aside = np.zeros(len(seen.row), dtype=bool)
     causes: dict[str, int] = {}
-    evidence: list[Evidence] = []
-    for kind, measure in MEASURES.items():
-        bound = bounds.bound(kind)
-        if bound is None or not _beyond(seen, measure, bound):
-            continue
+    found: list[tuple[Kind, _Beside]] = []
+    for measure, bound in _exceeded(seen.surroundings, bounds):
         beside = _beside(seen, measure, bound)
         if beside.hit.any():
             cause = measure.cause
             causes[cause] = max(causes.get(cause, 0), int(beside.hit.sum()))
-            evidence.append(_evidence(seen, kind, beside, bounds))
+            found.append((measure.kind, beside))
             aside |= beside.hit
     waiting = _waited(seen)
     if waiting.any():
         causes["competing load"] = int(waiting.sum())
         aside |= waiting
-    return Choice(aside, causes, tuple(evidence))
+    choice = Choice(aside, causes)
+    if choice.enough:
+        return choice
+    return replace(choice, evidence=tuple(_evidence(seen, kind, beside, bounds) for kind, beside in found))
 
 
-def _beyond(seen: Seen, measure: Measure, bound: float) -> bool:
-    """Whether any reading may lie beyond the bound: told without arrays, since in most records none does."""
-    around = seen.part("pace")
-    ends = [part(around, when).get(measure.kind) for when in ("before", "after")]
-    for column in (seen.part("samples").get(measure.kind), part(around, "looks").get(measure.kind), ends):
-        known = [x for x in column if x is not None] if isinstance(column, list) else []
-        if [x for x in known if (x < bound if measure.higher else x > bound)]:
-            return True
-    return False
+def calm(surroundings: Mapping[str, Any], bounds: Bounds) -> bool:
+    """Whether nothing can set a sample aside: told without arrays, since most records are."""
+    waited = part(surroundings, "samples").get("waited")
+    waiting = any(waited) if isinstance(waited, list) else waited is not None
+    return not waiting and not any(True for _ in _exceeded(surroundings, bounds))
+
+
+def _exceeded(surroundings: Mapping[str, Any], bounds: Bounds) -> Iterator[tuple[Measure, float]]:
+    """The kinds of which a reading lies beyond its bound, and that."""
+    around, samples = part(surroundings, "pace"), part(surroundings, "samples")
+    before, after, looks = (part(around, name) for name in ("before", "after", "looks"))
+    for kind, measure in MEASURES.items():
+        bound = bounds.bound(kind)
+        if bound is None:
+            continue
+        for column in (samples.get(kind), looks.get(kind), (before.get(kind), after.get(kind))):
+            known = [x for x in column if x is not None] if isinstance(column, (list, tuple)) else None
+            if known and (min(known) < bound if measure.higher else max(known) > bound):
+                yield measure, bound
+                break
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.evidence import noted
 from steelyard.model import Check, Evidence, Level, Record, Verdict
-from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.interval import Array, middle, quantile_of
 from steelyard.statistics.validity import pace
 from steelyard.statistics.validity.disturbances import RULES, competing_load
 from steelyard.statistics.validity.observations import Seen, number, times
@@ -87,6 +87,8 @@ def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
 
 def stands(record: Record, bounds: pace.Bounds) -> bool:
     """Whether the record's verdict is that which these bounds give: they set the same samples aside (much quicker to tell)."""
+    if record.samples and pace.calm(record.surroundings, bounds):
+        return not record.aside
     choice = pace.choose(Seen(np.asarray(record.samples, dtype=np.float64), record.surroundings), bounds)
     if not choice.enough:
         return record.verdict.level == "DISTURBED" and not record.aside
@@ -115,7 +117,8 @@ def _set_aside(choice: pace.Choice) -> Evidence:
 def _range(seen: Seen) -> Iterator[Evidence]:
     """What the disturbance makes of the samples: no interval, since more of them would not narrow it."""
     if len(seen.row) >= pace.LEAST_KEPT:
-        low, high = np.quantile(seen.row, (0.05, 0.95)) / np.median(seen.row)
+        ordered = np.sort(seen.row)
+        low, high = (quantile_of(ordered, share) / quantile_of(ordered, 0.5) for share in (0.05, 0.95))
         text = f"the middle 90 % of the samples took {low:.2f} to {high:.2f} times their median."
         yield noted("range", text, low=low, high=high)
 
@@ -141,7 +144,7 @@ def _too_coarse(seen: Seen, share: float) -> Iterator[Evidence]:
     resolution = number(seen.part("clock").get("resolution"))
     if resolution is None or seen.lengths is None:
         return
-    length = float(np.nanmedian(seen.lengths))
+    length = middle(seen.lengths[~np.isnan(seen.lengths)])
     if resolution > share * length:
         part = resolution / length if length > 0 else math.inf
         yield noted(

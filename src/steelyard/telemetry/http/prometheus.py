@@ -13,10 +13,10 @@ import numpy as np
 
 import steelyard
 from steelyard.errors import UsageError
-from steelyard.telemetry.http import asked, language
-from steelyard.telemetry.http.asked import Fields
+from steelyard.telemetry.http import language, request
 from steelyard.telemetry.http.evaluation import Asked, Value, Vector, evaluated
 from steelyard.telemetry.http.readings import Readings
+from steelyard.telemetry.http.request import Fields
 from steelyard.telemetry.http.series import METRICS, Series, chosen, listed
 from steelyard.telemetry.http.windows import Column
 
@@ -30,7 +30,7 @@ Answer = Callable[[Readings, Fields], Any]
 
 def query(readings: Readings, of: Fields) -> dict[str, Any]:
     """A query's value at a moment."""
-    expression, moments = language.parsed(asked.one(of, "query")), asked.instant(of)
+    expression, moments = language.parsed(request.one(of, "query")), request.instant(of)
     with readings.query() as query:
         value = evaluated(expression, Asked(query, moments, 0))
     (at,) = _seconds(moments)
@@ -46,7 +46,7 @@ def query(readings: Readings, of: Fields) -> dict[str, Any]:
 
 def query_range(readings: Readings, of: Fields) -> dict[str, Any]:
     """A query's value at each of many moments."""
-    expression, (moments, step) = language.parsed(asked.one(of, "query")), asked.steps(of)
+    expression, (moments, step) = language.parsed(request.one(of, "query")), request.steps(of)
     with readings.query() as query:
         value = evaluated(expression, Asked(query, moments, step))
     at = np.array(_seconds(moments))
@@ -62,7 +62,7 @@ def query_range(readings: Readings, of: Fields) -> dict[str, Any]:
 
 def series(readings: Readings, of: Fields) -> list[dict[str, str]]:
     """The labels of the series that are chosen by `match[]`."""
-    asked.one(of, "match[]")
+    request.one(of, "match[]")
     return _limited(of, [dict(each.labels) for each in _chosen(readings, of)])
 
 

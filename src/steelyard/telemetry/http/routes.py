@@ -8,9 +8,9 @@ from starlette.concurrency import run_in_threadpool
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.telemetry.http import prometheus
-from steelyard.telemetry.http.asked import Fields, fields
 from steelyard.telemetry.http.bodies import json
 from steelyard.telemetry.http.readings import Readings, TooMuch
+from steelyard.telemetry.http.request import Fields, fields
 
 BOTH = ["GET", "POST"]
 

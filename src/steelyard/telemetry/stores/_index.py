@@ -84,7 +84,11 @@ class Index:
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
         if self.sensors.get(node) != tuple(sensors):
             line = msgspec.json.encode(_Described(node, tuple(sensors))) + b"\n"
-            with (self.folder / "sensors.jsonl").open("ab") as file:
+            with (self.folder / "sensors.jsonl").open("a+b") as file:
+                if size := file.seek(0, os.SEEK_END):
+                    file.seek(size - 1)
+                    # Of a writer that was killed, or whose disk was full, half a line may be left: it must not spoil this one.
+                    line = line if file.read(1) == b"\n" else b"\n" + line
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())

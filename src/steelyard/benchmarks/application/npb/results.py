@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.benchmarks.application.npb import CLASSES, MODELS, PARALLEL, TOO_SMALL, phrase
 from steelyard.model import Record, Result
 from steelyard.statistics.results import cases, messages
-from steelyard.statistics.results.result import believed, undisturbed
+from steelyard.statistics.results.result import rests_on, undisturbed
 
 PREFIX = "application.npb_"
 # Of a run. What lasts less is in part the start and the end of the team, and one interruption is a tenth of it.
@@ -89,7 +89,7 @@ def carried_out(result: Result) -> float | None:
 
 def seconds(result: Result) -> float | None:
     """The median time of the timed region over its launches, verified or not; None where nothing was timed."""
-    rows = [median(undisturbed(r)) for r in believed(result.records)[0] or result.records if r.samples]
+    rows = [median(undisturbed(r)) for r in rests_on(result) or result.records if r.samples]
     return median(rows) if rows else None
 
 

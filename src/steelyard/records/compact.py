@@ -1,0 +1,43 @@
+"""Long columns of numbers without an object for each: a run of a thousand nodes has a hundred million of them."""
+
+from array import array
+from collections.abc import Iterator, MutableMapping, MutableSequence
+from typing import Any
+
+from steelyard.model import Record
+
+COLUMNS = ("at", "seconds")  # of the samples: hardly two numbers are alike
+LONG = 256  # numbers in a list of a kernel's own details
+DEEP = 4  # levels of these
+
+
+def shortened(record: Record) -> Record:
+    """The record itself, its long lists of numbers of one kind as arrays, which say the same."""
+    samples, details = record.surroundings.get("samples"), record.surroundings.get("details")
+    if isinstance(samples, dict):
+        for name in COLUMNS:
+            if column := samples.get(name):
+                samples[name] = _column(column)  # type: ignore[literal-required]
+    if isinstance(details, dict):
+        _shorten(details, DEEP)
+    return record
+
+
+def _shorten(within: Any, levels: int) -> None:
+    for key, value in _items(within):
+        if isinstance(value, list) and len(value) >= LONG:
+            within[key] = _column(value)
+        elif isinstance(value, dict | list) and levels:
+            _shorten(value, levels - 1)
+
+
+def _items(within: MutableMapping[str, Any] | MutableSequence[Any]) -> Iterator[tuple[Any, Any]]:
+    return iter(list(within.items()) if isinstance(within, dict) else list(enumerate(within)))
+
+
+def _column(numbers: Any) -> Any:
+    kinds = set(map(type, numbers))
+    try:
+        return array("d", numbers) if kinds == {float} else array("q", numbers) if kinds == {int} else numbers
+    except OverflowError:
+        return numbers

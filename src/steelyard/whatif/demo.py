@@ -1,0 +1,97 @@
+"""A trace of a program of ours, made on this machine, for who has none at hand; and what to ask of it.
+
+The program is the solver LU of the NAS Parallel Benchmarks: its ranks pass their borders on in a pipeline of small messages.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard import build
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.launch import local, scheduler
+from steelyard.machine.rank_placement import place_ranks
+from steelyard.model import Machine, Tool
+from steelyard.mpi import Job
+from steelyard.plan import catalogue
+from steelyard.whatif import question, tracing
+from steelyard.whatif.network import Network
+from steelyard.whatif.perturbation import Loss, Noise, losses, noises
+from steelyard.whatif.question import Point
+from steelyard.whatif.tree import ONE_SWITCH
+
+BENCHMARK, KERNEL, SIZE = "application.npb_lu", "lu", "W"
+MOST_RANKS = 8
+# The program reads its case from its input; what it found goes to a file.
+START = 'case=$1 found=$2; shift 2; echo "$case" | "$@" > "$found" 2>&1'
+LAST = 5  # lines of what it said that are shown where it failed
+# Where nobody names a network: 10 Gbit/s Ethernet with TCP, in round numbers.
+NETWORK = "L=15us,o=3us,g=1us,G=0.8ns/B"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A sweep, and what it asks."""
+
+    title: str
+    points: tuple[Point, ...]
+
+
+def sweeps(network: Sequence[Network], ranks: int) -> tuple[Asked, ...]:
+    """Lost packets by probability, a line for each least time-out; by the ranks concerned; noise by its length and period."""
+
+    def points(loss: str = "", noise: str = "", affected: tuple[float, ...] = (1.0,)) -> tuple[Point, ...]:
+        conditions = losses(loss) if loss else [Loss()], noises(noise) if noise else [Noise()]
+        return question.sweep(network, [ONE_SWITCH], *conditions, [1.0], affected)
+
+    some = tuple(affected / ranks for affected in range(1, ranks + 1))
+    at_some = Asked("Lost packets at some ranks", points("probability=0.1%,rto=5ms:40ms:200ms", affected=some))
+    return (
+        Asked("Lost packets", points("probability=0.001%:0.01%:0.1%:1%,rto=5ms:40ms:200ms")),
+        *([at_some] if ranks > 2 else []),  # of two ranks each has all messages
+        Asked("Noise of the system", points(noise="period=1ms:10ms:100ms,duration=10us:50us:200us:500us")),
+    )
+
+
+def ranks_for(machine: Machine) -> int:
+    """As many as it has processors, 2 to 8, a power of two."""
+    return 1 << (min(MOST_RANKS, max(2, len(machine.cpus))).bit_length() - 1)
+
+
+def trace(folder: Path, machine: Machine) -> tracing.Made:
+    """Compiles the program, runs and records it. UsageError without an MPI, MachineFailed where what it computes is wrong."""
+    mpi = build.default_mpi(machine)
+    if mpi is None:
+        raise UsageError(tracing.NO_MPI)
+    tracing.expect_folder(folder)
+    ranks, passed = ranks_for(machine), dict.fromkeys(("LD_PRELOAD", tracing.FOLDER), "")
+    job = Job(_program(machine, mpi), ranks, mpi, cpus=place_ranks(machine, ranks, None, "compact"), environment=passed)
+    starter, found = scheduler.launcher("mpiexec"), folder.with_name(folder.name + ".found")
+    case = f"case=1 kernel={KERNEL} class={SIZE} model=mpi ranks={ranks} least=1 most=1"
+    words = ["sh", "-c", START, "sh", case, str(found), *starter.argv(job)]
+    try:
+        made = tracing.record(words, folder, machine, mpi, starter.environment(job, local.environment(machine)))
+        _expect_right(found, made)
+    finally:
+        found.unlink(missing_ok=True)
+    return made
+
+
+def _program(machine: Machine, mpi: Tool) -> Path:
+    own = {BENCHMARK: catalogue.find()[BENCHMARK]}
+    found = build.programs(own.values(), build.resolve(build.default(machine), machine), mpi)
+    (program,) = (one for one in found if one.name == build.program_name(BENCHMARK, "mpi"))
+    build.make([program])
+    return program.path
+
+
+def _expect_right(found: Path, made: tracing.Made) -> None:
+    lines = found.read_text(encoding="utf-8", errors="replace").splitlines()
+    records = [json.loads(line) for line in lines if line.startswith('{"') and '"check"' in line]
+    if made.code or not (records and records[0]["check"]["passed"]):
+        said = "\n".join(line for line in lines[-LAST:] if not line.startswith('{"'))
+        raise MachineFailed(
+            f"The program that was to be traced ended with {made.code} and without a right result; its trace is in "
+            f"'{made.folder}'. 'steelyard run --only {BENCHMARK} --set model=mpi' says more.\n{said}".rstrip()
+        )

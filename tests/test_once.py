@@ -1,0 +1,93 @@
+"""What is worked out once, columns as arrays, and records that are told to be calm: quicker, and the same."""
+
+import gc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import builders
+from steelyard.model import Result, Verdict
+from steelyard.model.plain import to_plain
+from steelyard.once import once
+from steelyard.records.compact import LONG, shortened
+from steelyard.statistics.samples.interval import middle, quantile_of
+from steelyard.statistics.validity.observations import Seen
+from steelyard.statistics.validity.pace import Bounds, calm, choose
+from steelyard.uncollected import uncollected
+
+
+def result() -> Result:
+    return Result("a.b", "c", {}, (), {}, Verdict("CLEAN"))
+
+
+def test_an_object_is_looked_at_once_and_one_that_equals_it_again() -> None:
+    looked: list[int] = []
+
+    @once
+    def look(of: Result) -> int:
+        looked.append(id(of))
+        return len(looked)
+
+    first, second = result(), result()
+    assert [look(first), look(first), look(second), look(first)] == [1, 1, 2, 1]
+    place = id(first)
+    del first
+    gc.collect()
+    others = [result() for _ in range(1000)]  # one of them may lie where the first one lay
+    assert look(others[0]) == 3
+    assert place in looked
+    assert all(look(other) > 2 for other in others)
+
+
+numbers = st.one_of(st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False), st.none())
+columns = st.one_of(st.lists(numbers, max_size=6), st.lists(st.floats(0, 1), max_size=6), st.lists(st.integers(0, 9)))
+
+
+@given(at=columns, details=columns, deep=columns)
+def test_a_record_with_arrays_says_what_it_said_with_lists(at: list, details: list, deep: list) -> None:
+    def record():
+        made = builders.triad(1e9).records[0]
+        made.surroundings["samples"] = {"at": list(at), "seconds": None}
+        made.surroundings["details"] = {"x": list(details) * LONG, "threads": [{"y": list(deep) * LONG, "z": "word"}]}
+        return made
+
+    assert to_plain(shortened(record())) == to_plain(record())
+
+
+readings = st.lists(st.one_of(st.none(), st.floats(0.5, 5)), min_size=1, max_size=8)
+
+
+@given(issued=readings, before=st.floats(0.5, 5), after=st.one_of(st.none(), st.floats(0.5, 5)), waited=st.booleans())
+def test_where_nothing_can_set_a_sample_aside_none_is(issued: list, before: float, after: float, waited: bool) -> None:
+    count = len(issued)
+    surroundings = {
+        "samples": {"issued": issued, "seconds": [1e-3] * count, "waited": [5e-4 if waited else 0] + [0] * (count - 1)},
+        "pace": {"before": {"issued": before}, "after": {"issued": after}},
+    }
+    bounds = Bounds({"issued": 4.0})
+    chosen = choose(Seen(np.ones(count), surroundings), bounds)
+    if calm(surroundings, bounds):
+        assert not chosen.aside.any()
+    if waited:
+        assert chosen.aside.any()
+        assert not calm(surroundings, bounds)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40), st.floats(0, 1))
+def test_medians_and_quantiles_are_numpys(row: list[float], share: float) -> None:
+    array = np.array(row)
+    assert middle(array) == pytest.approx(float(np.median(array)), rel=1e-12, abs=1e-300)
+    assert quantile_of(np.sort(array), share) == pytest.approx(float(np.quantile(array, share)), rel=1e-9, abs=1e-6)
+
+
+def test_the_collector_works_again_afterwards() -> None:
+    def work() -> None:
+        with uncollected():
+            assert not gc.isenabled()
+            raise ValueError("within")
+
+    with pytest.raises(ValueError, match="within"):
+        work()
+    assert gc.isenabled()
