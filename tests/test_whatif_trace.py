@@ -198,6 +198,30 @@ def test_a_command_without_mpi_leaves_no_trace_and_is_told_so(elsewhere: Path, h
     assert not (elsewhere / "here").exists()
 
 
+@pytest.mark.parametrize(("made_for", "told"), [FLAVOURS, FLAVOURS[::-1]])
+def test_a_tracer_for_another_mpi_ends_the_program_with_a_sentence(
+    made_for: str,
+    told: str,
+    here: Machine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    own = mpi(made_for, here)
+    subprocess.run([own.path.replace("mpicxx", "mpicc"), SOURCES / "endings.c", "-o", tmp_path / "endings"], check=True)
+    with pytest.raises(MachineFailed, match="Name its own MPI with --mpi"):
+        tracing.record(mpiexec(tmp_path / "endings", 2, own, monkeypatch), tmp_path / "trace", here, mpi(told, here))
+    assert "compiled for another MPI than that of this program" in capfd.readouterr().err
+
+
+def test_a_process_without_mpi_loads_none_with_the_tracer(own: Tool, here: Machine) -> None:
+    library = tracing.tracer(here, own)
+    environment = {"LD_PRELOAD": str(library), "LD_BIND_NOW": "1"}
+    done = subprocess.run(["/bin/cat", "/proc/self/maps"], env=environment, check=True, capture_output=True, text=True)
+    assert library.name in done.stdout
+    assert "libmpi" not in done.stdout
+
+
 def test_a_folder_that_is_taken_is_refused_before_the_command_runs(elsewhere: Path) -> None:
     (elsewhere / "here").mkdir()
     (elsewhere / "here" / "x").touch()

@@ -114,7 +114,7 @@ def _compile(obj: Object) -> _Edge:
 def _program(program: Program, common: Common) -> _Edge:
     """Compiled and linked in one step, so that it is complete as soon as may be; linked only, where its object is kept."""
     own, *harness = program.objects
-    flags = mpi_flags(program.mpi)[1] if program.mpi else ()
+    flags = mpi_flags(program.mpi)[1] if program.mpi and not program.alone else ()
     header, words = common.get((program.toolchain, program.mpi), (None, ""))
     variables = {
         **_compiling(own),

@@ -78,7 +78,7 @@ class Program:
     @cached_property
     def key(self) -> str:
         """Of its objects and of what it is linked with."""
-        parts = "".join(obj.key for obj in self.objects) + " ".join(self.libraries)
+        parts = "".join(obj.key for obj in self.objects) + " ".join(self.libraries) + " alone" * self.alone
         return hashlib.sha256(parts.encode()).hexdigest()[:20]
 
     @property

@@ -37,76 +37,74 @@ class Needs {
   }
 
  private:
+  // Of a record from which others need nothing: how many numbers it has.
+  static std::size_t numbers(Record kind) {
+    using enum trace::Kind;
+    switch (kind) {
+      case send:
+      case collective:
+        return 3;
+      case exchange:
+        return 5;
+      case receive:
+      case probe:
+        return 2;
+      case polled:
+        return 1;
+      default:
+        return 0;
+    }
+  }
   void act(const Event& event, double& preempted) {
     switch (event.kind) {
-      case Record::ireceive: {
-        const std::int64_t source = file_.folded(), tag = file_.tag();
-        Open& open = open_[file_.number()];
-        open = {received_++, NONE};
-        if (source == ANY || tag == ANY) {
-          open.any = out_.any.size();
-          out_.any.push_back({Outcome::unknown, static_cast<std::int32_t>(tag), source});
-        }
-        break;
-      }
+      case Record::ireceive:
+        return ireceive();
       case Record::complete:
         for (const Completed& one : completions(file_)) settle(one);
-        break;
+        return;
+      case Record::isend:
+      case Record::icollective:
+        skip(3);
+        [[fallthrough]];
       case Record::released:
         open_.erase(file_.number());
-        break;
-      case Record::isend:
-        skip(3), open_.erase(file_.number());
-        break;
-      case Record::send:
-        skip(3);
-        break;
-      case Record::exchange:
-        skip(5);
-        break;
-      case Record::receive:
-      case Record::probe:
-        skip(2);
-        break;
-      case Record::collective:
-        skip(3);
-        break;
-      case Record::icollective:
-        skip(3), open_.erase(file_.number());
-        break;
+        return;
       case Record::vectors:
       case Record::ivectors:
         skip(2), skip(file_.count());
         if (event.kind == Record::ivectors) open_.erase(file_.number());
-        break;
+        return;
       case Record::communicator:
-        handles_.communicator();
-        break;
+        return handles_.communicator();
       case Record::window:
-        handles_.window(event.communicator);
-        break;
+        return handles_.window(event.communicator);
       case Record::fence:
         ++handles_.windows(file_.number()).epoch;
-        break;
+        return;
       case Record::put:
-      case Record::get: {
-        const auto window = handles_.windows(file_.number());
-        const std::int64_t target = file_.folded(), bytes = file_.bytes();
-        if (file_.torn()) break;
-        const std::uint32_t to = handles_.world(handles_.of(event.communicator), target);
-        shared_.transfers[{window.id, window.epoch, to}].push_back(
-            {file_.header.rank, bytes, event.kind == Record::get});
-        break;
-      }
-      case Record::polled:
-        skip(1);
-        break;
+      case Record::get:
+        return transfer(event);
       case Record::preempted:
         preempted += static_cast<double>(file_.number()) * 1e-9;
-        break;
+        return;
       default:
-        break;
+        return skip(numbers(event.kind));
     }
+  }
+  void ireceive() {
+    const std::int64_t source = file_.folded(), tag = file_.tag();
+    Open& open = open_[file_.number()];
+    open = {received_++, NONE};
+    if (source != ANY && tag != ANY) return;
+    open.any = out_.any.size();
+    out_.any.push_back({Outcome::unknown, static_cast<std::int32_t>(tag), source});
+  }
+  void transfer(const Event& event) {
+    const auto window = handles_.windows(file_.number());
+    const std::int64_t target = file_.folded(), bytes = file_.bytes();
+    if (file_.torn()) return;
+    const std::uint32_t to = handles_.world(handles_.of(event.communicator), target);
+    shared_.transfers[{window.id, window.epoch, to}].push_back({file_.header.rank, bytes, event.kind == Record::get});
   }
   void skip(std::size_t numbers) {
     for (; numbers > 0 && !file_.torn(); --numbers) file_.number();

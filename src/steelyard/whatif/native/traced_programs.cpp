@@ -49,22 +49,14 @@ class Writer {
       case Record::send:
       case Record::isend:
         return send(event);
-      case Record::receive: {
-        const std::int64_t source = file_.folded();
-        const std::int32_t tag = file_.tag();
-        if (file_.torn()) return;
-        work();
-        return receive(post(event, source, tag));
-      }
+      case Record::receive:
+        return receive(event);
       case Record::ireceive:
         return ireceive(event);
       case Record::exchange:
         return exchange(event);
       case Record::complete:
         return complete();
-      case Record::probe:
-        file_.folded(), file_.folded();
-        return;
       case Record::collective:
       case Record::icollective:
       case Record::vectors:
@@ -79,16 +71,15 @@ class Writer {
         return transfer(event);
       case Record::fence:
         return fence(event);
-      case Record::released:
-        open_.erase(file_.number());
-        return;
-      case Record::polled:
-      case Record::preempted:
-        file_.number();
-        return;
       default:
-        return;
+        return nothing(event.kind);
     }
+  }
+  // What is no message.
+  void nothing(Record kind) {
+    if (kind == Record::probe) file_.folded(), file_.folded();
+    if (kind == Record::polled || kind == Record::preempted) file_.number();
+    if (kind == Record::released) open_.erase(file_.number());
   }
 
   std::uint32_t post(const Event& event, std::int64_t source, std::int32_t tag) {
@@ -103,6 +94,13 @@ class Writer {
   std::uint32_t dispatch(std::uint32_t target, std::uint64_t tag, Bytes bytes) {
     if (line_) line_->sent.push_back({target, tag, bytes, begin_, end_});
     return rank_.send(target, tag, bytes);
+  }
+  void receive(const Event& event) {
+    const std::int64_t source = file_.folded();
+    const std::int32_t tag = file_.tag();
+    if (file_.torn()) return;
+    work();
+    receive(post(event, source, tag));
   }
   void receive(std::uint32_t number) {
     rank_.receive(number);

@@ -54,7 +54,24 @@ void look_at_queue(Ticks now) {
   state.waited = waited;
 }
 
-// Open MPI's handles are addresses, which a library loaded before it can only know where it comes with the program.
+// Handles are addresses in Open MPI, and numbers of half the length in MPICH: wrappers for the one cannot pass on the
+// other's. Called before MPI is.
+inline void expect_own() {
+  next("PMPI_Init");  // makes an MPI known that was loaded for a module
+  const bool open_mpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+#ifdef OPEN_MPI
+  const bool own = open_mpi;
+#else
+  const bool own = !open_mpi;
+#endif
+  if (own) return;
+  std::fprintf(stderr,
+               "steelyard: the tracer was compiled for another MPI than that of this program: name its own with "
+               "steelyard trace --mpi\n");
+  _exit(1);
+}
+
+// Open MPI's handles are known to a library that is loaded before it only where it comes with the program.
 inline bool known_early() {
 #ifdef OPEN_MPI
   if (!&ompi_mpi_comm_world) {

@@ -7,6 +7,17 @@
 
 // The library is loaded into programs that know no MPI, too (mpiexec, shells): there these do not exist, and nothing of
 // them is looked at.
+#pragma weak PMPI_Comm_group
+#pragma weak PMPI_Comm_rank
+#pragma weak PMPI_Comm_remote_group
+#pragma weak PMPI_Comm_size
+#pragma weak PMPI_Comm_test_inter
+#pragma weak PMPI_Group_free
+#pragma weak PMPI_Group_size
+#pragma weak PMPI_Group_translate_ranks
+#pragma weak PMPI_Query_thread
+#pragma weak PMPI_Test_cancelled
+#pragma weak PMPI_Type_size
 #ifdef OPEN_MPI
 #pragma weak ompi_mpi_comm_world
 #pragma weak ompi_mpi_comm_self

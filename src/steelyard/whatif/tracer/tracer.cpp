@@ -14,11 +14,13 @@ __thread bool inside __attribute__((tls_model("initial-exec"))) = false;
 extern "C" {
 
 int MPI_Init(int* count, char*** words) {
+  expect_own();
   const int code = REAL(Init)(count, words);
   if (code == MPI_SUCCESS) begin_trace();
   return code;
 }
 int MPI_Init_thread(int* count, char*** words, int asked, int* given) {
+  expect_own();
   const int code = REAL(Init_thread)(count, words, asked, given);
   if (code == MPI_SUCCESS) begin_trace();
   return code;
