@@ -25,6 +25,7 @@ MEASURING = (
     "cli",
     "counters",
     "docs",
+    "finite_elements",
     "launch",
     "network_many_ranks",
     "npb",

@@ -1,4 +1,4 @@
-"""Runs the programs of the NAS Parallel Benchmarks, each kept from case to case, and compiles parts of them."""
+"""Runs the programs of the applications, each kept from case to case, and compiles parts of them."""
 
 import subprocess
 from pathlib import Path
@@ -32,8 +32,9 @@ WIDTHS = {"as wide as can be": ("-march=native",), "as narrow as can be": ()}
 class Asked:
     """The programs of one benchmark, compiled; a context manager, which ends them. More threads than processors may be asked."""
 
-    def __init__(self, here: Machine, code: str) -> None:
-        self.here, self.code, self.name = here, code, f"application.npb_{code}"
+    def __init__(self, here: Machine, code: str, name: str = "") -> None:
+        self.here, self.code, self.name = here, code, name or f"application.npb_{code}"
+        self.usual = {} if name else {"class": "S"}
         self.site: Site = site.site((), None, (), here)
         able = site.possible({self.name: catalogue.find()[self.name]}, self.site, ()).values()
         toolchain = build.resolve(build.default(here), here)
@@ -54,7 +55,7 @@ class Asked:
         key = (model, workers if model != "threads" else 0, memory)
         if key not in self._open:
             self._open[key] = self._start(model, workers, memory)
-        words = {"case": 1, "kernel": self.code, "class": "S", "model": model, "least": 1, "most": 1, **more}
+        words = {"case": 1, "kernel": self.code, **self.usual, "model": model, "least": 1, "most": 1, **more}
         words["threads" if model == "threads" else "ranks"] = workers
         if model == "threads" and workers <= len(self.here.cpus):
             words["cpus"] = ",".join(map(str, self.here.cpus[:workers]))
@@ -78,7 +79,8 @@ def compiled(here: Machine, code: str, text: str, folder: Path, *flags: str) -> 
     """A C++ program of a test's own, made in `folder` with the headers of one benchmark and of the harness."""
     source, program = folder / f"{code}.cpp", folder / code
     source.write_text(text)
-    return linked(here, source, program, *flags, f"-I{FOLDER / f'npb_{code}'}")
+    own = FOLDER / code if (FOLDER / code).exists() else FOLDER / f"npb_{code}"
+    return linked(here, source, program, *flags, f"-I{own}")
 
 
 def told(program: Path, *words: object) -> list[float]:
