@@ -25,6 +25,7 @@ MEASURING = (
     "cli",
     "counters",
     "docs",
+    "finite_elements",
     "launch",
     "molecular_dynamics",
     "network_many_ranks",
