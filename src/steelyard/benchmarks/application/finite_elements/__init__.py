@@ -30,7 +30,7 @@ from steelyard.words import said
 parallel = ("mpi",)
 MODELS = ("threads", "mpi")
 ITERATIONS = 50  # of the solver alone: some 10 times as long as a case's start
-QUICK, USUAL = 48**3, 64**3  # elements: the usual matrix is larger than most last caches, and a run takes seconds
+QUICK, USUAL = 32**3, 64**3  # elements: the usual matrix is larger than most last caches, and a run takes seconds
 MOST = 128**3  # of a full run
 BYTES = 500  # of memory for an element, with all vectors
 MEMORY_SHARE = 0.5  # of the machine's memory: what a size may need to be planned without being asked for
