@@ -214,6 +214,25 @@ def test_a_tracer_for_another_mpi_ends_the_program_with_a_sentence(
     assert "compiled for another MPI than that of this program" in capfd.readouterr().err
 
 
+def test_a_program_that_loads_its_mpi_late_is_traced_or_says_what_it_needs(
+    own: Tool, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    wrapper, source = own.path.replace("mpicxx", "mpicc"), SOURCES / "module.c"
+    subprocess.run([wrapper, "-DMODULE", "-shared", "-fPIC", source, "-o", tmp_path / "module.so"], check=True)
+    subprocess.run(["cc", source, "-o", tmp_path / "late", "-ldl"], check=True)
+    words = [*mpiexec(tmp_path / "late", 2, own, monkeypatch), str(tmp_path / "module.so")]
+    if own.name == "openmpi":
+        with pytest.raises(MachineFailed, match="left no trace"):
+            tracing.record(words, tmp_path / "none", here, own)
+        assert "put its libmpi.so into LD_PRELOAD" in capfd.readouterr().err
+        needed = subprocess.run(["ldd", tmp_path / "module.so"], check=True, capture_output=True, text=True).stdout
+        [library] = [line.split()[2] for line in needed.splitlines() if "libmpi.so" in line]
+        monkeypatch.setenv("LD_PRELOAD", library)
+    tracing.record(words, tmp_path / "trace", here, own)
+    about = asked(tmp_path / "trace", WORK_FREE)[0]
+    assert (about["ranks"], about["traced"]["calls"]) == (2, 4)
+
+
 def test_a_process_without_mpi_loads_none_with_the_tracer(own: Tool, here: Machine) -> None:
     library = tracing.tracer(here, own)
     environment = {"LD_PRELOAD": str(library), "LD_BIND_NOW": "1"}
