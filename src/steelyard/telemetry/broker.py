@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PAUSES = (1, 60)  # seconds until a lost connection is tried again: the first, doubled up to the last
 KEEPALIVE = 20  # seconds: a broker that has vanished is noticed after one and a half of these
 SESSION = 24 * 3600  # seconds that a broker keeps what came for a collector that is away
+MOST_WAITING = 3 * RECEIVE_MAXIMUM  # messages: of this connection, of the one before, and unacknowledged ones
 NO_ONE_LISTENS = 0x10  # MQTT 5, section 3.4.2.1
 QUIT = 2.0  # seconds that a goodbye may take
 
@@ -173,12 +174,12 @@ class Publisher(_End):
 class Subscriber(_End):
     """A collector's end: messages wait here until they are taken, and at the broker until they are acknowledged.
 
-    The broker has at most RECEIVE_MAXIMUM on their way to here. What comes without an acknowledgement (QoS 0) and finds no
-    room is dropped and counted. `name` is to be the same at the next start: what came in between is waiting under it.
+    The broker has at most RECEIVE_MAXIMUM on their way to here. What comes without an acknowledgement (QoS 0) and finds as many
+    waiting is dropped and counted. `name` is to be the same at the next start: what came in between is waiting under it.
     """
 
     def __init__(self, broker: Broker, name: str, subscriptions: Sequence[str]) -> None:
-        self._waiting: queue.Queue[Received] = queue.Queue(2 * RECEIVE_MAXIMUM)
+        self._waiting: queue.Queue[Received] = queue.Queue()
         self.overflowed = 0
         super().__init__(broker, name, subscriptions, keeps=True)
 
@@ -208,10 +209,14 @@ class Subscriber(_End):
             topic = message.topic
         except UnicodeDecodeError:
             topic = ""  # no message of ours has it: it is refused and acknowledged as every other that is not sound
-        try:
-            self._waiting.put_nowait(Received(topic, message.payload, message.qos, self.connections, message.mid))
-        except queue.Full:
+        # What the broker wants acknowledged always finds room: left out, it would hold its place on the way here for good.
+        if self._waiting.qsize() >= (MOST_WAITING if message.qos else RECEIVE_MAXIMUM):
             self.overflowed += 1
+            if not message.qos:
+                return
+            with contextlib.suppress(queue.Empty):
+                self._waiting.get_nowait()  # the oldest is of a connection before, and came again on this one
+        self._waiting.put(Received(topic, message.payload, message.qos, self.connections, message.mid))
 
 
 def _client(broker: Broker, name: str) -> "Client":
