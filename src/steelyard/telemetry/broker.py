@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.telemetry.message import LARGEST, RECEIVE_MAXIMUM
+from steelyard.telemetry.sender import Taken
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client
@@ -132,21 +133,27 @@ class Publisher(_End):
 
     def __init__(self, broker: Broker, name: str, receipts: str) -> None:
         self._receipts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._unheard: set[int] = set()  # numbers of messages
         super().__init__(broker, name, (receipts,), keeps=False)
         self._client.on_publish = self._published
 
-    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], bool]:
-        """Hands a message to the broker (QoS 1). What is returned says whether the broker has answered to it.
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], Taken]:
+        """Hands a message to the broker (QoS 1). What is returned says what the broker has answered to it.
 
-        What was handed over at the moment at which the connection was lost counts as answered: nothing more is heard of it.
+        What was handed over at the moment at which the connection was lost counts as taken: nothing more is heard of it.
         """
         sent = self._client.publish(topic, payload, 1, retain)
+        known: Taken = ""
 
-        def answered() -> bool:
+        def answered() -> Taken:
+            nonlocal known
             try:
-                return bool(sent.is_published())
+                if not known and sent.is_published():
+                    known = "unheard" if sent.mid in self._unheard else "taken"
+                    self._unheard.discard(sent.mid)  # its number may become another's
             except RuntimeError:
-                return True
+                known = "taken"
+            return known
 
         return answered
 
@@ -160,6 +167,7 @@ class Publisher(_End):
                 f"The broker '{self._broker.host}' does not take what we publish: {reason}. Give the user that right."
             )
         elif reason.value == NO_ONE_LISTENS:
+            self._unheard.add(number)
             self.trouble = (
                 f"No collector listens at the broker '{self._broker.host}': readings wait here until one does."
             )
