@@ -49,7 +49,7 @@ test-hosts: $(VENV)/.test  ## four hosts made of network namespaces: MPI over TC
 test-slurm: $(VENV)/.test  ## a real Slurm of four nodes on this machine (root; installs it where it may)
 	$(BIN)/python -m pytest tests/slurm
 
-test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger classes, in every model, verified
+test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger classes and molecular dynamics, in every model, verified
 	$(BIN)/python -m pytest tests/applications
 
 test-telemetry: $(VENV)/.test  ## from a BMC through a broker into the embedded store and a real Cassandra (installs what it needs where it may)

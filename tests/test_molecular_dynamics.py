@@ -1,6 +1,8 @@
 """Molecular dynamics: closed forms, what is conserved, and the same physics on threads and ranks."""
 
+import json
 import math
+import subprocess
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -8,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from npb_runs import WIDTHS, Answer, Asked, compiled, told
+from native import linked
+from npb_runs import FOLDER, WIDTHS, Answer, Asked, compiled, told
 from steelyard.benchmarks.application.molecular_dynamics import blocks
 from steelyard.model import Machine
 from steelyard.plan import sweep
@@ -142,6 +145,16 @@ def test_a_box_that_ranks_cannot_share_is_refused(ask: Asked) -> None:
 
 def test_it_scales_strongly_and_weakly(here: Machine) -> None:
     assert NAME in sweep.growing(here)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_program_is_right_for_every_width_of_vectors(here: Machine, tmp_path: Path, width: str) -> None:
+    source = FOLDER / "molecular_dynamics" / "threads.cpp"
+    program = linked(here, source, tmp_path / "dynamics", "-O2", *WIDTHS[width])
+    case = "case=1 kernel=dynamics threads=2 particles=4000 steps=200 temperature=1.44 least=1 most=1"
+    done = subprocess.run([program], input=f"{case}\n", capture_output=True, text=True, timeout=120, check=True)
+    found = details(json.loads(done.stdout))
+    assert found["rebuilds"] > 10
 
 
 PRINTED = """
