@@ -32,8 +32,6 @@ MEASURING = (
     "npb",
     "ranks",
     "scaling",
-    "whatif_demo",
-    "whatif_trace",
 )
 STARTING = {"programs", "small"}
 # Marks of tests whose figures a neighbour on a shared host can spoil; he stays for seconds to minutes.

@@ -119,6 +119,7 @@ def test_a_program_that_is_ended_leaves_its_trace_up_to_there(traced: Traced, ho
     assert found["time"][0] > 0
 
 
+@pytest.mark.machine
 def test_what_computes_takes_as_long_in_the_replay(traced: Traced, own: Tool) -> None:
     about, found = traced("endings", 2, "compute", questions=("across=0,0,0,0,0,0",))
     recorded = about["traced"]
