@@ -29,8 +29,8 @@ test: $(VENV)/.test  ## all tests that take minutes at most
 test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
 	$(PYTHON) tests/fresh/first_hour.py $(FRESH)
 
-test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, promtool and SimGrid, and as root (installed where it may)
-	@$(call get,libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus libsimgrid-dev)
+test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, promtool, SimGrid, HPCC and LAMMPS, and as root (installed where it may)
+	@$(call get,hpcc lammps libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus libsimgrid-dev)
 	$(BIN)/python -m pytest $(ELSEWHERE) -m "site and not slow and not opencl"
 
 test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns and disturbances
@@ -49,7 +49,7 @@ test-hosts: $(VENV)/.test  ## four hosts made of network namespaces: MPI over TC
 test-slurm: $(VENV)/.test  ## a real Slurm of four nodes on this machine (root; installs it where it may)
 	$(BIN)/python -m pytest tests/slurm
 
-test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger classes, in every model, verified
+test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger classes and molecular dynamics, in every model, verified
 	$(BIN)/python -m pytest tests/applications
 
 test-telemetry: $(VENV)/.test  ## from a BMC through a broker into the embedded store and a real Cassandra (installs what it needs where it may)
@@ -71,11 +71,12 @@ test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chro
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck
 
-bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB and SimGrid (installs them where it may)
+bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB, LAMMPS and SimGrid (installs them where it may)
 	$(BIN)/python bench/peers.py
 	$(BIN)/python bench/messages.py
 	$(BIN)/python bench/nodes.py
 	$(BIN)/python bench/applications.py --classes A,B
+	$(BIN)/python bench/particles.py
 	$(BIN)/python bench/simulators.py
 	$(BIN)/python bench/tracer.py
 

@@ -1,6 +1,7 @@
-"""Runs the programs of the NAS Parallel Benchmarks, each kept from case to case, and compiles parts of them."""
+"""Runs the programs of applications, each kept from case to case, and compiles parts of them; the usual ones are NPB's."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ MODELS = {
 }
 FOLDER = Path(catalogue.OWN) / "application"
 Answer = dict[str, Any]
+NPB = {"class": "S"}  # what a case has unless it says otherwise
 # Of a part that is compiled alone: the vectors of this processor, or the least that the compiler may take for granted.
 WIDTHS = {"as wide as can be": ("-march=native",), "as narrow as can be": ()}
 
@@ -32,8 +34,8 @@ WIDTHS = {"as wide as can be": ("-march=native",), "as narrow as can be": ()}
 class Asked:
     """The programs of one benchmark, compiled; a context manager, which ends them. More threads than processors may be asked."""
 
-    def __init__(self, here: Machine, code: str) -> None:
-        self.here, self.code, self.name = here, code, f"application.npb_{code}"
+    def __init__(self, here: Machine, code: str, name: str = "", usual: Mapping[str, str] = NPB) -> None:
+        self.here, self.code, self.name, self.usual = here, code, name or f"application.npb_{code}", usual
         self.site: Site = site.site((), None, (), here)
         able = site.possible({self.name: catalogue.find()[self.name]}, self.site, ()).values()
         toolchain = build.resolve(build.default(here), here)
@@ -54,7 +56,7 @@ class Asked:
         key = (model, workers if model != "threads" else 0, memory)
         if key not in self._open:
             self._open[key] = self._start(model, workers, memory)
-        words = {"case": 1, "kernel": self.code, "class": "S", "model": model, "least": 1, "most": 1, **more}
+        words = {"case": 1, "kernel": self.code, **self.usual, "model": model, "least": 1, "most": 1, **more}
         words["threads" if model == "threads" else "ranks"] = workers
         if model == "threads" and workers <= len(self.here.cpus):
             words["cpus"] = ",".join(map(str, self.here.cpus[:workers]))
@@ -74,11 +76,11 @@ class Asked:
         return Program(command, environment, workers if model != "threads" else None)
 
 
-def compiled(here: Machine, code: str, text: str, folder: Path, *flags: str) -> Path:
-    """A C++ program of a test's own, made in `folder` with the headers of one benchmark and of the harness."""
+def compiled(here: Machine, code: str, text: str, folder: Path, *flags: str, beside: str = "") -> Path:
+    """A C++ program of a test's own, made in `folder` with the headers of one benchmark (`beside`) and of the harness."""
     source, program = folder / f"{code}.cpp", folder / code
     source.write_text(text)
-    return linked(here, source, program, *flags, f"-I{FOLDER / f'npb_{code}'}")
+    return linked(here, source, program, *flags, f"-I{FOLDER / (beside or f'npb_{code}')}")
 
 
 def told(program: Path, *words: object) -> list[float]:

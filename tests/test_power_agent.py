@@ -20,7 +20,7 @@ from steelyard.telemetry.broker import Received
 from steelyard.telemetry.buffer import Buffer
 from steelyard.telemetry.collector import Collector, subscriptions
 from steelyard.telemetry.message import Batch, Gap
-from steelyard.telemetry.sender import PATIENCE, WINDOW, Direct, Sender
+from steelyard.telemetry.sender import AGAIN, PATIENCE, WINDOW, Direct, Sender, Taken
 from steelyard.telemetry.topics import Topics, receipt
 
 SECOND = 1_000_000_000  # ns
@@ -118,15 +118,17 @@ class Wire:
     connections: int = 1
     window: int = 128
     taking: bool = True
+    listening: bool = True
     came: deque[tuple[str, bytes, bool]] = field(default_factory=deque)
     stored: list[bytes] = field(default_factory=list)
     acknowledged: list[int] = field(default_factory=list)
     closed: bool = False
 
-    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], bool]:
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], Taken]:
         assert self.connected
-        self.came.append((topic, payload, retain))
-        taken = self.taking
+        taken: Taken = ("taken" if self.listening else "unheard") if self.taking else ""
+        if taken != "unheard":
+            self.came.append((topic, payload, retain))
         return lambda: taken
 
     def receipts(self) -> list[bytes]:
@@ -359,6 +361,35 @@ def test_what_a_killed_broker_forgot_is_sent_again_and_stored_once(tmp_path):
     assert values(store) == [float(i) for i in range(20)]
     assert collector.counts["batches"] == 30
     assert sender.resent == 20
+
+
+def test_what_nobody_listened_to_is_sent_again_soon_and_then_ever_more_seldom(tmp_path):
+    wire, store = Wire(listening=False), Memory()
+    sender = through(tmp_path, wire)
+    for sequence in range(3):
+        sender.put(batch(sequence))
+    tries, now = [], 0.0
+    while now < 200:
+        before = sender.resent
+        sender.pump(now)
+        if sender.resent > before:
+            tries.append(now)
+        now += 0.5
+    waits = np.diff([0.0, *tries])
+    assert waits[:6].tolist() == [AGAIN, 2.0, 4.0, 8.0, 16.0, PATIENCE]
+    assert {*waits[6:].tolist()} == {PATIENCE}
+    assert sender.resent == 3 * len(tries)
+    # One new batch is enough for a collector that comes to be noticed: what waits follows within a second.
+    wire.listening = True
+    sender.put(batch(3))
+    sender.pump(now)
+    collector = Collector(wire, store, TOPICS, Watch())
+    collector.step()
+    sender.pump(now + 0.5)
+    sender.pump(now + AGAIN)
+    while sender.pump(now + AGAIN):
+        collector.step()
+    assert values(store) == [0.0, 1.0, 2.0, 3.0]
 
 
 def test_the_next_agent_sends_what_the_last_one_left(tmp_path):

@@ -3,9 +3,11 @@
 Needs Debian's mosquitto and openssl; `make test-site` installs them.
 """
 
+import contextlib
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -27,6 +29,7 @@ from steelyard.telemetry.buffer import Buffer
 from steelyard.telemetry.collector import Collector, subscriptions
 from steelyard.telemetry.message import Batch
 from steelyard.telemetry.sender import Sender
+from steelyard.telemetry.stores.embedded import Embedded
 from steelyard.telemetry.topics import Topics
 
 pytest.importorskip("paho.mqtt.client", reason="the Python package paho-mqtt is not installed (the extra 'power')")
@@ -35,6 +38,7 @@ site = pytest.mark.site
 real = pytest.mark.skipif(not (MOSQUITTO and shutil.which("openssl")), reason="there is no mosquitto, or no openssl")
 
 TOPICS = Topics()
+MANY = 1_000_000
 MOMENT = 1_700_000_000_000_000_000
 SENSORS = (Sensor("rapl/package-0", "energy", "test"), Sensor("ipmi/power", "power", "test"))
 # Root's broker would become another user's, who may not read in a folder of the tests.
@@ -135,9 +139,9 @@ class Counter:
         pass
 
 
-def until(happens: Callable[[], object], what: str) -> None:
+def until(happens: Callable[[], object], what: str, seconds: float = 30) -> None:
     """Waits for it; the limit only ends a test that has failed."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + seconds
     while not happens():
         assert time.monotonic() < end, f"did not come to pass: {what}"
         time.sleep(0.01)
@@ -312,6 +316,7 @@ from steelyard.telemetry.broker import Broker, Publisher
 from steelyard.telemetry.buffer import Buffer
 from steelyard.telemetry.message import Batch
 from steelyard.telemetry.sender import Sender
+from steelyard.telemetry.stores.embedded import Embedded
 from steelyard.telemetry.topics import Topics
 port, ca, folder = int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
 link = Publisher(Broker("127.0.0.1", port, "agent", "agent's secret", ca), "killed", "steelyard-stored/s/n")
@@ -423,15 +428,15 @@ def test_a_user_without_rights_publishes_nothing_and_hears_nothing(mosquitto, co
 
 @real
 @site
-def test_without_a_collector_readings_wait_and_the_agent_says_so(mosquitto, tmp_path, monkeypatch):
-    monkeypatch.setattr(sender, "PATIENCE", 1.0)
+def test_without_a_collector_readings_wait_and_the_agent_says_so(mosquitto, tmp_path):
+    """And they come soon after one does: the broker has said that nobody listened."""
     link = Publisher(mosquitto.broker("agent"), "early", TOPICS.stored("s/n"))
     one = Sender(link, Buffer(tmp_path / "buffer"), TOPICS, "s/n", SENSORS)
     one.put(batch("s/n", uuid4(), 0, 0.0))
     until(lambda: one.pump(time.monotonic()) and link.trouble.startswith("No collector listens"), "it says so")
     store = Memory()
     late = Running(mosquitto.broker("collector"), "late", store)
-    until(lambda: settled([one]), "all is confirmed")
+    until(lambda: settled([one]), "all is confirmed", sender.PATIENCE / 3)
     assert store.values == [float(i) for i in range(10)]
     assert not link.trouble
     late.stop()
@@ -453,6 +458,106 @@ def test_hostile_messages_of_an_agent_are_counted_and_stop_nothing(mosquitto, co
     assert not store.values
     assert_nothing_but(store, mosquitto, tmp_path)
     link.close()
+
+
+@real
+@site
+def test_a_flood_without_acknowledgement_keeps_no_acknowledged_message_out(mosquitto):
+    """A collector that is busy meanwhile: what it cannot hold of the flood is dropped, and nothing else."""
+    inbox = Subscriber(mosquitto.broker("collector"), "busy", subscriptions(TOPICS))
+    until(lambda: inbox.subscribed, "the collector has subscribed")
+    with plain_client(mosquitto, "agent") as hostile:
+        hostile.sendall(b"".join(published(f"steelyard/hostile/n{number}/power", b"x") for number in range(5000)))
+    until(lambda: inbox.overflowed > 1000, "the flood is more than it holds")
+    link = Publisher(mosquitto.broker("agent"), "sound", TOPICS.stored("s/n"))
+    until(lambda: link.connected, "the agent is connected")
+    answers = [link.publish(f"steelyard/s/n/{number}", b"sound") for number in range(60)]
+    until(lambda: all(answered() for answered in answers), "the broker has them")
+    time.sleep(0.5)  # and hands them on to where there is no room
+    taken = []
+    until(
+        lambda: taken.extend(inbox.take(1000, 0.0)) or sum(each.payload == b"sound" for each in taken) == 60, "all came"
+    )
+    link.close()
+    inbox.close()
+
+
+@real
+@site
+def test_a_million_topics_get_nothing_in_and_let_no_collector_grow(mosquitto, tmp_path):
+    """By a client with an agent's rights; a real collector and its store, and an agent that comes behind all of that."""
+    store = tmp_path / "store"
+    with collecting(mosquitto, store) as collector:
+        before = resident(collector)
+        with plain_client(mosquitto, "agent") as hostile:
+            for first in range(0, MANY, 1000):
+                topics = (f"steelyard/hostile/n{number}/power" for number in range(first, first + 1000))
+                hostile.sendall(b"".join(published(topic, b"x") for topic in topics))
+        one = opened(mosquitto, tmp_path / "sound", "s/sound")
+        one.put(batch("s/sound", uuid4(), 0, 1000.0))
+        until(lambda: settled([one]), "the sound one is confirmed", 120)
+        one.close()
+        grown = resident(collector) - before
+    kept = Embedded(store)
+    assert kept.sensors() == {"s/sound": SENSORS}
+    assert kept.trace("s/sound", "rapl/package-0").value.tolist() == [1000.0 + i for i in range(10)]
+    assert kept.count() == 10
+    assert grown < 96 * 2**20, f"{grown / 2**20:.0f} MiB"  # of which the first write of a store takes 50
+
+
+@contextlib.contextmanager
+def collecting(mosquitto: Mosquitto, store: Path) -> Iterator[subprocess.Popen[str]]:
+    """A real collector, a process of its own; ended in good order."""
+    secret = mosquitto.folder / "secret"
+    secret.write_text("collector's secret\n")
+    secret.chmod(0o600)
+    words = ["--broker", f"127.0.0.1:{mosquitto.port}", "--ca", str(mosquitto.folder / "ca.pem")]
+    words += ["--user", "collector", "--password-file", str(secret), "--store", str(store)]
+    line = [sys.executable, "-m", "steelyard", "power", "collect", *words]
+    with (mosquitto.folder / "collector.log").open("w+") as log:
+        process = subprocess.Popen(line, stdout=log, stderr=log, text=True)
+        until(store.exists, "the collector has made its store")
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(120) == 0
+
+
+def resident(process: subprocess.Popen[str]) -> int:
+    """The most memory that it has had, in bytes."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+
+@contextlib.contextmanager
+def plain_client(mosquitto: Mosquitto, user: str) -> Iterator[ssl.SSLSocket]:
+    """A connection of MQTT 5 without a library, which would take a minute for what this does in seconds."""
+    words = b"".join(
+        len(word).to_bytes(2, "big") + word for word in (b"hostile", user.encode(), f"{user}'s secret".encode())
+    )
+    head = b"\x00\x04MQTT\x05\xc2\x00\x00\x00"  # version 5, user and password, a clean start; no properties
+    context = ssl.create_default_context(cafile=mosquitto.folder / "ca.pem")
+    with (
+        socket.create_connection(("127.0.0.1", mosquitto.port)) as raw,
+        context.wrap_socket(raw, server_hostname="127.0.0.1") as client,
+    ):
+        client.sendall(b"\x10" + length(len(head) + len(words)) + head + words)
+        assert client.recv(1000)[3] == 0, "the broker takes us"
+        yield client
+        client.sendall(b"\xc0\x00")  # a question whether it is there: answered behind all that came before
+        assert client.recv(2) == b"\xd0\x00"
+
+
+def published(topic: str, payload: bytes) -> bytes:
+    """A message of QoS 0, as it travels."""
+    body = len(topic).to_bytes(2, "big") + topic.encode() + b"\x00" + payload
+    return b"\x30" + length(len(body)) + body
+
+
+def length(count: int) -> bytes:
+    """As MQTT has it (1.5.5), of less than 16384."""
+    return bytes([count]) if count < 128 else bytes([count % 128 | 128, count // 128])
 
 
 def assert_nothing_but(store: Memory, mosquitto: Mosquitto, tmp_path: Path) -> None:

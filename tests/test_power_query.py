@@ -225,7 +225,7 @@ def spoken(store: Store, asked: when.When) -> tuple[Any, Any]:
     from steelyard.commands.power.parts import parts
 
     chosen, unknown = parts(store, [], asked)
-    rows = spent.rows(store, chosen, asked)
+    rows, _ = spent.rows(store, chosen, asked)
     return rows, spent.totals(rows, len(chosen) + len(unknown))
 
 

@@ -13,7 +13,7 @@ from steelyard.launch import watch
 from steelyard.model.sensor import Reading, Sensor, Trace
 from steelyard.telemetry.energy import Energy
 from steelyard.telemetry.sampler import Clocks, Memory, Sampler, added_up
-from steelyard.telemetry.watched import Stretch, above, cost, courses, disagreements
+from steelyard.telemetry.watched import Stretch, above, cost, courses
 
 SECOND = 10**9
 SOCKET = Sensor("rapl/package-0", "energy", "RAPL", resolution=1e-6)
@@ -111,6 +111,12 @@ def test_a_command_that_a_signal_ends_has_a_shell_s_code() -> None:
 def test_a_command_that_is_not_there_is_named() -> None:
     with pytest.raises(UsageError, match="'no-such-command' cannot be started"):
         watch.carried_out(["no-such-command"])
+    assert not [thread for thread in threading.enumerate() if "_listen" in thread.name]
+
+
+def test_a_phase_that_is_read_late_lies_within_the_command() -> None:
+    found = watch._phases([(5, "one"), (12, "two")], 10)
+    assert list(found) == [Stretch("one", 5, 10), Stretch("two", 10, 10)]
 
 
 def test_phases_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -154,18 +160,6 @@ def test_above_idle_holds_both_intervals() -> None:
     found = above(energy_of(1000, 990, 1010, 10), energy_of(100, 95, 105, 5))
     assert (found.joules, found.low, found.high) == pytest.approx((800.0, 780.0, 820.0))
     assert found.greatest == pytest.approx(80.0)
-
-
-def test_two_sources_of_the_whole_node_that_disagree_are_named() -> None:
-    totals = {
-        "IPMI": energy_of(1000, 990, 1010),
-        "Redfish": energy_of(1005, 995, 1015),
-        "RAPL": energy_of(500, 499, 501),
-    }
-    assert disagreements(totals, ["IPMI", "Redfish"]) == []
-    (said,) = disagreements({**totals, "Redfish": energy_of(1200, 1190, 1210)}, ["IPMI", "Redfish"])
-    assert "IPMI and Redfish" in said
-    assert "1.20" in said
 
 
 def test_time_stamps_are_of_the_wall_clock() -> None:

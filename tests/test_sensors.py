@@ -291,7 +291,7 @@ def test_cray_counters_have_the_time_stamps_of_the_device(tmp_path: Path) -> Non
     parts = {name: (s.quantity, s.part_of) for name, s in sensors(found).items()}
     assert parts == {
         "pm_counters/energy": ("energy", ""),
-        "pm_counters/power": ("power", ""),
+        "pm_counters/power": ("power", "pm_counters/energy"),
         "pm_counters/cpu_energy": ("energy", "pm_counters/energy"),
         "pm_counters/accel0_energy": ("energy", "pm_counters/energy"),
         "pm_counters/cpu0_temp": ("temperature", ""),

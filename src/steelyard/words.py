@@ -23,7 +23,7 @@ _SAID = {
     ("memory_policy", "local"): "nearest memory",
     ("memory_policy", "interleave"): "interleaved memory",
 }
-_COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs", "elements"}
+_COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs", "elements", "particles"}
 
 
 def said(name: str, value: Scalar | None) -> str | None:

@@ -65,10 +65,12 @@ class Rig:
     """A Slurm that runs: `run` commands of its users, lose a node and get it back. A context manager.
 
     The nodes have networks, names and shared memory of their own, and the machine's files: what a program writes
-    is on every node, as on a cluster with one file system. MissingError where that cannot be made here.
+    is on every node, as on a cluster with one file system. MissingError where that cannot be made here. `more` are lines of
+    the configuration, `first` a script for a node that runs there before its slurmd starts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, more: str = "", first: Mapping[str, Callable[[Path], str]] | None = None) -> None:
+        self._more, self._first = more, first or {}
         self._cluster = Cluster(len(NODES) + 1)
         self._hosts = dict(zip((*NODES, LOGIN), self._cluster.hosts, strict=True))
         self.folder = self._cluster.folder / "slurm"  # all that Slurm writes, its logs among it
@@ -194,7 +196,7 @@ class Rig:
         text = _CONFIGURATION.format(
             login=LOGIN, folder=self.folder, nodes=",".join(NODES), cpus=CPUS, timeout=_NODE_SECONDS
         )
-        (self.folder / "slurm.conf").write_text(text, encoding="utf-8")
+        (self.folder / "slurm.conf").write_text(text + self._more, encoding="utf-8")
         key = self.folder / "munge" / "key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
@@ -203,6 +205,8 @@ class Rig:
         munge = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
         self._done(["munged", "--force", *(f"--{word}={self.folder}/munge/{name}" for word, name in munge.items())])
         self._done(["slurmctld", "-c"])
+        for node, script in self._first.items():
+            self._done(["sh", "-c", script(self.folder)], node)
         for node in NODES:
             self._done(["slurmd", "-c"], node)
         self.wait(lambda: self._seen() == dict.fromkeys(NODES, "idle"), "The nodes are not all idle")

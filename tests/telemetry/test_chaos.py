@@ -41,6 +41,8 @@ def chaos(folder: Path, *words: object) -> tuple[int, dict[str, Any]]:
 
 
 @real
+# Twenty of each take ten minutes, with a Cassandra sixteen; after the last fault four more at most are waited.
+@pytest.mark.timeout(600 + 90 * int(os.environ.get("STEELYARD_CHAOS", "2")))
 @pytest.mark.parametrize(("kind", "usual"), [("embedded", 2), ("cassandra", 1)])
 def test_after_all_faults_every_reading_is_there_once_or_in_a_gap(kind: str, usual: int, tmp_path: Path) -> None:
     if kind == "cassandra" and (lacks := missing()):

@@ -107,7 +107,7 @@ def programs(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | 
         Program(program_name(b.name, source.model), Path(source.path).resolve(), toolchain, mpi)
         for b in benchmarks
         for source in b.sources
-        if source.parallel == bool(mpi) and (source.mpis is None or label in source.mpis)
+        if not source.foreign and source.parallel == bool(mpi) and (source.mpis is None or label in source.mpis)
     ]
 
 

@@ -31,6 +31,14 @@ def _toolchains(words: list[str] | None) -> list[str] | None:
 Runs = Annotated[Path, typer.Option("--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.")]
 RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id or folder; the newest when left out.")]
 Paths = Annotated[list[Path] | None, typer.Option("--path", help="A folder with further benchmarks (may be repeated).")]
+Apps = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--app",
+        metavar="NAME|FILE",
+        help="Somebody else's program: hpcc, lammps …, or a file (TOML) that describes one (may be repeated).",
+    ),
+]
 Only = Annotated[
     list[str] | None,
     typer.Option("--only", metavar="NAME", help="Only this benchmark or group, as memory.apexmap (may be repeated)."),

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from steelyard import numbers
+from steelyard import applications, numbers
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Effort, Scalar
 from steelyard.plan import EFFORTS
@@ -45,6 +46,17 @@ def request(
         seed,
         paths or (),
     )
+
+
+def with_apps(asked: Request, apps: Sequence[str]) -> tuple[Request, list[Path]]:
+    """The request with somebody else's programs, and all its paths. They alone are run where nothing else is named.
+
+    UsageError for a file that is not as it must be.
+    """
+    found = [applications.find(name) for name in apps]
+    names = [f"application.{applications.read(path).name}" for path in found]
+    paths = [*asked.paths, *found]
+    return replace(asked, only=[*asked.only, *names], paths=paths), paths
 
 
 def effort(preset: str) -> Effort:

@@ -5,6 +5,7 @@ from pathlib import Path
 from steelyard.commands import forms
 from steelyard.commands.options import (
     All,
+    Apps,
     Budget,
     Compilers,
     Every,
@@ -32,6 +33,7 @@ from steelyard.commands.options import (
 def command(
     preset: Preset = "quick",
     only: Only = None,
+    apps: Apps = None,
     settings: Settings = None,
     toolchains: Compilers = None,
     budget: Budget = None,
@@ -57,7 +59,8 @@ def command(
 
     Examples: **steelyard run** · **steelyard run --preset standard --all** (everything on the terminal) ·
     **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang** ·
-    **steelyard run --only network --hosts node1:1,node2:1** · **steelyard run --only node --power** (energy beside the times)
+    **steelyard run --only network --hosts node1:1,node2:1** · **steelyard run --only node --power** (energy beside the times) ·
+    **steelyard run --app hpcc --app mine.toml** (programs of others)
     """
     from steelyard.commands import outcome
     from steelyard.commands import request as asking
@@ -82,4 +85,5 @@ def command(
         seed=seed,
         paths=paths,
     )
-    outcome.conclude(session.start(asked, runs, quiet, watched), paths or [], report, form)
+    asked, further = asking.with_apps(asked, apps or [])
+    outcome.conclude(session.start(asked, runs, quiet, watched), further, report, form)

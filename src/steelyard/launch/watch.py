@@ -59,9 +59,11 @@ def _marks() -> Iterator[tuple[Path, list[tuple[int, str]]]]:
         with path.open("r+b", buffering=0) as pipe:
             thread = threading.Thread(target=_listen, args=(pipe.fileno(), marks), daemon=True)
             thread.start()
-            yield path, marks
-            pipe.write(b"\0\n")
-            thread.join()
+            try:
+                yield path, marks
+            finally:
+                pipe.write(b"\0\n")
+                thread.join()
 
 
 def _listen(pipe: int, marks: list[tuple[int, str]]) -> None:
@@ -76,8 +78,11 @@ def _listen(pipe: int, marks: list[tuple[int, str]]) -> None:
 
 
 def _phases(marks: Sequence[tuple[int, str]], end: int) -> Iterator[Stretch]:
-    """A line names the phase that begins with it; an empty one ends the phase before."""
-    for (begin, name), (after, _) in itertools.pairwise([*marks, (end, "")]):
+    """A line names the phase that begins with it; an empty one ends the phase before.
+
+    What the command wrote as it ended may be read after its end.
+    """
+    for (begin, name), (after, _) in itertools.pairwise([*((min(at, end), line) for at, line in marks), (end, "")]):
         if name:
             # The last lines may be read when the command has ended; they came while it ran.
             yield Stretch(name, min(begin, end), min(after, end))

@@ -58,6 +58,7 @@ class Source:
     parallel: bool = False  # many processes (MPI), started by a launcher; otherwise one process with threads
     model: str = ""
     mpis: tuple[str, ...] | None = None  # those that it can be built with, where not with all
+    foreign: bool = False  # no source: a file that describes somebody else's program, of which nothing is built
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from steelyard.model.record import Result
 from steelyard.model.scalars import Scalar
 
-SIZES = ("elements", "bytes", "working_set", "working_set_bytes", "size")  # parameters that say how large a problem is
+SIZES = (
+    "elements",
+    "particles",
+    "bytes",
+    "working_set",
+    "working_set_bytes",
+    "size",
+)  # parameters that say how large a problem is
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Quantity = Literal["energy", "power", "temperature", "fan", "clock", "time", "memory"]
+Scope = Literal["", "node", "processors", "accelerators"]
 UNITS: dict[Quantity, str] = {
     "energy": "J",
     "power": "W",
@@ -30,6 +31,7 @@ class Sensor:
     "power" gives watts, their mean over the last `window` seconds (0: at that moment). `update`: seconds after which the device
     has a new value; `resolution`: its smallest step. `error` is relative, as the maker states it (None: he does not).
     `part_of` names the sensor whose energy holds that of this one: the two are not added. `modelled`: computed, not measured.
+    `scope`: what the sensors of its source that may be added hold all of, the whole node for example ("": not known).
     `source` is a word for the way it was had, as "RAPL (powercap)", `place` the file or command.
     """
 
@@ -44,6 +46,7 @@ class Sensor:
     error: float | None = None
     part_of: str = ""
     modelled: bool = False
+    scope: Scope = ""
 
     @property
     def unit(self) -> str:

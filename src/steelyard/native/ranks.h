@@ -90,6 +90,8 @@ class Ranks {
   MPI_Comm comm() const { return world_.comm(); }
   const Group& world() const { return world_; }
   Team& team() { return *team_; }
+  // That this process might use before it was pinned: where a kernel's further threads may be.
+  const std::vector<int>& processors() const { return processors_; }
   const std::vector<Place>& places() const { return places_; }
   const Place& place(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
   bool same_host(int a, int b) const;

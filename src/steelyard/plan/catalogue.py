@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from steelyard import applications
 from steelyard.errors import UsageError, nearest
 from steelyard.files import is_folder
 from steelyard.model import Benchmark, Source
@@ -24,6 +25,10 @@ def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
         module = point.load()
         _add(found, _foreign(Path(str(module.__file__)).parent))
     for path in paths:
+        if applications.described(path):
+            described = applications.benchmark(applications.read(path), path)
+            _add(found, {described.name: described})
+            continue
         foreign = _foreign(path)
         if not foreign:
             raise UsageError(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard import build
-from steelyard.files import is_folder
+from steelyard.files import is_file, is_folder
 from steelyard.model import Run
 
 
@@ -45,7 +45,7 @@ def trust(paths: Sequence[Path]) -> None:
 
 
 def _further(run: Run, paths: Sequence[Path]) -> list[Path]:
-    return [p for p in map(Path, run.paths) if is_folder(p) and p not in paths]
+    return [p for p in map(Path, run.paths) if (is_folder(p) or is_file(p)) and p not in paths]
 
 
 def _trusted() -> set[str]:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from steelyard import applications
 from steelyard.build import program_name
 from steelyard.errors import ProgramFailed
+from steelyard.launch.foreign import Application
 from steelyard.launch.program import Conversation, Program
 from steelyard.launch.start import start
 from steelyard.machine.load import wait_until_quiet
@@ -164,6 +166,8 @@ class Evaluator:
         parameters = launch.cases[0].parameters
         name = program_name(launch.benchmark, launch.model)
         program = self.programs[name, built_with(launch.toolchain, parameters)]
+        if applications.described(program):
+            return Application(program, self.site, self.machine, launch)
         ranks = parameters.get("ranks")
         return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard import __version__, files, records
+from steelyard import __version__, applications, files, records
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
 from steelyard.model import Plan, Run, Shown
@@ -81,7 +81,7 @@ def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict
 def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: Shown, quiet: bool) -> None:
     """Says how quiet the machine is, where it is not; waits for it as long as the user asked for."""
     toolchain = plan.launches[0].toolchain
-    of_threads = [path for (_, built), path in programs.items() if built == toolchain]
+    of_threads = [p for (_, built), p in programs.items() if built == toolchain and not applications.described(p)]
     if not of_threads:
         stream = replace(request, only=["memory.stream"], mpis=(), hosts=None, launcher=None, shape=None)
         of_threads = list(setup.resolve(stream).programs(quiet=True).values())

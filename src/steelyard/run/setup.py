@@ -62,7 +62,18 @@ class Setup:
                 wanted.update({(p.name, built_with(t.name, {"mpi": label})): p for p in with_it})
         with BuildDisplay(", ".join(self.toolchains), quiet) as display:
             build.make(list(wanted.values()), display.show)
-        return {name: program.path for name, program in wanted.items()}
+        return {**self._described(), **{name: program.path for name, program in wanted.items()}}
+
+    def _described(self) -> Programs:
+        """The files of foreign programs, in place of programs of ours: of these nothing is built."""
+        return {
+            (build.program_name(b.name, s.model), built_with(t, {"mpi": mpi} if s.parallel else {})): Path(s.path)
+            for b in self.benchmarks.values()
+            for s in b.sources
+            for t in self.toolchains
+            for mpi in (self.site.mpis if s.parallel else [""])
+            if s.foreign
+        }
 
 
 def machine(system: str | None = None) -> Machine:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.telemetry.message import LARGEST, RECEIVE_MAXIMUM
+from steelyard.telemetry.sender import Taken
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 PAUSES = (1, 60)  # seconds until a lost connection is tried again: the first, doubled up to the last
 KEEPALIVE = 20  # seconds: a broker that has vanished is noticed after one and a half of these
 SESSION = 24 * 3600  # seconds that a broker keeps what came for a collector that is away
+MOST_WAITING = 3 * RECEIVE_MAXIMUM  # messages: of this connection, of the one before, and unacknowledged ones
 NO_ONE_LISTENS = 0x10  # MQTT 5, section 3.4.2.1
 QUIT = 2.0  # seconds that a goodbye may take
 
@@ -131,21 +133,27 @@ class Publisher(_End):
 
     def __init__(self, broker: Broker, name: str, receipts: str) -> None:
         self._receipts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._unheard: set[int] = set()  # numbers of messages
         super().__init__(broker, name, (receipts,), keeps=False)
         self._client.on_publish = self._published
 
-    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], bool]:
-        """Hands a message to the broker (QoS 1). What is returned says whether the broker has answered to it.
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], Taken]:
+        """Hands a message to the broker (QoS 1). What is returned says what the broker has answered to it.
 
-        What was handed over at the moment at which the connection was lost counts as answered: nothing more is heard of it.
+        What was handed over at the moment at which the connection was lost counts as taken: nothing more is heard of it.
         """
         sent = self._client.publish(topic, payload, 1, retain)
+        known: Taken = ""
 
-        def answered() -> bool:
+        def answered() -> Taken:
+            nonlocal known
             try:
-                return bool(sent.is_published())
+                if not known and sent.is_published():
+                    known = "unheard" if sent.mid in self._unheard else "taken"
+                    self._unheard.discard(sent.mid)  # its number may become another's
             except RuntimeError:
-                return True
+                known = "taken"
+            return known
 
         return answered
 
@@ -159,6 +167,7 @@ class Publisher(_End):
                 f"The broker '{self._broker.host}' does not take what we publish: {reason}. Give the user that right."
             )
         elif reason.value == NO_ONE_LISTENS:
+            self._unheard.add(number)
             self.trouble = (
                 f"No collector listens at the broker '{self._broker.host}': readings wait here until one does."
             )
@@ -173,12 +182,12 @@ class Publisher(_End):
 class Subscriber(_End):
     """A collector's end: messages wait here until they are taken, and at the broker until they are acknowledged.
 
-    The broker has at most RECEIVE_MAXIMUM on their way to here. What comes without an acknowledgement (QoS 0) and finds no
-    room is dropped and counted. `name` is to be the same at the next start: what came in between is waiting under it.
+    The broker has at most RECEIVE_MAXIMUM on their way to here. What comes without an acknowledgement (QoS 0) and finds as many
+    waiting is dropped and counted. `name` is to be the same at the next start: what came in between is waiting under it.
     """
 
     def __init__(self, broker: Broker, name: str, subscriptions: Sequence[str]) -> None:
-        self._waiting: queue.Queue[Received] = queue.Queue(2 * RECEIVE_MAXIMUM)
+        self._waiting: queue.Queue[Received] = queue.Queue()
         self.overflowed = 0
         super().__init__(broker, name, subscriptions, keeps=True)
 
@@ -208,10 +217,14 @@ class Subscriber(_End):
             topic = message.topic
         except UnicodeDecodeError:
             topic = ""  # no message of ours has it: it is refused and acknowledged as every other that is not sound
-        try:
-            self._waiting.put_nowait(Received(topic, message.payload, message.qos, self.connections, message.mid))
-        except queue.Full:
+        # What the broker wants acknowledged always finds room: left out, it would hold its place on the way here for good.
+        if self._waiting.qsize() >= (MOST_WAITING if message.qos else RECEIVE_MAXIMUM):
             self.overflowed += 1
+            if not message.qos:
+                return
+            with contextlib.suppress(queue.Empty):
+                self._waiting.get_nowait()  # the oldest is of a connection before, and came again on this one
+        self._waiting.put(Received(topic, message.payload, message.qos, self.connections, message.mid))
 
 
 def _client(broker: Broker, name: str) -> "Client":

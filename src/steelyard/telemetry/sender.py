@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 from uuid import UUID
 
 from steelyard.errors import SteelyardError
@@ -15,6 +15,13 @@ from steelyard.telemetry.topics import Topics, receipts
 
 WINDOW = 256  # batches that are sent and not known to be stored: what a collector writes at once, twice
 PATIENCE = 30.0  # seconds after which what the broker has taken, and no collector has confirmed, is sent again
+
+
+AGAIN = (
+    1.0  # seconds after which what nobody listened to is sent again, at first; each time twice as long, up to PATIENCE
+)
+# What the broker says to a message: nothing yet, that it has it, or that it has dropped it since nobody listens.
+Taken = Literal["", "taken", "unheard"]
 
 
 class Store(Protocol):
@@ -36,7 +43,7 @@ class Link(Protocol):
     def connections(self) -> int: ...
     @property
     def window(self) -> int: ...
-    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], bool]: ...
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], Taken]: ...
     def receipts(self) -> list[bytes]: ...
     def close(self) -> None: ...
 
@@ -80,7 +87,7 @@ class Direct:
 class _Sent:
     ordinal: int
     at: float  # s
-    taken: Callable[[], bool]  # by the broker
+    taken: Callable[[], Taken]
 
 
 class Sender:
@@ -95,6 +102,7 @@ class Sender:
         self._described = 0  # the connection on which it was published
         self._next = 0  # the ordinal of what is sent next
         self._sent: dict[tuple[UUID, int], _Sent] = {}
+        self._again = AGAIN
         self.resent = 0
 
     @property
@@ -131,20 +139,29 @@ class Sender:
 
     def _confirm(self) -> None:
         for payload in self._link.receipts():
+            self._again = AGAIN  # somebody listens
             for identity in receipts(payload):
                 if sent := self._sent.pop(identity, None):
                     self._buffer.confirm(sent.ordinal)
 
     def _send_again(self, now: float) -> None:
-        """Goes back to the oldest that was taken long ago and never confirmed; what was not taken the client repeats."""
-        first = self._buffer.first
+        """Goes back to the oldest that was taken long ago and never confirmed; what was not taken the client repeats.
+
+        To what nobody listened to it goes back soon: a collector may have come.
+        """
+        first, unheard = self._buffer.first, False
         for identity, sent in list(self._sent.items()):
             if sent.ordinal < first:  # dropped since
                 del self._sent[identity]
-            elif sent.at + PATIENCE <= now and sent.taken():
+                continue
+            taken = sent.taken()
+            if taken and sent.at + (min(self._again, PATIENCE) if taken == "unheard" else PATIENCE) <= now:
+                unheard = unheard or taken == "unheard"
                 self._next = min(self._next, sent.ordinal)
                 self.resent += 1
                 del self._sent[identity]
+        if unheard:
+            self._again = min(2 * self._again, PATIENCE)
 
     def _send(self, now: float) -> None:
         waiting = sum(not sent.taken() for sent in self._sent.values())

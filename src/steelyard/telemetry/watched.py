@@ -1,11 +1,15 @@
 """What a stretch of time cost by each sensor, and by each source in all: of a command, of its phases, of a case."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
+from typing import NamedTuple
 
-from steelyard.model.sensor import Power, Trace
+from steelyard.model.sensor import Power, Scope, Sensor, Trace
 from steelyard.telemetry.energy import Course, Energy, course, energy
 from steelyard.telemetry.sampler import added_up
+
+ALIKE = 0.01  # of the time, by which two sources' may differ where they are compared
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,16 @@ class Cost:
     stretch: Stretch
     parts: Mapping[str, Energy]
     totals: Mapping[str, Energy]
+
+
+class _Claim(NamedTuple):
+    """What a source holds, and its mean power with bounds, in W."""
+
+    source: str
+    scope: Scope
+    power: float
+    low: float
+    high: float
 
 
 def courses(traces: Mapping[str, Trace]) -> dict[str, Course]:
@@ -45,15 +59,19 @@ def basis(power: Power | None) -> str:
 def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost:
     """Sensors of which too little is known for that time are left out, and so is the total of their source."""
     parts = {name: found for name, each in of.items() if (found := energy(each, stretch.begin, stretch.end, clock))}
+    return Cost(stretch, parts, totals([each.sensor for each in of.values()], parts))
+
+
+def totals(sensors: Sequence[Sensor], parts: Mapping[str, Energy]) -> dict[str, Energy]:
+    """By source what its sensors that may be added used in all; a source of which one is not known is left out."""
     sources: dict[str, list[str]] = {}
-    for sensor in added_up([each.sensor for each in of.values()]):
+    for sensor in added_up(sensors):
         sources.setdefault(sensor.source, []).append(sensor.name)
-    totals = {
+    return {
         source: _sum([parts[name] for name in names])
         for source, names in sources.items()
         if all(name in parts for name in names)
     }
-    return Cost(stretch, parts, totals)
 
 
 def _sum(parts: Sequence[Energy]) -> Energy:
@@ -76,17 +94,34 @@ def above(spent: Energy, idle: Energy) -> Energy:
     )  # fmt: skip
 
 
-def disagreements(totals: Mapping[str, Energy], whole: Iterable[str]) -> list[str]:
-    """A sentence for each two sources of the `whole` node whose intervals do not meet: one of the two is wrong."""
-    names = [name for name in whole if name in totals]
-    found = []
-    for place, a in enumerate(names):
-        for b in names[place + 1 :]:
-            one, other = totals[a], totals[b]
-            if one.high < other.low or other.high < one.low:
-                apart = max(one.joules, other.joules) / max(min(one.joules, other.joules), 1e-300)
-                found.append(
-                    f"{a} and {b} both claim to hold the whole node and differ by a factor of {apart:.2f}, more than their "
-                    "intervals allow: one of the two is wrong, or holds less than it says."
-                )
-    return found
+def disagreements(sensors: Sequence[Sensor], totals: Mapping[str, Energy]) -> list[str]:
+    """A sentence for each two sources that hold the same, or a part and its whole, and cannot both be right.
+
+    `totals` are of these sensors. Intervals are taken with the makers' errors, where these are stated.
+    """
+    claims = []
+    longest = max((spent.seconds for spent in totals.values()), default=0.0)
+    for source, spent in totals.items():
+        mine = [sensor for sensor in added_up(sensors) if sensor.source == source]
+        scopes, error = {sensor.scope for sensor in mine}, max(sensor.error or 0.0 for sensor in mine)
+        if len(scopes) == 1 and spent.joules > 0 and spent.seconds > (1 - ALIKE) * longest:
+            low, high = spent.low * (1 - error), spent.high * (1 + error)
+            claims.append(_Claim(source, mine[0].scope, spent.power, low / spent.seconds, high / spent.seconds))
+    return [sentence for pair in permutations(claims, 2) if (sentence := _disagreement(*pair))]
+
+
+def _disagreement(one: _Claim, other: _Claim) -> str:
+    """That the first says more than can be; "" where it does not."""
+    if one.low <= other.high or not one.scope or other.scope not in (one.scope, "node"):
+        return ""
+    times = f"{one.power / other.power:.2f} times"
+    if one.scope == other.scope:
+        what = "whole node" if one.scope == "node" else one.scope
+        return (
+            f"{one.source} and {other.source} both tell of the {what}, and {one.source} says {times} as much, more than their "
+            "intervals allow: one of the two is wrong, or holds less or more than that."
+        )
+    return (
+        f"By {one.source} the {one.scope} alone used {times} what the whole node did by {other.source}, more than their "
+        "intervals allow: one of the two is wrong."
+    )

@@ -47,7 +47,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     threads = thread_counts(machine)
     every = threads if effort.name != "quick" else tuple(sorted({1, threads[-1]}))
     # One pass over memory takes a good part of a second: at least N = 10 samples, as STREAM takes (25 in seed 000).
-    long = Sampling(effort.sampling.width, 25 * 0.1, 8 if effort.name == "quick" else 10, 25)
+    quick = effort.name == "quick"
+    long = Sampling(effort.sampling.width, 1.2 if quick else 25 * 0.1, 8 if quick else 10, 25)
     short = Sampling(effort.sampling.width, 0.15, 20, 400)
     largest = 24 * n[0]
     sets = tuple(size // 24 // 8 * 8 for size in working_sets(machine, effort) if size < largest / 2)

@@ -25,6 +25,19 @@ FIGURES = ("seconds", "energy", "low", "high", "mean", "greatest", "missing")
 SHOWN = ("time", "energy", "95 % interval", "mean", "greatest")
 
 
+def disagreements(rows: Sequence["Row"]) -> list[str]:
+    """What sensors of a node that hold the same say of it and cannot both be right, a sentence each."""
+    from steelyard.telemetry import watched
+
+    found = []
+    for node in dict.fromkeys(row.node for row in rows):
+        mine = [row for row in rows if row.node == node]
+        sensors = [row.sensor for row in mine]
+        totals = watched.totals(sensors, {row.sensor.name: row.spent for row in mine if row.spent})
+        found += [f"Of {node}: {sentence}" for sentence in watched.disagreements(sensors, totals)]
+    return found
+
+
 def listed(store: "Store") -> tuple[Sequence[str], list[Sequence[Any]]]:
     """Every sensor that the store knows."""
     rows: list[Sequence[Any]] = [

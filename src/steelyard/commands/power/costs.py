@@ -15,7 +15,7 @@ from steelyard.launch.watch import Outcome
 from steelyard.model.sensor import Trace
 from steelyard.telemetry.energy import Energy
 from steelyard.telemetry.sampler import Sampler
-from steelyard.telemetry.watched import Cost, Stretch, above, cost, courses
+from steelyard.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements
 from steelyard.units import duration, percent, quantity
 
 
@@ -28,15 +28,18 @@ class Found:
     idle: Cost | None
     reading: float
     failures: Mapping[str, int]
+    disagreements: tuple[str, ...]
 
 
 def of(traces: Mapping[str, Trace], sampler: Sampler, outcome: Outcome, idle: Stretch | None) -> Found:
     known = courses(traces)
+    costs = tuple(cost(known, stretch) for stretch in (outcome.whole, *outcome.phases))
     return Found(
-        tuple(cost(known, stretch) for stretch in (outcome.whole, *outcome.phases)),
+        costs,
         cost(known, idle) if idle else None,
         sampler.cost,
         dict(sampler.failures),
+        tuple(disagreements([each.sensor for each in known.values()], costs[0].totals)),
     )
 
 
@@ -63,6 +66,8 @@ def show(found: Found, as_json: bool) -> None:
     for row in _rows(found):
         table.add_row(*row)
     console.print(table)
+    for sentence in found.disagreements:
+        console.print(escape(sentence))
     for name, times in found.failures.items():
         console.print(f"{escape(name)} could not be read {times} times.")
     seconds = whole.totals[next(iter(whole.totals))].seconds
@@ -98,6 +103,7 @@ def _plain(found: Found) -> dict[str, Any]:
         "idle": _cost(found.idle, None) if found.idle else None,
         "reading_processor_seconds": found.reading,
         "failures": dict(found.failures),
+        "disagreements": list(found.disagreements),
     }
 
 

@@ -70,10 +70,13 @@ def command(
         elif every:
             _rollups(kept, chosen, every, json_)
         elif asked.hosts and (sensor is None or "/" not in sensor):
-            rows = spent.rows(kept, chosen, asked)
-            spent.show(rows, spent.totals(rows, len(chosen) + len(unknown)), asked, json_)
+            rows, above = spent.rows(kept, chosen, asked)
+            spent.show(rows, spent.totals(rows, len(chosen) + len(unknown)), above, asked, json_)
         else:
-            asking.show(asking.costs(kept, chosen, asked), json_)
+            told = asking.costs(kept, chosen, asked)
+            asking.show(told, json_)
+            for sentence in asking.disagreements(told):
+                links.say(sentence)
         asking.notes(kept, chosen)
 
 

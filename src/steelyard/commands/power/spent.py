@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.commands.power.asking import FIGURES, SHOWN, plain, summed, words
@@ -10,8 +10,9 @@ from steelyard.commands.power.links import say
 from steelyard.commands.power.parts import Part
 from steelyard.commands.power.when import When
 from steelyard.telemetry.energy import Course, Energy
+from steelyard.telemetry.peers import Above, Member, above_peers
 from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.watched import Stretch, cost, courses
+from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
 from steelyard.units import quantity
 
 if TYPE_CHECKING:
@@ -40,16 +41,30 @@ class Total:
     high: float
 
 
-def rows(store: "Store", parts: Sequence[Part], when: When) -> list[Row]:
-    """Of the sensors that are part of no other: modelled ones only where a node has no measured ones."""
-    found = []
+def rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[Row], list[Above]]:
+    """Of the sensors that are part of no other: modelled ones only where a node has no measured ones.
+
+    And the nodes that drew more than their peers at the same time.
+    """
+    found, nodes = [], []
     for part in parts:
         known = courses({sensor.name: trace for sensor, trace in _usable(part).traces(store)})
         silent = {s.source: s.name for s in added_up(part.sensors) if s.name not in known}
         for source, name in silent.items():
             say(f"Of {part.node} by {source} no energy is said: {name} has no readings of that time.")
         found += list(_of_node(part, known, {*silent}, when.clock))
-    return found
+        for sentence in _disagreements(part, known, when.clock):
+            say(f"Of {part.node}: {sentence}")
+        nodes.append(Member(part.node, known, part.stretches))
+    return found, above_peers(nodes, when.clock)
+
+
+def _disagreements(part: Part, known: dict[str, Course], clock: float) -> list[str]:
+    """Over the longest of its stretches, which has the narrowest interval."""
+    if not part.stretches:
+        return []
+    longest = max(part.stretches, key=lambda stretch: stretch.end - stretch.begin)
+    return disagreements([each.sensor for each in known.values()], cost(known, longest, clock).totals)
 
 
 def _usable(part: Part) -> Part:
@@ -86,12 +101,12 @@ def totals(found: Sequence[Row], of: int) -> list[Total]:
     return made
 
 
-def show(found: Sequence[Row], in_all: Sequence[Total], when: When, as_json: bool) -> None:
-    """A table with the totals below, or JSON of both."""
+def show(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When, as_json: bool) -> None:
+    """A table with the totals below, and the nodes that drew more than others; or JSON of all three."""
     from steelyard.commands import tables
 
     if as_json:
-        print(json.dumps(_plain(found, in_all, when), indent=1))
+        print(json.dumps(_plain(found, in_all, more, when), indent=1))
         return
     nodes, cases = len({row.node for row in found}) > 1, any(row.case for row in found)
     columns = [*(["node"] if nodes or not cases else []), *(["case"] if cases else []), "source", *SHOWN[:-1]]
@@ -106,13 +121,15 @@ def show(found: Sequence[Row], in_all: Sequence[Total], when: When, as_json: boo
         bounds = f"{quantity(total.low, 'J')} – {quantity(total.high, 'J')}"
         what = f"{quantity(total.joules, 'J')} ({bounds}), {share} node{'' if total.of == 1 else 's'}"
         print(f"In all by {total.source}: {what}.")
+    for each in more:
+        print(each.sentence)
 
 
 def _figures(spent: Energy | None) -> tuple[Energy | None, float | None, float | None]:
     return (spent, spent.power, spent.greatest) if spent else (None, None, None)
 
 
-def _plain(found: Sequence[Row], in_all: Sequence[Total], when: When) -> dict[str, Any]:
+def _plain(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When) -> dict[str, Any]:
     return {
         "of": when.called,
         "from": when.start,
@@ -137,4 +154,5 @@ def _plain(found: Sequence[Row], in_all: Sequence[Total], when: When) -> dict[st
             }
             for each in in_all
         ],
+        "above_peers": [asdict(each) for each in more],
     }

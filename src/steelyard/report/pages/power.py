@@ -17,7 +17,7 @@ from steelyard.report.names import slug
 from steelyard.report.printed_power import Printed, beside
 from steelyard.telemetry.energy import Course, seconds_for
 from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.watched import Stretch, cost, courses
+from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
 from steelyard.units import percent, quantity
 from steelyard.words import in_words
 
@@ -85,6 +85,7 @@ def _sentences(
             f"By {_called(source, known)} the run used {quantity(spent.joules, 'J')} in {quantity(spent.seconds, 's')}: "
             f"{quantity(spent.power, 'W')} in the mean{resting}."
         )
+    yield from disagreements([each.sensor for each in known.values()], cost(known, whole).totals)
     lost = [note for note in evaluation.run.notes if FILE in note]
     if lost:
         more = f" And {len(lost) - 1} more: see Provenance." if len(lost) > 1 else ""

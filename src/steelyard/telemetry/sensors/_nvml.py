@@ -37,7 +37,7 @@ class Counters:
             self.close()
             raise
         self.sensors: Sequence[Sensor] = [
-            Sensor(name, "energy", "NVML", library, resolution=_MILLI) for name in self._handles
+            Sensor(name, "energy", "NVML", library, resolution=_MILLI, scope="accelerators") for name in self._handles
         ]
 
     def read(self) -> Sequence[Reading]:

@@ -54,7 +54,8 @@ class Program:
         before = time.time_ns()
         text = answer(self._command)
         at = (before + time.time_ns()) // 2
-        return [Reading(s.name, at, value) for s, value in self._parser(text).items() if s in self.sensors]
+        names = {sensor.name for sensor in self.sensors}
+        return [Reading(s.name, at, value) for s, value in self._parser(text).items() if s.name in names]
 
     def close(self) -> None:
         """Nothing is kept running."""

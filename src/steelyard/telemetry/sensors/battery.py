@@ -48,7 +48,7 @@ def find(root: Path) -> Found:
     refused: list[str] = []
     for folder, name in zip(folders, distinct([slug(folder.name) for folder in folders]), strict=True):
         place = folder / ("power_now" if (folder / "power_now").exists() else "current_now")
-        battery = Battery(folder, Sensor(f"battery/{name}", "power", "battery", str(place)))
+        battery = Battery(folder, Sensor(f"battery/{name}", "power", "battery", str(place), scope="node"))
         status = label(folder / "status")
         try:
             if battery.read():

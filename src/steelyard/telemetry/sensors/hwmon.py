@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.model.sensor import Quantity, Sensor
@@ -16,6 +18,8 @@ _CHANNELS: dict[str, tuple[Quantity, float]] = {
     "temp": ("temperature", 1e-3),
     "fan": ("fan", 1.0),
 }
+_METER = "power_meter"  # ACPI's: of the whole machine
+_INPUT = re.compile(r"/(vdd_in|pom_5v_in)$")  # as NVIDIA's Jetson boards call the rail that feeds the others
 # Their power is the mean over the time between two updates (TI, INA226 §6.4.1; Documentation/hwmon/ina2xx).
 _AVERAGING = re.compile(r"ina2(26|30|31)")
 
@@ -23,6 +27,9 @@ _AVERAGING = re.compile(r"ina2(26|30|31)")
 def find(root: Path) -> Found:
     """A device for each chip: I2C is slow, so that one must not wait for the other."""
     chips = listed(root / "sys/class/hwmon", "hwmon*")
+    meters = [
+        f"hwmon/{name}/" for chip, name in zip(chips, _names(chips), strict=True) if label(chip / "name") == _METER
+    ]
     devices: list[Files] = []
     refused: list[str] = []
     for chip, name in zip(chips, _names(chips), strict=True):
@@ -30,7 +37,28 @@ def find(root: Path) -> Found:
         if good:
             devices.append(Files(list(good)))
         refused += [f"{file.sensor.name} cannot be read: {why(file.sensor.place, p)}." for file, p in bad.items()]
-    return Found(tuple(devices), tuple(refused))
+    return Found(tuple(_within(devices, tuple(meters))), tuple(refused))
+
+
+def _within(devices: Sequence[Files], meters: tuple[str, ...]) -> list[Files]:
+    """With the machine's power meter (ACPI), where there is one, as what holds the power of all other chips.
+
+    Of a chip that has the rail of all others (Jetson's VDD_IN), that one holds them.
+    """
+    files = [file for device in devices for file in device.files if file.sensor.quantity in ("power", "energy")]
+    whole = next((file.sensor.name for file in files if file.sensor.name.startswith(meters)), "") if meters else ""
+    inputs = {f.sensor.name.rpartition("/")[0]: f.sensor.name for f in files if _INPUT.search(f.sensor.name)}
+
+    def placed(file: File) -> File:
+        sensor = file.sensor
+        if sensor.quantity not in ("power", "energy"):
+            return file
+        if sensor.name == whole:
+            return replace(file, sensor=replace(sensor, scope="node"))
+        rail = inputs.get(sensor.name.rpartition("/")[0], "")
+        return replace(file, sensor=replace(sensor, part_of=rail if rail not in ("", sensor.name) else whole))
+
+    return [Files([placed(file) for file in device.files]) for device in devices]
 
 
 def _names(chips: list[Path]) -> list[str]:

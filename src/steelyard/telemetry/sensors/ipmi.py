@@ -19,6 +19,11 @@ _POWER = ("dcmi", "power", "reading")
 _SENSORS = ("-c", "sdr", "list", "full")
 _DCMI = re.compile(r"Instantaneous power reading:\s*([0-9]{1,6}) Watts")
 _STATE = re.compile(r"Power reading state is:\s*activated")
+# What makers call the power of all of it, and that of a supply: which sensor holds which is nowhere said but in the names.
+_WHOLE = re.compile(
+    r"(?i)^(sys(tem)?|total|node|server|chassis)[ _]*(total[ _]*)?(power|pwr)|^(power meter|pwr consumption)"
+)
+_SUPPLY = re.compile(r"(?i)^(psu?|power supply|pwr supply)[ _]*[0-9]+.*(in|power|pwr)")
 _SETTINGS = ("host", "port", "user", "password-file", "interface", "cipher", "ask", "raw", "first", "bytes", "unit")
 _MOST_BYTES = 8
 
@@ -31,7 +36,8 @@ def parse_dcmi(text: str, prefix: str) -> dict[Sensor, float]:
     match = _DCMI.search(text)
     if match is None or not _STATE.search(text):
         return {}
-    return {Sensor(f"{prefix}/dcmi-power", "power", "IPMI (DCMI)", " ".join(_POWER), resolution=1.0): float(match[1])}
+    name, place = f"{prefix}/dcmi-power", " ".join(_POWER)
+    return {Sensor(name, "power", "IPMI (DCMI)", place, resolution=1.0, scope="node"): float(match[1])}
 
 
 def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
@@ -42,8 +48,20 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
         if len(words) == 4 and (known := measured(words[2])) and (value := number(words[1])) is not None:
             found.append((words[0], known, value))
     names = distinct([f"{prefix}/{slug(name)}" for name, _, _ in found])
+    powers = [
+        (name, label) for name, (label, (quantity, _), _) in zip(names, found, strict=True) if quantity == "power"
+    ]
+    whole, supplies = ([name for name, label in powers if form.search(label)] for form in (_WHOLE, _SUPPLY))
+    top = whole[:1] or supplies  # what is fed by the supplies is within their sum
     return {
-        Sensor(name, quantity, "IPMI (sensor)", label): value * factor
+        Sensor(
+            name,
+            quantity,
+            "IPMI (sensor)",
+            label,
+            part_of=top[0] if quantity == "power" and top and name not in top else "",
+            scope="node" if name in top else "",
+        ): value * factor
         for name, (label, (quantity, factor), value) in zip(names, found, strict=True)
     }
 

@@ -39,7 +39,8 @@ def _of_gpu(
     power = powers[-1] if averaged is None else averaged
     if power is not None:
         field, window = ("power.draw", 0.0) if averaged is None else ("power.draw.average", 1.0)
-        found[Sensor(f"{name}/power", "power", _SOURCE, field, resolution=0.01, window=window)] = power
+        sensor = Sensor(f"{name}/power", "power", _SOURCE, field, resolution=0.01, window=window, scope="accelerators")
+        found[sensor] = power
     if temperature is not None:
         found[Sensor(f"{name}/temperature", "temperature", _SOURCE, "temperature.gpu", resolution=1.0)] = temperature
     if clock is not None:

@@ -64,8 +64,8 @@ def _sensor(path: Path, unit: str, update: float) -> Sensor:
     known = measured(unit)
     assert known is not None
     form = path.name.rpartition("_")[2]
-    # `energy` and `power` are the whole node's, the accelerators' included; whole joules and watts are printed.
-    inside = f"pm_counters/{form}" if path.name != form and form in ("energy", "power") else ""
+    # `energy` and `power` are both the whole node's, the accelerators' included; whole joules and watts are printed.
+    inside = f"pm_counters/{form}" if path.name != form else "pm_counters/energy" if form == "power" else ""
     return Sensor(
         f"pm_counters/{path.name}",
         known[0],
@@ -73,7 +73,8 @@ def _sensor(path: Path, unit: str, update: float) -> Sensor:
         str(path),
         resolution=1.0,
         update=update,
-        part_of=inside,
+        part_of=inside if form in ("energy", "power") else "",
+        scope="node" if path.name in ("energy", "power") else "",
     )
 
 

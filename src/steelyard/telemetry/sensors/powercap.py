@@ -80,6 +80,7 @@ def _sensor(zone: Path, name: str, parent: str) -> Sensor:
         update=_UPDATE if _STATED.match(name.rpartition("/")[2]) else 0.0,
         range=counted,
         part_of=f"rapl/{parent}" if parent else "",
+        scope="" if name.startswith("psys") else "processors",
     )
 
 

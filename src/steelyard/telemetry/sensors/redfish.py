@@ -60,6 +60,7 @@ class _Control:
     chassis: str
     container: str
     name: str
+    partial: bool  # of a part of that chassis
 
 
 class Redfish:
@@ -74,7 +75,14 @@ class Redfish:
         whole = {c.chassis: name for c, name in zip(controls, names, strict=True) if c.place == 0}
         self.sensors: Sequence[Sensor] = held(
             [
-                Sensor(name, "power", "Redfish", service.url + c.power, part_of=whole.get(c.container, ""))
+                Sensor(
+                    name,
+                    "power",
+                    "Redfish",
+                    service.url + c.power,
+                    part_of=whole.get(c.chassis if c.partial else c.container, ""),
+                    scope="" if c.partial else "node",
+                )
                 for c, name in zip(controls, names, strict=True)
             ]
         )
@@ -86,7 +94,7 @@ class Redfish:
             before = time.time_ns()
             told = _watts(self._service.get(power))
             at = (before + time.time_ns()) // 2
-            for place, (_, watts) in told.items():
+            for place, (_, watts, _) in told.items():
                 if (power, place) in self._names:
                     readings.append(Reading(self._names[power, place], at, watts))
         return readings
@@ -105,8 +113,8 @@ def _controls(service: Service) -> list[_Control]:
         container = _path(links.get("ContainedBy")) if isinstance(links, dict) else ""
         label = slug(chassis.rstrip("/").rpartition("/")[2])
         controls += [
-            _Control(power, place, chassis, container, f"{label}/{slug(name)}")
-            for place, (name, _) in (_watts(service.get(power)) if power else {}).items()
+            _Control(power, place, chassis, container, f"{label}/{slug(name)}", partial)
+            for place, (name, _, partial) in (_watts(service.get(power)) if power else {}).items()
         ]
     return controls
 
@@ -119,8 +127,11 @@ def _path(link: Any) -> str:
     )
 
 
-def _watts(power: Mapping[str, Any]) -> dict[int, tuple[str, float]]:
-    """Name and watts of each member of a PowerControl list that gives some, by its place."""
+def _watts(power: Mapping[str, Any]) -> dict[int, tuple[str, float, bool]]:
+    """Name and watts of each member of a PowerControl list that gives some, by its place, and whether it is of a part alone.
+
+    That is what its PhysicalContext says (CPU, Memory …); the first one is always the chassis'.
+    """
     controls = power.get("PowerControl")
     found = {}
     for place, control in enumerate(controls if isinstance(controls, list) else ()):
@@ -131,7 +142,8 @@ def _watts(power: Mapping[str, Any]) -> dict[int, tuple[str, float]]:
             and abs(watts) < 1e12
             and math.isfinite(watts)
         ):
-            found[place] = (str(control.get("Name") or control.get("MemberId") or place), float(watts))
+            name = str(control.get("Name") or control.get("MemberId") or place)
+            found[place] = (name, float(watts), place > 0 and control.get("PhysicalContext", "Chassis") != "Chassis")
     return found
 
 

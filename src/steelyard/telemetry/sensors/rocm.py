@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.model.sensor import Quantity, Sensor
@@ -36,7 +37,14 @@ def parse(text: str) -> dict[Sensor, float]:
             value = number(str(printed).strip("()").removesuffix("Mhz"))
             if sensor and value is not None and not (sensor.quantity == "energy" and value == 0):
                 found[sensor] = value * factor
-    return found
+    return dict(zip(_once([*found]), found.values(), strict=True))
+
+
+def _once(sensors: list[Sensor]) -> list[Sensor]:
+    """A card's power and the energy that it counts are of the same thing."""
+    names = {sensor.name for sensor in sensors}
+    holders = [f"{s.name.rpartition('/')[0]}/energy" if s.quantity == "power" else "" for s in sensors]
+    return [replace(s, part_of=holder) if holder in names else s for s, holder in zip(sensors, holders, strict=True)]
 
 
 def _sensor(card: str, key: str) -> tuple[Sensor | None, float]:
@@ -44,7 +52,7 @@ def _sensor(card: str, key: str) -> tuple[Sensor | None, float]:
         match = pattern.fullmatch(key)
         if match:
             part = f"-{slug(match[1])}" if match.groups() else ""
-            return Sensor(f"rocm/{card}/{end}{part}", quantity, "ROCm (rocm-smi)", key), factor
+            return Sensor(f"rocm/{card}/{end}{part}", quantity, "ROCm (rocm-smi)", key, scope="accelerators"), factor
     return None, 0.0
 
 

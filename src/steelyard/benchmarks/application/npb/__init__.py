@@ -48,7 +48,7 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
         }
         blocks = []
         for model in code.models:
-            for workers in _workers(code, model, machine, effort):
+            for workers in loads(model in PARALLEL, code.usable, machine, effort):
                 values = {**common, "model": (model,), **workers}
                 blocks.append(Axes(values, expected=expected, choices={"class": CLASSES, "phases": ("off", "on")}))
         return tuple(blocks)
@@ -64,19 +64,21 @@ def _classes(code: Code, machine: Machine, effort: Effort) -> tuple[str, ...]:
     return tuple(c for c in wanted if code.memory[c] <= most) or wanted[:1]
 
 
-def _workers(code: Code, model: str, machine: Machine, effort: Effort) -> list[dict[str, tuple[Scalar, ...]]]:
+def loads(
+    parallel: bool, usable: Callable[[int], bool], machine: Machine, effort: Effort
+) -> list[dict[str, tuple[Scalar, ...]]]:
     """Threads of one node; or ranks, over hosts a block for each number of cores that are loaded on every host."""
     quick = effort.name == "quick"
-    if model not in PARALLEL:
+    if not parallel:
         counts = thread_counts(machine)
         return [{"threads": counts[-1:] if quick else counts, "pinning": ("compact",)}]
     if not machine.hosts:
-        possible = tuple(n for n in thread_counts(machine) if code.usable(n))
+        possible = tuple(n for n in thread_counts(machine) if usable(n))
         return [{"ranks": possible[-1:] if quick else possible, "placement": ("compact",)}]
-    loads = [n for n in _doubled(min(h.slots for h in machine.hosts)) if code.usable(n)]
+    each = [n for n in _doubled(min(h.slots for h in machine.hosts)) if usable(n)]
     blocks: list[dict[str, tuple[Scalar, ...]]] = []
-    for load in loads[-1:] if quick else loads:
-        ranks = tuple(load * nodes for nodes in _doubled(len(machine.hosts)) if code.usable(load * nodes))
+    for load in each[-1:] if quick else each:
+        ranks = tuple(load * nodes for nodes in _doubled(len(machine.hosts)) if usable(load * nodes))
         blocks.append({"ranks": ranks[-1:] if quick else ranks, "ranks_per_node": (load,), "placement": ("compact",)})
     return blocks
 
@@ -89,18 +91,22 @@ def _doubled(most: int) -> tuple[int, ...]:
 def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """The sampling of a case, and what it takes besides: setting up, NPB's untimed start, verification."""
     one = code.seconds.get(str(point["class"]), 1.0)
-    workers = int(point.get("ranks", point.get("threads", 1)))
     cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
-    each = one / min(workers, cores)
+    each = one / min(workers_in(point), cores)
     if effort.name == "quick":
         seconds = max(QUICK_SECONDS, QUICK_SAMPLES * each)
         return Sampling(effort.sampling.width, seconds, QUICK_SAMPLES, 5), 1.2 * each + 0.2
     return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 2, 30), each + 0.2
 
 
+def workers_in(point: Parameters) -> int:
+    """Threads or ranks that carry a case out."""
+    return int(point.get("ranks", point.get("threads", 1)))
+
+
 def workers(record: Record | Result) -> int:
     """Threads or ranks that carried it out."""
-    return int(record.parameters.get("ranks", record.parameters.get("threads", 1)))
+    return workers_in(record.parameters)
 
 
 def large_enough(record: Record) -> bool:

@@ -1,0 +1,229 @@
+// The program as threads and ranks run it: structure, assembly, boundary conditions, solve; and what proves it right.
+#pragma once
+#include <string>
+
+#include "../npb/problem.h"
+#include "proof.h"
+#include "solver.h"
+
+namespace steelyard::finite_elements {
+
+// What one operation is: all four phases, or the assembly alone, or so many iterations of the solver.
+enum class Stage { program, assembly, solver };
+
+// What a case asks for.
+struct Request {
+  Triple elements;
+  std::size_t iterations;  // of the solver alone
+  MemoryPolicy policy;
+
+  Request(Params& p, const std::string& model)
+      : elements(edges(p.count("elements", 32768))), iterations(p.count("iterations", 50)), policy(p) {
+    p.choice("model", model, {model});
+    if (iterations < 1 || iterations > most_steps)
+      throw CaseError("iterations='" + std::to_string(iterations) + "' is not possible: expected 1 to " +
+                      std::to_string(most_steps));
+  }
+  // Before anything is allocated: of so many parts of this host.
+  void require(const Part& part, std::size_t parts) const {
+    auto bytes = static_cast<std::size_t>((System::bytes(part) + 48.0 * static_cast<double>(part.all)) *
+                                          static_cast<double>(parts));
+    if (std::size_t available = available_memory(); bytes > available)
+      throw CaseError("not enough memory: a mesh of " + std::to_string(elements[0]) + " x " +
+                      std::to_string(elements[1]) + " x " + std::to_string(elements[2]) + " elements needs " +
+                      std::to_string(bytes >> 20) + " MiB on this host, and " + std::to_string(available >> 20) +
+                      " MiB may be used");
+  }
+};
+
+// How far results may be from what they must be. An entry of the matrix is about as large as an element is wide.
+struct Bounds {
+  double rounding, error, source;
+  explicit Bounds(const Triple& elements) {
+    double h = width(elements);
+    rounding = 1e-14 * h * std::sqrt(nodes(elements));  // a norm over all rows
+    error = 1.5 * h * h;                                // of the solution; by 4096 elements and by 262144 it is 1.13 h²
+    source = 24 * h * h;  // of the right-hand side's sum; interpolated along even lines it is 6 π h² (18.8)
+  }
+};
+
+// A Link has, besides what the solver asks of it: `each(call)`, a call by every worker; `combine(proof)`.
+template <class Link, Stage stage>
+class Model {
+ public:
+  Model(const Request& request, const Part& part, Team& team, Link& link)
+      : request_(request),
+        bounds_(request.elements),
+        link_(link),
+        system_(part, request.policy, team),
+        solver_(system_, link, request.policy, team),
+        phases_(stage == Stage::program, {"structure", "assembly", "boundary conditions", "solve"}) {
+    if (stage == Stage::program) return;
+    link.each([&](Worker w) {
+      system_.structure(w);
+      link_.meet(w);
+      if (stage == Stage::solver) assemble(w), system_.impose(w), link_.meet(w);
+    });
+  }
+
+  // What an earlier run left would pass the check.
+  void prepare(Worker w) {
+    if (stage != Stage::solver) system_.clear(w);
+    solver_.begin(w);
+    if (w.index == 0) outcome_ = {}, ran_ = false;
+    link_.meet(w);
+  }
+  void run(Worker w) {
+    if (w.index == 0) phases_.begin();
+    if (stage == Stage::program) structure(w);
+    if (stage != Stage::solver) assemble(w);
+    if (stage == Stage::program) solve(w);
+    if (stage == Stage::solver) keep_outcome(w, solver_.solve(w, request_.iterations));
+    if (w.index == 0) ran_ = true;
+  }
+  void corrupt() {
+    const Triple& size = system_.part.size;  // the middle is on no face, of the first rank at least
+    std::size_t at = system_.part.line(size[1] / 2, size[2] / 2)[size[0] / 2];
+    (stage == Stage::assembly ? system_.matrix.values[entries * at + diagonal] : solver_.x[at]) += 1e-3;
+  }
+  Work work() const {
+    double rows = nodes(request_.elements), elements = count_of(request_.elements);
+    double steps = static_cast<double>(outcome_.steps);  // a small mesh is solved before all that were asked for
+    double product = entries * (bytes_an_entry + 0.0), vectors = 10 * sizeof(double);  // of each row and iteration
+    double assembled = stage == Stage::solver ? 0 : elements * flops_an_element;
+    double matrix = rows * entries * sizeof(double);
+    double flops = stage == Stage::assembly ? 0 : steps * rows * (2 * entries + 10);
+    double bytes = stage == Stage::assembly ? matrix : steps * rows * (product + vectors);
+    return {{"operations", stage == Stage::assembly ? elements : steps * unknowns(request_.elements)},
+            {"elements", elements},
+            {"iterations", stage == Stage::assembly ? 0 : steps},
+            {"flops", assembled + flops},
+            {"bytes", bytes + (stage == Stage::program ? 2 * matrix : 0)},
+            {"working_set", rows * (product + vectors)}};
+  }
+  Check check() {
+    if (!ran_) return {false, "nothing ran"};
+    if (stage == Stage::assembly) exact();
+    examine();
+    std::string wrong = wrong_matrix();
+    if (wrong.empty() && stage != Stage::assembly) wrong = wrong_residual();
+    if (wrong.empty() && stage == Stage::solver) go_on();
+    if (wrong.empty() && stage != Stage::assembly) wrong = wrong_solution();
+    return {wrong.empty(), wrong.empty() ? right() : wrong};
+  }
+  std::string details() const {
+    json::Object out;
+    const Triple& e = request_.elements;
+    out.add("elements", json::list(std::vector<int>(e.begin(), e.end())))
+        .add("parts", json::list(std::vector<int>(system_.part.parts.begin(), system_.part.parts.end())))
+        .add("unknowns", json::number(unknowns(e)))
+        .add("source", json::number(total_));
+    if (stage != Stage::assembly)
+      out.add("iterations", json::number(outcome_.steps))
+          .add("reduction", json::number(outcome_.residual / outcome_.first))
+          .add("residual", json::number(std::sqrt(proof_.square)))
+          .add("error", json::number(std::sqrt(proof_.error)))
+          .add("error_allowed", json::number(bounds_.error))
+          .add("moment", json::number(proof_.moment));
+    if (stage == Stage::program) out.add("phases", phases_.json());
+    return out.str();
+  }
+
+ private:
+  void spent(Worker w, std::size_t phase) {
+    if (w.index == 0) phases_.spent(phase);
+  }
+  void structure(Worker w) {
+    system_.structure(w);
+    link_.meet(w);
+    spent(w, 0);
+  }
+  void assemble(Worker w) {
+    double sum = link_.sum(w, std::array{system_.assemble(w)})[0];
+    if (w.index == 0) total_ = sum;
+    spent(w, 1);
+  }
+  void solve(Worker w) {
+    system_.impose(w);
+    link_.meet(w);
+    spent(w, 2);
+    solver_.begin(w);
+    keep_outcome(w, solver_.solve(w, most_steps));
+    spent(w, 3);
+  }
+  void keep_outcome(Worker w, const Outcome& outcome) {
+    if (w.index == 0) outcome_ = outcome;
+  }
+  // x becomes the analytic solution at the nodes: the matrix is then multiplied with something known.
+  void exact() {
+    const Part& part = system_.part;
+    link_.each([&](Worker w) {
+      system_.lines(w, [&](int y, int z) {
+        for (int x = 0; x < part.size[0]; ++x) solver_.x[part.line(y, z)[x]] = solution(system_.mesh.at(x, y, z));
+      });
+      link_.meet(w);
+    });
+  }
+  void examine() {
+    link_.each([&](Worker w) { solver_.residual(w); });
+    proof_ = Examiner(system_, solver_.p.data(), stage != Stage::assembly).examine(solver_.r.data());
+    link_.combine(proof_);
+  }
+  void go_on() {
+    link_.each([&](Worker w) {
+      Outcome rest = solver_.solve(w, most_steps, outcome_.first);
+      if (w.index == 0) finished_ = rest;
+    });
+    examine();
+  }
+  static std::string beyond(const std::string& what, double value, double allowed) {
+    if (value <= allowed) return "";
+    return what + " is " + json::number(value) + ", allowed " + json::number(allowed);
+  }
+  std::string wrong_matrix() const {
+    double h = width(request_.elements), entry = 1e-13 * h;
+    std::string out = beyond("an entry's difference from its mirror image", proof_.worst_pair, entry);
+    if (out.empty()) out = beyond("the sum of a row that no face changed", proof_.worst_row, entry);
+    if (out.empty())
+      out = beyond("the difference of the right-hand side's sum from the source in the cube",
+                   std::abs(total_ - whole_source), bounds_.source);
+    if (out.empty())
+      out = beyond("the difference of the residuals by the matrix and by the elements", std::sqrt(proof_.difference),
+                   bounds_.rounding);
+    return out;
+  }
+  std::string wrong_residual() const {
+    if (outcome_.steps == 0) return "no iteration was made";
+    double off = std::abs(std::sqrt(proof_.square) - outcome_.residual);
+    std::string out = beyond("the difference of the residual from that of the recurrence", off, 10 * bounds_.rounding);
+    if (out.empty() && stage == Stage::program)
+      out = beyond("the residual, as a share of the first", outcome_.residual / outcome_.first, reduction);
+    return out;
+  }
+  std::string wrong_solution() const {
+    if (stage == Stage::solver && !(finished_.residual <= reduction * outcome_.first))
+      return "the solver did not come to the end from where the iterations left it";
+    return beyond("the error against the analytic solution", std::sqrt(proof_.error), bounds_.error);
+  }
+  std::string right() const {
+    if (stage == Stage::assembly)
+      return "symmetric; the products by the matrix and by the elements differ by " +
+             json::number(std::sqrt(proof_.difference));
+    return "error against the analytic solution " + json::number(std::sqrt(proof_.error)) + ", allowed " +
+           json::number(bounds_.error) + "; residual " + json::number(std::sqrt(proof_.square)) + " after " +
+           std::to_string(outcome_.steps) + " iterations";
+  }
+
+  Request request_;
+  Bounds bounds_;
+  Link& link_;
+  System system_;
+  Solver<Link> solver_;
+  npb::PhaseTimes phases_;
+  Outcome outcome_, finished_;
+  Proof proof_;
+  double total_ = NAN;
+  bool ran_ = false;
+};
+
+}  // namespace steelyard::finite_elements

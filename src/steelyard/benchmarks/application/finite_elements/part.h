@@ -1,0 +1,93 @@
+// One part of the mesh's nodes, a box, and the numbers that its own nodes and those around them have in the vectors.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "problem.h"
+#include "team.h"
+
+namespace steelyard::finite_elements {
+
+// A direction to a neighbour, each step -1, 0 or 1, as a number from 0; 13 is the part itself.
+constexpr int directions = 27, here = 13;
+inline Triple steps_of(int direction) { return {direction % 3 - 1, direction / 3 % 3 - 1, direction / 9 - 1}; }
+inline int direction_of(int x, int y, int z) { return (x + 1) + 3 * (y + 1) + 9 * (z + 1); }
+
+struct Part {
+  Triple elements;                             // of the whole mesh
+  Triple parts{1, 1, 1}, place{0, 0, 0};       // how many parts along each axis, and which of them this is
+  Triple first, size;                          // of the part's nodes
+  std::array<std::size_t, directions> offset;  // where the nodes of each neighbour begin in a vector
+  std::size_t own, padded, all;  // nodes; with the end of the last line of a cache; with the neighbours' nodes
+
+  Part(const Triple& mesh, const Triple& cut, const Triple& at) : elements(mesh), parts(cut), place(at) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      Worker worker{static_cast<std::size_t>(place[d]), static_cast<std::size_t>(parts[d])};
+      auto [from, to] = worker.part(static_cast<std::size_t>(elements[d]) + 1, 1);
+      first[d] = static_cast<int>(from), size[d] = static_cast<int>(to - from);
+    }
+    own = static_cast<std::size_t>(size[0]) * static_cast<std::size_t>(size[1]) * static_cast<std::size_t>(size[2]);
+    all = padded = (own + 7) / 8 * 8;
+    for (int d = 0; d < directions; ++d) {
+      offset[static_cast<std::size_t>(d)] = d == here ? 0 : all;
+      if (d != here && neighbour(d)) all += count(d);
+    }
+    if (all > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      throw CaseError("a part of " + std::to_string(own) + " nodes is too large: use more ranks or fewer elements");
+  }
+
+  bool neighbour(int direction) const {
+    Triple step = steps_of(direction);
+    for (std::size_t d = 0; d < 3; ++d)
+      if (place[d] + step[d] < 0 || place[d] + step[d] >= parts[d]) return false;
+    return true;
+  }
+  // Of the neighbour's nodes beside this part.
+  std::size_t count(int direction) const {
+    std::size_t out = 1;
+    Triple step = steps_of(direction);
+    for (std::size_t d = 0; d < 3; ++d) out *= static_cast<std::size_t>(step[d] == 0 ? size[d] : 1);
+    return out;
+  }
+  int lines() const { return size[1] * size[2]; }
+
+  // The numbers of a line's nodes, which may be a neighbour's: y and z from -1 to the size.
+  struct Line {
+    std::size_t left, middle, right;  // of the nodes at x = -1, 0 and the size
+    int size;
+    std::size_t operator[](int x) const {
+      return x < 0 ? left : x < size ? middle + static_cast<std::size_t>(x) : right;
+    }
+  };
+  Line line(int y, int z) const {
+    int dy = y < 0 ? -1 : y >= size[1], dz = z < 0 ? -1 : z >= size[2];
+    std::size_t row = static_cast<std::size_t>((dz == 0 ? z : 0) * (dy == 0 ? size[1] : 1) + (dy == 0 ? y : 0));
+    auto at = [&](int dx) { return offset[static_cast<std::size_t>(direction_of(dx, dy, dz))]; };
+    return {at(-1) + row, at(0) + row * static_cast<std::size_t>(size[0]), at(1) + row, size[0]};
+  }
+  // Steps from the nearest face of the cube, by place in this part; below 0 outside.
+  int depth(std::size_t d, int at) const { return std::min(first[d] + at, elements[d] - first[d] - at); }
+  int depth(int x, int y, int z) const { return std::min({depth(0, x), depth(1, y), depth(2, z)}); }
+  bool element(std::size_t d, int at) const { return first[d] + at >= 0 && first[d] + at < elements[d]; }
+};
+
+// Of all ways to cut the mesh for so many ranks, the one with the least surface.
+inline Part part_of(const Triple& elements, int ranks, int rank) {
+  Triple best{};
+  double least = std::numeric_limits<double>::infinity();
+  for (int x = 1; x <= ranks; ++x)
+    for (int y = 1; x * y <= ranks; ++y) {
+      int z = ranks / x / y;
+      if (x * y * z != ranks || x > elements[0] / 2 || y > elements[1] / 2 || z > elements[2] / 2) continue;
+      double a = 1.0 * elements[0] / x, b = 1.0 * elements[1] / y, c = 1.0 * elements[2] / z;
+      if (double surface = a * b + b * c + c * a; surface < least - 1e-9) least = surface, best = {x, y, z};
+    }
+  if (best[0] == 0)
+    throw CaseError("ranks='" + std::to_string(ranks) + "' cannot share a mesh of " + std::to_string(elements[0]) +
+                    " x " + std::to_string(elements[1]) + " x " + std::to_string(elements[2]) +
+                    " elements in boxes two elements wide or more: use fewer ranks or more elements");
+  return {elements, best, {rank % best[0], rank / best[0] % best[1], rank / best[0] / best[1]}};
+}
+
+}  // namespace steelyard::finite_elements

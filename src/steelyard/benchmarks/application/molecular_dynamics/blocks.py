@@ -1,0 +1,37 @@
+"""Which numbers of ranks can share the box of so many particles: the same rules as in system.h and domain.h."""
+
+from collections.abc import Callable, Iterator
+
+DENSITY, REACH = 0.8442, 2.8  # as in system.h: diameters
+EDGE = (4 / DENSITY) ** (1 / 3)  # of a cell of the lattice
+
+Sides = tuple[int, int, int]
+
+
+def box(particles: int) -> Sides | None:
+    """The cells along each side, as near to a cube as may be; None where no box is 3 cells wide every way."""
+    return _nearest(particles // 4, lambda sides: sides[0] >= 3)
+
+
+def usable(particles: int, ranks: int) -> bool:
+    """Whether blocks of so many ranks are as wide as a list of neighbours reaches."""
+    cells = box(particles)
+    if cells is None:
+        return False
+    return _nearest(ranks, lambda cut: all(n * EDGE / k >= REACH for n, k in zip(cells, cut, strict=True))) is not None
+
+
+def _nearest(number: int, fits: Callable[[Sides], bool]) -> Sides | None:
+    found = [sides for sides in _factors(number) if fits(sides)]
+    return min(found, key=lambda s: s[0] * s[1] + s[0] * s[2] + s[1] * s[2], default=None)
+
+
+def _factors(number: int) -> Iterator[Sides]:
+    for a in _divisors(number, round(number ** (1 / 3)) + 1):
+        for b in _divisors(number // a, int((number // a) ** 0.5)):
+            if a <= b:
+                yield a, b, number // a // b
+
+
+def _divisors(number: int, most: int) -> list[int]:
+    return [n for n in range(1, most + 1) if number % n == 0]

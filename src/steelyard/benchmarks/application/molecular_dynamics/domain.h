@@ -1,0 +1,74 @@
+// The part of the box that one process holds, its particles, and the images of others' particles around it.
+#pragma once
+#include "system.h"
+
+namespace steelyard::md {
+
+// Three coordinates and a zero, which a vector register takes at once.
+struct alignas(32) Point {
+  std::array<double, 4> c{};
+};
+typedef double Four __attribute__((vector_size(32), may_alias));
+inline Four& four(Point& p) { return *reinterpret_cast<Four*>(&p); }
+inline const Four& four(const Point& p) { return *reinterpret_cast<const Four*>(&p); }
+
+// How the box is cut among processes: blocks, as near to cubes as may be.
+struct Decomposition {
+  std::array<int, 3> blocks{1, 1, 1};
+
+  Decomposition(const Box& box, int ranks) {
+    // The box's sides grow from x to z, and so do the factors.
+    auto found = factors(static_cast<std::size_t>(ranks), [&](auto count) {
+      for (int d = 0; d < 3; ++d)
+        if (box.length[d] / static_cast<double>(count[d]) < reach) return false;
+      return true;
+    });
+    if (found[0] == 0)
+      throw CaseError("ranks='" + std::to_string(ranks) + "' cannot share a box of " + sides(box) +
+                      " cells in blocks: each must be at least 2 cells wide every way. Use fewer ranks, a number of "
+                      "ranks with more factors, or more particles");
+    for (int d = 0; d < 3; ++d) blocks[d] = static_cast<int>(found[d]);
+  }
+  std::array<int, 3> place(int rank) const {
+    return {rank % blocks[0], rank / blocks[0] % blocks[1], rank / blocks[0] / blocks[1]};
+  }
+  // Who lies `by` blocks further along `d`, around the box.
+  int neighbour(int rank, int d, int by) const {
+    std::array<int, 3> at = place(rank);
+    at[d] = (at[d] + by + blocks[d]) % blocks[d];
+    return (at[2] * blocks[1] + at[1]) * blocks[0] + at[0];
+  }
+
+ private:
+  static std::string sides(const Box& box) {
+    return std::to_string(box.cells[0]) + " x " + std::to_string(box.cells[1]) + " x " + std::to_string(box.cells[2]);
+  }
+};
+
+// A block: its borders, and how much memory what lies in it and around it may need.
+struct Block {
+  Triple low, high;
+  std::array<bool, 3> alone, first, last;  // whether it is its own neighbour along an axis; at the box's ends
+
+  Block(const Box& box, const Decomposition& cut, int rank) {
+    auto at = cut.place(rank);
+    for (int d = 0; d < 3; ++d) {
+      low[d] = box.length[d] * at[d] / cut.blocks[d];
+      high[d] = box.length[d] * (at[d] + 1) / cut.blocks[d];
+      alone[d] = cut.blocks[d] == 1;
+      first[d] = at[d] == 0;
+      last[d] = at[d] == cut.blocks[d] - 1;
+    }
+  }
+  // Particles within `beyond` of the block. The matter is nearly incompressible: room for as many as would come in from
+  // half a diameter further, and a tenth more, is never used up by a system that is in order.
+  std::size_t room(double beyond) const {
+    double volume = 1;
+    for (int d = 0; d < 3; ++d) volume *= high[d] - low[d] + 2 * beyond + 1;
+    return static_cast<std::size_t>(1.1 * density * volume) + 64;
+  }
+  std::size_t own_room() const { return room(0); }
+  std::size_t room_with_images() const { return room(reach); }
+};
+
+}  // namespace steelyard::md

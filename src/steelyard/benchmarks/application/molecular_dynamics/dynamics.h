@@ -1,0 +1,118 @@
+// The mini-application as both its programs have it: one block a process, and a run from the lattice on.
+#pragma once
+#include "proof.h"
+
+namespace steelyard::md {
+
+template <class Link>
+class Dynamics {
+ public:
+  // `here`: how many such processes share this host's memory.
+  Dynamics(const Problem& problem, const MemoryPolicy& policy, Link& link, Team& team, int ranks, int rank, int here)
+      : problem_(problem),
+        link_(link),
+        team_(team),
+        box_(problem.particles),
+        cut_(box_, ranks),
+        block_(afforded(here, rank)),
+        simulation_(problem_, box_, block_, policy, link, team),
+        prover_(simulation_, problem_, box_, link, team) {}
+
+  void prepare(Worker w) {
+    simulation_.start(w);
+    const State state = prover_.state(w);
+    if (w.index == 0) proof_ = {}, proof_.before = state;
+    team_.barrier().wait();
+  }
+  void run(Worker w) { simulation_.run(w); }
+
+  // Every process calls it, one thread each.
+  Check check() {
+    places_ = simulation_.places();
+    link_.sum(&places_, 1);
+    if (link_.greatest(simulation_.done() != problem_.steps) != 0)  // on one process: all say so
+      return {false, simulation_.in_order() ? "no step was done" : "particles fly apart: they found no room in memory"};
+    team_.each([&](Worker w) {
+      const State state = prover_.state(w);
+      if (w.index == 0) proof_.after = state;
+    });
+    proof_.steps = simulation_.done();
+    proof_.present = prover_.present();
+    proof_.force_error = prover_.farthest_force();
+    const bool passed =
+        proof_.present == problem_.particles && proof_.energy_kept() && proof_.at_rest() && proof_.forces_right();
+    return {passed, words()};
+  }
+  // One particle of the sample is elsewhere and faster than its forces made it: a wrong force, energy and momentum.
+  void corrupt() {
+    Particles& p = simulation_.particles;
+    for (std::size_t i = 0; i < p.count; ++i)
+      if (p.number[i] == prover_.sampled(Prover<Link>::samples / 2)) p.at[i].c[0] += 0.01, p.velocity[i].c[0] += 100;
+  }
+  Work work() const {
+    const auto n = static_cast<double>(problem_.particles), steps = static_cast<double>(problem_.steps);
+    return {{"particle_steps", n * steps},
+            {"flops", flops_of_place * places_ + 12 * n * steps},
+            {"bytes", 4 * places_ + 8 * sizeof(Point) * n * steps},
+            {"pairs", places_}};
+  }
+  std::string details() const {
+    json::Object out;
+    out.add("particles", json::number(static_cast<double>(proof_.present)))
+        .add("steps", json::number(static_cast<double>(proof_.steps)))
+        .add("rebuilds", json::number(static_cast<double>(simulation_.rebuilds())))
+        .add("blocks", json::text(std::to_string(cut_.blocks[0]) + " x " + std::to_string(cut_.blocks[1]) + " x " +
+                                  std::to_string(cut_.blocks[2])))
+        .add("before", described(proof_.before))
+        .add("after", described(proof_.after))
+        .add("energy_allowed", json::number(proof_.energy_allowed()))
+        .add("energy_kept", proof_.energy_kept() ? "true" : "false")
+        .add("momentum_zero", proof_.at_rest() ? "true" : "false")
+        .add("force_error", json::number(proof_.force_error))
+        .add("forces_right", proof_.forces_right() ? "true" : "false");
+    return out.str();
+  }
+
+ private:
+  Block afforded(int here, int rank) const {
+    const Block block(box_, cut_, rank);
+    const std::size_t bytes = static_cast<std::size_t>(here) * Simulation<Link>::bytes(block);
+    if (std::size_t available = available_memory(); bytes > available)
+      throw CaseError("not enough memory: particles='" + std::to_string(problem_.particles) + "' need " +
+                      std::to_string(bytes >> 20) + " MiB on this host, and " + std::to_string(available >> 20) +
+                      " MiB may be used");
+    return block;
+  }
+  std::string words() const {
+    const double drift = proof_.after.modified - proof_.before.modified;
+    return std::to_string(proof_.present) + " of " + std::to_string(problem_.particles) +
+           " particles; the energy of one, but for the step's known error, changed by " + json::number(drift) +
+           " (allowed " + json::number(proof_.energy_allowed()) + "); its momentum is " +
+           json::number(proof_.momentum()) + " (allowed " + json::number(Proof::momentum_allowed) + "); forces on " +
+           std::to_string(Prover<Link>::samples) + " particles are " + json::number(proof_.force_error) +
+           " off direct sums over all (allowed " + json::number(Proof::force_allowed) + ")";
+  }
+  static std::string described(const State& s) {
+    return json::Object()
+        .add("kinetic", json::number(s.kinetic))
+        .add("potential", json::number(s.potential))
+        .add("correction", json::number(s.correction))
+        .add("momentum_x", json::number(s.momentum[0]))
+        .add("momentum_y", json::number(s.momentum[1]))
+        .add("momentum_z", json::number(s.momentum[2]))
+        .str();
+  }
+
+  const Problem& problem_;
+  Link& link_;
+  Team& team_;
+  const Box box_;
+  const Decomposition cut_;
+  const Block block_;
+  Simulation<Link> simulation_;
+  Prover<Link> prover_;
+  Proof proof_;
+  double places_ = 0;  // of neighbour lists, in all steps of a run, on all processes
+};
+
+}  // namespace steelyard::md

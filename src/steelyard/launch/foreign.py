@@ -1,0 +1,279 @@
+"""Runs somebody else's program: each run is one sample, timed from outside, with the accounts and the pace around it."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from resource import struct_rusage
+from statistics import median
+from typing import Any
+
+from steelyard.applications import Description, described, prepared, read
+from steelyard.applications.benchmark import Prepared, Unfit
+from steelyard.applications.output import Said, Unmatched, tail
+from steelyard.applications.output import read as read_output
+from steelyard.launch import accounts, local
+from steelyard.launch.linked import other_mpi
+from steelyard.launch.scheduler import launcher
+from steelyard.launch.start import job, shown
+from steelyard.model import Launch, Machine, Parameters, Site
+from steelyard.model.plain import scalar
+
+SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
+GRACE = 5.0  # seconds in which a launcher may end its ranks
+SPARED = 5.0  # seconds before a case's time is over that are left for saying why
+REFUSED = ("placement", "pinning", "start", "page_size", "memory_policy")  # what only programs of ours can be told
+
+
+class Pace:
+    """Reads the pace of cores and memory before and after a run; tests, and a machine without our programs, have none."""
+
+    def read(self) -> Mapping[str, float | None]:
+        """By the names in records: of the slowest processor."""
+        return {}
+
+    def close(self) -> None:
+        """Nothing stays behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the program: seconds from start to end, processor seconds of its tree, exit code (None: ended by us), output."""
+
+    at: float
+    seconds: float
+    own: float
+    faults: int
+    code: int | None
+    text: str
+    errors: str
+
+
+@dataclass
+class Application:
+    """A `Conversation` with a program that knows nothing of us: it is started anew for every sample."""
+
+    path: Path
+    site: Site
+    machine: Machine
+    launch: Launch
+    pace: Pace = field(default_factory=Pace)
+    description: Description = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert described(self.path)
+        self.description = read(self.path)
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def ask(self, line: str, seconds: float) -> dict[str, Any]:
+        """Runs the case; what cannot be is a record with its reason."""
+        asked = {name: scalar(text) for name, _, text in (word.partition("=") for word in line.split())}
+        case = self.launch.cases[int(asked["case"])]
+        parameters = {k: v for k, v in case.parameters.items() if k != "plant"}
+        plant = str(case.parameters.get("plant", "none"))
+        began = time.monotonic()
+        try:
+            self._refuse(parameters, plant)
+            ready = prepared(self.description, parameters, self.machine)
+            command, environment = self._command(ready, parameters)
+            return self._sampled(asked, ready, command, environment, plant == "wrong", began + seconds - SPARED)
+        except Unfit as reason:
+            return _failed(reason)
+
+    def close(self) -> None:
+        """Ends what still runs."""
+        self.pace.close()
+        if self._running:
+            self._end(self._running)
+
+    def _refuse(self, parameters: Parameters, plant: str) -> None:
+        name = self.description.name
+        if plant not in ("none", "wrong"):
+            raise Unfit(
+                "plant", f"plant={plant} cannot be: of {name}, a program of others, only its result can be made wrong."
+            )
+        if told := [n for n in REFUSED if n in parameters]:
+            raise Unfit(
+                "parameter",
+                f"{told[0]}={parameters[told[0]]} cannot be: {name} is a program of others, and is not told.",
+            )
+
+    def _command(self, ready: Prepared, parameters: Parameters) -> tuple[list[str], dict[str, str]]:
+        """The command line and the environment. Unfit where the program is missing, or belongs to another MPI."""
+        program = self._program(ready.command[0])
+        base = local.environment(self.machine)
+        own = {"OMP_NUM_THREADS": str(parameters.get("threads", 1)), **ready.environment}
+        if not self.description.parallel:
+            return [program, *ready.command[1:]], {**base, **own}
+        asked = job(self.site, self.machine, parameters, Path(program))
+        if wrong := other_mpi(program, asked.mpi):
+            raise Unfit("another MPI", wrong)
+        # It is not pinned: where its ranks go is the system's choice, as in its users' own runs.
+        asked = replace(asked, cpus=(), environment=own)
+        starter = launcher(self.site.launcher)
+        return [*starter.argv(asked), *ready.command[1:]], {**starter.environment(asked, base), **own}
+
+    def _program(self, name: str) -> str:
+        beside = self.path.parent / name
+        found = str(beside) if "/" in name and os.access(beside, os.X_OK) else shutil.which(name)
+        if found is None:
+            package = self.description.package
+            install = f"Install it (Debian: apt-get install {package})" if package else "Install it"
+            raise Unfit(
+                "missing program",
+                f"The program '{name}' of {self.path.name} is not there. {install}, or put its path into the key 'command'.",
+            )
+        return os.path.abspath(found)
+
+    def _sampled(
+        self,
+        asked: Mapping[str, Any],
+        ready: Prepared,
+        command: list[str],
+        environment: dict[str, str],
+        spoiled: bool,
+        end: float,
+    ) -> dict[str, Any]:
+        """Runs until enough is known, as often as the sampling says."""
+        begin, before = time.time(), accounts.account()
+        first = self.pace.read()
+        runs: list[Run] = []
+        found: list[Said] = []
+        paces: list[Mapping[str, float | None]] = []
+        start = time.monotonic()
+        while (
+            not runs
+            or len(runs) < int(asked["least"])
+            or (len(runs) < int(asked["most"]) and time.monotonic() - start < float(asked["seconds"]))
+        ):
+            run = self._once(ready, command, environment, start, end)
+            runs.append(run)
+            found.append(self._understood(run, command, environment, spoiled))
+            paces.append(self.pace.read())
+        account = accounts.between(
+            before, accounts.account(), sum(r.own for r in runs), time.monotonic() - start, len(self.machine.cpus)
+        )
+        return _answer(
+            self.description,
+            runs,
+            found,
+            (first, paces),
+            {"began": begin, "ended": time.time(), **account},
+            ready.amounts,
+        )
+
+    def _understood(self, run: Run, command: list[str], environment: Mapping[str, str], spoiled: bool) -> Said:
+        """What its output says. Unfit where it failed, or a pattern does not match."""
+        words = f"\nThe command was:\n  {shown(command, environment)}\nIts output ended:\n{tail(run.text)}"
+        words += f"\nIts error channel ended:\n{tail(run.errors)}" if run.errors.strip() else ""
+        if run.code is None:
+            raise Unfit("time", f"{self.description.name} did not end in time, after {run.seconds:.1f} s.{words}")
+        if run.code:
+            raise Unfit("exit", f"{self.description.name} ended with exit code {run.code}.{words}")
+        try:
+            return read_output(self.description, run.text, spoiled)
+        except Unmatched as mistake:
+            raise Unfit("pattern", f"{mistake} (in {self.path.name}){words}") from None
+
+    def _once(self, ready: Prepared, command: list[str], environment: dict[str, str], start: float, end: float) -> Run:
+        """Starts it in a fresh folder with its input, and waits for its end."""
+        with tempfile.TemporaryDirectory(prefix="steelyard-", dir=os.environ.get(SCRATCH) or None) as folder:
+            for name, text in ready.files.items():
+                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                (Path(folder) / name).write_text(text, encoding="utf-8")
+            out, err = Path(folder) / ".steelyard-output", Path(folder) / ".steelyard-errors"
+            with out.open("wb") as output, err.open("wb") as errors:
+                begin = time.monotonic()
+                code, usage = self._waited(command, environment, folder, (output, errors), end)
+                seconds = time.monotonic() - begin
+            chosen = Path(folder) / self.description.output if self.description.output else out
+            text = chosen.read_text("utf-8", "replace") if chosen.is_file() else ""
+            said = err.read_text("utf-8", "replace")
+            return Run(begin - start, seconds, accounts.used(usage), usage.ru_minflt, code, text, said)
+
+    def _waited(
+        self, command: list[str], environment: dict[str, str], folder: str, streams: tuple[Any, Any], end: float
+    ) -> tuple[int | None, struct_rusage]:
+        """Its exit code, None where it had to be ended, and what it used with all that it waited for."""
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=streams[0],
+            stderr=streams[1],
+            start_new_session=True,
+        )
+        self._running = process
+        try:
+            while True:
+                number, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if number:
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                    return process.returncode, usage
+                if time.monotonic() > end:
+                    os.killpg(process.pid, signal.SIGTERM)
+                    time.sleep(min(GRACE, 0.5))
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    _, _, usage = os.wait4(process.pid, 0)
+                    process.returncode = -signal.SIGKILL
+                    return None, usage
+                time.sleep(0.002)
+        finally:
+            if process.returncode is not None:
+                self._running = None
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, sign)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)
+                break
+        self._running = None
+
+
+def _failed(reason: Unfit) -> dict[str, Any]:
+    return {"error": str(reason), "surroundings": {"details": {"failure": reason.kind}}}
+
+
+def _answer(
+    description: Description,
+    runs: list[Run],
+    found: list[Said],
+    pace: tuple[Mapping[str, float | None], list[Mapping[str, float | None]]],
+    around: Mapping[str, Any],
+    amounts: Mapping[str, float],
+) -> dict[str, Any]:
+    """The record's members. A rate is kept as work, so that its interval follows from that of the time."""
+    samples = [said.time if said.time is not None else run.seconds for said, run in zip(found, runs, strict=True)]
+    work: dict[str, float] = {
+        f.name: median(said.figures[f.name] * (t if f.rate else 1.0) for said, t in zip(found, samples, strict=True))
+        for f in description.figures
+        if f.pattern
+    }
+    work.update(amounts)
+    wrong = next((said.wrong for said in found if said.wrong), "")
+    columns: dict[str, Any] = {"at": [r.at for r in runs], "seconds": [r.seconds for r in runs]}
+    kinds = [kind for kind in ("core_clock", "issued", "stream", "chase") if pace[0]]
+    columns |= {kind: [each.get(kind) for each in pace[1]] for kind in kinds}
+    readings = {"pace": {"before": dict(pace[0]), "after": dict(pace[1][-1]), "waited": 0.0}} if pace[0] else {}
+    phases = accounts.phases_of([said.phases for said in found])
+    details: dict[str, Any] = {"failure": "wrong result"} if wrong else {}
+    details |= {"figures": {f.name: [said.figures[f.name] for said in found] for f in description.figures if f.pattern}}
+    details |= {"wall_seconds": [r.seconds for r in runs], "processor_seconds": [r.own for r in runs]}
+    surroundings = {**around, "samples": columns, "phases": phases, "details": details, **readings}
+    return {
+        "samples": samples,
+        "operations": 1,
+        "work": work,
+        "check": {"passed": not wrong, "detail": wrong or found[-1].checked},
+        "surroundings": surroundings,
+    }

@@ -1,0 +1,166 @@
+"""Nodes that draw more than their peers at the same time: by their own scatter, corrected for how often it was looked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+
+from steelyard.model.sensor import Values
+from steelyard.statistics.difference.peers import LEAST_PEERS, LEVEL, slow_ranks
+from steelyard.statistics.samples.interval import median_intervals
+from steelyard.telemetry.energy import NANO, Course, Energy, energy, seconds_for
+from steelyard.telemetry.sampler import added_up
+from steelyard.telemetry.watched import Stretch, totals
+from steelyard.units import significant
+
+SLICE = 0.1  # relative: a slice of time is so long that its energy is known as well as that
+MOST_SLICES = 100  # of all the time
+CONFIDENCE = 0.95
+LEAST_CHANCE = 1e-6  # less is no better known
+
+
+@dataclass(frozen=True)
+class Member:
+    """A node, what its sensors said, and the stretches of time in which it did the same as its peers."""
+
+    node: str
+    of: Mapping[str, Course]
+    stretches: tuple[Stretch, ...]
+
+
+@dataclass(frozen=True)
+class Above:
+    """A node that drew `factor` times the median power of `peers` nodes (itself among them) while a case ran ("": all the time).
+
+    `low` … `high` hold the bounds of both, the scatter in time and the makers' errors; `p` is the chance that one of so many
+    equal nodes looks so.
+    """
+
+    node: str
+    case: str
+    source: str
+    peers: int
+    factor: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def sentence(self) -> str:
+        chance = f"= {self.p:.1g}" if self.p >= LEAST_CHANCE else f"< {LEAST_CHANCE:g}"
+        during = f" during {self.case}" if self.case else ""
+        times, low, high = (significant(x, 3) for x in (self.factor, self.low, self.high))
+        return (
+            f"{self.node} draws {times} times ({low} – {high}) the median of {self.peers} nodes{during}, by {self.source}: "
+            f"beyond their scatter (p {chance}). Look at its fans, its clock and power limits, and at what else runs there."
+        )
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Nodes with the same sensors of one source, and the times of one case that they have in common."""
+
+    members: tuple[Member, ...]
+    stretches: tuple[Stretch, ...]
+    source: str
+
+
+def above_peers(members: Sequence[Member], clock: float = 0.0) -> list[Above]:
+    """The greatest first. Nothing where it cannot be told: fewer than three nodes alike, or too short a time."""
+    looks = list(_looks(members))
+    told = [each for look in looks for each in _above(look, clock, LEVEL / len(looks))]
+    return sorted(told, key=lambda each: -each.factor)
+
+
+def _looks(members: Sequence[Member]) -> list[_Look]:
+    """Of each case and source the groups of nodes that are alike: the same sensors over the same times."""
+    groups: dict[tuple[tuple[Stretch, ...], str, tuple[str, ...]], list[Member]] = {}
+    for member in members:
+        sensors = [s for s in added_up([each.sensor for each in member.of.values()]) if not s.modelled]
+        for source in dict.fromkeys(s.source for s in sensors):
+            names = tuple(sorted(_kind(s.name) for s in sensors if s.source == source))
+            for case in dict.fromkeys(stretch.name for stretch in member.stretches):
+                times = tuple(stretch for stretch in member.stretches if stretch.name == case)
+                groups.setdefault((times, source, names), []).append(member)
+    return [
+        _Look(tuple(alike), times, source) for (times, source, _), alike in groups.items() if len(alike) >= LEAST_PEERS
+    ]
+
+
+def _kind(name: str) -> str:
+    """A sensor's name without that of the node or its BMC, which many have in the middle: its first and last part."""
+    first, *_, last = name.split("/") if "/" in name else (name, "")
+    return f"{first}/{last}"
+
+
+def _above(look: _Look, clock: float, level: float) -> list[Above]:
+    slices = _slices(look)
+    powers = [_powers(member, look.source, slices) for member in look.members]
+    # A slice counts where all of them are known: what the nodes did in it is then the same for all.
+    table = np.array(powers)
+    table = table[:, np.isfinite(table).all(axis=0) & (table > 0).all(axis=0)]
+    if table.shape[1] < 2:
+        return []
+    ratios = table / np.median(table, axis=0)
+    found = []
+    lows, highs = median_intervals(ratios, CONFIDENCE)
+    for outlier in slow_ranks(ratios.tolist(), level=level) or ():
+        index = outlier.ranks[0]
+        each = _told(look, index, clock, outlier.p, (float(lows[index]), float(highs[index])))
+        if each and each.low > 1:
+            found.append(each)
+    return found
+
+
+def _slices(look: _Look) -> list[Stretch]:
+    """Equal parts of the stretches, each long enough for the slowest of the sensors."""
+    seconds = max(
+        seconds_for(course.sensor, SLICE, float(np.median(np.diff(course.at))))
+        for member in look.members
+        for course in member.of.values()
+        if course.sensor.source == look.source
+    )
+    whole = sum(stretch.end - stretch.begin for stretch in look.stretches) * NANO
+    seconds = max(seconds, whole / MOST_SLICES)
+    slices = []
+    for stretch in look.stretches:
+        parts = int((stretch.end - stretch.begin) * NANO / seconds)
+        edges = np.linspace(stretch.begin, stretch.end, parts + 1).round().astype(np.int64).tolist()
+        slices += [Stretch(stretch.name, *ends) for ends in pairwise(edges)]  # of a stretch that is too short none
+    return slices
+
+
+def _powers(member: Member, source: str, slices: Sequence[Stretch]) -> Values:
+    """W in each slice; NaN where too little is known."""
+    spent = [_spent(member, source, each, 0.0) for each in slices]
+    return np.array([each.power if each else np.nan for each in spent])
+
+
+def _spent(member: Member, source: str, stretch: Stretch, clock: float) -> Energy | None:
+    of = {name: course for name, course in member.of.items() if course.sensor.source == source}
+    parts = {n: found for n, each in of.items() if (found := energy(each, stretch.begin, stretch.end, clock))}
+    return totals([each.sensor for each in member.of.values()], parts).get(source)
+
+
+def _told(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:
+    """Over all the time, with bounds that hold those of its `scatter` in time; None where of a node too little is known."""
+    claims = []
+    for member in look.members:
+        spent = [_spent(member, look.source, each, clock) for each in look.stretches]
+        known = [each for each in spent if each]
+        if len(known) < len(spent):
+            return None
+        error = max(c.sensor.error or 0.0 for c in member.of.values() if c.sensor.source == look.source)
+        joules, low, high = (sum(getattr(each, name) for each in known) for name in ("joules", "low", "high"))
+        claims.append((joules, low * (1 - error), high * (1 + error)))
+    middle, least, most = (median(claim[place] for claim in claims) for place in range(3))
+    joules, low, high = claims[index]
+    if least <= 0:
+        return None
+    case = look.stretches[0].name
+    node, count = look.members[index].node, len(look.members)
+    # Of few slices no interval can be stated: NaN, which fmin and fmax leave out.
+    bounds = np.fmin(low / most, scatter[0]), np.fmax(high / least, scatter[1])
+    return Above(node, case, look.source, count, joules / middle, float(bounds[0]), float(bounds[1]), p)

@@ -1,0 +1,120 @@
+"""What Slurm says of this node's power (acct_gather_energy, external sensors), by scontrol."""
+
+import os
+import re
+import shutil
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from steelyard.errors import MachineFailed
+from steelyard.model.sensor import Scope, Sensor
+from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors._files import held, label, listed
+from steelyard.telemetry.sensors._programs import Program, answer
+from steelyard.telemetry.sensors._words import expect, number, slug
+
+_CONFIGURATION = ("scontrol", "show", "config")
+_STEP = 1.0  # whole watts and joules are printed
+# What the plugins read, by Slurm's manual (slurm.conf, AcctGatherEnergyType).
+_SCOPES: dict[str, Scope] = {
+    "rapl": "processors",
+    "gpu": "accelerators",
+    "external sensors": "node",
+    "ipmi": "node",
+    "xcc": "node",
+    "pm_counters": "node",
+}
+_PRINTED = (
+    ("CurrentWatts", "power", "power"),
+    ("ConsumedJoules", "energy", "energy"),  # of earlier versions, from 0 at each start of slurmd
+)
+
+
+def find(root: Path) -> Found:
+    """This node's power as Slurm has it, where slurmd runs and gathers it; a sentence where it is to and does not."""
+    if not any(label(process / "comm") == "slurmd" for process in listed(root / "proc", "[0-9]*")):
+        return Found()
+    if not shutil.which("scontrol"):
+        return Found((), ("Slurm runs here, but scontrol, which asks it for the node's power, is not in PATH.",))
+    try:
+        gathered = _gathered(answer(_CONFIGURATION))
+        return Found((_device(_here(), gathered),)) if any(gathered.values()) else Found()
+    except OSError as problem:
+        return Found((), (f"Slurm says no power of this node: {problem}.",))
+
+
+def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, float]:
+    """The sensors in an answer of `scontrol -o show node`; what is 'n/s' or stands at 0 is none.
+
+    `gathered` as by `_gathered`. A value is as old as the last sample: its power is taken for the mean since then.
+    """
+    said = dict(re.findall(r"(\w+)=(\S+)", text))
+    found: dict[Sensor, float] = {}
+    for plugin, every in gathered.items():
+        external = plugin == "external sensors"
+        names = [(f"ExtSensors{e}", q, f"external-{q}") for e, q in (("Watts", "power"), ("Joules", "energy"))]
+        for key, quantity, name in names if external else _PRINTED:
+            if value := number(said.get(key, "")):
+                found[_sensor(f"slurm/{slug(node)}/{name}", quantity, plugin, key, every)] = value
+    return dict(zip(held([*found]), found.values(), strict=True))
+
+
+def _sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Sensor:
+    source, place, scope = f"Slurm ({plugin})", f"scontrol show node: {key}", _SCOPES.get(plugin, "")
+    if quantity == "power":  # and its energy, where Slurm says that, too, are of the same thing
+        counter = f"{name.removesuffix('power')}energy"
+        return Sensor(name, "power", source, place, _STEP, every, window=every, part_of=counter, scope=scope)
+    return Sensor(name, "energy", source, place, _STEP, every, scope=scope)
+
+
+def _gathered(text: str) -> dict[str, float]:
+    """What `scontrol show config` says is sampled, and every how many seconds (0: never)."""
+    said = dict(re.findall(r"^(\w+)\s*=\s*(.*?)\s*$", text, re.MULTILINE))
+    kinds = {"AcctGather": said.get("AcctGatherEnergyType", ""), "ExtSensors": said.get("ExtSensorsType", "")}
+    plugins = {name: kind.rpartition("/")[2] for name, kind in kinds.items()}
+    seconds = {
+        "AcctGather": number(said.get("AcctGatherNodeFreq", "").removesuffix(" sec")) or 0.0,
+        "ExtSensors": number(said.get("ExtSensorsFreq", "").removesuffix(" sec")) or 0.0,
+    }
+    return {
+        "external sensors" if name == "ExtSensors" else plugin: seconds[name]
+        for name, plugin in plugins.items()
+        if plugin not in ("", "none", "(null)")
+    }
+
+
+def _device(node: str, gathered: Mapping[str, float]) -> Program:
+    """OSError with the reason where Slurm says nothing of that node."""
+    if not gathered:
+        raise OSError("it is not to gather any (AcctGatherEnergyType is none, ExtSensorsType, too)")
+    plugins = " and ".join(gathered)
+    if not any(gathered.values()):
+        raise OSError(f"{plugins} is never asked for it: AcctGatherNodeFreq or ExtSensorsFreq is 0")
+    command = ("scontrol", "-o", "show", "node", node)
+    if not parse(answer(command), node, gathered):
+        raise OSError(f"{plugins} gives 'n/s' or 0 for {node}; slurmd's log says what it lacks there")
+    return Program(command, lambda text: parse(text, node, gathered))
+
+
+def _here() -> str:
+    """The name by which Slurm knows this node: within a job it says so, else it is the host's."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
+
+
+def make(settings: Mapping[str, str]) -> Device:
+    """The device of --sensor slurm:node=…; UsageError for settings that cannot be, MachineFailed where nothing comes."""
+    expect("slurm", settings, ("node",))
+    try:
+        return _device(settings.get("node") or _here(), _gathered(answer(_CONFIGURATION)))
+    except OSError as problem:
+        raise MachineFailed(f"Slurm says no power: {problem}.") from None
+
+
+kind = Kind(
+    "slurm",
+    "The node's power as Slurm gathers it (acct_gather_energy, external sensors)",
+    find,
+    make,
+    "node=NAME (without it, this one)",
+)

@@ -1,0 +1,213 @@
+"""Somebody else's programs are carried out: real processes, their records, and the failures, each a record of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.launch.linked import other_mpi
+from steelyard.model import Tool
+
+pytestmark = pytest.mark.machine
+
+# Adds up 1 … n and times itself; the sum is what is checked.
+PROGRAM = """#!{python}
+import sys, time
+size = int(open("size.txt").read())
+begin = time.perf_counter()
+total = 0
+while time.process_time() < 0.25:
+    total = sum(range(size + 1))
+print("sum", total, "of", size)
+print("took", time.perf_counter() - begin, "s")
+"""
+FILE = """name = "sum"
+title = "A sum"
+summary = "s"
+reading = "r"
+caution = "c"
+source = "o"
+tried = "in these tests"
+command = ["./program.py"]
+parallel = false
+seconds = 0.3
+memory = "8 * size"
+
+[axes]
+size = [1000]
+
+[time]
+pattern = 'took (\\S+) s'
+unit = "s"
+
+[[figures]]
+name = "added"
+title = "numbers added"
+unit = "step/s"
+amount = "size"
+
+[[checks]]
+title = "the sum"
+pattern = 'sum (\\S+) of'
+reference = 500500
+tolerance = 0
+
+[phases.adding]
+pattern = 'took (\\S+) s'
+unit = "s"
+
+[files]
+"size.txt" = "{{size}}"
+"""
+
+
+def carried_out(folder: Path, *words: str, text: str = FILE) -> tuple[int, list[dict[str, Any]], str]:
+    """The exit code, the records, and what was said of a run with the program's description."""
+    program = folder / "program.py"
+    program.write_text(PROGRAM.format(python=sys.executable))
+    program.chmod(0o755)
+    (folder / "sum.toml").write_text(text)
+    return steelyard(folder, "--app", str(folder / "sum.toml"), *words)
+
+
+def steelyard(folder: Path, *words: str) -> tuple[int, list[dict[str, Any]], str]:
+    command = [sys.executable, "-m", "steelyard", "run", "--runs", str(folder / "runs"), "--quiet", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
+    files = sorted((folder / "runs").glob("*/records.jsonl"))
+    records = [json.loads(line) for line in files[-1].read_text().splitlines()] if files else []
+    return done.returncode, records, done.stdout + done.stderr
+
+
+def test_each_run_of_the_program_is_a_sample_with_its_accounts(tmp_path: Path) -> None:
+    _, records, said = carried_out(tmp_path)
+    assert len(records) >= 2, said
+    for record in records:
+        assert record["error"] is None
+        assert record["check"]["passed"], record["check"]
+        assert len(record["samples"]) >= 2
+        assert all(0.2 <= seconds < 60 for seconds in record["samples"])  # what the program says of itself
+        around = record["surroundings"]
+        assert all(w > s for w, s in zip(around["samples"]["seconds"], record["samples"], strict=True))
+        assert all(own >= 0.25 for own in around["details"]["processor_seconds"])
+        assert around["phases"]["adding"] == pytest.approx(sum(record["samples"]))
+        assert record["work"] == {"added": 1000.0}
+        assert record["parameters"]["size"] == 1000
+    assert "A sum" in said
+
+
+def test_it_is_shown_and_exported_as_every_benchmark(tmp_path: Path) -> None:
+    carried_out(tmp_path, "--budget", "20s")
+    run = next((tmp_path / "runs").iterdir())
+    command = [sys.executable, "-m", "steelyard", "export", str(run), "--format", "json"]
+    exported = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert '"added"' in exported
+    assert '"application.sum"' in exported
+    assert "numbers added" in (run / "report.html").read_text()
+
+
+FAILURES = {
+    "wrong result": ("reference = 500500", "reference = 7"),
+    "missing program": ("./program.py", "no-such-program"),
+    "pattern": ("'took (\\S+) s'\nunit = \"s\"\n\n[[fig", "'lasted (\\S+) s'\nunit = \"s\"\n\n[[fig"),
+    "does not fit": ('"8 * size"', '"1e15 * size"'),
+    "exit": ('"{{size}}"', '"none"'),
+}
+SENTENCES = {
+    "wrong result": "the sum: 500500, expected 7 ± 0",
+    "missing program": "The program 'no-such-program' of sum.toml is not there. Install it",
+    "pattern": "The pattern of time, 'lasted (\\S+) s', matches nothing in the output.",
+    "does not fit": "The input of sum needs",
+    "exit": "sum ended with exit code 1.",
+}
+
+
+@pytest.mark.parametrize("failure", sorted(FAILURES))
+def test_what_fails_is_a_record_that_says_why(tmp_path: Path, failure: str) -> None:
+    old, new = FAILURES[failure]
+    assert old in FILE
+    code, records, said = carried_out(tmp_path, "--budget", "20s", text=FILE.replace(old, new, 1))
+    assert code in (1, 3), said
+    assert "Traceback" not in said
+    for record in records:
+        assert record["verdict"]["level"] == "INVALID"
+        assert record["surroundings"]["details"]["failure"] == failure
+        assert SENTENCES[failure] in (record["error"] or record["check"]["detail"])
+        assert bool(record["samples"]) == (failure == "wrong result")  # what was measured is kept
+    assert records
+
+
+def test_the_check_finds_a_result_that_was_made_wrong(tmp_path: Path) -> None:
+    code, records, _ = carried_out(tmp_path, "--budget", "20s", "--set", "plant=wrong")
+    assert code == 3
+    assert not any(r["check"]["passed"] for r in records)
+
+
+def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    from steelyard.launch.foreign import Application
+    from steelyard.machine import describe
+    from steelyard.model import Case, Launch, Site
+
+    script = "import subprocess, sys; print('begun', flush=True); subprocess.run(['sleep', '97531'])"
+    (tmp_path / "sum.toml").write_text(
+        FILE.replace('["./program.py"]', json.dumps([sys.executable, "-c", script])).replace("sum\n", "sum\n")
+    )
+    case = Case("application.sum", "sum", {"size": 1000, "threads": 1})
+    running = Application(tmp_path / "sum.toml", Site(), describe(), Launch(1, "application.sum", "gcc", 1, (case,)))
+    answer = running.ask("case=0 seconds=1 least=1 most=1", 6.0)
+    running.close()
+    assert answer["surroundings"]["details"]["failure"] == "time"
+    assert "begun" in answer["error"]
+    assert "sleep 97531" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_mistake_in_a_file_is_a_sentence_and_nothing_is_started(tmp_path: Path) -> None:
+    code, records, said = carried_out(tmp_path, text=FILE.replace("unit =", "unti =", 1))
+    assert (code, records) == (2, [])
+    assert "sum.toml', line 18, key 'time.unti': there is no such key. Did you mean 'unit'?" in said
+    code, _, said = steelyard(tmp_path, "--app", "lamps")
+    assert code == 2
+    assert "There is no application 'lamps' (given by --app). Did you mean 'lammps'?" in said
+
+
+def test_a_binary_of_another_mpi_is_named(tmp_path: Path) -> None:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    assert compiler
+    library, source, binary = tmp_path / "libmpi.so.40", tmp_path / "p.c", tmp_path / "p"
+    source.write_text("int MPI_Made_up(void); int main(void) { return MPI_Made_up(); }")
+    (tmp_path / "l.c").write_text("int MPI_Made_up(void) { return 0; }")
+    subprocess.run([compiler, "-shared", "-o", library, tmp_path / "l.c", "-Wl,-soname,libmpi.so.40"], check=True)
+    subprocess.run([compiler, "-o", binary, source, library, f"-Wl,-rpath,{tmp_path}"], check=True)
+    for name, folder in (("own", tmp_path), ("strange", tmp_path / "elsewhere")):
+        folder.mkdir(exist_ok=True)
+        if name == "strange":
+            shutil.copy(library, folder)
+        wrapper = tmp_path / f"mpicxx-{name}"
+        wrapper.write_text(f"#!/bin/sh\necho g++ -L{folder} -lmpi\n")
+        wrapper.chmod(0o755)
+    assert other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
+    said = other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-strange"), "5.0.1"))
+    assert "is linked with another MPI" in said
+    assert "--mpi PATH-OF-mpicxx" in said
+    assert other_mpi(str(tmp_path / "p.c"), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
+
+
+SITE = {"hpcc": "hpcc", "lammps": "lmp"}
+
+
+@pytest.mark.site
+@pytest.mark.parametrize("name", sorted(SITE))
+def test_debians_programs_run_on_two_ranks_and_are_right(tmp_path: Path, name: str) -> None:
+    if not shutil.which(SITE[name]) or not os.access("/usr/bin/mpicxx", os.X_OK):
+        pytest.skip(f"needs {SITE[name]} and Debian's MPI: make test-site installs them")
+    words = ["--mpi", "/usr/bin/mpicxx", "--set", "ranks=2", "--budget", "5s"]
+    _, records, said = steelyard(tmp_path, "--app", name, *words)
+    assert records, said
+    for record in records:
+        assert record["error"] is None
+        assert record["check"]["passed"], record["check"]
+        assert record["work"]
