@@ -1,7 +1,8 @@
 """What the tracer costs: programs traced and not traced, in turn, on every MPI that can be had.
 
 `make bench` calls it. Expected: 50 ns at most for a call beyond the bare one, 5 % for 8 bytes to and fro, 10 bytes an event. It
-asserts nothing: each figure is the median of all samples, with the quartiles of the ratio's rounds.
+asserts nothing: each figure is the median of all samples, with the quartiles of the ratio's rounds. Two ranks need two
+processors for themselves: a round waits until the machine is quiet, and the table says how many found it so.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from steelyard import build
 from steelyard.errors import SteelyardError
 from steelyard.launch import scheduler
 from steelyard.machine import describe
+from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Machine, Tool
 from steelyard.mpi import Job
 from steelyard.whatif import tracing
@@ -34,6 +36,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10, help="both once in each (default 10)")
     parser.add_argument("--samples", type=int, default=20, help="of each series in a round (default 20)")
+    parser.add_argument("--patience", type=float, default=30.0, help="seconds to wait for quiet (default 30)")
     parser.add_argument("--no-install", action="store_true", help="install nothing from PyPI")
     asked = parser.parse_args()
     machine = describe()
@@ -43,13 +46,13 @@ def main() -> int:
         mpis = list(machine.mpis)
     for mpi in mpis:
         try:
-            measure(machine, mpi, asked.rounds, asked.samples)
+            measure(machine, mpi, asked.rounds, asked.samples, asked.patience)
         except SteelyardError as error:
             print(f"{build.mpi_name(mpi)}: {error}", file=sys.stderr)
     return 0
 
 
-def measure(machine: Machine, mpi: Tool, rounds: int, samples: int) -> None:
+def measure(machine: Machine, mpi: Tool, rounds: int, samples: int, patience: float) -> None:
     """Both in turn on that MPI, and its table."""
     library = tracing.tracer(machine, mpi)
     with tempfile.TemporaryDirectory() as name:
@@ -57,8 +60,9 @@ def measure(machine: Machine, mpi: Tool, rounds: int, samples: int) -> None:
         program = folder / "calls"
         subprocess.run([mpi.path, "-O2", str(SOURCE), "-o", str(program)], check=True)
         found: list[Round] = []
-        events = size = 0
+        events = size = quiet = 0
         for number in range(rounds):
+            quiet += wait_until_quiet(patience)
             trace = folder / f"trace-{number}"
             trace.mkdir()
             traced = {"LD_PRELOAD": str(library), tracing.FOLDER: str(trace)}
@@ -69,7 +73,8 @@ def measure(machine: Machine, mpi: Tool, rounds: int, samples: int) -> None:
             size += sum(path.stat().st_size for path in trace.glob("*.trace"))
             events += calls(samples)
             shutil.rmtree(trace)
-    show(build.mpi_name(mpi), found, size / events)
+    print(f"{build.mpi_name(mpi)}: {size / events:.1f} B an event; {quiet} of {rounds} rounds began on a quiet machine")
+    show(found)
 
 
 def calls(samples: int) -> int:
@@ -93,9 +98,8 @@ def ran(machine: Machine, mpi: Tool, program: Path, samples: int, more: Mapping[
     return found
 
 
-def show(name: str, found: Sequence[Round], bytes_of_event: float) -> None:
+def show(found: Sequence[Round]) -> None:
     """A line for each series."""
-    print(f"{name}: {bytes_of_event:.1f} B an event")
     print(f"  {'':<12}{'bare':>9}{'traced':>9}   {'beyond it, a call':<18}ratio by round: median [quartiles]")
     for series in found[0][0]:
         title, count = series.split()
