@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 import contenders
 import hpcc
 import imb
+import lammps
 import messages
 import nodes
 import overhead
@@ -821,3 +822,33 @@ def test_what_would_have_to_be_installed_is_told_where_that_is_not_wanted(
     with pytest.raises(hpcc.MissingError, match="impi-rt and impi-devel would have to be installed"):
         imb.environment("impi", install=False)
     assert not list(tmp_path.iterdir())
+
+
+LAMMPS_OUTPUT = """   Step          Temp          E_pair         E_mol          TotEng         Press
+       0               0.72 -6.33281199244063                  0  -5.25284574244063 -5.6275123
+     100  0.379975180012345  -5.8226924              0 -5.2527474   -2.8289677
+Loop time of 1.25 on 1 procs for 100 steps with 32000 atoms
+"""
+
+
+def test_lammps_speed_and_energies_are_read_from_what_it_prints() -> None:
+    found = lammps.read(LAMMPS_OUTPUT)
+    assert found.rate == 2.56e6
+    assert (found.before, found.after) == (-6.33281199244063, -5.8226924)
+
+
+@pytest.mark.parametrize("gone", ["Loop time", "     100 ", "for 100 steps"])
+def test_an_output_of_lammps_that_lacks_something_is_refused(gone: str) -> None:
+    with pytest.raises(ValueError, match="no loop time, or not the energies"):
+        lammps.read(LAMMPS_OUTPUT.replace(gone, ""))
+
+
+def test_lammps_gets_a_lattice_whose_particles_have_no_momentum_and_the_temperature(tmp_path: Path) -> None:
+    text = lammps.written(tmp_path, 3, 0.72).read_text()
+    atoms, velocities = (
+        Path(text.split("read_data ")[1].split()[0]).read_text().split("Atoms # atomic")[1].split("Velocities")
+    )
+    moving = [[float(word) for word in row.split()[1:]] for row in velocities.split("\n") if row]
+    assert len(atoms.split("\n\n")[1].splitlines()) == len(moving) == 108
+    assert [sum(v) for v in zip(*moving, strict=True)] == pytest.approx([0, 0, 0], abs=1e-12)
+    assert sum(x * x for v in moving for x in v) / (3 * 107) == pytest.approx(0.72, rel=1e-12)

@@ -1,5 +1,6 @@
 // The part of the box that one process holds, its particles, and the images of others' particles around it.
 #pragma once
+#include "simd.h"
 #include "system.h"
 
 namespace steelyard::md {
@@ -9,6 +10,9 @@ struct alignas(32) Point {
   std::array<double, 4> c{};
 };
 typedef double Four __attribute__((vector_size(32), may_alias));
+// What forces are computed with: as wide as the processor's vectors, and four doubles at least.
+constexpr std::size_t lanes = pack_doubles < 4 ? 4 : pack_doubles;
+typedef double Lanes __attribute__((vector_size(lanes * sizeof(double)), may_alias));
 inline Four& four(Point& p) { return *reinterpret_cast<Four*>(&p); }
 inline const Four& four(const Point& p) { return *reinterpret_cast<const Four*>(&p); }
 

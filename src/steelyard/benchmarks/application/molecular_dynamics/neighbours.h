@@ -3,13 +3,12 @@
 #include <bit>
 
 #include "cells.h"
-#include "simd.h"
 
 namespace steelyard::md {
 
 class Neighbours {
  public:
-  static constexpr std::size_t group = 4;  // lists are filled up to a multiple of it by a particle that is far away
+  static constexpr std::size_t group = lanes;  // lists are filled up to a multiple of it by a particle that is far away
 
   Neighbours(const Block& block, const MemoryPolicy& policy, Team& team)
       : room_(block.own_room()), lists_(room_ * each + slack * team.size(), policy, team), of_(room_, policy, team) {}
