@@ -76,6 +76,7 @@ bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB and 
 	$(BIN)/python bench/messages.py
 	$(BIN)/python bench/nodes.py
 	$(BIN)/python bench/applications.py --classes A,B
+	$(BIN)/python bench/elements.py
 	$(BIN)/python bench/simulators.py
 
 lint: $(VENV)/.lint  ## style, types, and the arrows between the rooms
