@@ -22,6 +22,7 @@ from steelyard.records import RunFolder
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import contenders
+import elements
 import hpcc
 import imb
 import lammps
@@ -525,6 +526,17 @@ def test_an_application_is_set_beside_the_scale_of_its_own_round() -> None:
     found = applications.standing(series, entry)
     assert found == Ratio(Range(0.75, 0.5, 1.0, 2), Range(1.0, 1.0, 1.0, 1))
     assert applications.standing(series, replace(entry, letter="B")) is None
+
+
+def test_the_solver_is_set_beside_cg_and_the_roof_of_its_own_round(capsys: pytest.CaptureFixture[str]) -> None:
+    rates = [("triad", 20e9, QUIET), ("cg", 10e9, QUIET), ("solver", 15e9, QUIET), ("assembly", None, QUIET)]
+    series = [elements.Measurement(1, elements.Entry(name, 2), rate, around) for name, rate, around in rates]
+    series += [elements.Measurement(2, elements.Entry("triad", 2), 30e9, SHARED)]
+    elements.show(series)
+    printed = capsys.readouterr().out
+    assert "CG over the roof: 0.500 [0.500, 0.500]" in printed
+    assert "the solver over the roof: 0.750 [0.750, 0.750]" in printed
+    assert "the solver over CG (wanted 1): 1.500 [1.500, 1.500]" in printed
 
 
 # --------------------------------------------------------------------------- the tool's own cost

@@ -83,6 +83,7 @@ struct Element {
         given += source[c] * shapes.value[point][c];
       }
       T factor = weight / map.determinant, part = weight * map.determinant * given;
+#pragma GCC unroll 8
       for (std::size_t j = 0; j < corners; ++j) {
         load[j] += part * shapes.value[point][j];
         T x = factor * slopes[0][j], y = factor * slopes[1][j], z = factor * slopes[2][j];

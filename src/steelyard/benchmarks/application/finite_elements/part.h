@@ -12,7 +12,7 @@ namespace steelyard::finite_elements {
 // A direction to a neighbour, each step -1, 0 or 1, as a number from 0; 13 is the part itself.
 constexpr int directions = 27, here = 13;
 inline Triple steps_of(int direction) { return {direction % 3 - 1, direction / 3 % 3 - 1, direction / 9 - 1}; }
-inline int direction_of(int x, int y, int z) { return (x + 1) + 3 * (y + 1) + 9 * (z + 1); }
+constexpr int direction_of(int x, int y, int z) { return (x + 1) + 3 * (y + 1) + 9 * (z + 1); }
 
 struct Part {
   Triple elements;                             // of the whole mesh

@@ -8,6 +8,21 @@
 
 namespace steelyard::finite_elements {
 
+// Where in a corner's row the entry of another corner stands, and which of an element's pairs it is.
+struct Places {
+  unsigned char slot[corners][corners], pair[corners][corners];
+
+  constexpr Places() : slot(), pair() {
+    for (std::size_t i = 0; i < corners; ++i)
+      for (std::size_t j = 0; j < corners; ++j) {
+        auto step = [&](std::size_t d) { return static_cast<int>(j >> d & 1) - static_cast<int>(i >> d & 1); };
+        slot[i][j] = static_cast<unsigned char>(direction_of(step(0), step(1), step(2)));
+        pair[i][j] = static_cast<unsigned char>(pair_of(i, j));
+      }
+  }
+};
+inline constexpr Places places;
+
 class System {
  public:
   Part part;
@@ -100,15 +115,15 @@ class System {
   }
   // One element's entries go to the rows of its corners that are mine.
   void add(const Element<Pack>& elements, int lane, int x, const bool (&mine)[4], const std::size_t (&rows)[4]) {
+    const double* from = reinterpret_cast<const double*>(elements.stiffness) + lane;
+#pragma GCC unroll 8
     for (std::size_t i = 0; i < corners; ++i) {
       int at = x + static_cast<int>(i & 1);
       if (!mine[i >> 1] || at < 0 || at >= part.size[0]) continue;
       std::size_t row = rows[i >> 1] + static_cast<std::size_t>(at);
       double* to = &matrix.values[entries * row];
-      for (std::size_t j = 0; j < corners; ++j) {
-        auto step = [&](int d) { return static_cast<int>(j >> d & 1) - static_cast<int>(i >> d & 1); };
-        to[direction_of(step(0), step(1), step(2))] += elements.stiffness[pair_of(i, j)][lane];
-      }
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < corners; ++j) to[places.slot[i][j]] += from[places.pair[i][j] * pack_doubles];
       right[row] += elements.load[i][lane];
     }
   }
