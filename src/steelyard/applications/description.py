@@ -97,6 +97,9 @@ class Description:
     divisible: list[Divisible] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)  # input by its name, with {{formula}} in it
+    copies: dict[str, str] = field(
+        default_factory=dict
+    )  # further input by its name: which file; one that ends with .gz unpacked
 
 
 class _Checked:
@@ -183,9 +186,9 @@ def _mistakes(found: Description) -> Iterator[tuple[places.Path, str]]:
     yield from _patterns(found)
     yield from _axes(found)
     yield from _formulas(found)
-    for name in found.files:
+    for table, name in [*(("files", n) for n in found.files), *(("copies", n) for n in found.copies)]:
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            yield ("files", name), f"'{name}' lies outside of the folder in which the program runs"
+            yield (table, name), f"'{name}' lies outside of the folder in which the program runs"
 
 
 def _patterns(found: Description) -> Iterator[tuple[places.Path, str]]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from steelyard.applications.description import Check, Description, Timed
 from steelyard.applications.measures import si
-from steelyard.units import significant
 
 TAIL = 15  # lines of an output that are repeated where a pattern is not found in it
 
@@ -84,7 +83,7 @@ def _check(check: Check, text: str, spoiled: bool) -> tuple[bool, str]:
     value = _value(f"checks '{check.title}'", check.pattern, text)
     value = 2 * abs(value) + 1e3 * (1 + abs(check.most or check.reference or 0)) if spoiled else value
     value = -value if spoiled and check.least is not None else value
-    shown = f"{check.title}: {significant(value, 7)}"
+    shown = f"{check.title}: {value:.8g}"
     if check.reference is not None:
         tolerance = check.tolerance or 0.0
         near = abs(value - check.reference) <= tolerance

@@ -1,12 +1,14 @@
 """Runs somebody else's program: each run is one sample, timed from outside, with the accounts and the pace around it."""
 
 import contextlib
+import gzip
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -131,6 +133,19 @@ class Application:
             )
         return os.path.abspath(found)
 
+    def _input(self, name: str) -> bytes:
+        """A file that the program brings along, or that lies beside its description."""
+        try:
+            content = (self.path.parent / name).read_bytes()
+            return gzip.decompress(content) if name.endswith(".gz") else content
+        except (OSError, EOFError, zlib.error) as problem:
+            package = f" (Debian: apt-get install {self.description.package})" if self.description.package else ""
+            raise Unfit(
+                "missing input",
+                f"The input '{name}' of {self.path.name} cannot be read: {problem}. Install what brings it{package}, "
+                "or name another file under the key 'copies'.",
+            ) from None
+
     def _sampled(
         self,
         asked: Mapping[str, Any],
@@ -187,6 +202,8 @@ class Application:
             for name, text in ready.files.items():
                 (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / name).write_text(text, encoding="utf-8")
+            for name, path in self.description.copies.items():
+                (Path(folder) / name).write_bytes(self._input(path))
             out, err = Path(folder) / ".steelyard-output", Path(folder) / ".steelyard-errors"
             with out.open("wb") as output, err.open("wb") as errors:
                 begin = time.monotonic()
