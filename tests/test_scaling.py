@@ -538,7 +538,11 @@ def test_every_programming_model_is_swept_in_its_own_way() -> None:
         ("node.vector", {"counts": "1,two"}, "'two' in --counts"),
         ("node.vector", {"counts": "4"}, "at least two different counts"),
         ("node.vector", {"counts": "0,4"}, "'0' in --counts"),
-        ("node.matmul", {"weak": True}, "Those that have one: application.finite_elements, application.molecular_dynamics, cluster.flops"),
+        (
+            "node.matmul",
+            {"weak": True},
+            "Those that have one: application.finite_elements, application.molecular_dynamics, cluster.flops",
+        ),
         ("cluster.flops", {"weak": True, "over": "ranks_per_node"}, "not possible over ranks_per_node"),
         ("node.vector", {"over": "threads", "words": {"threads": [2]}}, "--counts 2"),
         ("node.vector", {"words": {"threads": [2]}}, "Nothing is left to sweep"),
