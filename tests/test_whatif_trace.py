@@ -196,6 +196,8 @@ def test_a_command_without_mpi_leaves_no_trace_and_is_told_so(elsewhere: Path, h
     mpi("default", here)
     with pytest.raises(MachineFailed, match="left no trace"):
         cli.arguments(["trace", "-o", "here", "--", "/bin/true"])
+    with pytest.raises(UsageError, match="cannot be started"):
+        cli.arguments(["trace", "-o", "here", "--", "/bin/no-such-program"])
     assert not (elsewhere / "here").exists()
 
 

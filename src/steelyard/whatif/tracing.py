@@ -85,10 +85,12 @@ def record(
     folder.mkdir(exist_ok=True)
     before = os.environ.get("LD_PRELOAD")
     loaded = f"{library}:{before}" if before else str(library)
-    done = watch.carried_out(words, {**(environment or {}), "LD_PRELOAD": loaded, FOLDER: str(folder.absolute())})
-    ranks = sorted(folder.glob("rank-*.trace"))
+    try:
+        done = watch.carried_out(words, {**(environment or {}), "LD_PRELOAD": loaded, FOLDER: str(folder.absolute())})
+    finally:
+        if not (ranks := sorted(folder.glob("rank-*.trace"))):
+            folder.rmdir()
     if not ranks:
-        folder.rmdir()
         raise MachineFailed(
             f"The command '{words[0]}' ended with {done.code} and left no trace: no process of it called MPI_Init of "
             f"{build.mpi_name(mpi)} with the environment that it was started with. Name its own MPI with --mpi; between hosts, "
