@@ -14,6 +14,7 @@ from steelyard.applications import formula, output
 from steelyard.applications.benchmark import Unfit, prepared
 from steelyard.applications.places import line_of, places
 from steelyard.errors import UsageError
+from steelyard.launch.looks import slowest
 from steelyard.model import Machine
 
 WHOLE = """name = "mine"
@@ -173,6 +174,12 @@ def test_a_size_that_ranks_cannot_divide_and_one_without_room_are_a_sentence_eac
         prepared(read, {"n": 16, "ranks": 2}, two_sockets)
     assert (indivisible.value.kind, small.value.kind) == ("indivisible", "does not fit")
     assert prepared(read, {"n": 8, "ranks": 2}, replace(two_sockets, memory=10**12)).command == ("program", "8")
+
+
+def test_a_look_is_that_of_the_slowest_processor() -> None:
+    look = {"cpu": [0, 1, 0, 1, 0, 1], "issued": [4, 2, 4, 3, 1, 3], "chase": [1, 2, 1, 2, 9, 2], "stream": [None] * 6}
+    assert slowest(look) == {"core_clock": None, "issued": 3, "chase": 2, "stream": None}
+    assert slowest({}) == {}
 
 
 def test_the_last_match_counts_in_si_and_fortrans_exponents_are_read(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ def test_each_run_of_the_program_is_a_sample_with_its_accounts(tmp_path: Path) -
         around = record["surroundings"]
         assert all(w > s for w, s in zip(around["samples"]["seconds"], record["samples"], strict=True))
         assert all(own >= 0.25 for own in around["details"]["processor_seconds"])
+        assert around["pace"]["before"]["issued"] > 0
+        assert len(around["samples"]["chase"]) == len(record["samples"])
         assert around["phases"]["adding"] == pytest.approx(sum(record["samples"]))
         assert record["work"] == {"added": 1000.0}
         assert record["parameters"]["size"] == 1000

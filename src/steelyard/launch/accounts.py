@@ -36,6 +36,11 @@ def used(usage: resource.struct_rusage) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def ours() -> float:
+    """Processor seconds of this process, and of all that it started and that ended: runs, and looks between them."""
+    return used(resource.getrusage(resource.RUSAGE_SELF)) + used(resource.getrusage(resource.RUSAGE_CHILDREN))
+
+
 def between(before: Account, after: Account, own: float, elapsed: float, processors: int) -> dict[str, object]:
     """As records hold it: what others took of the whole machine while a program of ours used `own` seconds of it."""
     steal = _less(after.steal, before.steal)

@@ -22,6 +22,7 @@ from steelyard.applications.output import Said, Unmatched, tail
 from steelyard.applications.output import read as read_output
 from steelyard.launch import accounts, local
 from steelyard.launch.linked import other_mpi
+from steelyard.launch.looks import KINDS, Looks, Reading
 from steelyard.launch.scheduler import launcher
 from steelyard.launch.start import job, shown
 from steelyard.model import Launch, Machine, Parameters, Site
@@ -31,17 +32,6 @@ SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run 
 GRACE = 5.0  # seconds in which a launcher may end its ranks
 SPARED = 5.0  # seconds before a case's time is over that are left for saying why
 REFUSED = ("placement", "pinning", "start", "page_size", "memory_policy")  # what only programs of ours can be told
-
-
-class Pace:
-    """Reads the pace of cores and memory before and after a run; tests, and a machine without our programs, have none."""
-
-    def read(self) -> Mapping[str, float | None]:
-        """By the names in records: of the slowest processor."""
-        return {}
-
-    def close(self) -> None:
-        """Nothing stays behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +55,7 @@ class Application:
     site: Site
     machine: Machine
     launch: Launch
-    pace: Pace = field(default_factory=Pace)
+    looking: Path | None = None  # the program of ours that looks at the pace between the runs
     description: Description = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +80,6 @@ class Application:
 
     def close(self) -> None:
         """Ends what still runs."""
-        self.pace.close()
         if self._running:
             self._end(self._running)
 
@@ -156,11 +145,12 @@ class Application:
         end: float,
     ) -> dict[str, Any]:
         """Runs until enough is known, as often as the sampling says."""
-        begin, before = time.time(), accounts.account()
-        first = self.pace.read()
+        pace = Looks(self.looking, self.machine)
+        first = pace.read()
+        begin, before, spent = time.time(), accounts.account(), accounts.ours()
         runs: list[Run] = []
         found: list[Said] = []
-        paces: list[Mapping[str, float | None]] = []
+        paces: list[Reading] = []
         start = time.monotonic()
         while (
             not runs
@@ -170,9 +160,9 @@ class Application:
             run = self._once(ready, command, environment, start, end)
             runs.append(run)
             found.append(self._understood(run, command, environment, spoiled))
-            paces.append(self.pace.read())
+            paces.append(pace.read())
         account = accounts.between(
-            before, accounts.account(), sum(r.own for r in runs), time.monotonic() - start, len(self.machine.cpus)
+            before, accounts.account(), accounts.ours() - spent, time.monotonic() - start, len(self.machine.cpus)
         )
         return _answer(
             self.description,
@@ -265,7 +255,7 @@ def _answer(
     description: Description,
     runs: list[Run],
     found: list[Said],
-    pace: tuple[Mapping[str, float | None], list[Mapping[str, float | None]]],
+    pace: tuple[Reading, list[Reading]],
     around: Mapping[str, Any],
     amounts: Mapping[str, float],
 ) -> dict[str, Any]:
@@ -279,7 +269,7 @@ def _answer(
     work.update(amounts)
     wrong = next((said.wrong for said in found if said.wrong), "")
     columns: dict[str, Any] = {"at": [r.at for r in runs], "seconds": [r.seconds for r in runs]}
-    kinds = [kind for kind in ("core_clock", "issued", "stream", "chase") if pace[0]]
+    kinds = KINDS if pace[0] else ()
     columns |= {kind: [each.get(kind) for each in pace[1]] for kind in kinds}
     readings = {"pace": {"before": dict(pace[0]), "after": dict(pace[1][-1]), "waited": 0.0}} if pace[0] else {}
     phases = accounts.phases_of([said.phases for said in found])

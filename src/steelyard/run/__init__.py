@@ -18,7 +18,7 @@ from steelyard.plan import EFFORTS, second
 from steelyard.plan.second import Patience
 from steelyard.records import RunFolder
 from steelyard.records.shown import Best
-from steelyard.run.asking import built_with, failed_record, line, record_of, time_limit
+from steelyard.run.asking import LOOKING, built_with, failed_record, line, record_of, time_limit
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity.pace import Bounds, seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
@@ -167,7 +167,8 @@ class Evaluator:
         name = program_name(launch.benchmark, launch.model)
         program = self.programs[name, built_with(launch.toolchain, parameters)]
         if applications.described(program):
-            return Application(program, self.site, self.machine, launch)
+            looking = self.programs.get((LOOKING, launch.toolchain))
+            return Application(program, self.site, self.machine, launch, looking)
         ranks = parameters.get("ranks")
         return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
 

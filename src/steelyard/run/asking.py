@@ -42,6 +42,7 @@ BOUND_WORDS: Mapping[Kind, str] = {
     "stream": "least_stream",
     "chase": "most_chase",
 }
+LOOKING = "memory.stream"  # any kernel program can look at the pace of a machine: this one is built by all
 TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
 
 

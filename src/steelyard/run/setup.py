@@ -13,7 +13,7 @@ from steelyard.launch import site
 from steelyard.model import Benchmark, Effort, Machine, Plan, Run, Site, Toolchain
 from steelyard.plan import Settings, Shape, catalogue, refusal
 from steelyard.records import remembered
-from steelyard.run.asking import built_with
+from steelyard.run.asking import LOOKING, built_with
 from steelyard.run.progress import BuildDisplay
 
 Programs = Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
@@ -55,7 +55,9 @@ class Setup:
     def programs(self, quiet: bool) -> Programs:
         """The benchmarks' programs with each toolchain, built where they are not kept."""
         wanted: dict[tuple[str, str], Program] = {}
+        further = [catalogue.find()[LOOKING]] if self._described() else []  # it looks at the pace between their runs
         for t in self.toolchains.values():
+            wanted.update({(p.name, t.name): p for p in build.programs(further, t)})
             wanted.update({(p.name, t.name): p for p in build.programs(self.benchmarks.values(), t)})
             for label, mpi in self.site.mpis.items():
                 with_it = build.programs(self.benchmarks.values(), t, mpi)
