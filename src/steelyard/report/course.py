@@ -95,9 +95,17 @@ def causes(steps: Sequence[Step]) -> Counter[str]:
     found = Counter[str]()
     for step in steps:
         if step.record.aside:
-            row = np.asarray(step.record.samples, dtype=np.float64)
-            found.update(choose(Seen(row, step.record.surroundings), step.bounds).causes)
+            found.update(_causes(step))
     return found
+
+
+def _causes(step: Step) -> Mapping[str, int]:
+    """As the record's own evidence has them; of records that lack it they are sought again."""
+    for each in step.record.verdict.evidence:
+        if each.kind == "set aside":
+            return {name: int(number) for name, number in each.numbers.items() if name not in ("samples", "of")}
+    row = np.asarray(step.record.samples, dtype=np.float64)
+    return choose(Seen(row, step.record.surroundings), step.bounds).causes
 
 
 def _state(record: Record) -> State:

@@ -64,8 +64,15 @@ def figures(found: Course, added: Sequence[Launch]) -> tuple[drawing.Drawn, ...]
 def records(found: Course, evaluation: Evaluation) -> Json:
     """What the figures share, in the order of the steps: minutes, launches, and the cases by their place among `cases`."""
     telling = {name: values.varying(_of(evaluation, name)) for name in {s.record.benchmark for s in found.steps}}
+    names: dict[int, str] = {}  # by record: those of one result are the same case
+    for result in evaluation.results:
+        name = called(result.records[0], telling.get(result.benchmark, ()))
+        names.update(dict.fromkeys(map(id, result.records), name))
     cases: dict[str, int] = {}
-    of = [cases.setdefault(called(s.record, telling[s.record.benchmark]), len(cases)) for s in found.steps]
+    of = [
+        cases.setdefault(names.get(id(s.record)) or called(s.record, telling[s.record.benchmark]), len(cases))
+        for s in found.steps
+    ]
     return {
         "at": [_minutes(step.at, found) for step in found.steps],
         "launch": [step.record.launch for step in found.steps],

@@ -50,6 +50,9 @@ def data(evaluation: Evaluation) -> Page | None:
     if found is None:
         return None
     measured = {step.record.launch for step in found.steps}
+    steps: dict[str, list[Step]] = {}
+    for step in found.steps:
+        steps.setdefault(step.record.benchmark, []).append(step)
     added = [launch for launch in second.added(evaluation.run.plan) if launch.number in measured]
     if evaluation.run.in_turn:  # its rounds are no further launches
         added = []
@@ -61,7 +64,7 @@ def data(evaluation: Evaluation) -> Page | None:
         ),
         course_figures.figures(found, added),
         drawing.embedded(course_figures.records(found, evaluation)),
-        tuple(_row(evaluation, found, n) for names in _grouped(found) for n in names),
+        tuple(_row(evaluation, steps[n], n) for names in _grouped(found) for n in names),
     )
 
 
@@ -141,8 +144,7 @@ def _count(number: int) -> str:
 # --------------------------------------------------------------------------- by benchmark
 
 
-def _row(evaluation: Evaluation, found: Course, name: str) -> Row:
-    steps = [step for step in found.steps if step.record.benchmark == name]
+def _row(evaluation: Evaluation, steps: Sequence[Step], name: str) -> Row:
     levels = [values.level(result) for result in evaluation.results if result.benchmark == name]
     still = sum(level not in ("DISTURBED", "INVALID") for level in levels)
     taken, aside = sum(len(s.record.samples) for s in steps), sum(len(s.record.aside) for s in steps)
