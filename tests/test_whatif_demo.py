@@ -1,14 +1,17 @@
 """`steelyard whatif --demo`: a newcomer's way, from nothing to a page."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import builders
+from mpis import mpi
 from steelyard.commands.cli import app
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.model import Machine
 from steelyard.whatif import demo, networks, tracing
 
 
@@ -40,6 +43,14 @@ def test_one_command_traces_a_program_and_says_what_loss_and_noise_would_do_to_i
     assert sorted(path.name for path in folder.iterdir())[0] == "rank-0.trace"
     again = CliRunner().invoke(app, ["whatif", str(folder), "--network", demo.NETWORK, "--json"])
     assert json.loads(again.stdout)["time"] == rows[0]["undisturbed"]
+
+
+def test_every_mpi_of_this_machine_traces_the_demo(here: Machine, tmp_path: Path) -> None:
+    assert here.mpis
+    for place, own in enumerate((*here.mpis, mpi("mpich", here))):
+        made = demo.trace(tmp_path / f"demo-{place}", replace(here, mpis=(own,)))
+        assert (made.code, made.ranks) == (0, demo.ranks_for(here))
+        assert not (tmp_path / f"demo-{place}.found").exists()
 
 
 def test_conditions_of_the_users_own_are_asked_instead(tmp_path: Path) -> None:

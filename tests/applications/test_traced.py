@@ -28,7 +28,7 @@ def traced(code: str, flavour: str, here: Machine, folder: Path, capfd: pytest.C
     case = f"case=1 kernel={code} class=S model=mpi ranks={RANKS} least=1 most=1"
     with pytest.MonkeyPatch.context() as patch:
         words = mpiexec(program.path, RANKS, own, patch)
-        made = tracing.record(["sh", "-c", 'echo "$0" | "$@"', case, *words], folder, here, own)
+        made = tracing.record(["sh", "-c", 'printf "%s\nend\n" "$0" | "$@"', case, *words], folder, here, own)
     lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("{")]
     assert (made.code, made.ranks) == (0, RANKS)
     return json.loads(lines[0]), asked(folder, NETWORK, FREE, f"{FREE} mode=event")

@@ -23,8 +23,9 @@ from steelyard.whatif.tree import ONE_SWITCH
 
 BENCHMARK, KERNEL, SIZE = "application.npb_lu", "lu", "W"
 MOST_RANKS = 8
-# The program reads its case from its input; what it found goes to a file.
-START = 'case=$1 found=$2; shift 2; echo "$case" | "$@" > "$found" 2>&1'
+# The program reads its case from its input, and the word that ends it: not every launcher passes on the end of the input. What it
+# found goes to a file.
+START = 'case=$1 found=$2; shift 2; printf "%s\\nend\\n" "$case" | "$@" > "$found" 2>&1'
 LAST = 5  # lines of what it said that are shown where it failed
 # Where nobody names a network: 10 Gbit/s Ethernet with TCP, in round numbers.
 NETWORK = "L=15us,o=3us,g=1us,G=0.8ns/B"
