@@ -41,6 +41,17 @@ int main(int argc, char** argv) {
 """
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts Open MPI is tried again where Open MPI has crashed; the summary names each such test (RERUN).
+
+    Under srun a rank of Open MPI 4.1 now and then takes a message by TCP before it can: MPI_Init ends with a jump to
+    address 0. Here 1 start of 100 did, 5 on a busy machine, whatever the settings of PMIx.
+    """
+    for item in items:
+        if {"openmpi", "installed"} & {*getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.flaky(reruns=3, only_rerun="Segmentation fault"))
+
+
 @dataclass(frozen=True)
 class Installed:
     """An MPI, and the program above compiled with it."""

@@ -233,7 +233,7 @@ def test_a_run_over_four_nodes_is_submitted_and_ends_with_its_report(
     assert run.finished, done.stderr
     assert done.returncode in (0, 1), done.stderr
     assert "is running on n[1-4]" in done.stderr
-    assert {record.parameters["message_bytes"] for record in run.records} == {8, 4096}
+    assert {record.parameters["message_bytes"] for record in run.records} == {8, 4096}, done.stderr
     assert {tuple(record.surroundings["ranks"]["hosts"]) for record in run.records} == {NODES}
     assert (Path(run.path) / "report.html").exists(), done.stderr
 
