@@ -132,8 +132,9 @@ def _file(machine: Machine) -> Path:
 
 def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:
     """What a best may be good for: toolchain; what is computed, and by how many; how messages go."""
-    words = (parameters.get("ranks", parameters.get("threads", 1)), *(parameters.get(n, "") for n in BETWEEN))
-    return (str(parameters.get("toolchain", "")), benchmark, kernel, *map(str, words))
+    count = parameters.get("ranks", parameters.get("threads", 1))
+    between = [str(parameters.get(name, "")) for name in BETWEEN]
+    return (str(parameters.get("toolchain", "")), benchmark, kernel, str(count), *between)
 
 
 @lru_cache(maxsize=10_000)

@@ -103,14 +103,14 @@ def typicals(record: Record) -> dict[Kind, float]:
     """The same of each kind, with what was read before the samples and after them."""
     around, samples = part(record.surroundings, "pace"), part(record.surroundings, "samples")
     before, after = part(around, "before"), part(around, "after")
-    medians = ((kind, _median(samples.get(kind), before.get(kind), after.get(kind))) for kind in MEASURES)
+    medians = [(kind, _median(samples.get(kind), before.get(kind), after.get(kind))) for kind in MEASURES]
     return {kind: found for kind, found in medians if found is not None}
 
 
 def _median(column: Any, *ends: Any) -> float | None:
-    readings = [*column, *ends] if isinstance(column, list) else list(ends)
+    readings = [*column, *ends] if isinstance(column, list) else ends
     try:
-        known = sorted(x for x in readings if x is not None and 0 < x < math.inf)
+        known = sorted([x for x in readings if x is not None and 0 < x < math.inf])
     except TypeError:  # of a damaged record
         return None
     middle = len(known) // 2
