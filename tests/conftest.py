@@ -32,6 +32,7 @@ MEASURING = (
     "npb",
     "ranks",
     "scaling",
+    "turbulence",
 )
 STARTING = {"programs", "small"}
 # Marks of tests whose figures a neighbour on a shared host can spoil; he stays for seconds to minutes.

@@ -1,4 +1,5 @@
 // Molecular dynamics on ranks (MPI): each has a block of the box, which its threads share.
+#include "../rank_team.h"
 #include "dynamics.h"
 #include "rank_kernel.h"
 
@@ -53,17 +54,6 @@ class MessageLink {
   const bool alone_;
   std::array<std::array<int, 2>, 3> peers_{};
 };
-
-// A rank's team: its own thread and, where more are asked for, some on the processors that follow.
-std::unique_ptr<Team> team_of(const Ranks& ranks, std::size_t threads) {
-  if (threads < 1 || threads > 1024)
-    throw CaseError("threads='" + std::to_string(threads) + "' of each rank must be from 1 to 1024");
-  std::vector<int> cpus;
-  const std::size_t first = static_cast<std::size_t>(ranks.place(ranks.rank()).local) * threads;
-  for (std::size_t i = 0; threads > 1 && i < threads; ++i)
-    cpus.push_back(ranks.processors()[(first + i) % ranks.processors().size()]);
-  return std::make_unique<Team>(threads, cpus);
-}
 
 struct MolecularDynamics {
   static constexpr bool whole = true;

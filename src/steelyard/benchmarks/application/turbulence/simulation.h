@@ -1,0 +1,132 @@
+// The simulation as threads and ranks run it: so many steps from the vortex on.
+//
+// A Link carries what leaves columns for planes and back, and adds: `to_planes(flow)`, `to_columns(flow)`,
+// `sum(values)`.
+#pragma once
+#include "../npb/problem.h"
+#include "proof.h"
+
+namespace steelyard::turbulence {
+
+// What a case asks for.
+struct Request {
+  Grid grid;
+  std::size_t steps;
+  bool phases;
+  MemoryPolicy policy;
+
+  Request(Params& p, const std::string& model)
+      : grid(p.count("points", 262144)),
+        steps(p.count("steps", 8)),
+        phases(p.choice("phases", "off", {"off", "on"}) == "on"),
+        policy(p) {
+    p.choice("model", model, {model});
+    auto most = static_cast<std::size_t>(longest / grid.step());
+    if (steps < 1 || steps > most)
+      throw CaseError("steps='" + std::to_string(steps) + "' cannot be verified: of " + grid.words() +
+                      " expected 1 to " + std::to_string(most));
+  }
+  // Before anything is allocated: of so many ranks on this host, with so many threads each.
+  void require(std::size_t ranks, std::size_t me, std::size_t here, std::size_t threads) const {
+    std::size_t most = std::min(grid.z.n, grid.columns);
+    if (ranks > most)
+      throw CaseError("ranks='" + std::to_string(ranks) + "' cannot share " + grid.words() + ": expected 1 to " +
+                      std::to_string(most));
+    auto bytes = static_cast<std::size_t>(Flow::bytes(grid, ranks, me, threads)) * here;
+    if (std::size_t available = available_memory(); bytes > available)
+      throw CaseError("not enough memory: " + grid.words() + " need " + std::to_string(bytes >> 20) +
+                      " MiB on this host, and " + std::to_string(available >> 20) + " MiB may be used");
+  }
+};
+
+template <class Link>
+class Simulation {
+ public:
+  Simulation(const Request& request, std::size_t ranks, std::size_t me, Team& team, Link& link)
+      : request_(request),
+        team_(team),
+        link_(link),
+        flow_(request.grid, ranks, me, request.policy, team),
+        phases_(request.phases, {"columns", "to planes", "planes", "to columns"}) {}
+
+  // What an earlier run left would pass the check.
+  void prepare(Worker w) {
+    if (w.index == 0) ran_ = 0;
+    flow_.begin(w);
+  }
+  void run(Worker w) {
+    if (w.index == 0) phases_.begin();
+    flow_.fields(w);
+    const std::size_t all = stages * request_.steps;
+    for (std::size_t i = 0; i < all; ++i) {
+      between(w, 0, [&] { link_.to_planes(flow_); });
+      flow_.multiply(w);
+      between(w, 2, [&] { link_.to_columns(flow_); });
+      flow_.advance(w, i % stages, i + 1 == all);
+    }
+    if (w.index == 0) phases_.spent(0), ran_ = request_.steps;
+  }
+  void corrupt() { flow_.spoil(); }
+  Work work() const {
+    const Grid& g = request_.grid;
+    double steps = static_cast<double>(request_.steps), modes = static_cast<double>(g.columns * g.z.modes());
+    // Velocities and what is left of their changes are read and written; six fields and three go to the planes and
+    // back.
+    double number = 16 * lanes, way = static_cast<double>(g.columns * g.z.n) * (six + three) * 2;
+    double bytes = stages * number * (modes * three * 4 + way);
+    return {{"operations", steps * g.points()},
+            {"points", g.points()},
+            {"steps", steps},
+            {"flops", steps * flow_.flops()},
+            {"bytes", steps * bytes},
+            {"working_set", number * (modes * three * 2 + way / 2)}};
+  }
+  Check check() {
+    std::vector<Sums> shares(team_.size());
+    team_.each([&](Worker w) { shares[w.index] = flow_.sums(w); });
+    proof_ = {};
+    for (Sums& share : shares)
+      for (std::size_t i = 0; i < share.all().size(); ++i) *proof_.sums.all()[i] += *share.all()[i];
+    link_.sum(proof_.sums.all());
+    proof_.time = static_cast<double>(ran_) * request_.grid.step();
+    if (ran_ == 0) return {false, "nothing ran"};
+    return proof_.check(allowed());
+  }
+  std::string details() const {
+    const Grid& g = request_.grid;
+    json::Object out;
+    out.add("points", json::list(std::vector<std::size_t>{g.x.n, g.y.n, g.z.n}))
+        .add("time", json::number(proof_.time))
+        .add("energy", json::number(proof_.sums.energy()))
+        .add("enstrophy", json::number(proof_.sums.enstrophy))
+        .add("energy_off", json::number(proof_.energy_off()))
+        .add("enstrophy_off", json::number(proof_.enstrophy_off()))
+        .add("divergence", json::number(proof_.divergence()));
+    if (request_.phases) out.add("phases", phases_.json());
+    return out.str();
+  }
+
+ private:
+  // All have ended a phase; one worker carries what lies between it and the next.
+  template <class Carry>
+  void between(Worker w, std::size_t phase, Carry carry) {
+    team_.barrier().wait();
+    if (w.index == 0) phases_.spent(phase), carry(), phases_.spent(phase + 1);
+    team_.barrier().wait();
+  }
+  // Steps of third order are off by 0.0026 times their cube in each unit of time; and rounding.
+  double allowed() const {
+    double step = request_.grid.step();
+    return 0.005 * step * step * step * proof_.time + 1e-13;
+  }
+
+  Request request_;
+  Team& team_;
+  Link& link_;
+  Flow flow_;
+  npb::PhaseTimes phases_;
+  Proof proof_;
+  std::size_t ran_ = 0;
+};
+
+}  // namespace steelyard::turbulence
