@@ -46,7 +46,7 @@ inline Complex turned(const Complex& a) { return {a.im, -a.re}; }  // times -i
 inline Complex times(const Complex& a, const Root& w) { return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re}; }
 
 template <std::size_t radix>
-inline void short_transform(Complex* a) {
+[[gnu::always_inline]] inline void short_transform(Complex* a) {
   if constexpr (radix == 2) {
     Complex first = a[0] + a[1], second = a[0] - a[1];
     a[0] = first, a[1] = second;
