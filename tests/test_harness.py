@@ -256,10 +256,10 @@ def test_a_neighbour_who_comes_and_goes_is_waited_for_and_only_quiet_samples_are
     stream: Path, here: Machine
 ) -> None:
     line = ALONE.format(cpu=here.cpus[-1])
-    for _ in range(5):
+    for _ in range(6):
         best = max(max(pace(found, "issued")) for found in answers(stream, line, line, line))
         bounded = f"{line} least_issued={MEASURES['issued'].bound(best):.9g}"
-        visited, alone = answers(stream, f"{bounded} plant=visits:0.5 patience=10", f"{bounded} patience=5")
+        visited, alone = answers(stream, f"{bounded} plant=visits:0.5 patience=4", f"{bounded} patience=2")
         samples, aside = set_aside(visited, best)
         kept, spoiled = samples[~aside], samples[aside]
         assert visited["surroundings"]["pace"]["waited"] > 0.03
