@@ -614,6 +614,63 @@ def test_a_law_is_drawn_dashed_in_its_lines_colour_and_only_as_far_as_it_may_be_
     assert len(share["data"]) == 1
 
 
+MINI = "application.molecular_dynamics"
+
+
+def together(run: Evaluation) -> list[list[dict[str, Any]]]:
+    """The pictures of all applications: of each kind of scaling speed-up and efficiency."""
+    found = page.data(run)
+    assert found is not None
+    return [[json.loads(figure.plot) for figure in pair] for pair in found.together]
+
+
+def growing(benchmark: str, fraction: float, over: str = "threads") -> list[Result]:
+    """Work that grows with the count."""
+    sizes = {"elements": lambda p: 1000 * p, "work": lambda p: {"flops": 7e3 * p}}
+    return line(gustafson(fraction), (1, 2, 4, 8), over, benchmark=benchmark, **sizes)
+
+
+def test_all_applications_stand_in_each_picture() -> None:
+    several = [*line(amdahl(0.05)), *line(amdahl(0.02), benchmark=MINI), *line(amdahl(0.1), benchmark="node.vector")]
+    weak = [*growing(MINI, 0.1), *growing("application.turbulence", 0.3)]
+    strong, grown = together(seen([*several, *weak]))
+    for gained, share in (strong, grown):
+        assert gained["layout"]["xaxis"]["type"] == gained["layout"]["yaxis"]["type"] == "log"
+        assert [mark["y0"] for mark in share["layout"]["shapes"]] == [50, 70, 90]
+    assert [trace["name"] for trace in strong[0]["data"]] == ["NPB CG", "Molecular dynamics", "ideal"]
+    assert [trace["name"] for trace in grown[1]["data"]] == ["Molecular dynamics", "Turbulence"]
+    efficiency = dict(zip(strong[1]["data"][0]["x"], strong[1]["data"][0]["y"], strict=True))
+    assert efficiency[8] == pytest.approx(100 / 8 / amdahl(0.05)(8), rel=0.05)
+
+
+def test_of_an_application_the_sweep_that_goes_furthest_is_shown_with_its_base() -> None:
+    short = line(amdahl(0.05), (1, 2), **{"class": "B"})
+    ranks = line(amdahl(0.2), (2, 4, 16), "ranks", model="mpi")
+    run = seen([*short, *ranks, *line(amdahl(0.02), (1, 2, 4), benchmark=MINI)])
+    ((gained, _),) = together(run)
+    assert [trace["name"] for trace in gained["data"]] == ["NPB CG, ranks", "Molecular dynamics, threads", "ideal"]
+    assert gained["data"][0]["x"] == [2, 4, 16]
+    found = page.data(run)
+    assert found is not None
+    assert "(NPB CG, ranks: 2, Molecular dynamics, threads: 1)" in found.together[0][0].caption
+
+
+def test_one_application_needs_no_picture_of_all() -> None:
+    assert together(seen(line(amdahl(0.05)))) == []
+
+
+def test_what_was_printed_of_others_is_said_and_where_nodes_are_counted_it_is_drawn() -> None:
+    run = seen(
+        [*line(amdahl(0.05)), *line(amdahl(0.02), benchmark=MINI), *growing(MINI, 0.1), *growing("application.x", 0.1)]
+    )
+    found = page.data(run)
+    assert found is not None
+    strong, weak = (pair[1].caption for pair in found.together)
+    assert "SMMP 50 % at 32 nodes, BQCD more than 50 % at 64 nodes" in strong
+    assert "CoMD more than 90 %" in weak
+    assert not any("published" in trace["meta"] for trace in together(run)[0][1]["data"])
+
+
 def test_a_law_that_does_not_describe_the_times_is_not_drawn() -> None:
     gained, *_ = plots(seen(line(usl(0.0, 0.02))))
     assert "Amdahl" not in {t["name"] for t in gained["data"]}

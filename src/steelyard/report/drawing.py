@@ -45,6 +45,19 @@ class Drawn:
     table: bool = False  # nothing is drawn: the numbers are the figure
 
 
+def numbers_of(figure: Figure) -> tuple[tuple[str, ...], ...]:
+    """The values of lines over whole counts, as rows: line, count, value, interval."""
+
+    def between(low: float | None, high: float | None) -> str:
+        return "–" if low is None or high is None else f"{label(low, figure.y)} – {label(high, figure.y)}"
+
+    return tuple(
+        (line.name, str(int(float(x))), label(y, figure.y), between(line.low[i], line.high[i]))
+        for line in figure.series
+        for i, (x, y) in enumerate(zip(line.x, line.y, strict=True))
+    )
+
+
 def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Drawn, ...]:
     """All the figures of a benchmark. INVALID results are not drawn; what cannot be relied on is marked."""
     usable = tuple(r for r in results if values.level(r) != "INVALID")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import doubts, drawing, figures, scaling_rows, values
-from steelyard.report.axes import Json, label
+from steelyard.report import doubts, drawing, figures, scaling_rows, scaling_together, values
+from steelyard.report.axes import Json
 from steelyard.report.doubts import Doubts
 from steelyard.report.names import slug
 from steelyard.statistics.models.scaling import Point
@@ -72,8 +72,9 @@ class Brief:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows. `choice`: which benchmarks are shown in full, and why."""
+    """What the page shows. `together`: all applications in each figure; `choice`: which are shown in full, and why."""
 
+    together: tuple[tuple[drawing.Drawn, ...], ...]
     sections: tuple[Section, ...]
     briefs: tuple[Brief, ...]
     headings: tuple[str, ...]
@@ -90,7 +91,8 @@ def data(evaluation: Evaluation) -> Page | None:
     order = [name for name in evaluation.benchmarks if name in full]
     sections = tuple(_section(evaluation, name, [s for s in found if s.benchmark == name]) for name in order)
     rest = sorted((s for s in found if s.benchmark not in full), key=lambda s: s.benchmark)
-    return Page(sections, tuple(_brief(s, found) for s in rest), scaling_rows.HEADINGS, _choice(swept, bool(rest)))
+    briefs = tuple(_brief(s, found) for s in rest)
+    return Page(scaling_together.groups(found), sections, briefs, scaling_rows.HEADINGS, _choice(swept, bool(rest)))
 
 
 def asked(evaluation: Evaluation) -> bool:
@@ -222,11 +224,6 @@ def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> 
     laws = [(i, _curve(s, fit)) for i, s in enumerate(part) for fit in _shown(s, len(part) == 1)] if curves else []
     whole = replace(figure, series=(*figure.series, *(line for _, line in laws)))
     plot = _plot(whole, len(part), [i for i, _ in laws], doubts.of(shown))
-    rows = [
-        (line.name, str(int(float(x))), label(y, figure.y), _between(line, i, figure.y))
-        for line in figure.series[: len(part)]
-        for i, (x, y) in enumerate(zip(line.x, line.y, strict=True))
-    ]
     return drawing.Drawn(
         anchor=anchor,
         title=figure.title,
@@ -236,14 +233,9 @@ def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> 
         wide=False,
         webgl=False,
         headings=("Line", figure.x.title, figure.y.title, "95 % interval"),
-        rows=tuple(rows),
+        rows=drawing.numbers_of(replace(figure, series=figure.series[: len(part)])),
         notes=doubts.notes((level for _, level in shown), "values", "lines"),
     )
-
-
-def _between(line: Series, at: int, axis: Axis) -> str:
-    low, high = line.low[at], line.high[at]
-    return "–" if low is None or high is None else f"{label(low, axis)} – {label(high, axis)}"
 
 
 def _shown(sweep: Sweep, alone: bool) -> list[Fit]:
@@ -269,21 +261,8 @@ def _plot(figure: Figure, lines: int, of_law: Sequence[int], marked: Doubts) -> 
                 "line": {"width": 1.4, "dash": "solid" if ideal else "dash"},
             }
             trace.pop("hovertemplate", None)
-    _ticks(plot["layout"], figure)
+    scaling_together.ticks(plot["layout"], figure, lines)
     return plot
-
-
-def _ticks(layout: Json, figure: Figure) -> None:
-    ends = [float(x) for line in figure.series for x in line.x]
-    powers = [2**k for k in range(int(max(ends)).bit_length()) if min(ends) <= 2**k <= max(ends)]
-    measured = sorted({int(float(x)) for line in figure.series[:MOST_LINES] for x in line.x if float(x).is_integer()})
-    # Counts between two powers of two would stand too close to these.
-    counts = powers if len(powers) > 1 and len(measured) > 8 else sorted({*powers, *measured})
-    layout["xaxis"] |= {"tickmode": "array", "tickvals": counts, "ticktext": [str(c) for c in counts]}
-    if figure.name == "speed-up":
-        heights = [y for line in figure.series for y in line.y if y]
-        doubles = [2.0**k for k in range(-3, 24) if min(heights) / 2 <= 2.0**k <= max(heights) * 2]
-        layout["yaxis"] |= {"tickmode": "array", "tickvals": doubles, "ticktext": [f"{d:g}" for d in doubles]}
 
 
 def has_figures(page: Page) -> bool:
