@@ -530,6 +530,33 @@ def test_messages_that_cost_are_told_with_their_share() -> None:
     assert "up to 29 % of its time" in found.evidence[0]
 
 
+def mini(seconds: float, kernel: str = "flow", **parameters: Any) -> Result:
+    """A mini-application's result: no class, a size of its own."""
+    model = "mpi" if "ranks" in parameters else "threads"
+    return builders.result(
+        "application.turbulence", kernel, {"model": model, "points": 2**21, **parameters}, seconds, {"operations": 1e9}
+    )
+
+
+def test_the_same_is_told_of_mini_applications() -> None:
+    load = evaluation([mini(8.0, threads=1), mini(4.2, threads=2), mini(4.0, threads=4)], machine(cores=4))
+    assert "application.turbulence" in told("load", load).seen
+    assert "for 2 of 4" in told("load", load).seen
+    bound = told("bound", evaluation([mini(1.0, threads=4), mini(1.4, ranks=4)]))
+    assert "Communication takes much of application.turbulence" in bound.seen
+
+
+def test_other_problems_kernels_and_loads_are_not_set_against_each_other() -> None:
+    rule = findings.rule("bound")
+    assert rule.find(evaluation([mini(1.0, threads=4), mini(1.4, ranks=4, points=2**24)])) == []
+    assert rule.find(evaluation([mini(1.0, threads=4), mini(1.4, "other", ranks=4)])) == []
+    assert rule.find(evaluation([mini(1.0, threads=2), mini(1.4, ranks=2, threads=2)])) == []
+    assert rule.find(evaluation([mini(1.0, threads=4), mini(1.4, ranks=2, threads=2)])) != []
+    # Ranks of two threads each load two cores a rank: not a core for each count.
+    hybrid = [mini(8.0, ranks=1, threads=2), mini(7.9, ranks=2, threads=2)]
+    assert findings.rule("load").find(evaluation(hybrid, machine(cores=4))) == []
+
+
 def test_ranks_over_a_network_are_not_set_against_threads_of_one_node() -> None:
     apart = npb(1.4, model="mpi", workers=4, hosts=["a", "a", "b", "b"])
     assert findings.rule("bound").find(evaluation([npb(1.0, workers=4), apart])) == []

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from steelyard.benchmarks.application.npb import results as applications
-from steelyard.model import Evaluation, Finding, Result
+from steelyard.model import Evaluation, Finding, Result, Scalar
 from steelyard.statistics.difference.compare import Comparison, compare
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.roofs import MEMORY, bandwidths, level_of, working_set
@@ -14,6 +14,22 @@ NEAR = 0.6  # of the Triad's bandwidth at as many threads: as in the rule on roo
 BEYOND = 1.1  # times it: then a good part of the bytes comes from caches, and the memory is not what was reached
 SLOWER = 1.1  # times as long as threads: ranks also split the work in another way, which may cost some percent
 NAMED = 12
+# Parameters that say by whom a problem is computed, and by what way they talk.
+WHO = frozenset(
+    (
+        "model",
+        "threads",
+        "ranks",
+        "ranks_per_node",
+        "mpi",
+        "transport",
+        "placement",
+        "mapping",
+        "pinning",
+        "start",
+        "phases",
+    )
+)
 
 
 class Near(NamedTuple):
@@ -34,7 +50,7 @@ class Costly(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding for all programs of which either is told."""
-    timed = [r for r in applications.of(evaluation.results) if applications.timed(r)]
+    timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if not messages.oversubscribed(r)]
     near = [n for r in usable if (n := _near(r, evaluation)) is not None]
     costly = [c for r in usable if (c := _costly(r, usable)) is not None]
@@ -83,18 +99,24 @@ def _memory(evaluation: Evaluation, threads: int) -> float | None:
 
 
 def _costly(result: Result, among: list[Result]) -> Costly | None:
-    """None unless it surely takes longer than as many threads do on one node, the same class and toolchain."""
+    """None unless it surely takes longer than as many threads do on one node for the same problem."""
     if not applications.parallel(result) or messages.apart(result) or applications.workers(result) < 2:
         return None
-    same = ("class", "toolchain")
     for other in among:
-        alike = other.benchmark == result.benchmark and not applications.parallel(other)
+        alike = (other.benchmark, other.kernel) == (result.benchmark, result.kernel) and not applications.parallel(
+            other
+        )
         alike = alike and applications.workers(other) == applications.workers(result)
-        if alike and all(other.parameters.get(n) == result.parameters.get(n) for n in same):
+        if alike and _problem(other) == _problem(result):
             seen = compare(messages.seconds(other), messages.seconds(result))
             if seen.low > 1 and seen.ratio > SLOWER and seen.call == "SLOWER":
                 return Costly(result, other, seen)
     return None
+
+
+def _problem(result: Result) -> dict[str, Scalar]:
+    """What is computed, and by what compiler: all parameters but those that say by whom."""
+    return {name: value for name, value in result.parameters.items() if name not in WHO}
 
 
 def _names(results: list[Result]) -> str:

@@ -1,4 +1,4 @@
-"""Rule: how many of a node's cores are worth loading with programs such as the NAS Parallel Benchmarks"""
+"""Rule: how many of a node's cores are worth loading with applications"""
 
 from dataclasses import dataclass
 
@@ -70,9 +70,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _of_one_node(evaluation: Evaluation) -> list[Line]:
     """Threads, or ranks on a single host."""
     found = []
-    for sweep in sweeps(evaluation, lambda name: name.startswith(applications.PREFIX)):
+    for sweep in sweeps(evaluation, lambda name: name.startswith(applications.EVERY)):
         results = tuple(sweep.results.values())
         one = sweep.over in ("threads", "ranks") and not any(messages.apart(r) for r in results)
+        one &= all(applications.workers(result) == count for count, result in sweep.results.items())  # a core for each
         if one and not sweep.scaling.weak and sweep.scaling.stop and all(applications.timed(r) for r in results):
             cores = max(len(evaluation.run.machine.cpus), 1)
             found.append(Line(results[0], None, cores, sweep.scaling, sweep.scaling.stop, results))
@@ -82,9 +83,15 @@ def _of_one_node(evaluation: Evaluation) -> list[Line]:
 def _of_nodes(evaluation: Evaluation) -> list[Line]:
     """Of ranks on as many nodes by how many are on each: of each program the fewest nodes that tell it."""
     groups: dict[Identity, dict[int, dict[int, Result]]] = {}
-    for result in applications.of(evaluation.results):
+    for result in applications.of_all(evaluation.results):
         ranks, each = (cases.number(result, name) for name in ("ranks", "ranks_per_node"))
-        if ranks and each and ranks % each == 0 and applications.timed(result):
+        if (
+            ranks
+            and each
+            and ranks % each == 0
+            and applications.workers(result) == ranks
+            and applications.timed(result)
+        ):
             of_program = groups.setdefault(identity(result, "ranks", "ranks_per_node"), {})
             of_program.setdefault(int(ranks // each), {})[int(each)] = result
     found = []

@@ -1,4 +1,4 @@
-"""What the records of the NAS Parallel Benchmarks tell: who carried them out, what was verified, where the time went."""
+"""What the records of applications say, and of the NAS Parallel Benchmarks most: who ran them, what was verified, the time."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,6 +11,7 @@ from steelyard.model import Record, Result
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.result import rests_on, undisturbed
 
+EVERY = "application."
 PREFIX = "application.npb_"
 # Of a run. What lasts less is in part the start and the end of the team, and one interruption is a tenth of it.
 LEAST_SECONDS = 0.05
@@ -35,8 +36,13 @@ class Quantity:
 
 
 def of(results: Iterable[Result]) -> tuple[Result, ...]:
-    """Those of the NAS Parallel Benchmarks: by benchmark, class, model, cores loaded on each node, workers."""
-    mine = [r for r in results if r.benchmark.startswith(PREFIX)]
+    """Those of the NAS Parallel Benchmarks, as `of_all`."""
+    return of_all(r for r in results if r.benchmark.startswith(PREFIX))
+
+
+def of_all(results: Iterable[Result]) -> tuple[Result, ...]:
+    """Those of all applications: by benchmark, class, model, cores loaded on each node, workers."""
+    mine = [r for r in results if r.benchmark.startswith(EVERY)]
     order = {name: number for number, name in enumerate(MODELS)}
 
     def place(result: Result) -> tuple[object, ...]:
@@ -55,13 +61,13 @@ def model(result: Result) -> str:
 
 def parallel(result: Result) -> bool:
     """Whether it is carried out by many processes."""
-    return model(result) in PARALLEL
+    return model(result) in PARALLEL or "ranks" in result.parameters
 
 
 def workers(result: Result | Record) -> int:
-    """Its threads or ranks; 1 where it does not tell."""
-    given = result.parameters.get("ranks", result.parameters.get("threads", 1))
-    return int(given) if isinstance(given, int | float) and math.isfinite(given) else 1
+    """Its threads, ranks, or the threads of all ranks; 1 where it does not tell."""
+    given = [cases.number(result, name) for name in ("ranks", "threads")]
+    return int(math.prod(number for number in given if number is not None and math.isfinite(number)))
 
 
 def verified(result: Result) -> bool:
@@ -128,7 +134,8 @@ def phases(result: Result) -> dict[str, float]:
 
 def named(result: Result, but: Iterable[str] = ()) -> str:
     """'class A, MPI, 4 ranks': without what is usual, and `but`."""
-    hidden = {"kernel", "toolchain", "phases", "start", *but, *(() if parallel(result) else ("model",))}
+    one = {"kernel"} if result.benchmark.startswith(PREFIX) else set()
+    hidden = {*one, "toolchain", "phases", "start", *but, *(() if parallel(result) else ("model",))}
     usual = {**cases.USUAL, "placement": "compact", "transport": "default", "mapping": "default"}
     shown = {k: v for k, v in result.parameters.items() if k not in hidden and usual.get(k) != v}
     return ", ".join(phrase(name, value) for name, value in shown.items())
