@@ -21,7 +21,7 @@ from steelyard.words import plural
 
 if TYPE_CHECKING:
     from steelyard.whatif import Answer, Point, Prediction, Question, Tree
-    from steelyard.whatif.engine import Trace
+    from steelyard.whatif.engine import Trace, Traced
 
 Shown = Callable[["Point"], str]
 MOST_BROKEN = 8  # ranks that are named one by one
@@ -108,6 +108,7 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
         "events": trace.events,
         "seconds": found.seconds,
         "seed": asked.seed,
+        "crossing": trace.crossing,
         "traced": to_plain(trace.traced) if trace.traced else None,
         "mode": asked.mode,
         "ranks": trace.ranks,
@@ -146,6 +147,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
     ("noise", _noise),
     ("cores", lambda p: f"× {p.core:g}"),
+    ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
     ("affected", lambda p: percent(p.affected)),
     (
         "TCP",
@@ -179,14 +181,27 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
 def _traced(trace: "Trace", console: Console) -> None:
     """The traced time beside the predicted ones, and where the trace is not whole."""
     traced = trace.traced
+    if trace.crossing:
+        console.print(
+            f"Left out: {plural(trace.crossing, 'message')} across the borders of the region, sent within and taken outside or "
+            "the other way round."
+        )
     if not traced:
+        return
+    _whole(traced, trace, console)
+    for one in traced.broken[:MOST_BROKEN]:
+        console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
+    if len(traced.broken) > MOST_BROKEN:
+        console.print(f"So do {plural(len(traced.broken) - MOST_BROKEN, 'further rank')}.")
+
+
+def _whole(traced: "Traced", trace: "Trace", console: Console) -> None:
+    """What was measured, which is of the whole run."""
+    if trace.crossing is not None:
+        console.print(f"The ranks begin the region together; the whole run took {quantity(traced.time, 's', 4)}.")
         return
     waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank that waited most)"
     console.print(
         f"Traced: {quantity(traced.time, 's', 4)}{waited if traced.preempted else ''}; {plural(traced.calls, 'call')}, "
         f"{quantity(traced.bytes, 'B')}"
     )
-    for one in traced.broken[:MOST_BROKEN]:
-        console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
-    if len(traced.broken) > MOST_BROKEN:
-        console.print(f"So do {plural(len(traced.broken) - MOST_BROKEN, 'further rank')}.")

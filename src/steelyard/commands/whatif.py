@@ -55,7 +55,30 @@ def command(
             "(noise.quanta), or a file: start and duration in ns on each line.",
         ),
     ] = None,
-    core: Annotated[str, typer.Option("--core", metavar="FACTOR", help="Speed of the cores, as 1.1 or 1:2:4.")] = "1",
+    core: Annotated[
+        str,
+        typer.Option(
+            "--core",
+            metavar="FACTOR[@…]",
+            help="Speed of the cores, as 1.1 or 1:2:4; of some, as 2@rank=3, 2@node=0-1 or 8@region=2; several with commas.",
+        ),
+    ] = "1",
+    region: Annotated[
+        str | None,
+        typer.Option(
+            "--region",
+            metavar="NUMBER[-NUMBER]",
+            help="Replay this part of the trace alone: regions by MPI_Pcontrol's level, as 2, 3-5 or 10- (to the end).",
+        ),
+    ] = None,
+    iterations: Annotated[
+        str | None,
+        typer.Option(
+            "--iterations",
+            metavar="COLLECTIVE",
+            help="Regions are iterations: the n-th call of that collective on MPI_COMM_WORLD begins region n (allreduce …).",
+        ),
+    ] = None,
     affected: Annotated[
         str,
         typer.Option("--affected", metavar="SHARE", help="The share of the ranks that loss and noise concern, as 10%."),
@@ -107,7 +130,8 @@ def command(
     Examples: **steelyard whatif --demo** · **steelyard whatif cg.goal --network L=2500ns,o=1500ns,g=1000ns,G=6ns/B** ·
     **steelyard whatif cg.goal --network 20261120-101500 --loss probability=0.001:0.01,rto=5ms:200ms** ·
     **steelyard whatif lu.ti --flops 2e9 --noise period=10ms,duration=50us:500us --core 1:1.5:2** ·
-    **steelyard whatif cg.goal --network L=1us:10us:100us,G=80ps/B --mode event --json**
+    **steelyard whatif cg.goal --network L=1us:10us:100us,G=80ps/B --mode event --json** ·
+    **steelyard whatif cg --core 1:2:8@region=2** · **steelyard whatif cg --iterations allreduce --region 10-20**
     """
     from steelyard import files, whatif
     from steelyard.commands import predicted
@@ -123,6 +147,7 @@ def command(
         raise UsageError(f"--mode '{mode}' is neither dataflow nor event.")
     if len(speed := wording.values(flops, wording.factor, "--flops")) > 1:
         raise UsageError("--flops is one number; a sweep over the speed of the cores is --core.")
+    part = engine.part(iterations, region)
     machine = describe()
     if demo and network is None:
         network = demonstration.NETWORK
@@ -134,10 +159,10 @@ def command(
         whatif.trees(tree) if tree else [whatif.ONE_SWITCH],
         whatif.losses(loss) if loss else [whatif.Loss()],
         whatif.noises(noise) if noise and "=" in noise else [whatif.Noise(recording=noise or "")],
-        wording.values(core, wording.factor, "--core"),
+        whatif.cores(core),
         wording.values(affected, wording.share, "--affected"),
     )
-    plain = len(points) == len(networks) and not (tree or loss or noise) and points[0].core == 1
+    plain = len(points) == len(networks) and not (tree or loss or noise) and core == "1"
     ranks = demonstration.ranks_for(machine)
     sweeps = demonstration.sweeps(networks, ranks) if demo and plain else (demonstration.Asked("", points),)
     threads = len(os.sched_getaffinity(0))
@@ -145,7 +170,7 @@ def command(
         trace, report = _demonstrated(machine, report, quiet)
     if report:
         files.expect_output(report, "The page")
-    with _recorded(noise, runs) as recording, engine.engine(trace, machine, speed[0]) as running:
+    with _recorded(noise, runs) as recording, engine.engine(trace, machine, speed[0], part) as running:
         parts = []
         for sweep in sweeps:
             asked = question.Question(sweep.points, repeats, seed, cast(Mode, mode), ranks_per_node, threads, recording)

@@ -7,12 +7,14 @@ from steelyard.whatif.answer import Account, Answer, Prediction, Shares, answer
 from steelyard.whatif.network import Network, Protocol, networks, of_results
 from steelyard.whatif.perturbation import Loss, Noise, losses, noises
 from steelyard.whatif.question import Point, Question
+from steelyard.whatif.speeds import Cores, Speed, cores
 from steelyard.whatif.tree import ONE_SWITCH, Tree, trees
 
 __all__ = [
     "ONE_SWITCH",
     "Account",
     "Answer",
+    "Cores",
     "Loss",
     "Network",
     "Noise",
@@ -21,8 +23,10 @@ __all__ = [
     "Protocol",
     "Question",
     "Shares",
+    "Speed",
     "Tree",
     "answer",
+    "cores",
     "losses",
     "networks",
     "noises",

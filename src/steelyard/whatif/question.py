@@ -8,11 +8,13 @@ from typing import Literal
 
 from steelyard.whatif.network import Network, Protocol
 from steelyard.whatif.perturbation import Loss, Noise
+from steelyard.whatif.speeds import Cores, Of, Speed
 from steelyard.whatif.tree import ONE_SWITCH, Tree
 
 Mode = Literal["dataflow", "event"]
 PS = 1e12  # the engine's clock, in a second
 NO_LOSS, NO_NOISE = Loss(), Noise()
+PLACES: tuple[Of, ...] = ("rank", "node", "region")  # as the engine numbers them
 AT_ONCE = 64  # replays that each processor is given at once
 
 
@@ -26,6 +28,7 @@ class Point:
     noise: Noise = NO_NOISE
     core: float = 1.0  # speed of the cores, against those of the trace
     affected: float = 1.0  # of the ranks: the share that loss and noise concern
+    speeds: tuple[Speed, ...] = ()  # of some cores: these factors and `core` multiply
 
     @property
     def random(self) -> bool:
@@ -56,11 +59,17 @@ def sweep(
     trees: Sequence[Tree],
     losses: Sequence[Loss],
     noises: Sequence[Noise],
-    cores: Sequence[float],
+    cores: Sequence[float | Cores],
     affected: Sequence[float],
 ) -> tuple[Point, ...]:
     """Each combination, the last fastest."""
-    return tuple(Point(*values) for values in itertools.product(networks, trees, losses, noises, cores, affected))
+    several = [x if isinstance(x, Cores) else Cores(x) for x in cores]
+    return tuple(
+        Point(network, tree, loss, noise, core.all, share, core.some)
+        for network, tree, loss, noise, core, share in itertools.product(
+            networks, trees, losses, noises, several, affected
+        )
+    )
 
 
 def lines(question: Question) -> Iterator[tuple[Question, str]]:
@@ -101,6 +110,8 @@ def _line(part: Question) -> str:
         "noise": ";".join(_noise(p.noise) for p in part.points),
         "affected": ";".join(repr(p.affected) for p in part.points),
     }
+    if any(p.speeds for p in part.points):
+        words["speeds"] = ";".join(_speeds(p.speeds) for p in part.points)
     if part.points[0].noise.recording:
         words["recording"] = str(part.recording)
     return " ".join(f"{name}={value}" for name, value in words.items())
@@ -114,6 +125,12 @@ def _uplinks(point: Point) -> str:
     own = point.network.across[-1].G
     found = ((own if link.G is None else link.G, link.hop) for link in point.tree.uplinks)
     return ",".join(repr(PS * value) for link in found for value in link)
+
+
+def _speeds(speeds: tuple[Speed, ...]) -> str:
+    """Four numbers of each; of a point without them, one that changes nothing."""
+    said = speeds or (Speed(1.0, "rank", 0, 0),)
+    return ",".join(f"{PLACES.index(s.of)},{s.factor!r},{s.first},{s.last}" for s in said)
 
 
 def _loss(loss: Loss) -> str:

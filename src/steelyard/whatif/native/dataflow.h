@@ -28,7 +28,7 @@ class Dataflow {
     for (std::size_t slot = 0; slot < slots; ++slot) arrival_[slot][0] = UNSENT;
     meetings_.resize(p_.rendezvous);
     states_.resize(p_.begins.size());
-    if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(schedule_, connections, scenarios);
+    if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(p_, connections, scenarios);
   }
 
   // When each scenario ends. Refused names a rank that waits for ever.
@@ -153,6 +153,9 @@ class Dataflow {
             continue;
           }
           break;
+        case Kind::region:
+          if constexpr (Disturbed) disturbance_->enter(stream, op.value());
+          continue;
         case Kind::end:
           break;
       }

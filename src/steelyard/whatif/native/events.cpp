@@ -39,7 +39,7 @@ Events::Events(const Prepared& prepared, const Connections* connections, const S
     : p_(prepared),
       schedule_(*prepared.schedule),
       uplinks_(scenario.uplinks),
-      disturbance_(schedule_, connections, &scenario),
+      disturbance_(prepared, connections, &scenario),
       first_meeting_(schedule_.source.size() + schedule_.signals),
       cost_(costs<1>(schedule_, &scenario)),
       size_(schedule_.source.size()),
@@ -135,6 +135,9 @@ void Events::advance(std::uint32_t stream) {
         meeting.sender = stream;
         return;
       }
+      case Kind::region:
+        disturbance_.enter(stream, op.value());
+        continue;
       case Kind::end:
         return;
     }
