@@ -101,6 +101,12 @@ def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
         (("--loss", "fast=maybe"), "--loss, fast: 'maybe' is neither on nor off."),
         (("--noise", "period=1ms,duration=1ms"), "--noise: an interruption must be shorter than its period."),
         (("--noise", "period=1ms,duration=1us,probability=0.1"), "--noise: name a period or a probability, not both."),
+        (("--ranks-per-node", "0"), "--ranks-per-node: '0' is not a whole number above 0."),
+        (
+            ("--network", BOOK, "--network", "L=1us"),
+            "--network names one network, and one more that begins with 'within:'",
+        ),
+        (("--network", BOOK, "--network", "within:S=5"), "--network within knows no 'S'."),
         (("--core", "0"), "--core: '0' is no factor: expected a number above 0."),
         (("--tree", "nodes=0"), "--tree, nodes: '0' is not a whole number above 0."),
         (("--tree", "switches=2"), "--tree: 'switches' says how many switches share one above"),
@@ -159,6 +165,26 @@ def test_no_words_end_in_another_error_than_a_sentence(text: str) -> None:
             read(text)
         except UsageError as error:
             assert error.shown()
+
+
+@pytest.mark.parametrize("mode", ["dataflow", "event"])
+def test_a_sweep_over_ranks_on_a_node_pays_what_each_pair_of_them_does(tmp_path: Path, mode: str) -> None:
+    chain = [["send 1 0 1"], *([f"recv {r - 1} 0 1", f"send {r + 1} 0 1"] for r in (1, 2)), ["recv 2 0 1"]]
+    trace = str(ti(tmp_path, chain))
+    words = (trace, "--network", "L=10us", "--network", "within:L=1us:2us", "--ranks-per-node", "1:2:4", "--mode", mode)
+    found = json.loads(said(*words, "--json"))
+    assert [row["network"]["within"][0]["L"] for row in found[::3]] == [
+        1e-6,
+        2e-6,
+    ]
+    assert [row["ranks_per_node"] for row in found] == [1, 2, 4] * 2
+    # Three messages, one after the other.
+    expected = [30e-6, 12e-6, 3e-6, 30e-6, 14e-6, 6e-6]
+    assert [row["time"] for row in found] == pytest.approx(expected, rel=1e-12)
+    shown = said(*words)
+    assert "ranks a node" in shown
+    assert "L 2.00 µs" in shown
+    assert json.loads(said(*words[:5], "--json"))[0]["ranks_per_node"] == 1
 
 
 def test_points_that_need_one_layout_of_operations_go_to_the_engine_together() -> None:

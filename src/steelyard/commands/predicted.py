@@ -112,14 +112,26 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
         "traced": to_plain(trace.traced) if trace.traced else None,
         "mode": asked.mode,
         "ranks": trace.ranks,
-        "ranks_per_node": asked.ranks_per_node,
         **to_plain(found.point),
+        "ranks_per_node": found.point.ranks_per_node or asked.ranks_per_node,
     }
 
 
 def _parameter(point: "Point", name: str, unit: str) -> str:
     """Of a network, or of several protocols, which sizes part."""
     return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
+
+
+def _within(point: "Point") -> str:
+    """What ranks of one node pay, where that is another than between nodes."""
+    protocols = point.network.within or ()
+    said = (
+        f"{name} {quantity(getattr(p, name), unit)}"
+        for p in protocols
+        for name, unit in UNITS.items()
+        if getattr(p, name)
+    )
+    return ", ".join(said)
 
 
 def _tree(tree: "Tree") -> str:
@@ -141,6 +153,8 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("network", lambda p: p.network.name),
     *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
     ("S", lambda p: quantity(p.network.eager, "B")),
+    ("within a node", _within),
+    ("ranks a node", lambda p: str(p.ranks_per_node or "")),
     ("tree", lambda p: _tree(p.tree)),
     ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
     ("RTO", lambda p: quantity(p.loss.rto, "s")),

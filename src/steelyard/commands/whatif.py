@@ -28,11 +28,12 @@ def command(
         ),
     ] = None,
     network: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--network",
-            metavar="RUN|L=…,o=…",
-            help="LogGOPS parameters L, o, g, G, O, S; or the run that measured them (network.model), the newest when left out.",
+            metavar="RUN|L=…,o=…|within:L=…",
+            help="LogGOPS parameters L, o, g, G, O, S; or the run that measured them (network.model), the newest when left out. "
+            "A second one, within:L=…, is of the ranks of one node.",
         ),
     ] = None,
     mode: Annotated[
@@ -84,14 +85,9 @@ def command(
         typer.Option("--affected", metavar="SHARE", help="The share of the ranks that loss and noise concern, as 10%."),
     ] = "1",
     ranks_per_node: Annotated[
-        int,
-        typer.Option(
-            "--ranks-per-node",
-            metavar="NUMBER",
-            parser=option("--ranks-per-node", 1),
-            help="Ranks that share a node, in blocks.",
-        ),
-    ] = 1,
+        str,
+        typer.Option("--ranks-per-node", metavar="NUMBER", help="Ranks that share a node, in blocks, as 4 or 1:2:4."),
+    ] = "1",
     tree: Annotated[
         str | None,
         typer.Option(
@@ -150,10 +146,11 @@ def command(
     part = engine.part(iterations, region)
     machine = describe()
     if demo and network is None:
-        network = demonstration.NETWORK
+        network = [demonstration.NETWORK]
         if not quiet:
-            print(f"Of a supposed network, as Ethernet of 10 Gbit/s: --network {network}", file=sys.stderr)
-    networks = _networks(network, runs)
+            print(f"Of a supposed network, as Ethernet of 10 Gbit/s: --network {network[0]}", file=sys.stderr)
+    networks = _networks(network or [], runs)
+    mappings = wording.values(ranks_per_node, wording.count, "--ranks-per-node")
     points = question.sweep(
         networks,
         whatif.trees(tree) if tree else [whatif.ONE_SWITCH],
@@ -161,6 +158,7 @@ def command(
         whatif.noises(noise) if noise and "=" in noise else [whatif.Noise(recording=noise or "")],
         whatif.cores(core),
         wording.values(affected, wording.share, "--affected"),
+        mappings,
     )
     plain = len(points) == len(networks) and not (tree or loss or noise) and core == "1"
     ranks = demonstration.ranks_for(machine)
@@ -173,7 +171,7 @@ def command(
     with _recorded(noise, runs) as recording, engine.engine(trace, machine, speed[0], part) as running:
         parts = []
         for sweep in sweeps:
-            asked = question.Question(sweep.points, repeats, seed, cast(Mode, mode), ranks_per_node, threads, recording)
+            asked = question.Question(sweep.points, repeats, seed, cast(Mode, mode), mappings[0], threads, recording)
             with predicted.progress(quiet) as show:
                 parts.append(predicted.Part(asked, whatif.answer(running, asked, show), sweep.title))
         predicted.show(parts, running.trace, json_)
@@ -206,11 +204,22 @@ def _recorded(noise: str | None, runs: Path) -> contextlib.AbstractContextManage
     return recorded_noise.recorded_noise(str(noise), runs) if named else contextlib.nullcontext()
 
 
-def _networks(network: str | None, runs: Path) -> "list[Network]":
-    """In words, or what a run measured."""
-    from steelyard import evaluation, records, whatif
+def _networks(words: list[str], runs: Path) -> "list[Network]":
+    """In words, or what a run measured; each with each that is named for the ranks of one node."""
+    from dataclasses import replace
 
-    if network and "=" in network:
-        return whatif.networks(network)
-    found = evaluation.evaluate(records.find(runs, network))
-    return [whatif.of_results(found.results, found.run.id)]
+    from steelyard import evaluation, records, whatif
+    from steelyard.errors import UsageError
+
+    inside = [word for word in words if word.startswith(whatif.WITHIN)]
+    between = [word for word in words if word not in inside]
+    if len(inside) > 1 or len(between) > 1:
+        raise UsageError(
+            "--network names one network, and one more that begins with 'within:'; a sweep has colons, as L=1us:2us."
+        )
+    if between and "=" in between[0]:
+        found = whatif.networks(between[0])
+    else:
+        run = evaluation.evaluate(records.find(runs, between[0] if between else None))
+        found = [whatif.of_results(run.results, run.run.id)]
+    return [replace(one, within=own) for one in found for own in whatif.insides(inside[0])] if inside else found

@@ -4,7 +4,7 @@ The replay itself is a program of ours (`native/`), compiled where it is needed;
 """
 
 from steelyard.whatif.answer import Account, Answer, Prediction, Shares, answer
-from steelyard.whatif.network import Network, Protocol, networks, of_results
+from steelyard.whatif.network import WITHIN, Network, Protocol, insides, networks, of_results
 from steelyard.whatif.perturbation import Loss, Noise, losses, noises
 from steelyard.whatif.question import Point, Question
 from steelyard.whatif.speeds import Cores, Speed, cores
@@ -12,6 +12,7 @@ from steelyard.whatif.tree import ONE_SWITCH, Tree, trees
 
 __all__ = [
     "ONE_SWITCH",
+    "WITHIN",
     "Account",
     "Answer",
     "Cores",
@@ -27,6 +28,7 @@ __all__ = [
     "Tree",
     "answer",
     "cores",
+    "insides",
     "losses",
     "networks",
     "noises",

@@ -55,6 +55,16 @@ _READERS = {
 }
 
 
+WITHIN = "within:"
+
+
+def insides(text: str) -> list[tuple[Protocol, ...]]:
+    """What ranks of one node pay, of 'within:L=300ns,o=100ns'."""
+    readers = {name: reader for name, reader in _READERS.items() if name != "S"}
+    found = wording.settings(text.removeprefix(WITHIN), readers, "--network within")
+    return [(Protocol(**values),) for values in found]
+
+
 def networks(text: str) -> list[Network]:
     """Those of 'L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535'; a parameter that is not named is 0."""
     found = []

@@ -29,6 +29,7 @@ class Point:
     core: float = 1.0  # speed of the cores, against those of the trace
     affected: float = 1.0  # of the ranks: the share that loss and noise concern
     speeds: tuple[Speed, ...] = ()  # of some cores: these factors and `core` multiply
+    ranks_per_node: int | None = None  # None: as the question has it
 
     @property
     def random(self) -> bool:
@@ -38,7 +39,7 @@ class Point:
     @property
     def undisturbed(self) -> "Point":
         """The same without loss, noise and other cores."""
-        return Point(self.network, self.tree)
+        return Point(self.network, self.tree, ranks_per_node=self.ranks_per_node)
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,14 @@ def sweep(
     noises: Sequence[Noise],
     cores: Sequence[float | Cores],
     affected: Sequence[float],
+    mappings: Sequence[int | None] = (None,),
 ) -> tuple[Point, ...]:
     """Each combination, the last fastest."""
     several = [x if isinstance(x, Cores) else Cores(x) for x in cores]
     return tuple(
-        Point(network, tree, loss, noise, core.all, share, core.some)
-        for network, tree, loss, noise, core, share in itertools.product(
-            networks, trees, losses, noises, several, affected
+        Point(network, tree, loss, noise, core.all, share, core.some, mapping)
+        for network, tree, loss, noise, core, share, mapping in itertools.product(
+            networks, trees, losses, noises, several, affected, mappings
         )
     )
 
@@ -79,9 +81,9 @@ def lines(question: Question) -> Iterator[tuple[Question, str]]:
         yield from ((piece, _line(piece)) for piece in _pieces(part))
 
 
-def _layout(point: Point) -> tuple[int, int, int]:
+def _layout(point: Point) -> tuple[int, int, int, int | None]:
     """What decides how the engine lays the operations out."""
-    return point.network.eager, point.tree.nodes, point.tree.switches
+    return point.network.eager, point.tree.nodes, point.tree.switches, point.ranks_per_node
 
 
 def _pieces(question: Question) -> Iterator[Question]:
@@ -92,11 +94,11 @@ def _pieces(question: Question) -> Iterator[Question]:
 
 
 def _line(part: Question) -> str:
-    eager, nodes, switches = _layout(part.points[0])
+    eager, nodes, switches, ranks_per_node = _layout(part.points[0])
     words = {
         "mode": part.mode,
         "eager": eager,
-        "ranks_per_node": part.ranks_per_node,
+        "ranks_per_node": ranks_per_node or part.ranks_per_node,
         "nodes_per_switch": nodes,
         "switches_per_group": switches,
         "repeats": part.repeats,
