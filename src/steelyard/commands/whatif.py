@@ -115,6 +115,20 @@ def command(
             "--demo", help="Trace a program of ours on this machine, and say what loss and noise would do to it."
         ),
     ] = False,
+    tasks: Annotated[
+        int | None,
+        typer.Option(
+            "--submit",
+            metavar="TASKS",
+            parser=option("--submit", 1, 1000),
+            help="Share the scenarios out over so many tasks of a Slurm array; the nodes see this folder and the trace.",
+        ),
+    ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="WORD", help="With --submit: a further word of sbatch; may be repeated."),
+    ] = None,
+    share: Annotated[Path | None, typer.Option("--share", hidden=True)] = None,
     runs: Runs = Path("runs"),
     quiet: Quiet = False,
     json_: Json = False,
@@ -130,13 +144,16 @@ def command(
     **steelyard whatif cg --core 1:2:8@region=2** · **steelyard whatif cg --iterations allreduce --region 10-20**
     """
     from steelyard import files, whatif
-    from steelyard.commands import predicted
+    from steelyard.commands import arrayed, predicted
     from steelyard.errors import UsageError
     from steelyard.machine import describe
     from steelyard.whatif import demo as demonstration
     from steelyard.whatif import engine, question, wording
     from steelyard.whatif.question import Mode
 
+    if share:
+        arrayed.carry_out(share)
+        return
     if demo == bool(trace):
         raise UsageError("Name the trace to replay, or --demo without one: see 'steelyard whatif --help'.")
     if mode not in ("dataflow", "event"):
@@ -164,14 +181,23 @@ def command(
     ranks = demonstration.ranks_for(machine)
     sweeps = demonstration.sweeps(networks, ranks) if demo and plain else (demonstration.Asked("", points),)
     threads = len(os.sched_getaffinity(0))
+    if tasks and noise and "=" not in noise:
+        raise UsageError(
+            "--submit does not go with recorded noise, which lies on this node alone: name a period or a probability."
+        )
     if trace is None:
         trace, report = _demonstrated(machine, report, quiet)
     if report:
         files.expect_output(report, "The page")
     with _recorded(noise, runs) as recording, engine.engine(trace, machine, speed[0], part) as running:
         parts = []
-        for sweep in sweeps:
-            asked = question.Question(sweep.points, repeats, seed, cast(Mode, mode), mappings[0], threads, recording)
+        questions = [
+            question.Question(sweep.points, repeats, seed, cast(Mode, mode), mappings[0], threads, recording)
+            for sweep in sweeps
+        ]
+        if tasks:
+            arrayed.answer(running, questions, trace, speed[0], part, tasks, options or [], quiet)
+        for sweep, asked in zip(sweeps, questions, strict=True):
             with predicted.progress(quiet) as show:
                 parts.append(predicted.Part(asked, whatif.answer(running, asked, show), sweep.title))
         predicted.show(parts, running.trace, json_)
