@@ -11,7 +11,7 @@ from steelyard.build import Program as Source
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.program import Program
 from steelyard.model import Machine
-from steelyard.whatif import speeds
+from steelyard.whatif import speeds, table
 
 SOURCE = Path(__file__).with_name("native") / "replay.cpp"
 FOREVER = 7 * 86400.0  # s: a replay takes as long as it takes; Ctrl-C ends it
@@ -119,12 +119,13 @@ def program(machine: Machine) -> Path:
 def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> Iterator[Engine]:
     """The engine with that trace loaded; `flops` (flop/s) makes times of traces that count work."""
     regions = [] if part.regions is None else [str(number) for number in part.regions]
-    words = [str(trace), repr(flops), part.iterations or "-", *regions]
-    running = Program([str(program(machine)), *words], {})
-    try:
-        yield Engine(running)
-    except BaseException:
-        running.kill()
-        raise
-    else:
-        running.close()
+    with table.readable(trace, machine) as readable:
+        words = [str(readable), repr(flops), part.iterations or "-", *regions]
+        running = Program([str(program(machine)), *words], {})
+        try:
+            yield Engine(running)
+        except BaseException:
+            running.kill()
+            raise
+        else:
+            running.close()
