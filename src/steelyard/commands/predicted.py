@@ -122,9 +122,9 @@ def _parameter(point: "Point", name: str, unit: str) -> str:
     return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
 
 
-def _within(point: "Point") -> str:
+def _within(point: "Point", place: str) -> str:
     """What ranks of one node pay, where that is another than between nodes."""
-    protocols = point.network.within or ()
+    protocols = getattr(point.network, place) or ()
     said = (
         f"{name} {quantity(getattr(p, name), unit)}"
         for p in protocols
@@ -132,6 +132,11 @@ def _within(point: "Point") -> str:
         if getattr(p, name)
     )
     return ", ".join(said)
+
+
+def _places(point: "Point") -> str:
+    each = {"cache": point.places.cache, "socket": point.places.socket}
+    return ", ".join(f"{number} a {name}" for name, number in each.items() if number)
 
 
 def _tree(tree: "Tree") -> str:
@@ -153,7 +158,10 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("network", lambda p: p.network.name),
     *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
     ("S", lambda p: quantity(p.network.eager, "B")),
-    ("within a node", _within),
+    ("within a node", partial(_within, place="within")),
+    ("within a socket", partial(_within, place="socket")),
+    ("within a cache", partial(_within, place="cache")),
+    ("places", _places),
     ("ranks a node", lambda p: str(p.ranks_per_node or "")),
     ("tree", lambda p: _tree(p.tree)),
     ("loss", lambda p: f"{100 * p.loss.probability:g} %"),

@@ -31,9 +31,9 @@ def command(
         list[str] | None,
         typer.Option(
             "--network",
-            metavar="RUN|L=…,o=…|within:L=…",
+            metavar="RUN|L=…|within:L=…",
             help="LogGOPS parameters L, o, g, G, O, S; or the run that measured them (network.model), the newest when left out. "
-            "A second one, within:L=…, is of the ranks of one node.",
+            "Further ones are of the ranks of one node: within:L=…, socket:L=…, cache:L=…",
         ),
     ] = None,
     mode: Annotated[
@@ -88,6 +88,14 @@ def command(
         str,
         typer.Option("--ranks-per-node", metavar="NUMBER", help="Ranks that share a node, in blocks, as 4 or 1:2:4."),
     ] = "1",
+    places: Annotated[
+        str | None,
+        typer.Option(
+            "--places",
+            metavar="cache=…,socket=…",
+            help="So many ranks of a node, in blocks, share a cache, and a socket.",
+        ),
+    ] = None,
     tree: Annotated[
         str | None,
         typer.Option(
@@ -176,6 +184,7 @@ def command(
         whatif.cores(core),
         wording.values(affected, wording.share, "--affected"),
         mappings,
+        whatif.places(places) if places else [whatif.Places()],
     )
     plain = len(points) == len(networks) and not (tree or loss or noise) and core == "1"
     ranks = demonstration.ranks_for(machine)
@@ -237,15 +246,18 @@ def _networks(words: list[str], runs: Path) -> "list[Network]":
     from steelyard import evaluation, records, whatif
     from steelyard.errors import UsageError
 
-    inside = [word for word in words if word.startswith(whatif.WITHIN)]
-    between = [word for word in words if word not in inside]
-    if len(inside) > 1 or len(between) > 1:
+    near = {whatif.inside(word): word for word in words if whatif.inside(word)}
+    between = [word for word in words if not whatif.inside(word)]
+    if len(near) + len(between) < len(words) or len(between) > 1:
         raise UsageError(
-            "--network names one network, and one more that begins with 'within:'; a sweep has colons, as L=1us:2us."
+            "--network names one network, and one more each that begins with 'within:', 'socket:' and 'cache:'; a sweep has "
+            "colons, as L=1us:2us."
         )
     if between and "=" in between[0]:
         found = whatif.networks(between[0])
     else:
         run = evaluation.evaluate(records.find(runs, between[0] if between else None))
         found = [whatif.of_results(run.results, run.run.id)]
-    return [replace(one, within=own) for one in found for own in whatif.insides(inside[0])] if inside else found
+    for name, word in near.items():
+        found = [replace(one, **{name: own}) for one in found for own in whatif.insides(word)]  # type: ignore[arg-type]
+    return found

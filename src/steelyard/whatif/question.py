@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from steelyard.whatif import wording
 from steelyard.whatif.network import Network, Protocol
 from steelyard.whatif.perturbation import Loss, Noise
 from steelyard.whatif.speeds import Cores, Of, Speed
@@ -16,6 +17,25 @@ PS = 1e12  # the engine's clock, in a second
 NO_LOSS, NO_NOISE = Loss(), Noise()
 PLACES: tuple[Of, ...] = ("rank", "node", "region")  # as the engine numbers them
 AT_ONCE = 64  # replays that each processor is given at once
+
+
+@dataclass(frozen=True)
+class Places:
+    """So many ranks of a node, in blocks, share a cache, and a socket; 0: none do."""
+
+    cache: int = 0
+    socket: int = 0
+
+
+def places(text: str) -> list[Places]:
+    """Those of 'cache=4,socket=16'."""
+    return [
+        Places(**values)
+        for values in wording.settings(text, {"cache": wording.count, "socket": wording.count}, "--places")
+    ]
+
+
+NOWHERE = Places()
 
 
 @dataclass(frozen=True)
@@ -30,6 +50,7 @@ class Point:
     affected: float = 1.0  # of the ranks: the share that loss and noise concern
     speeds: tuple[Speed, ...] = ()  # of some cores: these factors and `core` multiply
     ranks_per_node: int | None = None  # None: as the question has it
+    places: Places = NOWHERE
 
     @property
     def random(self) -> bool:
@@ -39,7 +60,7 @@ class Point:
     @property
     def undisturbed(self) -> "Point":
         """The same without loss, noise and other cores."""
-        return Point(self.network, self.tree, ranks_per_node=self.ranks_per_node)
+        return Point(self.network, self.tree, ranks_per_node=self.ranks_per_node, places=self.places)
 
 
 @dataclass(frozen=True)
@@ -63,13 +84,14 @@ def sweep(
     cores: Sequence[float | Cores],
     affected: Sequence[float],
     mappings: Sequence[int | None] = (None,),
+    places: Sequence[Places] = (NOWHERE,),
 ) -> tuple[Point, ...]:
     """Each combination, the last fastest."""
     several = [x if isinstance(x, Cores) else Cores(x) for x in cores]
     return tuple(
-        Point(network, tree, loss, noise, core.all, share, core.some, mapping)
-        for network, tree, loss, noise, core, share, mapping in itertools.product(
-            networks, trees, losses, noises, several, affected, mappings
+        Point(network, tree, loss, noise, core.all, share, core.some, mapping, place)
+        for network, tree, loss, noise, core, share, mapping, place in itertools.product(
+            networks, trees, losses, noises, several, affected, mappings, places
         )
     )
 
@@ -81,9 +103,9 @@ def lines(question: Question) -> Iterator[tuple[Question, str]]:
         yield from ((piece, _line(piece)) for piece in _pieces(part))
 
 
-def _layout(point: Point) -> tuple[int, int, int, int | None]:
+def _layout(point: Point) -> tuple[int, int, int, int | None, Places]:
     """What decides how the engine lays the operations out."""
-    return point.network.eager, point.tree.nodes, point.tree.switches, point.ranks_per_node
+    return point.network.eager, point.tree.nodes, point.tree.switches, point.ranks_per_node, point.places
 
 
 def _pieces(question: Question) -> Iterator[Question]:
@@ -94,11 +116,13 @@ def _pieces(question: Question) -> Iterator[Question]:
 
 
 def _line(part: Question) -> str:
-    eager, nodes, switches, ranks_per_node = _layout(part.points[0])
+    eager, nodes, switches, ranks_per_node, shared = _layout(part.points[0])
     words = {
         "mode": part.mode,
         "eager": eager,
         "ranks_per_node": ranks_per_node or part.ranks_per_node,
+        "ranks_per_cache": shared.cache,
+        "ranks_per_socket": shared.socket,
         "nodes_per_switch": nodes,
         "switches_per_group": switches,
         "repeats": part.repeats,
@@ -106,6 +130,8 @@ def _line(part: Question) -> str:
         "threads": part.threads,
         "across": ";".join(_protocols(p.network.across) for p in part.points),
         "within": ";".join(_protocols(p.network.within or p.network.across) for p in part.points),
+        "socket": ";".join(_protocols(_of_socket(p.network)) for p in part.points),
+        "cache": ";".join(_protocols(p.network.cache or _of_socket(p.network)) for p in part.points),
         "uplinks": ";".join(_uplinks(p) for p in part.points),
         "core": ";".join(repr(p.core) for p in part.points),
         "loss": ";".join(_loss(p.loss) for p in part.points),
@@ -117,6 +143,10 @@ def _line(part: Question) -> str:
     if part.points[0].noise.recording:
         words["recording"] = str(part.recording)
     return " ".join(f"{name}={value}" for name, value in words.items())
+
+
+def _of_socket(network: Network) -> tuple[Protocol, ...]:
+    return network.socket or network.within or network.across
 
 
 def _protocols(protocols: tuple[Protocol, ...]) -> str:

@@ -62,6 +62,13 @@ struct Speed {
 // Everything that one scenario has of its own.
 struct Scenario {
   Links across, within;
+  Links same_cache{}, same_socket{};  // empty: as within
+
+  const Links& links(std::uint32_t c) const {
+    if (c >= whatif::across) return across;
+    const Links& near = c == whatif::same_cache ? same_cache : same_socket;
+    return c == whatif::within || near.empty() ? within : near;
+  }
   std::array<Uplink, LEVELS> uplinks{};
   double core = 1;  // speed of the cores, against those of the trace
   std::vector<Speed> speeds{};

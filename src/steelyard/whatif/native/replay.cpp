@@ -67,7 +67,8 @@ class Points {
     return found;
   }
   std::size_t count() {
-    for (const char* name : {"across", "within", "uplinks", "core", "speeds", "loss", "noise", "affected"})
+    for (const char* name :
+         {"across", "within", "cache", "socket", "uplinks", "core", "speeds", "loss", "noise", "affected"})
       count_ = std::max(count_, split(params_.word(name, ""), ';').size());
     return count_;
   }
@@ -122,6 +123,8 @@ Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   found.across = links("across", points.all("across", point));
   const auto inside = points.all("within", point);
   found.within = inside.empty() ? found.across : links("within", inside);
+  for (auto& [name, near] : {std::pair{"cache", &found.same_cache}, std::pair{"socket", &found.same_socket}})
+    if (const auto given = points.all(name, point); !given.empty()) *near = links(name, given);
   const auto up = points.numbers("uplinks", point, {0, 0, 0, 0});
   for (std::size_t level = 0; level < LEVELS; ++level) found.uplinks[level] = {up[2 * level], whole(up[2 * level + 1])};
   found.core = points.numbers("core", point, {1})[0];
@@ -171,6 +174,8 @@ class Engine {
     structure.tree = {static_cast<std::uint32_t>(params.count("nodes_per_switch", 0)),
                       static_cast<std::uint32_t>(params.count("switches_per_group", 0))};
     structure.ranks_per_node = static_cast<std::uint32_t>(std::max<std::size_t>(params.count("ranks_per_node", 1), 1));
+    structure.ranks_per_cache = static_cast<std::uint32_t>(params.count("ranks_per_cache", 0));
+    structure.ranks_per_socket = static_cast<std::uint32_t>(params.count("ranks_per_socket", 0));
     const std::string mode = params.choice("mode", "dataflow", {"dataflow", "event"});
     const std::size_t repeats = params.count("repeats", 1),
                       threads = std::max<std::size_t>(params.count("threads", 1), 1);
