@@ -19,10 +19,10 @@ def program() -> Path:
     return engine.program(describe())
 
 
-def asked(trace: Path, *lines: str, flops: float = 1e9) -> list[dict[str, Any]]:
-    """The engine's answers, that about the trace first."""
+def asked(trace: Path, *lines: str, flops: float = 1e9, part: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The engine's answers, that about the trace first; `part`: what of the trace, in the engine's words."""
     done = subprocess.run(
-        [program(), trace, repr(flops)],
+        [program(), trace, repr(flops), *part],
         input="\n".join(["", *lines]) + "\n",
         check=False,
         capture_output=True,

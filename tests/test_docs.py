@@ -99,7 +99,7 @@ def test_every_command_and_option_is_documented(name: str) -> None:
     assert heading, f"docs/commands.md has no section for {name}"
     section = rest.partition("\n## ")[0]
     rows = {row.split(" | ")[0]: row for row in section.splitlines() if row.startswith("| `")}
-    for parameter in COMMANDS[name].params:
+    for parameter in (p for p in COMMANDS[name].params if not getattr(p, "hidden", False)):
         option = [o for o in parameter.opts if o.startswith("--")]
         word = option[0] if option else (parameter.metavar or parameter.name).strip("[]").upper()
         row = next((r for first, r in rows.items() if re.search(rf"`{word}\b", first)), "")

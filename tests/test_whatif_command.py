@@ -1,6 +1,7 @@
 """`steelyard whatif`: its words, its answers, and the network that a run measured."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from replays import stencil, ti
 from steelyard import whatif
 from steelyard.commands.cli import app
 from steelyard.errors import UsageError
+from steelyard.model import Result
 from steelyard.whatif import network, question, wording
 from test_network_models import trains
 
@@ -101,6 +103,13 @@ def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
         (("--loss", "fast=maybe"), "--loss, fast: 'maybe' is neither on nor off."),
         (("--noise", "period=1ms,duration=1ms"), "--noise: an interruption must be shorter than its period."),
         (("--noise", "period=1ms,duration=1us,probability=0.1"), "--noise: name a period or a probability, not both."),
+        (("--ranks-per-node", "0"), "--ranks-per-node: '0' is not a whole number above 0."),
+        (
+            ("--network", BOOK, "--network", "L=1us"),
+            "--network names one network, and one more each that begins with 'within:'",
+        ),
+        (("--network", BOOK, "--network", "within:S=5"), "--network within knows no 'S'."),
+        (("--places", "cach=2"), "--places knows no 'cach'. Did you mean 'cache'?"),
         (("--core", "0"), "--core: '0' is no factor: expected a number above 0."),
         (("--tree", "nodes=0"), "--tree, nodes: '0' is not a whole number above 0."),
         (("--tree", "switches=2"), "--tree: 'switches' says how many switches share one above"),
@@ -133,6 +142,51 @@ def test_a_run_gives_the_network_that_it_measured() -> None:
     assert found.within is None
 
 
+def test_a_run_gives_the_network_of_each_place_that_it_measured() -> None:
+    def measured(**latencies: float) -> tuple[Result, ...]:
+        return tuple(
+            replace(one, parameters={**one.parameters, "placement": place.replace("_", " ")})
+            for place, latency in latencies.items()
+            for one in trains(latency=latency)
+        )
+
+    def latencies(found: whatif.Network) -> list[float | None]:
+        each = (found.across, found.within, found.socket, found.cache)
+        return [protocols and round(protocols[0].L * 1e6, 1) for protocols in each]
+
+    places = {"other_node": 9e-6, "other_socket": 3e-6, "same_memory_node": 2e-6, "same_cache": 1e-6}
+    all_of = latencies(whatif.of_results(measured(**places), "cluster"))
+    assert all_of == sorted(all_of, reverse=True)  # type: ignore[type-var]
+    assert len(set(all_of)) == 4
+    across, within, *_ = all_of
+    del places["other_socket"]  # then the farthest that there is stands for two ranks of a node
+    assert latencies(whatif.of_results(measured(**places), "cluster")) == [across, all_of[2], None, all_of[3]]
+    assert latencies(whatif.of_results(measured(other_node=9e-6, same_cache=1e-6), "x")) == [
+        across,
+        all_of[3],
+        None,
+        None,
+    ]
+    alone = latencies(whatif.of_results(measured(other_socket=3e-6, same_cache=1e-6), "one node"))
+    assert alone == [within, None, None, all_of[3]]
+
+
+def test_ranks_of_a_node_pay_for_the_place_in_which_they_lie(tmp_path: Path) -> None:
+    chain = [["send 1 0 1"], *([f"recv {r - 1} 0 1", f"send {r + 1} 0 1"] for r in range(1, 7)), ["recv 6 0 1"]]
+    near = ("within:L=1us", "socket:L=100ns", "cache:L=10ns")
+    words = [word for text in ("L=10us", *near) for word in ("--network", text)]
+    line = (str(ti(tmp_path, chain)), *words, "--ranks-per-node", "4:8", "--places", "cache=2,socket=4")
+    found = json.loads(said(*line, "--json"))
+    # Four pairs share a cache, two meet in a socket, the two halves in a node or between two.
+    assert [row["time"] for row in found] == pytest.approx([10.24e-6, 1.24e-6], rel=1e-12)
+    assert [row["places"] for row in found] == [{"cache": 2, "socket": 4}] * 2
+    swept = said(*line[:-1], "cache=1:2:4")
+    assert "1 a cache" in swept
+    assert "4 a cache" in swept
+    (plain,) = {row["time"] for row in json.loads(said(*line[:-4], "--ranks-per-node", "8:9", "--json"))}
+    assert plain == pytest.approx(7e-6, rel=1e-12)
+
+
 def test_a_run_without_that_benchmark_says_how_to_measure_it() -> None:
     with pytest.raises(UsageError, match=r"steelyard run --only network\.model"):
         whatif.of_results((), "laptop")
@@ -159,6 +213,26 @@ def test_no_words_end_in_another_error_than_a_sentence(text: str) -> None:
             read(text)
         except UsageError as error:
             assert error.shown()
+
+
+@pytest.mark.parametrize("mode", ["dataflow", "event"])
+def test_a_sweep_over_ranks_on_a_node_pays_what_each_pair_of_them_does(tmp_path: Path, mode: str) -> None:
+    chain = [["send 1 0 1"], *([f"recv {r - 1} 0 1", f"send {r + 1} 0 1"] for r in (1, 2)), ["recv 2 0 1"]]
+    trace = str(ti(tmp_path, chain))
+    words = (trace, "--network", "L=10us", "--network", "within:L=1us:2us", "--ranks-per-node", "1:2:4", "--mode", mode)
+    found = json.loads(said(*words, "--json"))
+    assert [row["network"]["within"][0]["L"] for row in found[::3]] == [
+        1e-6,
+        2e-6,
+    ]
+    assert [row["ranks_per_node"] for row in found] == [1, 2, 4] * 2
+    # Three messages, one after the other.
+    expected = [30e-6, 12e-6, 3e-6, 30e-6, 14e-6, 6e-6]
+    assert [row["time"] for row in found] == pytest.approx(expected, rel=1e-12)
+    shown = said(*words)
+    assert "ranks a node" in shown
+    assert "L 2.00 µs" in shown
+    assert json.loads(said(*words[:5], "--json"))[0]["ranks_per_node"] == 1
 
 
 def test_points_that_need_one_layout_of_operations_go_to_the_engine_together() -> None:

@@ -78,6 +78,19 @@ def test_ranks_of_one_node_share_its_interface_and_talk_past_it(tmp_path: Path) 
     assert replayed(beside, word) == [[100]]
 
 
+@pytest.mark.parametrize(
+    ("target", "latency"), [(1, 10), (2, 20), (3, 20), (4, 30), (7, 30), (8, 1000), (9, 1000), (17, 1000)]
+)
+def test_ranks_of_a_node_pay_for_where_they_lie(tmp_path: Path, target: int, latency: int) -> None:
+    # Of 8 ranks on a node 2 share a cache, 4 a socket.
+    ranks = [[f"send {target} 0 {size}" for size in (1, 70_000)], *([[]] * 17)]
+    ranks[target] = ["recv 0 0 1", "recv 0 0 70000"]
+    word = "across=0,1000,0,0,0,0 within=0,30,0,0,0,0 socket=0,20,0,0,0,0 cache=0,10,0,0,0,0 ranks_per_node=8"
+    # The second one's request travels beside the first message; an answer and the data follow.
+    assert replayed(ti(tmp_path, ranks), f"{word} ranks_per_cache=2 ranks_per_socket=4") == [[3 * latency]]
+    assert replayed(ti(tmp_path, ranks), word) == [[3 * (30 if target < 8 else 1000)]]
+
+
 # 2 nodes on a switch, 2 switches on one of the next level, a hop of 7 and of 11 ns; the second level is slower than a node.
 TREE = " nodes_per_switch=2 switches_per_group=2 uplinks=3000,7000,8000,11000"
 

@@ -91,6 +91,26 @@ def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_p
     alike(found, known(tmp_path))
 
 
+def test_regions_of_pcontrol_and_iterations_are_replayed_alone(traced: Traced, tmp_path: Path) -> None:
+    (about,) = traced("endings", 2, "regions", questions=())
+    trace, word = tmp_path / "trace", f"{P.word()} mode=event"
+
+    def part(*words: str, question: str = word) -> tuple[int, int]:
+        about, found = asked(trace, question, part=words)
+        assert about["crossing"] == 0  # all ranks change at the same calls
+        return about["messages"], found["time"][0]
+
+    assert part("-", "0", "2")[0] == about["messages"]
+    computing, talking = part("-", "1", "1"), part("-", "2", "2")
+    assert computing[0] == 0
+    assert computing[1] >= 5e10  # ps: five times 10 ms
+    assert talking[0] == 5 * 2
+    assert part("-", "1", "1", question=f"{word} speeds=2,100,1,1")[1] <= 0.011 * computing[1]
+    # The last ten of a hundred broadcasts, and the messages round about them, of which nine begin after one.
+    assert part("bcast", "91", "100")[0] == 10 + 2 * 9
+    assert asked(trace, part=("bcast", "101", "101"))[0]["error"].endswith("the greatest is 100")
+
+
 FORTRAN = {"mpif.h": "-fallow-argument-mismatch", "mpi": "-DMODULE", "mpi_f08": "-DF08"}
 
 

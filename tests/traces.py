@@ -88,6 +88,7 @@ ALL_KINDS = tuple(
         record(16, 10, 10, 0),
         record(20, 10, 10, 500),
         record(21, 0, 10),
+        record(24, 10, 10, folded(3)),
         FINALIZE,
     ]
     for other in (1, 0)

@@ -34,7 +34,7 @@ def page(note: str) -> str:
     ]
     for name, command in _commands(root):
         parts += [f"## steelyard {name}\n", inspect.cleandoc(command.help or "") + "\n"]
-        if rows := [_row(p, meanings) for p in command.params if p.name != "help"]:
+        if rows := [_row(p, meanings) for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]:
             parts.append(table(("argument or option", "default", "meaning"), rows))
     return "\n".join(parts)
 

@@ -18,12 +18,14 @@ def command(
         ),
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help="json, csv or parquet; of a trace ti, goal, prv or perfetto.")
+        str, typer.Option("--format", help="json, csv or parquet; of a trace ti, goal, prv, perfetto or parquet.")
     ] = "json",
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="A file, or of ti and prv a new folder; standard output when left out, of runs."
+            "--output",
+            "-o",
+            help="A file, or of ti, prv and a trace's parquet a new folder; standard output when left out, of runs.",
         ),
     ] = None,
     runs: Runs = Path("runs"),
@@ -32,7 +34,7 @@ def command(
     """Export a run for spreadsheets, data frames and scripts, or a trace for other tools.
 
     Examples: **steelyard export --format csv > run.csv** · **steelyard export cg --format goal -o cg.goal** ·
-    **steelyard export cg --format prv -o cg-paraver**
+    **steelyard export cg --format prv -o cg-paraver** · **steelyard export cg --format parquet -o cg-table**
     """
     from steelyard import files, records
     from steelyard.commands import outcome
@@ -61,7 +63,7 @@ def _trace(trace: Path, form: str, output: Path | None) -> None:
             f"There is no format '{form}' for traces (given by --format). {nearest(form, exporting.FORMATS)}"
         )
     if not output:
-        raise UsageError("A trace is exported to a file, or of ti and prv to a new folder: name it with -o.")
+        raise UsageError("A trace is exported to a file, or of ti, prv and parquet to a new folder: name it with -o.")
     found = exporting.export(trace, form, output, describe())
     if found.apart:
         print(

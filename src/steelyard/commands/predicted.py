@@ -21,7 +21,7 @@ from steelyard.words import plural
 
 if TYPE_CHECKING:
     from steelyard.whatif import Answer, Point, Prediction, Question, Tree
-    from steelyard.whatif.engine import Trace
+    from steelyard.whatif.engine import Trace, Traced
 
 Shown = Callable[["Point"], str]
 MOST_BROKEN = 8  # ranks that are named one by one
@@ -108,17 +108,35 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
         "events": trace.events,
         "seconds": found.seconds,
         "seed": asked.seed,
+        "crossing": trace.crossing,
         "traced": to_plain(trace.traced) if trace.traced else None,
         "mode": asked.mode,
         "ranks": trace.ranks,
-        "ranks_per_node": asked.ranks_per_node,
         **to_plain(found.point),
+        "ranks_per_node": found.point.ranks_per_node or asked.ranks_per_node,
     }
 
 
 def _parameter(point: "Point", name: str, unit: str) -> str:
     """Of a network, or of several protocols, which sizes part."""
     return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
+
+
+def _within(point: "Point", place: str) -> str:
+    """What ranks of one node pay, where that is another than between nodes."""
+    protocols = getattr(point.network, place) or ()
+    said = (
+        f"{name} {quantity(getattr(p, name), unit)}"
+        for p in protocols
+        for name, unit in UNITS.items()
+        if getattr(p, name)
+    )
+    return ", ".join(said)
+
+
+def _places(point: "Point") -> str:
+    each = {"cache": point.places.cache, "socket": point.places.socket}
+    return ", ".join(f"{number} a {name}" for name, number in each.items() if number)
 
 
 def _tree(tree: "Tree") -> str:
@@ -140,12 +158,18 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("network", lambda p: p.network.name),
     *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
     ("S", lambda p: quantity(p.network.eager, "B")),
+    ("within a node", partial(_within, place="within")),
+    ("within a socket", partial(_within, place="socket")),
+    ("within a cache", partial(_within, place="cache")),
+    ("places", _places),
+    ("ranks a node", lambda p: str(p.ranks_per_node or "")),
     ("tree", lambda p: _tree(p.tree)),
     ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
     ("RTO", lambda p: quantity(p.loss.rto, "s")),
     ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
     ("noise", _noise),
     ("cores", lambda p: f"× {p.core:g}"),
+    ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
     ("affected", lambda p: percent(p.affected)),
     (
         "TCP",
@@ -179,14 +203,27 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
 def _traced(trace: "Trace", console: Console) -> None:
     """The traced time beside the predicted ones, and where the trace is not whole."""
     traced = trace.traced
+    if trace.crossing:
+        console.print(
+            f"Left out: {plural(trace.crossing, 'message')} across the borders of the region, sent within and taken outside or "
+            "the other way round."
+        )
     if not traced:
+        return
+    _whole(traced, trace, console)
+    for one in traced.broken[:MOST_BROKEN]:
+        console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
+    if len(traced.broken) > MOST_BROKEN:
+        console.print(f"So do {plural(len(traced.broken) - MOST_BROKEN, 'further rank')}.")
+
+
+def _whole(traced: "Traced", trace: "Trace", console: Console) -> None:
+    """What was measured, which is of the whole run."""
+    if trace.crossing is not None:
+        console.print(f"The ranks begin the region together; the whole run took {quantity(traced.time, 's', 4)}.")
         return
     waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank that waited most)"
     console.print(
         f"Traced: {quantity(traced.time, 's', 4)}{waited if traced.preempted else ''}; {plural(traced.calls, 'call')}, "
         f"{quantity(traced.bytes, 'B')}"
     )
-    for one in traced.broken[:MOST_BROKEN]:
-        console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
-    if len(traced.broken) > MOST_BROKEN:
-        console.print(f"So do {plural(len(traced.broken) - MOST_BROKEN, 'further rank')}.")

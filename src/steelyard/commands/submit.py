@@ -222,8 +222,8 @@ def command(
     asked = _words(words or [], resume, folder)
     to = batch.system(scheduler, batch.Around(listener=Printed()))
     limit = time_limit(time, to) if time else None
-    request = Request(_program(), asked, folder, nodes, ranks_per_node, limit, partition, account, tuple(options or ()))
-    _refuse(request, to)
+    request = Request(program(), asked, folder, nodes, ranks_per_node, limit, partition, account, tuple(options or ()))
+    refuse(request, to)
     if dry_run:
         sys.stdout.write(to.batch.script(request))
         return
@@ -249,7 +249,7 @@ def _submit(request: Request, wait: bool, to: BatchSystem) -> int:
     return 0
 
 
-def _program() -> tuple[str, ...]:
+def program() -> tuple[str, ...]:
     """This very installation, which the nodes must see under the same path."""
     script = Path(sys.executable).with_name("steelyard")
     return (str(script),) if script.exists() else (sys.executable, "-c", "from steelyard.__main__ import main; main()")
@@ -277,7 +277,7 @@ def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str,
     return (name, *line, *(["--runs", str(folder)] if name == "run" else []))
 
 
-def _refuse(request: Request, to: BatchSystem) -> None:
+def refuse(request: Request, to: BatchSystem) -> None:
     """UsageError for words that cannot stand in a batch script."""
     for word in request.options:
         if not re.match(r"--?[A-Za-z]", word):

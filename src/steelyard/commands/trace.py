@@ -25,7 +25,7 @@ def command(
     """Run an MPI application and record its calls, for **steelyard whatif**: one file a rank, in a folder.
 
     The application is not changed and not linked anew. Whatever ends it, the trace can be read up to there. The exit code is
-    the command's.
+    the command's. MPI_Pcontrol(n) begins region n, which whatif can replay alone or with faster cores.
 
     Examples: **steelyard trace -- mpiexec -n 4 ./solver input.nml** · **steelyard trace -o cg -- srun -n 64 ./cg** ·
     **steelyard trace --mpi mpich -- mpiexec.mpich -n 8 ./lu**

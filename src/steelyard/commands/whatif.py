@@ -28,11 +28,12 @@ def command(
         ),
     ] = None,
     network: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--network",
-            metavar="RUN|L=…,o=…",
-            help="LogGOPS parameters L, o, g, G, O, S; or the run that measured them (network.model), the newest when left out.",
+            metavar="RUN|L=…|within:L=…",
+            help="LogGOPS parameters L, o, g, G, O, S; or the run that measured them (network.model), the newest when left out. "
+            "Further ones are of the ranks of one node: within:L=…, socket:L=…, cache:L=…",
         ),
     ] = None,
     mode: Annotated[
@@ -55,20 +56,46 @@ def command(
             "(noise.quanta), or a file: start and duration in ns on each line.",
         ),
     ] = None,
-    core: Annotated[str, typer.Option("--core", metavar="FACTOR", help="Speed of the cores, as 1.1 or 1:2:4.")] = "1",
+    core: Annotated[
+        str,
+        typer.Option(
+            "--core",
+            metavar="FACTOR[@…]",
+            help="Speed of the cores, as 1.1 or 1:2:4; of some, as 2@rank=3, 2@node=0-1 or 8@region=2; several with commas.",
+        ),
+    ] = "1",
+    region: Annotated[
+        str | None,
+        typer.Option(
+            "--region",
+            metavar="NUMBER[-NUMBER]",
+            help="Replay this part of the trace alone: regions by MPI_Pcontrol's level, as 2, 3-5 or 10- (to the end).",
+        ),
+    ] = None,
+    iterations: Annotated[
+        str | None,
+        typer.Option(
+            "--iterations",
+            metavar="COLLECTIVE",
+            help="Regions are iterations: the n-th call of that collective on MPI_COMM_WORLD begins region n (allreduce …).",
+        ),
+    ] = None,
     affected: Annotated[
         str,
         typer.Option("--affected", metavar="SHARE", help="The share of the ranks that loss and noise concern, as 10%."),
     ] = "1",
     ranks_per_node: Annotated[
-        int,
+        str,
+        typer.Option("--ranks-per-node", metavar="NUMBER", help="Ranks that share a node, in blocks, as 4 or 1:2:4."),
+    ] = "1",
+    places: Annotated[
+        str | None,
         typer.Option(
-            "--ranks-per-node",
-            metavar="NUMBER",
-            parser=option("--ranks-per-node", 1),
-            help="Ranks that share a node, in blocks.",
+            "--places",
+            metavar="cache=…,socket=…",
+            help="So many ranks of a node, in blocks, share a cache, and a socket.",
         ),
-    ] = 1,
+    ] = None,
     tree: Annotated[
         str | None,
         typer.Option(
@@ -96,6 +123,20 @@ def command(
             "--demo", help="Trace a program of ours on this machine, and say what loss and noise would do to it."
         ),
     ] = False,
+    tasks: Annotated[
+        int | None,
+        typer.Option(
+            "--submit",
+            metavar="TASKS",
+            parser=option("--submit", 1, 1000),
+            help="Share the scenarios out over so many tasks of a Slurm array; the nodes see this folder and the trace.",
+        ),
+    ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="WORD", help="With --submit: a further word of sbatch; may be repeated."),
+    ] = None,
+    share: Annotated[Path | None, typer.Option("--share", hidden=True)] = None,
     runs: Runs = Path("runs"),
     quiet: Quiet = False,
     json_: Json = False,
@@ -107,48 +148,65 @@ def command(
     Examples: **steelyard whatif --demo** · **steelyard whatif cg.goal --network L=2500ns,o=1500ns,g=1000ns,G=6ns/B** ·
     **steelyard whatif cg.goal --network 20261120-101500 --loss probability=0.001:0.01,rto=5ms:200ms** ·
     **steelyard whatif lu.ti --flops 2e9 --noise period=10ms,duration=50us:500us --core 1:1.5:2** ·
-    **steelyard whatif cg.goal --network L=1us:10us:100us,G=80ps/B --mode event --json**
+    **steelyard whatif cg.goal --network L=1us:10us:100us,G=80ps/B --mode event --json** ·
+    **steelyard whatif cg --core 1:2:8@region=2** · **steelyard whatif cg --iterations allreduce --region 10-20**
     """
     from steelyard import files, whatif
-    from steelyard.commands import predicted
+    from steelyard.commands import arrayed, predicted
     from steelyard.errors import UsageError
     from steelyard.machine import describe
     from steelyard.whatif import demo as demonstration
     from steelyard.whatif import engine, question, wording
     from steelyard.whatif.question import Mode
 
+    if share:
+        arrayed.carry_out(share)
+        return
     if demo == bool(trace):
         raise UsageError("Name the trace to replay, or --demo without one: see 'steelyard whatif --help'.")
     if mode not in ("dataflow", "event"):
         raise UsageError(f"--mode '{mode}' is neither dataflow nor event.")
     if len(speed := wording.values(flops, wording.factor, "--flops")) > 1:
         raise UsageError("--flops is one number; a sweep over the speed of the cores is --core.")
+    part = engine.part(iterations, region)
     machine = describe()
     if demo and network is None:
-        network = demonstration.NETWORK
+        network = [demonstration.NETWORK]
         if not quiet:
-            print(f"Of a supposed network, as Ethernet of 10 Gbit/s: --network {network}", file=sys.stderr)
-    networks = _networks(network, runs)
+            print(f"Of a supposed network, as Ethernet of 10 Gbit/s: --network {network[0]}", file=sys.stderr)
+    networks = _networks(network or [], runs)
+    mappings = wording.values(ranks_per_node, wording.count, "--ranks-per-node")
     points = question.sweep(
         networks,
         whatif.trees(tree) if tree else [whatif.ONE_SWITCH],
         whatif.losses(loss) if loss else [whatif.Loss()],
         whatif.noises(noise) if noise and "=" in noise else [whatif.Noise(recording=noise or "")],
-        wording.values(core, wording.factor, "--core"),
+        whatif.cores(core),
         wording.values(affected, wording.share, "--affected"),
+        mappings,
+        whatif.places(places) if places else [whatif.Places()],
     )
-    plain = len(points) == len(networks) and not (tree or loss or noise) and points[0].core == 1
+    plain = len(points) == len(networks) and not (tree or loss or noise) and core == "1"
     ranks = demonstration.ranks_for(machine)
     sweeps = demonstration.sweeps(networks, ranks) if demo and plain else (demonstration.Asked("", points),)
     threads = len(os.sched_getaffinity(0))
+    if tasks and noise and "=" not in noise:
+        raise UsageError(
+            "--submit does not go with recorded noise, which lies on this node alone: name a period or a probability."
+        )
     if trace is None:
         trace, report = _demonstrated(machine, report, quiet)
     if report:
         files.expect_output(report, "The page")
-    with _recorded(noise, runs) as recording, engine.engine(trace, machine, speed[0]) as running:
+    with _recorded(noise, runs) as recording, engine.engine(trace, machine, speed[0], part) as running:
         parts = []
-        for sweep in sweeps:
-            asked = question.Question(sweep.points, repeats, seed, cast(Mode, mode), ranks_per_node, threads, recording)
+        questions = [
+            question.Question(sweep.points, repeats, seed, cast(Mode, mode), mappings[0], threads, recording)
+            for sweep in sweeps
+        ]
+        if tasks:
+            arrayed.answer(running, questions, trace, speed[0], part, tasks, options or [], quiet)
+        for sweep, asked in zip(sweeps, questions, strict=True):
             with predicted.progress(quiet) as show:
                 parts.append(predicted.Part(asked, whatif.answer(running, asked, show), sweep.title))
         predicted.show(parts, running.trace, json_)
@@ -181,11 +239,25 @@ def _recorded(noise: str | None, runs: Path) -> contextlib.AbstractContextManage
     return recorded_noise.recorded_noise(str(noise), runs) if named else contextlib.nullcontext()
 
 
-def _networks(network: str | None, runs: Path) -> "list[Network]":
-    """In words, or what a run measured."""
-    from steelyard import evaluation, records, whatif
+def _networks(words: list[str], runs: Path) -> "list[Network]":
+    """In words, or what a run measured; each with each that is named for the ranks of one node."""
+    from dataclasses import replace
 
-    if network and "=" in network:
-        return whatif.networks(network)
-    found = evaluation.evaluate(records.find(runs, network))
-    return [whatif.of_results(found.results, found.run.id)]
+    from steelyard import evaluation, records, whatif
+    from steelyard.errors import UsageError
+
+    near = {whatif.inside(word): word for word in words if whatif.inside(word)}
+    between = [word for word in words if not whatif.inside(word)]
+    if len(near) + len(between) < len(words) or len(between) > 1:
+        raise UsageError(
+            "--network names one network, and one more each that begins with 'within:', 'socket:' and 'cache:'; a sweep has "
+            "colons, as L=1us:2us."
+        )
+    if between and "=" in between[0]:
+        found = whatif.networks(between[0])
+    else:
+        run = evaluation.evaluate(records.find(runs, between[0] if between else None))
+        found = [whatif.of_results(run.results, run.run.id)]
+    for name, word in near.items():
+        found = [replace(one, **{name: own}) for one in found for own in whatif.insides(word)]  # type: ignore[arg-type]
+    return found

@@ -1,16 +1,17 @@
 """The replay's program: compiled where the cache lacks it, started with one trace, and asked."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steelyard import build
 from steelyard.build import Program as Source
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, nearest
 from steelyard.launch.program import Program
 from steelyard.model import Machine
+from steelyard.whatif import speeds, table
 
 SOURCE = Path(__file__).with_name("native") / "replay.cpp"
 FOREVER = 7 * 86400.0  # s: a replay takes as long as it takes; Ctrl-C ends it
@@ -50,7 +51,31 @@ class Trace:
     bytes: int
     unreceived: int
     seconds: float  # that reading took
+    crossing: int | None = None  # of a part of a trace: messages across its borders, which are left out
     traced: Traced | None = None  # of a trace of ours
+
+
+@dataclass(frozen=True)
+class Part:
+    """What of a trace is replayed: the regions from one number to another (None: all of it), which MPI_Pcontrol begins, or each
+    call of a collective on MPI_COMM_WORLD.
+    """
+
+    iterations: str = ""
+    regions: tuple[int, int] | None = None
+
+
+WHOLE = Part()
+COLLECTIVES = (
+    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce_scatter", "scan",
+)  # fmt: skip
+
+
+def part(iterations: str | None, region: str | None) -> Part:
+    """What is replayed, as a user says it."""
+    if iterations and iterations not in COLLECTIVES:
+        raise UsageError(f"--iterations '{iterations}' is no collective. {nearest(iterations, COLLECTIVES)}")
+    return Part(iterations or "", speeds.places(region, "--region") if region else None)
 
 
 class Engine:
@@ -58,12 +83,17 @@ class Engine:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._known: Mapping[str, dict[str, Any]] = {}
         found = {name: value for name, value in self._answer("").items() if name != "memory"}
         self.trace = Trace(**found | {"traced": _traced(found.get("traced"))})
 
     def ask(self, line: str) -> dict[str, Any]:
         """The answer to a line (`question.lines`). UsageError with the engine's sentence."""
-        return self._answer(line)
+        return self._known[line] if line in self._known else self._answer(line)
+
+    def know(self, answers: Mapping[str, dict[str, Any]]) -> None:
+        """What other engines with the same trace have answered: it is not asked again."""
+        self._known = answers
 
     def _answer(self, line: str) -> dict[str, Any]:
         found = self._program.ask(line, FOREVER)
@@ -86,13 +116,16 @@ def program(machine: Machine) -> Path:
 
 
 @contextlib.contextmanager
-def engine(trace: Path, machine: Machine, flops: float) -> Iterator[Engine]:
+def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> Iterator[Engine]:
     """The engine with that trace loaded; `flops` (flop/s) makes times of traces that count work."""
-    running = Program([str(program(machine)), str(trace), repr(flops)], {})
-    try:
-        yield Engine(running)
-    except BaseException:
-        running.kill()
-        raise
-    else:
-        running.close()
+    regions = [] if part.regions is None else [str(number) for number in part.regions]
+    with table.readable(trace, machine) as readable:
+        words = [str(readable), repr(flops), part.iterations or "-", *regions]
+        running = Program([str(program(machine)), *words], {})
+        try:
+            yield Engine(running)
+        except BaseException:
+            running.kill()
+            raise
+        else:
+            running.close()

@@ -1,18 +1,15 @@
-"""Traces written in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto."""
+"""Traces written in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto; and as Parquet."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard import build, files
-from steelyard.build import Program as Source
+from steelyard import files
 from steelyard.errors import UsageError
-from steelyard.launch.program import Program
 from steelyard.model import Machine
-from steelyard.whatif import tracing
+from steelyard.whatif import table, tracing
 
-SOURCE = Path(__file__).with_name("native") / "export.cpp"
-FORMATS = {"ti": True, "goal": False, "prv": True, "perfetto": False}  # whether it is a folder of several files
-LONGEST = 7 * 86400.0  # s: writing takes as long as it takes
+# Whether it is a folder of several files.
+FORMATS = {"ti": True, "goal": False, "prv": True, "perfetto": False, "parquet": True}
 WORK = 1e9  # flop/s: one flop of a TI trace is 1 ns
 
 
@@ -27,7 +24,7 @@ class Exported:
 
 def is_trace(path: Path) -> bool:
     """A folder of ours, or any file: a run is a folder."""
-    return files.is_file(path) or files.is_file(path / "rank-0.trace")
+    return files.is_file(path) or files.is_file(path / "rank-0.trace") or table.is_table(path)
 
 
 def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
@@ -36,15 +33,9 @@ def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
         tracing.expect_folder(output)
     else:
         files.expect_output(output, "The export")
-    source = Source("whatif.export", SOURCE, build.resolve(build.default(machine), machine))
-    build.make([source])
-    program = Program([str(source.path), str(trace), repr(WORK), form, str(output)], {})
-    try:
-        found = program.ask("", LONGEST)
-    except BaseException:
-        program.kill()
-        raise
-    program.close()
-    if "error" in found:
-        raise UsageError(f"{found['error']}.")
-    return Exported(**found)
+    with table.readable(trace, machine) as readable:
+        if form == "parquet":
+            if files.is_file(trace):
+                raise UsageError(f"'{trace}' has no calls of the run: only a folder of steelyard trace can be a table.")
+            return Exported(**table.export(readable, output, machine))
+        return Exported(**table.written([str(readable), repr(WORK), form, str(output)], machine))

@@ -34,12 +34,16 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Network:
-    """`across` for ranks of two nodes, `within` for those of one (None: the same); protocols by rising size."""
+    """`across` for ranks of two nodes, `within` for those of one (None: the same), `socket` and `cache` for those that
+    share such (None: as `within`); protocols by rising size.
+    """
 
     across: tuple[Protocol, ...]
     within: tuple[Protocol, ...] | None = None
     eager: int = EAGER  # S, B
     name: str = ""
+    socket: tuple[Protocol, ...] | None = None
+    cache: tuple[Protocol, ...] | None = None
 
 
 # What an ideal network costs: nothing.
@@ -55,6 +59,30 @@ _READERS = {
 }
 
 
+# Where two ranks of one node lie: what a user calls it, and the field of `Network`.
+INSIDE = ("within", "socket", "cache")
+# The relations that network.model measures, by what they stand for here, the one that stands for it best first.
+_MEASURED = {
+    "within": ("other socket", "same socket", "same memory node", "same cache", "same core", "compact"),
+    "socket": ("same memory node", "same socket"),
+    "cache": ("same cache",),
+}
+
+
+def inside(text: str) -> str:
+    """'within' of 'within:L=300ns', "" of what is between nodes."""
+    first, colon, _ = text.partition(":")
+    return first if colon and first in INSIDE else ""
+
+
+def insides(text: str) -> list[tuple[Protocol, ...]]:
+    """What ranks of one node pay, of 'within:L=300ns,o=100ns'."""
+    name = inside(text)
+    readers = {word: reader for word, reader in _READERS.items() if word != "S"}
+    found = wording.settings(text.removeprefix(f"{name}:"), readers, f"--network {name}")
+    return [(Protocol(**values),) for values in found]
+
+
 def networks(text: str) -> list[Network]:
     """Those of 'L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535'; a parameter that is not named is 0."""
     found = []
@@ -68,15 +96,28 @@ def of_results(results: Sequence[Result], name: str) -> Network:
     """What `network.model` measured in a run. UsageError where it did not, or what it measured does not suffice."""
     groups = list(apart([r for r in results if r.benchmark == "network.model"]).values())
     across = next((g for g in groups if g[0].parameters.get("placement") == "other node"), None)
-    within = next((g for g in groups if g is not across and g[0].parameters.get("transport") == "default"), None)
+    others = [g for g in groups if g is not across and g[0].parameters.get("transport") == "default"]
+    near = {place: _nearest(others, placements) for place, placements in _MEASURED.items()}
+    within = near["within"] or next(iter(others), None)
     chosen = across or within
     if chosen is None:
         raise UsageError(
             f"The run {name} has no parameters of a network: measure them with 'steelyard run --only network.model'."
         )
     eager = _eager(chosen)
-    inside = _protocols(within, eager, name) if across and within else None
-    return Network(_protocols(chosen, eager, name), inside, eager, name)
+    own = _protocols(within, eager, name) if across and within else None
+    nearer = {
+        place: _protocols(found, eager, name)
+        for place in ("socket", "cache")
+        if (found := near[place]) and found is not within
+    }
+    return Network(_protocols(chosen, eager, name), own, eager, name, **nearer)
+
+
+def _nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> Sequence[Result] | None:
+    """The results of the first of these placements that there is."""
+    found = {g[0].parameters.get("placement"): g for g in reversed(groups)}
+    return next((found[placement] for placement in placements if placement in found), None)
 
 
 def _protocols(results: Sequence[Result], eager: int, name: str) -> tuple[Protocol, ...]:

@@ -6,14 +6,36 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from steelyard.whatif import wording
 from steelyard.whatif.network import Network, Protocol
 from steelyard.whatif.perturbation import Loss, Noise
+from steelyard.whatif.speeds import Cores, Of, Speed
 from steelyard.whatif.tree import ONE_SWITCH, Tree
 
 Mode = Literal["dataflow", "event"]
 PS = 1e12  # the engine's clock, in a second
 NO_LOSS, NO_NOISE = Loss(), Noise()
+PLACES: tuple[Of, ...] = ("rank", "node", "region")  # as the engine numbers them
 AT_ONCE = 64  # replays that each processor is given at once
+
+
+@dataclass(frozen=True)
+class Places:
+    """So many ranks of a node, in blocks, share a cache, and a socket; 0: none do."""
+
+    cache: int = 0
+    socket: int = 0
+
+
+def places(text: str) -> list[Places]:
+    """Those of 'cache=4,socket=16'."""
+    return [
+        Places(**values)
+        for values in wording.settings(text, {"cache": wording.count, "socket": wording.count}, "--places")
+    ]
+
+
+NOWHERE = Places()
 
 
 @dataclass(frozen=True)
@@ -26,6 +48,9 @@ class Point:
     noise: Noise = NO_NOISE
     core: float = 1.0  # speed of the cores, against those of the trace
     affected: float = 1.0  # of the ranks: the share that loss and noise concern
+    speeds: tuple[Speed, ...] = ()  # of some cores: these factors and `core` multiply
+    ranks_per_node: int | None = None  # None: as the question has it
+    places: Places = NOWHERE
 
     @property
     def random(self) -> bool:
@@ -35,7 +60,7 @@ class Point:
     @property
     def undisturbed(self) -> "Point":
         """The same without loss, noise and other cores."""
-        return Point(self.network, self.tree)
+        return Point(self.network, self.tree, ranks_per_node=self.ranks_per_node, places=self.places)
 
 
 @dataclass(frozen=True)
@@ -56,11 +81,19 @@ def sweep(
     trees: Sequence[Tree],
     losses: Sequence[Loss],
     noises: Sequence[Noise],
-    cores: Sequence[float],
+    cores: Sequence[float | Cores],
     affected: Sequence[float],
+    mappings: Sequence[int | None] = (None,),
+    places: Sequence[Places] = (NOWHERE,),
 ) -> tuple[Point, ...]:
     """Each combination, the last fastest."""
-    return tuple(Point(*values) for values in itertools.product(networks, trees, losses, noises, cores, affected))
+    several = [x if isinstance(x, Cores) else Cores(x) for x in cores]
+    return tuple(
+        Point(network, tree, loss, noise, core.all, share, core.some, mapping, place)
+        for network, tree, loss, noise, core, share, mapping, place in itertools.product(
+            networks, trees, losses, noises, several, affected, mappings, places
+        )
+    )
 
 
 def lines(question: Question) -> Iterator[tuple[Question, str]]:
@@ -70,9 +103,9 @@ def lines(question: Question) -> Iterator[tuple[Question, str]]:
         yield from ((piece, _line(piece)) for piece in _pieces(part))
 
 
-def _layout(point: Point) -> tuple[int, int, int]:
+def _layout(point: Point) -> tuple[int, int, int, int | None, Places]:
     """What decides how the engine lays the operations out."""
-    return point.network.eager, point.tree.nodes, point.tree.switches
+    return point.network.eager, point.tree.nodes, point.tree.switches, point.ranks_per_node, point.places
 
 
 def _pieces(question: Question) -> Iterator[Question]:
@@ -83,11 +116,13 @@ def _pieces(question: Question) -> Iterator[Question]:
 
 
 def _line(part: Question) -> str:
-    eager, nodes, switches = _layout(part.points[0])
+    eager, nodes, switches, ranks_per_node, shared = _layout(part.points[0])
     words = {
         "mode": part.mode,
         "eager": eager,
-        "ranks_per_node": part.ranks_per_node,
+        "ranks_per_node": ranks_per_node or part.ranks_per_node,
+        "ranks_per_cache": shared.cache,
+        "ranks_per_socket": shared.socket,
         "nodes_per_switch": nodes,
         "switches_per_group": switches,
         "repeats": part.repeats,
@@ -95,15 +130,23 @@ def _line(part: Question) -> str:
         "threads": part.threads,
         "across": ";".join(_protocols(p.network.across) for p in part.points),
         "within": ";".join(_protocols(p.network.within or p.network.across) for p in part.points),
+        "socket": ";".join(_protocols(_of_socket(p.network)) for p in part.points),
+        "cache": ";".join(_protocols(p.network.cache or _of_socket(p.network)) for p in part.points),
         "uplinks": ";".join(_uplinks(p) for p in part.points),
         "core": ";".join(repr(p.core) for p in part.points),
         "loss": ";".join(_loss(p.loss) for p in part.points),
         "noise": ";".join(_noise(p.noise) for p in part.points),
         "affected": ";".join(repr(p.affected) for p in part.points),
     }
+    if any(p.speeds for p in part.points):
+        words["speeds"] = ";".join(_speeds(p.speeds) for p in part.points)
     if part.points[0].noise.recording:
         words["recording"] = str(part.recording)
     return " ".join(f"{name}={value}" for name, value in words.items())
+
+
+def _of_socket(network: Network) -> tuple[Protocol, ...]:
+    return network.socket or network.within or network.across
 
 
 def _protocols(protocols: tuple[Protocol, ...]) -> str:
@@ -114,6 +157,12 @@ def _uplinks(point: Point) -> str:
     own = point.network.across[-1].G
     found = ((own if link.G is None else link.G, link.hop) for link in point.tree.uplinks)
     return ",".join(repr(PS * value) for link in found for value in link)
+
+
+def _speeds(speeds: tuple[Speed, ...]) -> str:
+    """Four numbers of each; of a point without them, one that changes nothing."""
+    said = speeds or (Speed(1.0, "rank", 0, 0),)
+    return ",".join(f"{PLACES.index(s.of)},{s.factor!r},{s.first},{s.last}" for s in said)
 
 
 def _loss(loss: Loss) -> str:

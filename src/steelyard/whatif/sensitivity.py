@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from steelyard.whatif.network import Network, Protocol
+from steelyard.whatif.network import INSIDE, Protocol
 from steelyard.whatif.question import Point
 
 # What is left of a cost. At the last nothing is; 0.9 is the tenth that people ask for.
@@ -34,7 +34,8 @@ def _cheaper(change: Callable[[Protocol, float], Protocol]) -> Callable[[Point, 
         def each(protocols: tuple[Protocol, ...]) -> tuple[Protocol, ...]:
             return tuple(change(protocol, factor) for protocol in protocols)
 
-        made = Network(each(network.across), network.within and each(network.within), network.eager, network.name)
+        own = {place: each(protocols) for place in INSIDE if (protocols := getattr(network, place))}
+        made = replace(network, across=each(network.across), **own)  # type: ignore[arg-type]
         return replace(point, network=made)
 
     return changed

@@ -30,6 +30,13 @@ int main(int count, char** words) {
     MPI_Barrier(MPI_COMM_WORLD);
     free(data);
   }
+  for (int i = 0; i < 5 && !strcmp(how, "regions"); ++i) {
+    MPI_Pcontrol(1);
+    compute(0.01);
+    MPI_Pcontrol(2, "with words of its own");
+    MPI_Allreduce(&a, &b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Pcontrol(-1);
+  }
   if (!strcmp(how, "compute"))
     for (int i = 0; i < 10; ++i) {
       compute(0.05);

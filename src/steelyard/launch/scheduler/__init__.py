@@ -102,6 +102,17 @@ class Ran:
 
 
 @dataclass(frozen=True)
+class Array:
+    """One job of many equal tasks: the words that ask for so many, whose output goes to task-N.out and task-N.err in a folder;
+    the variable with a task's number from 0 on; how many tasks wait or run (None: the scheduler does not tell just now).
+    """
+
+    words: Callable[[Path, int], tuple[str, ...]]
+    variable: str
+    active: Callable[[str, Ask], int | None]
+
+
+@dataclass(frozen=True)
 class Batch:
     """How a run becomes a job, and what becomes of the job."""
 
@@ -120,6 +131,7 @@ class Batch:
     lost: Callable[[str, Ask], list[str]] = no_nodes  # those of a job's nodes that are down or silent now
     # When and where a job ran, asked at a moment (seconds since 1970); None: the scheduler is not asked for that.
     ran: Callable[[str, float, Ask], tuple[Ran, ...]] | None = None
+    array: Array | None = None
     same: Callable[[State], str] = lambda state: ""  # the word that asks for the same nodes again; "": there is none
 
 

@@ -4,12 +4,13 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from steelyard import mpi
 from steelyard.errors import MachineFailed
 from steelyard.launch import hostlist
-from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State
+from steelyard.launch.scheduler import Allocation, Array, Ask, Batch, Launcher, Request, Scheduler, State
 from steelyard.launch.scheduler._script import clock, script
 from steelyard.launch.scheduler._slurm_past import ran
 from steelyard.model import Host
@@ -191,6 +192,19 @@ def lost_nodes(nodes: str, ask: Ask) -> list[str]:
     )
 
 
+def array_words(folder: Path, tasks: int) -> tuple[str, ...]:
+    """So many tasks, numbered from 0 on."""
+    return (f"--array=0-{tasks - 1}", f"--output={folder}/task-%a.out", f"--error={folder}/task-%a.err")
+
+
+def active_tasks(job: str, ask: Ask) -> int | None:
+    """As squeue tells it, which forgets a job some minutes after its end."""
+    done = ask(["squeue", "--noheader", "--array", f"--job={job}", "--format=%T"], "")
+    if "Invalid job id" in done.stderr:
+        return 0
+    return len(done.stdout.split()) if done.returncode == 0 else None
+
+
 scheduler = Scheduler(
     name="slurm",
     title="Slurm",
@@ -208,6 +222,7 @@ scheduler = Scheduler(
         time=clock,
         times=r"\d+-\d+(:\d+){0,2}|\d+(:\d+){1,2}",
         lost=lost_nodes,
+        array=Array(array_words, "SLURM_ARRAY_TASK_ID", active_tasks),
         ran=ran,
         same=lambda state: f"--nodelist={state.nodes}",
     ),

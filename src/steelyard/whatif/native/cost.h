@@ -21,10 +21,10 @@ template <int W>
 std::vector<Cost<W>> costs(const Schedule& schedule, const Scenario* scenarios) {
   std::vector<Cost<W>> found(schedule.sizes.size() * CLASSES);
   for (std::size_t size = 0; size < schedule.sizes.size(); ++size)
-    for (std::uint32_t c = 0; c < CLASSES; ++c)
+    for (std::uint32_t c = 0; c <= farthest; ++c)
       for (int w = 0; w < W; ++w) {
         const std::int64_t bytes = schedule.sizes[size];
-        const Link& link = link_for(c == within ? scenarios[w].within : scenarios[w].across, bytes);
+        const Link& link = link_for(scenarios[w].links(c), bytes);
         Cost<W>& cost = found[size * CLASSES + c];
         double slowest = link.G;
         cost.latency[w] = link.L;

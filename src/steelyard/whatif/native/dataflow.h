@@ -28,7 +28,7 @@ class Dataflow {
     for (std::size_t slot = 0; slot < slots; ++slot) arrival_[slot][0] = UNSENT;
     meetings_.resize(p_.rendezvous);
     states_.resize(p_.begins.size());
-    if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(schedule_, connections, scenarios);
+    if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(p_, connections, scenarios);
   }
 
   // When each scenario ends. Refused names a rank that waits for ever.
@@ -153,6 +153,9 @@ class Dataflow {
             continue;
           }
           break;
+        case Kind::region:
+          if constexpr (Disturbed) disturbance_->enter(stream, op.value());
+          continue;
         case Kind::end:
           break;
       }
@@ -210,7 +213,7 @@ class Dataflow {
 
   // What was lost arrives later, and holds up what follows on the same connection.
   void lose(Op op, Times<W>& arrival) {
-    if (!disturbance_->lossy() || op.size() % CLASSES == within) return;
+    if (!disturbance_->lossy() || op.size() % CLASSES <= within) return;
     const std::uint32_t message = op.message();
     for (int w = 0; w < W; ++w) {
       const Time delay = disturbance_->lost(w, schedule_.source[message], schedule_.target[message], message,
@@ -330,7 +333,7 @@ class Dataflow {
   }
   Time lost([[maybe_unused]] int w, [[maybe_unused]] Op op, [[maybe_unused]] std::uint64_t leg) const {
     if constexpr (Disturbed) {
-      if (op.size() % CLASSES == within) return 0;
+      if (op.size() % CLASSES <= within) return 0;
       const std::uint64_t which = schedule_.source.size() + std::uint64_t{3} * op.message() + leg;
       const std::uint32_t size = leg == DATA ? op.size() / CLASSES : Losses::CONTROL;
       return disturbance_->lost(w, p_.source[op.message()], p_.target[op.message()], which, size,

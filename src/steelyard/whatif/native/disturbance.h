@@ -14,12 +14,14 @@ Connections connections(const Schedule& schedule);
 template <int W>
 class Disturbance {
  public:
-  Disturbance(const Schedule& schedule, const Connections* connections, const Scenario* scenarios)
+  Disturbance(const Prepared& prepared, const Connections* connections, const Scenario* scenarios)
       : connections_(connections) {
-    bool noisy = false;
+    const Schedule& schedule = *prepared.schedule;
+    bool noisy = false, several = false;
     for (int w = 0; w < W; ++w) {
       const Scenario& scenario = scenarios[w];
       slower_[w] = 1 / scenario.core;
+      several = several || !scenario.speeds.empty();
       losses_[w] = Losses(scenario.loss, scenario.seed, schedule.sizes);
       lossy_ = lossy_ || losses_[w].any();
       noisy = noisy || scenario.noise.any();
@@ -28,16 +30,28 @@ class Disturbance {
     }
     if (lossy_) last_.resize(std::size_t{connections->count} * W, 0);
     if (noisy) interrupt(schedule, scenarios);
+    if (several) differ(prepared, scenarios);
   }
 
   // When a computation of that time ends.
   Time computed(std::uint32_t stream, int w, Time now, Time time) {
-    const Time own = slower_[w] == 1 ? time : scaled(time, slower_[w]);
+    const double slower = own_.empty() ? slower_[w] : own_[stream * W + w];
+    const Time own = slower == 1 ? time : scaled(time, slower);
     return noise_.empty() ? later(now, own) : std::min(noise_[stream * W + w].end(now, own), STOPPED);
   }
   // When the processor's part of a message does. Noise that strikes computations with a probability leaves it alone.
   Time worked(std::uint32_t stream, int w, Time now, Time time) {
     return periodic_[w] ? std::min(noise_[stream * W + w].end(now, time), STOPPED) : later(now, time);
+  }
+  // A rank is in another region now.
+  void enter(std::uint32_t stream, std::uint64_t region) {
+    if (own_.empty()) return;
+    for (int w = 0; w < W; ++w) {
+      double speed = fixed_[stream * W + w];
+      for (const Speed& one : regions_[w])
+        if (one.first <= region && region <= one.last) speed *= one.factor;
+      own_[stream * W + w] = 1 / speed;
+    }
   }
   bool lossy() const { return lossy_; }
   // By how much loss delays message `which` of size number `size`.
@@ -63,8 +77,29 @@ class Disturbance {
           noise_[stream * W + w] = Interruptions(scenarios[w].noise, scenarios[w].seed, rank);
   }
 
+  void differ(const Prepared& prepared, const Scenario* scenarios) {
+    const auto& rank_of = prepared.schedule->rank_of;
+    fixed_.resize(rank_of.size() * W);
+    own_.resize(fixed_.size());
+    for (int w = 0; w < W; ++w)
+      for (const Speed& one : scenarios[w].speeds)
+        if (one.of == Speed::region) regions_[w].push_back(one);
+    for (std::uint32_t stream = 0; stream < rank_of.size(); ++stream) {
+      for (int w = 0; w < W; ++w) {
+        double& speed = fixed_[stream * W + w] = scenarios[w].core;
+        for (const Speed& one : scenarios[w].speeds) {
+          const std::uint64_t place = one.of == Speed::node ? prepared.node(rank_of[stream]) : rank_of[stream];
+          if (one.of != Speed::region && one.first <= place && place <= one.last) speed *= one.factor;
+        }
+      }
+      enter(stream, 0);
+    }
+  }
+
   const Connections* connections_;
   std::array<double, W> slower_{};
+  std::vector<double> fixed_, own_;  // by stream and scenario: speed outside of regions; what computing takes now
+  std::array<std::vector<Speed>, W> regions_{};
   std::array<bool, W> periodic_{};
   std::array<Losses, W> losses_{};
   std::array<std::vector<bool>, W> affected_{};

@@ -39,7 +39,7 @@ Events::Events(const Prepared& prepared, const Connections* connections, const S
     : p_(prepared),
       schedule_(*prepared.schedule),
       uplinks_(scenario.uplinks),
-      disturbance_(schedule_, connections, &scenario),
+      disturbance_(prepared, connections, &scenario),
       first_meeting_(schedule_.source.size() + schedule_.signals),
       cost_(costs<1>(schedule_, &scenario)),
       size_(schedule_.source.size()),
@@ -135,6 +135,9 @@ void Events::advance(std::uint32_t stream) {
         meeting.sender = stream;
         return;
       }
+      case Kind::region:
+        disturbance_.enter(stream, op.value());
+        continue;
       case Kind::end:
         return;
     }
@@ -160,7 +163,7 @@ void Events::send(std::uint32_t stream, Op op) {
   const Cost<1>& cost = cost_[op.size()];
   work(stream, cost.processor[0]);
   size_[op.message()] = op.size();
-  if (op.size() % CLASSES != within) {
+  if (op.size() % CLASSES > within) {
     agenda_.push({state.now, op.message() * STAGES + leaves});
     return;
   }
@@ -285,7 +288,7 @@ void Events::meet(Op op, Time now, decltype(Meeting::open) who) {
   const std::uint32_t from = p_.source[op.message()], to = p_.target[op.message()];
   const Time request = asked + cost.latency[0] + lost(from, to, which, op.size(), true);
   const Time answered = std::max(request, posted) + cost.latency[0] + lost(from, to, which + 1, op.size(), true);
-  if (op.size() % CLASSES != within) {
+  if (op.size() % CLASSES > within) {
     agenda_.push({answered, (first_meeting_ + op.message()) * STAGES + leaves});
     return;
   }
@@ -299,7 +302,7 @@ void Events::left(std::uint32_t number, Time when) {
 }
 
 Time Events::lost(std::uint32_t from, std::uint32_t to, std::uint64_t which, std::uint32_t size, bool control) const {
-  if (size % CLASSES == within) return 0;
+  if (size % CLASSES <= within) return 0;
   return disturbance_.lost(0, from, to, which, control ? Losses::CONTROL : size / CLASSES, 2 * cost_[size].latency[0]);
 }
 

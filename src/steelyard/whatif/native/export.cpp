@@ -18,6 +18,7 @@
 #include "write_goal.cpp"
 #include "write_paraver.cpp"
 #include "write_perfetto.cpp"
+#include "write_table.cpp"
 #include "write_ti.cpp"
 #include "writers.cpp"
 
@@ -26,6 +27,10 @@ namespace {
 
 json::Object write(const std::string& trace, double speed, const std::string& format, const std::string& path) {
   const bool own = is_traced(trace), timed = format == "prv" || format == "perfetto";
+  if (format == "rebuilt") {
+    rebuild(trace, path);
+    return json::Object();
+  }
   if (timed && !own)
     throw Refused("'" + trace + "' has no times of the run: only a folder of steelyard trace can be written so");
   Traced about;
@@ -38,6 +43,7 @@ json::Object write(const std::string& trace, double speed, const std::string& fo
   if (format == "goal") write_goal(schedule, path);
   if (format == "prv") write_paraver(timeline, path);
   if (format == "perfetto") write_perfetto(timeline, path);
+  if (format == "table") write_table(trace, schedule.ranks, path);
   return json::Object()
       .add("ranks", json::number(schedule.ranks))
       .add("messages", json::number(schedule.source.size()))
@@ -61,7 +67,7 @@ std::string answer(char** words) {
 
 int main(int count, char** words) {
   if (count != 5) {
-    std::cerr << "usage: export TRACE FLOPS ti|goal|prv|perfetto PATH\n";
+    std::cerr << "usage: export TRACE FLOPS ti|goal|prv|perfetto|table|rebuilt PATH\n";
     return 2;
   }
   for (std::string line; std::getline(std::cin, line);) std::cout << steelyard::whatif::answer(words) << std::endl;

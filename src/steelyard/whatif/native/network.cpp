@@ -9,7 +9,7 @@ class Preparing {
   Preparing(const Schedule& schedule, const Structure& structure)
       : schedule_(schedule), out_{&schedule, structure, {}, {}, 0, {}, {}} {
     if (schedule.sizes.size() * CLASSES >> Op::SIZES)
-      throw Refused("messages have more than 100 million different sizes");
+      throw Refused("messages have more than 33 million different sizes");
     for (std::int64_t size : schedule.sizes)
       if (size > structure.eager) number_.resize(schedule.source.size(), NONE);
   }

@@ -25,14 +25,16 @@ inline const Link& link_for(const Links& links, std::int64_t bytes) {
   return links[at];
 }
 
-// Ranks of one node; of two on one switch, and of two that are parted by one and by two further levels of switches.
-enum Class : std::uint32_t { within, across, CLASSES = 4 };
-constexpr std::size_t LEVELS = CLASSES - across - 1;  // of links between switches
+// Ranks of one node that share a cache, a socket, or neither; of two nodes on one switch, and of two that are parted by
+// one and by two further levels of switches. A power of two of classes: operations are asked for theirs often.
+enum Class : std::uint32_t { same_cache, same_socket, within, across, farthest = across + 2, CLASSES = 8 };
+constexpr std::size_t LEVELS = farthest - across;  // of links between switches
 
 // What decides which operations are carried out, and is the same for all scenarios that are replayed together.
 struct Structure {
   std::int64_t eager = 65535;  // S: longer messages wait until they are received
   std::uint32_t ranks_per_node = 1;
+  std::uint32_t ranks_per_cache = 0, ranks_per_socket = 0;  // in blocks, from a node's first rank on; 0: none share one
   std::array<std::uint32_t, LEVELS> tree{};  // nodes on a switch, switches on one of the next level; 0: all of them
 
   bool operator==(const Structure&) const = default;
@@ -58,12 +60,17 @@ struct Prepared {
     for (std::size_t i = 0; i <= level; ++i) node = structure.tree[i] == 0 ? 0 : node / structure.tree[i];
     return node;
   }
+  // Of two ranks of a node, by their numbers there.
+  std::uint32_t inside(std::uint32_t rank, std::uint32_t other) const {
+    const auto share = [&](std::uint32_t each) { return each > 0 && rank / each == other / each; };
+    return share(structure.ranks_per_cache) ? same_cache : share(structure.ranks_per_socket) ? same_socket : within;
+  }
   std::uint32_t between(std::uint32_t rank, std::uint32_t other) const {
     const std::uint32_t a = node(rank), b = node(other);
-    if (a == b) return within;
+    if (a == b) return inside(rank % structure.ranks_per_node, other % structure.ranks_per_node);
     for (std::size_t level = 0; level < LEVELS; ++level)
       if (above(a, level) == above(b, level)) return across + static_cast<std::uint32_t>(level);
-    return CLASSES - 1;
+    return farthest;
   }
 };
 

@@ -51,11 +51,27 @@ struct Noise {
   bool any() const { return duration > 0 || recording; }
 };
 
+// Cores that are `factor` times as fast as the others: of ranks, of nodes, or of all ranks in regions; the first and
+// the last of them. Where several hold, their factors multiply.
+struct Speed {
+  enum Of : std::uint8_t { rank, node, region } of = rank;
+  double factor = 1;
+  std::uint64_t first = 0, last = 0;
+};
+
 // Everything that one scenario has of its own.
 struct Scenario {
   Links across, within;
+  Links same_cache{}, same_socket{};  // empty: as within
+
+  const Links& links(std::uint32_t c) const {
+    if (c >= whatif::across) return across;
+    const Links& near = c == whatif::same_cache ? same_cache : same_socket;
+    return c == whatif::within || near.empty() ? within : near;
+  }
   std::array<Uplink, LEVELS> uplinks{};
   double core = 1;  // speed of the cores, against those of the trace
+  std::vector<Speed> speeds{};
   Loss loss{};
   Noise noise{};
   double affected = 1;  // of all ranks: the share that loss and noise concern

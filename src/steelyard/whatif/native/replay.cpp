@@ -13,6 +13,7 @@
 #include "dataflow.cpp"
 #include "early.cpp"
 #include "events.cpp"
+#include "excerpt.cpp"
 #include "goal.cpp"
 #include "json.h"
 #include "network.cpp"
@@ -66,7 +67,8 @@ class Points {
     return found;
   }
   std::size_t count() {
-    for (const char* name : {"across", "within", "uplinks", "core", "loss", "noise", "affected"})
+    for (const char* name :
+         {"across", "within", "cache", "socket", "uplinks", "core", "speeds", "loss", "noise", "affected"})
       count_ = std::max(count_, split(params_.word(name, ""), ';').size());
     return count_;
   }
@@ -102,14 +104,31 @@ Links links(const std::string& name, const std::vector<double>& n) {
   return found;
 }
 
+// Four numbers each: of ranks (0), nodes (1) or regions (2), the factor, the first and the last of them.
+std::vector<Speed> speeds(const std::vector<double>& n) {
+  std::vector<Speed> found;
+  const auto bad = [](double x) { return x < 0 || x > static_cast<double>(LAST_REGION) || x != std::floor(x); };
+  for (std::size_t i = 0; i + 4 <= n.size(); i += 4) {
+    if (bad(n[i]) || n[i] > 2 || !(n[i + 1] > 0) || bad(n[i + 2]) || bad(n[i + 3]) || n[i + 2] > n[i + 3])
+      throw CaseError("parameter speeds has a place that is none, or a factor that is not above 0");
+    found.push_back({static_cast<Speed::Of>(n[i]), n[i + 1], static_cast<std::uint64_t>(n[i + 2]),
+                     static_cast<std::uint64_t>(n[i + 3])});
+  }
+  if (n.size() % 4 != 0) throw CaseError("parameter speeds needs four numbers for each of them");
+  return found;
+}
+
 Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   Scenario found;
   found.across = links("across", points.all("across", point));
   const auto inside = points.all("within", point);
   found.within = inside.empty() ? found.across : links("within", inside);
+  for (auto& [name, near] : {std::pair{"cache", &found.same_cache}, std::pair{"socket", &found.same_socket}})
+    if (const auto given = points.all(name, point); !given.empty()) *near = links(name, given);
   const auto up = points.numbers("uplinks", point, {0, 0, 0, 0});
   for (std::size_t level = 0; level < LEVELS; ++level) found.uplinks[level] = {up[2 * level], whole(up[2 * level + 1])};
   found.core = points.numbers("core", point, {1})[0];
+  found.speeds = speeds(points.all("speeds", point));
   const auto loss = points.numbers("loss", point, {0, 2e11, 1448, 1, 1, 0});
   found.loss = {loss[0], whole(loss[1]), static_cast<std::int64_t>(loss[2]), loss[3] != 0, loss[4] != 0, loss[5] != 0};
   const auto noise = points.numbers("noise", point, {0, 0, 0, 0});
@@ -125,7 +144,9 @@ Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   return found;
 }
 
-bool disturbed(const Scenario& s) { return s.core != 1 || s.loss.probability > 0 || s.noise.any(); }
+bool disturbed(const Scenario& s) {
+  return s.core != 1 || !s.speeds.empty() || s.loss.probability > 0 || s.noise.any();
+}
 
 // Many scenarios at once: how many at a time, a vector of the processor decides.
 constexpr int LANES = 8;
@@ -153,6 +174,8 @@ class Engine {
     structure.tree = {static_cast<std::uint32_t>(params.count("nodes_per_switch", 0)),
                       static_cast<std::uint32_t>(params.count("switches_per_group", 0))};
     structure.ranks_per_node = static_cast<std::uint32_t>(std::max<std::size_t>(params.count("ranks_per_node", 1), 1));
+    structure.ranks_per_cache = static_cast<std::uint32_t>(params.count("ranks_per_cache", 0));
+    structure.ranks_per_socket = static_cast<std::uint32_t>(params.count("ranks_per_socket", 0));
     const std::string mode = params.choice("mode", "dataflow", {"dataflow", "event"});
     const std::size_t repeats = params.count("repeats", 1),
                       threads = std::max<std::size_t>(params.count("threads", 1), 1);
@@ -282,11 +305,26 @@ class Engine {
   RecordedNoise recording_;
 };
 
+// A trace, how fast a core of its is (flop/s), and which part of it is replayed.
+struct Asked {
+  std::string path;
+  double speed = 1e9;
+  std::string iterations;  // the collective that begins them; empty: regions are those of MPI_Pcontrol
+  bool part = false;
+  std::uint64_t first = 0, last = 0;
+};
+
 // A folder is a trace of ours.
-Schedule load(const std::string& path, double speed, Traced& traced) {
-  if (is_traced(path)) return read_traced(path, traced).finish();
-  const std::string text = contents(path);
-  return read(path, text, speed).finish();
+Schedule load(const Asked& asked, Traced& traced) {
+  if (is_traced(asked.path)) {
+    std::optional<trace::Collective> iterations;
+    if (!asked.iterations.empty()) iterations = collective_of(asked.iterations);
+    return read_traced(asked.path, traced, nullptr, iterations).finish();
+  }
+  if (!asked.iterations.empty() || asked.part)
+    throw Refused("only traces of steelyard trace have regions, and '" + asked.path + "' is none");
+  const std::string text = contents(asked.path);
+  return read(asked.path, text, asked.speed).finish();
 }
 
 template <class Act>
@@ -303,7 +341,7 @@ std::string answered(Act act) {
 }
 
 // The first line, whatever it says, is answered with what was read.
-int serve(const std::string& path, double speed) {
+int serve(const Asked& asked) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing goes on when the tool has been killed
   std::unique_ptr<Engine> engine;
   for (std::string line; std::getline(std::cin, line);) {
@@ -311,8 +349,12 @@ int serve(const std::string& path, double speed) {
       if (!engine) {
         const auto begin = std::chrono::steady_clock::now();
         Traced traced;
-        engine = std::make_unique<Engine>(load(path, speed, traced));
+        Schedule schedule = load(asked, traced);
+        Excerpt part{asked.first, asked.last};
+        if (asked.part) schedule = excerpt(schedule, part);
+        engine = std::make_unique<Engine>(std::move(schedule));
         json::Object about = engine->about(seconds_since(begin));
+        if (asked.part) about.add("crossing", json::number(part.crossing));
         return traced.calls ? about.add("traced", said(traced)) : about;
       }
       Params params(line);
@@ -327,9 +369,14 @@ int serve(const std::string& path, double speed) {
 }  // namespace steelyard::whatif
 
 int main(int count, char** words) {
-  if (count != 3) {
-    std::cerr << "usage: replay TRACE FLOPS\n";
+  if (count != 3 && count != 4 && count != 6) {
+    std::cerr << "usage: replay TRACE FLOPS [COLLECTIVE|- [FIRST LAST]]\n";
     return 2;
   }
-  return steelyard::whatif::serve(words[1], std::stod(words[2]));
+  steelyard::whatif::Asked asked;
+  asked.path = words[1];
+  asked.speed = std::stod(words[2]);
+  if (count > 3 && std::string(words[3]) != "-") asked.iterations = words[3];
+  if (count > 4) asked.part = true, asked.first = std::stoull(words[4]), asked.last = std::stoull(words[5]);
+  return steelyard::whatif::serve(asked);
 }

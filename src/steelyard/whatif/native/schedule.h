@@ -12,6 +12,7 @@ namespace steelyard::whatif {
 using Time = std::int64_t;
 constexpr Time NANOSECOND = 1000;
 // What one operation takes stays below 26 days, and clocks stop at twice of it: so no sum overflows.
+constexpr std::int64_t LAST_REGION = (std::int64_t{1} << 53) - 1;
 constexpr Time LONGEST = Time{1} << 61, STOPPED = 2 * LONGEST;
 
 // A trace, or a question, that cannot be replayed: a sentence with the place.
@@ -28,6 +29,7 @@ enum class Kind : std::uint8_t {
   receive_all,      // the next `value` operations are receives, taken in the order in which the messages arrive
   signal,           // to another stream of the rank
   await,            // a signal of another stream
+  region,           // from here on the rank is in the region `value`; it begins in region 0
   send_rendezvous,  // as send and receive, of a message that is longer than the eager limit
   receive_rendezvous,
   end,
@@ -76,6 +78,7 @@ class Rank {
   void receive_all(const std::vector<std::uint32_t>& posts, std::size_t stream = 0);
   std::uint32_t signal(std::size_t stream);
   void await(std::uint32_t signal, std::size_t stream);
+  void region(std::uint64_t number) { add(0, Op::of(Kind::region, number)); }
   // Operations of stream 0 so far.
   std::size_t length() const { return first_.size(); }
 

@@ -37,7 +37,7 @@ const char* name_of(const Timeline::Call& call) {
       "end",          "call",        "send",       "isend",       "receive", "ireceive", "sendrecv",
       "wait",         "probe",       "collective", "icollective", "vectors", "ivectors", "make communicator",
       "free request", "make window", "fence",      "put",         "get",     "poll",     "look at the queue",
-      "tracer",       "finalize",    "abort"};
+      "tracer",       "finalize",    "abort",      "region"};
   static constexpr const char* TOGETHER[] = {"barrier", "broadcast", "reduce",   "allreduce",      "gather",
                                              "scatter", "allgather", "alltoall", "reduce_scatter", "scan"};
   static_assert(std::size(KINDS) == static_cast<std::size_t>(trace::Kind::last));

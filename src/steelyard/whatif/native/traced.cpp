@@ -25,9 +25,19 @@ void end_early(Builder& out, const std::vector<std::vector<std::size_t>>& length
 
 }  // namespace
 
+trace::Collective collective_of(const std::string& name) {
+  static constexpr const char* NAMES[] = {"barrier", "bcast",     "reduce",   "allreduce",      "gather",
+                                          "scatter", "allgather", "alltoall", "reduce_scatter", "scan"};
+  static_assert(std::size(NAMES) == static_cast<std::size_t>(trace::Collective::last));
+  for (std::size_t i = 0; i < std::size(NAMES); ++i)
+    if (name == NAMES[i]) return static_cast<trace::Collective>(i);
+  throw Refused("iterations begin with no collective '" + name + "'");
+}
+
 bool is_traced(const std::string& path) { return std::filesystem::is_directory(path); }
 
-Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline) {
+Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline,
+                    std::optional<trace::Collective> iterations) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -36,6 +46,7 @@ Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline
   if (files == 0)
     throw Refused("The folder '" + folder + "' has no trace: no file rank-0.trace, as steelyard trace writes it");
   Shared shared;
+  shared.iterations = iterations;
   std::vector<Outcomes> outcomes(files);
   Span span;
   for (std::uint32_t rank = 0; rank < files; ++rank) {

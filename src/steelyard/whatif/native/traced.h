@@ -2,6 +2,7 @@
 // themselves.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ std::string said(const Traced& traced);
 
 bool is_traced(const std::string& path);
 // Where ranks are broken, programs end at what can never come.
-Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline = nullptr);
+// `iterations`: the collective whose n-th call on MPI_COMM_WORLD begins region n; else MPI_Pcontrol begins regions.
+Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline = nullptr,
+                    std::optional<trace::Collective> iterations = {});
+// The one of that name.
+trace::Collective collective_of(const std::string& name);
 
 }  // namespace steelyard::whatif

@@ -50,6 +50,7 @@ class Needs {
       case probe:
         return 2;
       case polled:
+      case region:
         return 1;
       default:
         return 0;

@@ -71,9 +71,22 @@ class Writer {
         return transfer(event);
       case Record::fence:
         return fence(event);
+      case Record::region:
+        return region();
       default:
         return nothing(event.kind);
     }
+  }
+  // Levels below 0 end a region, as 0 does.
+  void region() {
+    const std::int64_t level = file_.folded();
+    if (file_.torn() || shared_.iterations) return;
+    work();
+    rank_.region(static_cast<std::uint64_t>(std::clamp<std::int64_t>(level, 0, LAST_REGION)));
+  }
+  // The n-th call of the collective that iterations begin with.
+  void iteration(const Event& event, trace::Collective what) {
+    if (event.communicator == 0 && shared_.iterations == what) rank_.region(++iteration_);
   }
   // What is no message.
   void nothing(Record kind) {
@@ -200,6 +213,7 @@ class Writer {
     if (root >= n) file_.refuse("the root of a collective is none of its ranks");
     together_ = call.what;
     work();
+    iteration(event, call.what);
     std::size_t stream = 0;
     if (!waits) {
       stream = free_.empty() ? ++streams_ : free_.back();
@@ -263,7 +277,7 @@ class Writer {
   std::unordered_map<std::uint32_t, Moved> moved_;
   std::vector<std::size_t> free_;
   std::size_t streams_ = 0, any_ = 0;
-  std::uint64_t received_ = 0;
+  std::uint64_t received_ = 0, iteration_ = 0;
 };
 
 }  // namespace

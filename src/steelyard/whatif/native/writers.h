@@ -15,6 +15,7 @@ class Output {
   ~Output();
   Output(const Output&) = delete;
   [[gnu::format(printf, 2, 3)]] void write(const char* format, ...);
+  void raw(const std::string& bytes) { std::fwrite(bytes.data(), 1, bytes.size(), file_); }
   void close();
 
  private:
@@ -31,6 +32,10 @@ void write_goal(const Schedule& schedule, const std::string& path);
 void write_paraver(const Timeline& timeline, const std::string& folder);
 // Perfetto, as JSON of trace events.
 void write_perfetto(const Timeline& timeline, const std::string& path);
+
+// A trace of ours as tables: records.csv and ranks.csv in that folder; and the files of ranks from such tables.
+void write_table(const std::string& trace, std::uint32_t ranks, const std::string& folder);
+void rebuild(const std::string& table, const std::string& folder);
 
 // A number for each message, by which its two ranks know it among those from the one to the other.
 std::vector<std::uint32_t> tags_of(const Schedule& schedule);

@@ -51,6 +51,7 @@ enum class Kind : std::uint8_t {
   tool,          // the duration is the tracer's own
   finalize,
   abort,
+  region,  // level: MPI_Pcontrol
   last,
 };
 constexpr std::uint8_t OTHER = 0x80;

@@ -42,9 +42,23 @@ int MPI_Abort(MPI_Comm c, int why) {
   return REAL(Abort)(c, why);
 }
 
+// From here on the rank is in the region of that number.
+int MPI_Pcontrol(const int level, ...) {
+  Call call;
+  const int code = REAL(Pcontrol)(level);
+  if (call.over()) {
+    Lock hold;
+    call.begin(Kind::region);
+    state.stream.folded(level);
+    state.stream.done();
+  }
+  return code;
+}
+
 ALSO(Init);
 ALSO(Init_thread);
 ALSO(Finalize);
 ALSO(Abort);
+ALSO(Pcontrol);
 
 }  // extern "C"

@@ -1,0 +1,82 @@
+"""`steelyard whatif --submit`: the scenarios of a question go over the tasks of a batch array."""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.commands import submit
+from steelyard.errors import UsageError
+from steelyard.launch import batch
+from steelyard.launch.batch import BatchSystem
+from steelyard.launch.scheduler import Request
+
+if TYPE_CHECKING:
+    from steelyard.whatif import Question
+    from steelyard.whatif.array import Work
+    from steelyard.whatif.engine import Engine, Part
+
+
+def carry_out(folder: Path) -> None:
+    """The part of one task, whose number the scheduler has put into the environment."""
+    from steelyard.whatif import array
+
+    to = _system()
+    number = os.environ.get(to.batch.array.variable, "") if to.batch.array else ""
+    if not number.isdecimal():
+        raise UsageError(f"{array.SHARE} is for the tasks that --submit starts, and this is none: name a trace.")
+    array.carry_out(folder, int(number))
+
+
+def answer(
+    running: "Engine",
+    questions: "Sequence[Question]",
+    trace: Path,
+    flops: float,
+    part: "Part",
+    tasks: int,
+    options: Sequence[str],
+    quiet: bool,
+) -> None:
+    """Lets the tasks answer the questions, over a folder that is removed then: the engine knows the answers afterwards."""
+    from steelyard.whatif import array, question
+
+    to = _system()
+    batch.require(to)
+    lines = tuple(line for asked in questions for _, line in question.lines(asked))
+    tasks = min(tasks, len(lines))
+    folder = Path(f"whatif-{datetime.now():%Y%m%d-%H%M%S}").absolute()
+    start = array.request(folder, submit.program(), tasks, tuple(options), to)
+    submit.refuse(start, to)
+    folder.mkdir()
+    if not quiet:
+        print(f"{len(lines)} parts of the question go to {to.title}, over {tasks} tasks: {folder}", file=sys.stderr)
+    _ask(running, folder, array.Work(str(trace.absolute()), flops, part, lines, tasks), start, to, quiet)
+
+
+def _ask(running: "Engine", folder: Path, work: "Work", start: Request, to: BatchSystem, quiet: bool) -> None:
+    from steelyard.whatif import array
+
+    last = -1
+
+    def show(done: int, of: int) -> None:
+        nonlocal last
+        if done != last and not quiet:
+            print(f"steelyard: {done} of {of} tasks have answered", file=sys.stderr, flush=True)
+        last = done
+
+    running.know(array.shared(folder, work, start, to, show))
+    shutil.rmtree(folder)
+
+
+def _system() -> BatchSystem:
+    """The scheduler that is there. UsageError where it has no arrays that are known here."""
+    to = batch.system(None, batch.Around(listener=submit.Printed()))
+    if not to.batch.array:
+        raise UsageError(
+            f"--submit needs a scheduler whose arrays are known here, which are Slurm's; here is {to.title}."
+        )
+    return to

@@ -1,0 +1,217 @@
+// Traces of ours as tables of numbers, a line a record, and back: what the tool makes a Parquet file of.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "traced_file.h"
+#include "writers.h"
+
+namespace steelyard::whatif {
+namespace {
+
+struct Torn {};
+
+// The numbers of a record, in their order in the file; `each` reads or writes one, and returns it.
+template <class Each>
+void numbers_of(Record kind, Each each) {
+  using enum trace::Kind;
+  const auto plain = [&](int times) {
+    for (; times > 0; --times) each(false);
+  };
+  const auto partner = [&] { each(true), each(true); };  // rank and tag
+  const auto several = [&](bool folded) {
+    for (std::int64_t left = each(false); left > 0; --left) each(folded);
+  };
+  switch (kind) {
+    case send:
+      return partner(), plain(1);
+    case isend:
+      return partner(), plain(2);
+    case receive:
+    case probe:
+      return partner();
+    case ireceive:
+      return partner(), plain(1);
+    case exchange:
+      return partner(), plain(1), partner();
+    case complete:
+      for (std::int64_t left = each(false); left > 0; --left)
+        if ((each(false) & 3) == static_cast<std::int64_t>(trace::Ended::received)) partner();
+      return;
+    case collective:
+      return plain(3);
+    case icollective:
+      return plain(4);
+    case vectors:
+    case ivectors:
+      return plain(2), several(false), plain(kind == ivectors);
+    case communicator:
+      return plain(2), several(true);
+    case released:
+    case window:
+    case fence:
+    case polled:
+    case preempted:
+      return plain(1);
+    case put:
+    case get:
+      return plain(1), static_cast<void>(each(true)), plain(1);
+    case region:
+      return static_cast<void>(each(true));
+    default:
+      return;
+  }
+}
+
+void write_rank(RankFile& file, double since, Output& out) {
+  double ticks = 0;
+  std::uint64_t number = 0;
+  std::vector<std::int64_t> numbers;
+  for (Event event; file.next(event); ++number) {
+    numbers.clear();
+    try {
+      numbers_of(event.kind, [&](bool folded) {
+        numbers.push_back(folded ? file.folded() : static_cast<std::int64_t>(file.number()));
+        if (file.torn()) throw Torn{};
+        return numbers.back();
+      });
+    } catch (const Torn&) {
+      return;
+    }
+    ticks += static_cast<double>(event.gap);
+    const double begin = since + file.seconds(ticks);
+    ticks += static_cast<double>(event.duration);
+    out.write("%u,%llu,%u,%u,%llu,%llu,%.9f,%.9f,", file.header.rank, static_cast<unsigned long long>(number),
+              static_cast<unsigned>(event.kind), event.communicator, static_cast<unsigned long long>(event.gap),
+              static_cast<unsigned long long>(event.duration), begin,
+              file.seconds(static_cast<double>(event.duration)));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      out.write(i == 0 ? "%lld" : " %lld", static_cast<long long>(numbers[i]));
+    out.write("\n");
+  }
+}
+
+using Fields = std::vector<std::uint64_t>;
+
+// Of a header all but its mark and the host, which comes last: both ways.
+Fields fields(const trace::Header& h) {
+  return {h.rank,
+          h.ranks,
+          h.shift,
+          h.finished,
+          h.begin_ticks,
+          h.begin_ns,
+          h.end_ticks,
+          h.end_ns,
+          static_cast<std::uint64_t>(h.offset_begin),
+          static_cast<std::uint64_t>(h.offset_end),
+          h.offset_error,
+          h.offset_known,
+          h.first_ticks};
+}
+trace::Header header(const Fields& f) {
+  trace::Header h{};
+  std::memcpy(h.magic, trace::MAGIC, sizeof h.magic);
+  h.rank = static_cast<std::uint32_t>(f[0]), h.ranks = static_cast<std::uint32_t>(f[1]);
+  h.shift = static_cast<std::uint32_t>(f[2]), h.finished = static_cast<std::uint32_t>(f[3]);
+  h.begin_ticks = f[4], h.begin_ns = f[5], h.end_ticks = f[6], h.end_ns = f[7];
+  h.offset_begin = static_cast<std::int64_t>(f[8]), h.offset_end = static_cast<std::int64_t>(f[9]);
+  h.offset_error = f[10], h.offset_known = f[11], h.first_ticks = f[12];
+  return h;
+}
+
+// The whole numbers of a line, and what stands behind so many of them.
+Fields line_of(const std::string& path, std::string_view text, std::size_t count, std::string_view& rest) {
+  Fields found;
+  const char *at = text.data(), *const last = text.data() + text.size();
+  while (found.size() < count) {
+    std::int64_t value = 0;
+    const auto [end, failed] = std::from_chars(at, last, value);
+    if (failed != std::errc{} || end == last || *end != ',')
+      throw Refused(path + ": a line is not of the form that the tool writes");
+    found.push_back(static_cast<std::uint64_t>(value));
+    at = end + 1;
+  }
+  rest = {at, static_cast<std::size_t>(last - at)};
+  return found;
+}
+
+template <class Act>
+void each_line(const std::string& text, Act act) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at) act(std::string_view(text).substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+class Rebuilding {
+ public:
+  Rebuilding(const std::string& from, const std::string& to) : path_(from + "/records.csv"), to_(to) {
+    each_line(contents(from + "/ranks.csv"), [&](std::string_view line) {
+      std::string_view host;
+      trace::Header made = header(line_of(from + "/ranks.csv", line, 13, host));
+      std::memcpy(made.host, host.data(), std::min(host.size(), sizeof made.host - 1));
+      if (made.rank != files_.size()) throw Refused("the table of ranks lacks rank " + std::to_string(files_.size()));
+      files_.emplace_back(reinterpret_cast<const char*>(&made), sizeof made);
+    });
+  }
+  void write() {
+    each_line(contents(path_), [&](std::string_view line) { add(line); });
+    for (std::size_t rank = 0; rank < files_.size(); ++rank) {
+      Output out(to_ + "/rank-" + std::to_string(rank) + ".trace");
+      out.raw(files_[rank]);
+      out.close();
+    }
+  }
+
+ private:
+  // rank, kind, communicator, gap, duration; then the record's own numbers
+  void add(std::string_view line) {
+    std::string_view rest;
+    const Fields f = line_of(path_, line, 5, rest);
+    if (f[0] >= files_.size() || f[1] == 0 || f[1] >= static_cast<std::uint64_t>(Record::last))
+      throw Refused(path_ + ": a record of no rank, or of no kind");
+    std::string& out = files_[f[0]];
+    out.push_back(static_cast<char>(f[1] | (f[2] ? trace::OTHER : 0)));
+    put(out, f[3]), put(out, f[4]);
+    if (f[2]) put(out, f[2]);
+    const char *at = rest.data(), *const last = rest.data() + rest.size();
+    numbers_of(static_cast<Record>(f[1]), [&](bool folded) {
+      std::int64_t value = 0;
+      const auto [end, failed] = std::from_chars(at, last, value);
+      if (failed != std::errc{}) throw Refused(path_ + ": a record has too few numbers");
+      at = end == last ? end : end + 1;
+      const auto word = static_cast<std::uint64_t>(value);
+      put(out, folded ? word << 1 ^ static_cast<std::uint64_t>(value >> 63) : word);
+      return value;
+    });
+  }
+  static void put(std::string& out, std::uint64_t number) {
+    for (; number >= 0x80; number >>= 7) out.push_back(static_cast<char>(number | 0x80));
+    out.push_back(static_cast<char>(number));
+  }
+
+  const std::string path_, to_;
+  std::vector<std::string> files_;
+};
+
+}  // namespace
+
+void write_table(const std::string& trace, std::uint32_t ranks, const std::string& folder) {
+  Output records(folder + "/records.csv"), about(folder + "/ranks.csv");
+  double first = 1e300;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) first = std::min(first, beginning(RankFile(trace, rank)));
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    RankFile file(trace, rank);
+    for (std::uint64_t field : fields(file.header)) about.write("%lld,", static_cast<long long>(field));
+    about.write("%.63s\n", file.header.host);
+    write_rank(file, (beginning(file) - first) * 1e-9, records);
+  }
+  records.close();
+  about.close();
+}
+
+void rebuild(const std::string& table, const std::string& folder) { Rebuilding(table, folder).write(); }
+
+}  // namespace steelyard::whatif

@@ -1,0 +1,117 @@
+"""Traces of our own as two Parquet files in a folder, a row a record, and back without a loss."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from steelyard import build, files
+from steelyard.build import Program as Source
+from steelyard.errors import UsageError
+from steelyard.launch.program import Program
+from steelyard.model import Machine
+
+SOURCE = Path(__file__).with_name("native") / "export.cpp"
+LONGEST = 7 * 86400.0  # s: writing takes as long as it takes
+RANKS, RECORDS = "ranks.parquet", "records.parquet"
+
+# Of a rank: what the header of its file holds. Ticks and keys of 64 bits stand as signed numbers.
+_RANKS = ("rank", "ranks", "shift", "finished", "begin_ticks", "begin_ns", "end_ticks", "end_ns", "offset_begin",
+          "offset_end", "offset_error", "offset_known", "first_ticks", "host")  # fmt: skip
+_RECORDS = {
+    "rank": "UINTEGER", "number": "UBIGINT", "kind": "UTINYINT", "communicator": "UINTEGER", "gap": "UBIGINT",
+    "duration": "UBIGINT", "begin": "DOUBLE", "seconds": "DOUBLE", "numbers": "VARCHAR",
+}  # fmt: skip
+_AS_LIST = "CASE WHEN numbers IS NULL THEN []::BIGINT[] ELSE string_split(numbers, ' ')::BIGINT[] END"
+
+
+def written(words: list[str], machine: Machine) -> dict[str, Any]:
+    """What the program that writes traces answers. UsageError where it refuses."""
+    source = Source("whatif.export", SOURCE, build.resolve(build.default(machine), machine))
+    build.make([source])
+    program = Program([str(source.path), *words], {})
+    try:
+        found = program.ask("", LONGEST)
+    except BaseException:
+        program.kill()
+        raise
+    program.close()
+    if "error" in found:
+        raise UsageError(f"{found['error']}.")
+    return found
+
+
+def is_table(path: Path) -> bool:
+    """A folder with the two files."""
+    return files.is_file(path / RANKS) and files.is_file(path / RECORDS)
+
+
+def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
+    """Makes a folder of Parquet files of a trace of ours."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="steelyard-") as found:
+        folder = Path(found)
+        answer = written([str(trace), "1e9", "table", str(folder)], machine)
+        output.mkdir(exist_ok=True)
+        rows = [line.split(",", len(_RANKS) - 1) for line in _lines(folder / "ranks.csv")]
+        with duckdb.connect() as base:
+            base.execute(f"CREATE TABLE ranks ({', '.join(f'{n} {_type(n)}' for n in _RANKS)})")
+            base.executemany(f"INSERT INTO ranks VALUES ({', '.join('?' * len(_RANKS))})", rows)
+            base.execute(f"COPY ranks TO {_quoted(output / RANKS)} (FORMAT parquet)")
+            base.execute(
+                f"COPY (SELECT * REPLACE ({_AS_LIST} AS numbers) FROM read_csv({_quoted(folder / 'records.csv')}, "
+                f"header = false, delim = ',', quote = '', escape = '', auto_detect = false, columns = {_RECORDS})) "
+                f"TO {_quoted(output / RECORDS)} (FORMAT parquet, COMPRESSION zstd)"
+            )
+    return answer
+
+
+@contextlib.contextmanager
+def readable(trace: Path, machine: Machine) -> Iterator[Path]:
+    """The trace as the engine reads it: that of a table in a folder of its own, every other one as it is."""
+    if not is_table(trace):
+        yield trace
+        return
+    folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
+    try:
+        _rebuild(trace, folder, machine)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _rebuild(table: Path, folder: Path, machine: Machine) -> None:
+    import duckdb
+
+    try:
+        with duckdb.connect() as base:
+            ranks = base.execute(
+                f"SELECT {', '.join(_RANKS)} FROM read_parquet({_quoted(table / RANKS)}) ORDER BY rank"
+            ).fetchall()
+            base.execute(
+                "COPY (SELECT rank, kind, communicator, gap, duration, nullif(array_to_string(numbers, ' '), '') "
+                f"FROM read_parquet({_quoted(table / RECORDS)}) ORDER BY rank, number) "
+                f"TO {_quoted(folder / 'records.csv')} (FORMAT csv, HEADER false)"
+            )
+    except duckdb.Error as error:
+        first = str(error).splitlines()[0]
+        raise UsageError(f"The table of a trace in '{table}' cannot be read: {first}") from None
+    lines = (",".join(map(str, row)) + "\n" for row in ranks)
+    (folder / "ranks.csv").write_text("".join(lines), encoding="utf-8")
+    written([str(folder), "1e9", "rebuilt", str(folder)], machine)
+
+
+def _type(name: str) -> str:
+    return "VARCHAR" if name == "host" else "BIGINT"
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def _quoted(path: Path) -> str:
+    """As a text in SQL."""
+    return "'" + str(path).replace("'", "''") + "'"
