@@ -70,7 +70,7 @@ def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:
         "RTO 200 ms",
         "RTO 1.00 s",
     ]
-    assert [f.anchor for f in (sweep, *made.figures)] == ["sweep-1", "ranks", "sensitivity"]
+    assert [f.anchor for f in (sweep, *made.figures)] == ["sweep-1", "ranks", "phases", "sensitivity"]
     path = report.write_prediction(made, tmp_path / "page.html")
     text = path.read_text(encoding="utf-8")
     assert "<title>What if: cg – Steelyard</title>" in text

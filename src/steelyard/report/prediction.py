@@ -6,6 +6,7 @@ from itertools import groupby
 
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.report import drawing
+from steelyard.report.phase_map import phase_map
 from steelyard.report.values import quantity
 from steelyard.whatif import Account, Answer, Prediction, Protocol, Question
 from steelyard.whatif.engine import Trace, Traced
@@ -108,7 +109,7 @@ def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
         ("Engine", _engine([part.answer for part in parts])),
     )
     sections = tuple(_section(part, number) for number, part in enumerate(parts, 1))
-    figures = tuple(drawing.plain(figure) for figure in (*_ranks(answer.account), *_sensitivity(answer)))
+    figures = tuple(drawing.plain(figure) for figure in _undisturbed(answer))
     return Page(f"What if: {name}", facts, undisturbed(answer), sections, figures)
 
 
@@ -181,6 +182,10 @@ def _sweep(answer: Answer, name: str) -> list[Figure]:
 
 def _wide(values: Sequence[float]) -> bool:
     return min(values) > 0 and max(values) > DECADES * min(values)
+
+
+def _undisturbed(answer: Answer) -> list[Figure]:
+    return [*_ranks(answer.account), *phase_map(answer.phases), *_sensitivity(answer)]
 
 
 def _ranks(account: Account | None) -> list[Figure]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from steelyard.units import percent
+from steelyard.whatif import phases
 from steelyard.whatif.answer import Answer, CriticalPath, Shares
 from steelyard.whatif.sensitivity import ENOUGH, Sensitivity
 from steelyard.words import plural
@@ -18,7 +19,9 @@ def sentences(answer: Answer) -> tuple[str, ...]:
 
 def undisturbed(answer: Answer) -> tuple[str, ...]:
     """Where the time goes, and what would help."""
-    return (*_efficiency(answer.shares), *_path(answer.path), *_gains(answer.sensitivities))
+    ranks = len(answer.account.computing) if answer.account else 0
+    longer = phases.sentences(answer.phases, ranks, answer.measured)
+    return (*_efficiency(answer.shares), *longer, *_path(answer.path), *_gains(answer.sensitivities))
 
 
 def disturbed(answer: Answer) -> tuple[str, ...]:

@@ -18,6 +18,7 @@
 #include "network.cpp"
 #include "params.h"
 #include "perturbation.cpp"
+#include "phases.cpp"
 #include "readers.cpp"
 #include "recorded_noise.cpp"
 #include "schedule.cpp"
@@ -132,7 +133,7 @@ constexpr int LANES = 8;
 
 class Engine {
  public:
-  explicit Engine(Schedule schedule) : schedule_(std::move(schedule)) {}
+  Engine(Schedule schedule, Measured measured) : schedule_(std::move(schedule)), measured_(std::move(measured)) {}
 
   json::Object about(double seconds) const {
     rusage usage{};
@@ -158,6 +159,7 @@ class Engine {
                       threads = std::max<std::size_t>(params.count("threads", 1), 1);
     const std::uint64_t seed = params.count("seed", 1);
     const bool traced = params.choice("path", "no", {"no", "yes"}) == "yes";
+    const bool phased = params.choice("phases", "no", {"no", "yes"}) == "yes";
     const bool accounts = params.choice("accounts", "no", {"no", "yes"}) == "yes";
     Points points(params);
     std::vector<Scenario> scenarios;
@@ -180,6 +182,7 @@ class Engine {
         .add("seed", json::number(seed));
     if (accounts) add(out, found);
     if (traced) out.add("path", path(scenarios.front()).str());
+    if (phased) out.add("phases", said(phases(schedule_, measured_, ROWS)));
     return out;
   }
 
@@ -276,7 +279,10 @@ class Engine {
     out.add("waiting", json::list(waiting)).add("end", json::list(end));
   }
 
+  static constexpr std::uint32_t ROWS = 64;  // of the histogram of phases: so that it can be drawn
+
   Schedule schedule_;
+  Measured measured_;
   std::unique_ptr<Prepared> prepared_;
   Connections connections_;
   RecordedNoise recording_;
@@ -311,7 +317,8 @@ int serve(const std::string& path, double speed) {
       if (!engine) {
         const auto begin = std::chrono::steady_clock::now();
         Traced traced;
-        engine = std::make_unique<Engine>(load(path, speed, traced));
+        Schedule schedule = load(path, speed, traced);
+        engine = std::make_unique<Engine>(std::move(schedule), std::move(traced.measured));
         json::Object about = engine->about(seconds_since(begin));
         return traced.calls ? about.add("traced", said(traced)) : about;
       }
