@@ -8,7 +8,7 @@ import pytest
 from replays import answered, stencil, ti
 from steelyard import report, whatif
 from steelyard.machine import describe
-from steelyard.report import prediction, sweep_figures
+from steelyard.report import drawing, prediction, sweep_figures
 from steelyard.whatif import Answer, engine, question, sensitivity, sentences
 
 
@@ -100,7 +100,8 @@ def test_losses_are_drawn_against_the_ranks_concerned_and_against_the_probabilit
     over, by_ranks = sweep_figures.sweep(found, ranks, "sweep")
     assert (over.x.title, by_ranks.x.title) == ("probability of loss", "ranks concerned")
     assert [s.name for s in over.series] == [s.name for s in by_ranks.series] == ["RTO 5.00 ms", "RTO 200 ms"]
-    assert [s.x for s in over.series] == [(0.01, 1.0)] * 2
+    assert [s.x for s in over.series] == [(1e-4, 1e-2)] * 2
+    assert [row[1] for row in drawing.plain(over).rows[:2]] == ["0.01 %", "1 %"]
     assert [s.x for s in by_ranks.series] == [(1.0, 2.0, 4.0)] * 2
     # Both end at the same point: all ranks, the greatest probability.
     assert [s.y[-1] for s in over.series] == [s.y[-1] for s in by_ranks.series]

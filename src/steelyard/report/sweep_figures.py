@@ -31,11 +31,12 @@ def link(found: Prediction) -> Protocol:
     return found.point.network.across[0]
 
 
-def _loss(found: Prediction) -> float:
-    return 100 * found.point.loss.probability
-
-
-PROBABILITY = Swept("probability of loss", "%", _loss, lambda p: f"loss {_loss(p):g} %")
+PROBABILITY = Swept(
+    "probability of loss",
+    "%",
+    lambda p: p.point.loss.probability,
+    lambda p: f"loss {100 * p.point.loss.probability:g} %",
+)
 DURATION = Swept("interruption", "s", lambda p: p.point.noise.duration, lambda p: quantity(p.point.noise.duration, "s"))
 PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: f"each {quantity(p.point.noise.period, 's')}")
 
@@ -100,9 +101,9 @@ def _map(scaled: Scaled, name: str) -> Figure:
         z=tuple(tuple(cells.get((row, column)) for column in columns) for row in rows),
         rows=rows,
         columns=columns,
-        value=Axis("time / undisturbed time", log=_wide(list(cells.values()))),
-        caption="Means of the draws. Cells of one diagonal interrupt for the same share of the time; where they differ, "
-        "the length of an interruption matters, not the share alone.",
+        value=Axis("time / undisturbed time", log=True),
+        caption="Means of the draws. Interruptions themselves take their length by their period of the time; what is lost "
+        "beyond that is waiting for ranks that are interrupted.",
     )
 
 
