@@ -65,7 +65,8 @@ def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms:1s")
     made = prediction.page([prediction.Part("", asked, found, (["loss"], [["1 %"]]))], about, "cg")
     (section,) = made.sections
-    (sweep,) = section.figures
+    sweep, *lines = section.figures
+    assert [f.anchor for f in lines] == ["part-1-timelines", "part-1-sent"]
     assert sweep.title == "Time against probability of loss"
     assert [name for name in ("RTO 5.00 ms", "RTO 200 ms", "RTO 1.00 s") if f'"{name}"' in sweep.plot] == [
         "RTO 5.00 ms",

@@ -7,6 +7,7 @@ from steelyard.model.figure import Axis, Figure, Series
 from steelyard.report import drawing
 from steelyard.report.phase_map import phase_map
 from steelyard.report.sweep_figures import link, sweep
+from steelyard.report.timeline_figures import timeline_figures
 from steelyard.report.values import quantity
 from steelyard.whatif import Account, Answer, Prediction, Question
 from steelyard.whatif.engine import Trace, Traced
@@ -91,13 +92,15 @@ def _network(found: Prediction) -> str:
 
 def _section(part: Part, number: int, ranks: int) -> Section:
     headings, rows = part.table
+    lines = timeline_figures(part.answer.timelines, f"part-{number}")
+    figures = [*sweep(part.answer, ranks, f"sweep-{number}"), *lines]
     return Section(
         part.title,
         f"part-{number}",
         disturbed(part.answer, ranks),
         tuple(headings),
         tuple(map(tuple, rows)),
-        tuple(drawing.plain(figure) for figure in sweep(part.answer, ranks, f"sweep-{number}")),
+        tuple(drawing.plain(figure) for figure in figures),
     )
 
 

@@ -5,12 +5,13 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from steelyard.whatif import phases, sensitivity
+from steelyard.whatif import phases, sensitivity, timelines
 from steelyard.whatif.engine import Engine
 from steelyard.whatif.network import IDEAL
 from steelyard.whatif.phases import Phases
 from steelyard.whatif.question import PS, Point, Question, lines
 from steelyard.whatif.sensitivity import Sensitivity
+from steelyard.whatif.timelines import Timelines
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class Answer:
     seconds: float  # of the engine
     phases: Phases | None = None
     measured: bool = False
+    timelines: Timelines | None = None  # beside the undisturbed one, where something disturbs
 
 
 def answer(engine: Engine, question: Question, show: Callable[[int, int], None] = lambda done, of: None) -> Answer:
@@ -113,7 +115,16 @@ def answer(engine: Engine, question: Question, show: Callable[[int, int], None] 
         seconds,
         found_phases,
         engine.trace.traced is not None,
+        _timelines(engine, question, found, known),
     )
+
+
+def _timelines(
+    engine: Engine, question: Question, found: list[Prediction], known: dict[Point, Prediction]
+) -> Timelines | None:
+    slowdowns = [(p.point, p.time / base) for p in found if (base := known[p.point.undisturbed].time)]
+    point = timelines.chosen(slowdowns)
+    return timelines.timelines(engine, question, point) if point else None
 
 
 def _sensitivities(engine: Engine, question: Question, point: Point) -> tuple[Sensitivity, ...]:

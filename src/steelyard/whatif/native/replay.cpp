@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "activity.cpp"
 #include "collectives.cpp"
 #include "dataflow.cpp"
 #include "early.cpp"
@@ -161,6 +162,8 @@ class Engine {
     const bool traced = params.choice("path", "no", {"no", "yes"}) == "yes";
     const bool phased = params.choice("phases", "no", {"no", "yes"}) == "yes";
     const bool accounts = params.choice("accounts", "no", {"no", "yes"}) == "yes";
+    const std::size_t steps = params.count("timelines", 0);
+    if (steps > 4096) throw CaseError("timelines has 4096 steps at most");
     Points points(params);
     std::vector<Scenario> scenarios;
     for (std::size_t point = 0, count = points.count(); point < count; ++point)
@@ -182,6 +185,7 @@ class Engine {
         .add("seed", json::number(seed));
     if (accounts) add(out, found);
     if (traced) out.add("path", path(scenarios.front()).str());
+    if (steps) add_timelines(out, scenarios, times, steps);
     if (phased) out.add("phases", said(phases(schedule_, measured_, ROWS)));
     return out;
   }
@@ -265,6 +269,22 @@ class Engine {
         .add("ranks", json::list(found.ranks));
   }
 
+  // What ranks do in each scenario, all over the time of the longest; without contention.
+  void add_timelines(json::Object& out, const std::vector<Scenario>& scenarios, const std::vector<Time>& times,
+                     std::size_t steps) {
+    const std::uint32_t together = std::max<std::uint32_t>((schedule_.ranks + LINES - 1) / LINES, 1);
+    const Time span = *std::max_element(times.begin(), times.end());
+    std::string found;
+    for (const Scenario& scenario : scenarios) {
+      Activity activity(schedule_, together, steps, span);
+      Dataflow<1, true> engine(*prepared_, &connections_, &scenario);
+      engine.watch(&activity);
+      engine.run();
+      found += (found.empty() ? "" : ",") + activity.said();
+    }
+    out.add("timelines", "[" + found + "]").add("together", json::number(together));
+  }
+
   // Of each rank; of one with several streams that of the first.
   void add(json::Object& out, const std::vector<Account>& accounts) const {
     std::vector<Time> computing, talking, waiting, end;
@@ -279,7 +299,7 @@ class Engine {
     out.add("waiting", json::list(waiting)).add("end", json::list(end));
   }
 
-  static constexpr std::uint32_t ROWS = 64;  // of the histogram of phases: so that it can be drawn
+  static constexpr std::uint32_t ROWS = 64, LINES = 24;  // of the histogram of phases, of a timeline: as can be drawn
 
   Schedule schedule_;
   Measured measured_;
