@@ -1,13 +1,15 @@
 """What an answer says: POP's factors, what would help, and its page."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from replays import answered, stencil, ti
-from steelyard import report
-from steelyard.report import prediction
-from steelyard.whatif import sensitivity, sentences
+from steelyard import report, whatif
+from steelyard.machine import describe
+from steelyard.report import drawing, prediction, sweep_figures
+from steelyard.whatif import Answer, engine, question, sensitivity, sentences
 
 
 def test_what_a_tenth_less_brings_is_a_tenth_of_its_part(tmp_path: Path) -> None:
@@ -63,14 +65,15 @@ def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms:1s")
     made = prediction.page([prediction.Part("", asked, found, (["loss"], [["1 %"]]))], about, "cg")
     (section,) = made.sections
-    (sweep,) = section.figures
+    sweep, *lines = section.figures
+    assert [f.anchor for f in lines] == ["part-1-timelines", "part-1-sent"]
     assert sweep.title == "Time against probability of loss"
     assert [name for name in ("RTO 5.00 ms", "RTO 200 ms", "RTO 1.00 s") if f'"{name}"' in sweep.plot] == [
         "RTO 5.00 ms",
         "RTO 200 ms",
         "RTO 1.00 s",
     ]
-    assert [f.anchor for f in (sweep, *made.figures)] == ["sweep-1", "ranks", "sensitivity"]
+    assert [f.anchor for f in (sweep, *made.figures)] == ["sweep-1", "ranks", "phases", "sensitivity"]
     path = report.write_prediction(made, tmp_path / "page.html")
     text = path.read_text(encoding="utf-8")
     assert "<title>What if: cg – Steelyard</title>" in text
@@ -81,3 +84,75 @@ def test_factors_begin_with_today_and_hold_a_tenth_less() -> None:
     assert sensitivity.FACTORS[0] == 1
     assert sensitivity.TENTH in sensitivity.FACTORS
     assert sensitivity.FACTORS[-1] == 0
+
+
+def _asked(trace: Path, losses: str = "", noises: str = "", affected: Sequence[float] = (1.0,)) -> tuple[Answer, int]:
+    """An answer about a sweep, and the number of ranks."""
+    lost = whatif.losses(losses) if losses else [whatif.Loss()]
+    noisy = whatif.noises(noises) if noises else [whatif.Noise()]
+    points = question.sweep(whatif.networks("L=20us"), [whatif.ONE_SWITCH], lost, noisy, [1.0], affected)
+    with engine.engine(trace, describe(), 1e9) as running:
+        return whatif.answer(running, whatif.Question(points, repeats=16)), running.trace.ranks
+
+
+def test_losses_are_drawn_against_the_ranks_concerned_and_against_the_probability(tmp_path: Path) -> None:
+    trace = ti(tmp_path, stencil(2, 20, 100_000, 1000))
+    found, ranks = _asked(trace, "probability=0.01%:1%,rto=5ms:200ms", affected=(0.25, 0.5, 1))
+    over, by_ranks = sweep_figures.sweep(found, ranks, "sweep")
+    assert (over.x.title, by_ranks.x.title) == ("probability of loss", "ranks concerned")
+    assert [s.name for s in over.series] == [s.name for s in by_ranks.series] == ["RTO 5.00 ms", "RTO 200 ms"]
+    assert [s.x for s in over.series] == [(1e-4, 1e-2)] * 2
+    assert [row[1] for row in drawing.plain(over).rows[:2]] == ["0.01 %", "1 %"]
+    assert [s.x for s in by_ranks.series] == [(1.0, 2.0, 4.0)] * 2
+    # Both end at the same point: all ranks, the greatest probability.
+    assert [s.y[-1] for s in over.series] == [s.y[-1] for s in by_ranks.series]
+    at = {
+        (p.point.affected, p.point.loss): p.time / b.time
+        for p, b in zip(found.predictions, found.undisturbed, strict=True)
+    }
+    assert by_ranks.series[1].y == tuple(
+        at[share, whatif.losses("probability=1%,rto=200ms")[0]] for share in (0.25, 0.5, 1)
+    )
+
+
+def test_noise_is_a_map_of_its_length_and_period(tmp_path: Path) -> None:
+    # All are interrupted at once, and compute for 100 periods: each takes its share of the time, and no more.
+    trace = ti(tmp_path, [["compute 1000000000"]] * 2)
+    found, ranks = _asked(trace, noises="period=1ms:10ms,duration=100us:500us,together=on")
+    first, lines = sweep_figures.sweep(found, ranks, "sweep")
+    assert first.kind == "heat"
+    assert (first.columns, first.rows) == (pytest.approx([100e-6, 500e-6]), pytest.approx([1e-3, 1e-2]))
+    expected = [[1 / 0.9, 2.0], [1 / 0.99, 1 / 0.95]]
+    assert [list(row) for row in first.z] == [pytest.approx(row, rel=2e-3) for row in expected]
+    assert lines.kind == "lines"
+
+
+def test_from_where_on_a_loss_costs_a_tenth(tmp_path: Path) -> None:
+    # 100 ms of computing: an RTO of 1 ms is 1 % of it, one of 1 s ten times it.
+    rounds = ["compute 1000000", "send 1 0 1", "recv 1 0 1"], ["compute 1000000", "recv 0 0 1", "send 0 0 1"]
+    found, ranks = _asked(ti(tmp_path, [actions * 100 for actions in rounds]), "probability=0.1%:10%,rto=1ms:1s")
+    lines = sentences.disturbed(found, ranks)
+    short, long = (line for line in lines if line.startswith("With a least time-out of"))
+    assert short.startswith(
+        "With a least time-out of 1.00 ms the time grows by more than a tenth from a loss of 10 % on"
+    )
+    assert long.startswith("With a least time-out of 1.00 s the time grows by more than a tenth from a loss of ")
+
+
+def test_of_independent_pairs_one_lossy_rank_costs_a_tenth_already(tmp_path: Path) -> None:
+    rounds = ["compute 1000000", "send {} 0 1", "recv {} 0 1"], ["compute 1000000", "recv {} 0 1", "send {} 0 1"]
+    ranks = [[action.format(rank ^ 1) for action in rounds[rank % 2] * 100] for rank in range(4)]
+    found, count = _asked(ti(tmp_path, ranks), "probability=10%,rto=1s", affected=(0.25, 0.5, 1))
+    (line,) = [line for line in sentences.disturbed(found, count) if "some of the ranks" in line]
+    assert line.startswith("A loss of 10 % with a least time-out of 1.00 s at some of the ranks: from 1 rank of 4 on")
+    found, count = _asked(ti(tmp_path, ranks), "probability=0.01%,rto=1us", affected=(0.25, 0.5, 1))
+    (line,) = [line for line in sentences.disturbed(found, count) if "some of the ranks" in line]
+    assert "less than a tenth even at 4 ranks" in line
+
+
+def test_the_rank_with_the_most_to_compute_is_named(tmp_path: Path) -> None:
+    found, *_ = answered(ti(tmp_path, [["compute 10000"], ["compute 30000"], ["compute 20000"]]), "L=1us")
+    assert "Rank 1 computes most: 30.0 µs, 50 % more than the mean of the ranks." in sentences.sentences(found)
+    assert any(
+        line.startswith("What would help most: a tenth less time to compute") for line in sentences.sentences(found)
+    )

@@ -67,7 +67,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     )
     for part in parts:
         tables.narrow(part.title or "Predicted", *table(part.answer))
-        for sentence in disturbed(part.answer):
+        for sentence in disturbed(part.answer, trace.ranks):
             console.print(escape(sentence))
     _traced(trace, console)
     for sentence in undisturbed(parts[0].answer):

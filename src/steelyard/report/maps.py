@@ -7,6 +7,7 @@ from steelyard.model.figure import Axis, Figure, Point
 from steelyard.report.axes import Json, divided, label, log_ticks, scale, text, tick, title
 from steelyard.report.doubts import CELLS, Doubts, level_of, marked
 
+MOST_LABELS = 32  # of columns or rows: more overlap
 MOST_NUMBERED_CELLS = 120  # beyond this the numbers in the cells of a heat map no longer fit
 
 
@@ -117,11 +118,24 @@ def _cells_told(figure: Figure, axis: Axis, doubts: Doubts) -> list[list[str]]:
 
 
 def _indexed(axis: Axis, names: tuple[float | str, ...]) -> Json:
+    shown = _named(axis, names)
     return {
-        "title": {"text": title(axis, "")}, "tickmode": "array", "tickvals": list(range(len(names))),
-        "ticktext": [text(tick(name, axis)) for name in names], "showgrid": False, "zeroline": False,
+        "title": {"text": title(axis, "")}, "tickmode": "array", "tickvals": shown,
+        "ticktext": [text(tick(names[at], axis)) for at in shown], "showgrid": False, "zeroline": False,
         "automargin": True, "ticks": "",
     }  # fmt: skip
+
+
+def _named(axis: Axis, names: tuple[float | str, ...]) -> list[int]:
+    """Of many columns only some have a label: powers of ten where the axis is logarithmic and has them."""
+    if len(names) <= MOST_LABELS:
+        return list(range(len(names)))
+    if axis.log:
+        places = [math.log10(name) for name in names if not isinstance(name, str) and name > 0]
+        tens = [at for at, place in enumerate(places) if abs(place - round(place)) < 1e-9]
+        if len(places) == len(names) and len(tens) > 1:
+            return tens
+    return list(range(0, len(names), -(-len(names) // (MOST_LABELS // 2))))
 
 
 def _outline(row: int, column: int) -> Json:

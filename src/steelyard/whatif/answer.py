@@ -5,11 +5,13 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from steelyard.whatif import sensitivity
+from steelyard.whatif import phases, sensitivity, timelines
 from steelyard.whatif.engine import Engine
 from steelyard.whatif.network import IDEAL
+from steelyard.whatif.phases import Phases
 from steelyard.whatif.question import PS, Point, Question, lines
 from steelyard.whatif.sensitivity import Sensitivity
+from steelyard.whatif.timelines import Timelines
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class CriticalPath:
 class Answer:
     """Predictions in the order of the points; `undisturbed` the same of each without loss, noise and other cores.
 
-    `shares`, `account`, `path` and `sensitivities` are of the undisturbed replay, where all points have the same.
+    `shares`, `account`, `path` and `sensitivities` are of the undisturbed replay, where all points have the same; `phases`
+    are the trace's own. `measured`: whether it says how long ranks waited for a processor.
     """
 
     predictions: tuple[Prediction, ...]
@@ -81,6 +84,9 @@ class Answer:
     path: CriticalPath | None
     sensitivities: tuple[Sensitivity, ...]
     seconds: float  # of the engine
+    phases: Phases | None = None
+    measured: bool = False
+    timelines: Timelines | None = None  # beside the undisturbed one, where something disturbs
 
 
 def answer(engine: Engine, question: Question, show: Callable[[int, int], None] = lambda done, of: None) -> Answer:
@@ -96,10 +102,29 @@ def answer(engine: Engine, question: Question, show: Callable[[int, int], None] 
     missing = tuple(p for p in plain if p not in known)
     for part, line in lines(Question(missing, 1, question.seed, question.mode, question.ranks_per_node)):
         known |= {p.point: p for p in _predictions(part, engine.ask(line))}
-    shares, account, path = _shares(engine, question, plain[0]) if len(plain) == 1 else (None, None, None)
+    shares, account, path, found_phases = _shares(engine, question, plain[0]) if len(plain) == 1 else (None,) * 4
     sensitive = _sensitivities(engine, question, plain[0]) if len(plain) == 1 else ()
     seconds = sum(p.seconds for p in {**known, **{p.point: p for p in found}}.values())
-    return Answer(tuple(found), tuple(known[p.undisturbed] for p in points), shares, account, path, sensitive, seconds)
+    return Answer(
+        tuple(found),
+        tuple(known[p.undisturbed] for p in points),
+        shares,
+        account,
+        path,
+        sensitive,
+        seconds,
+        found_phases,
+        engine.trace.traced is not None,
+        _timelines(engine, question, found, known),
+    )
+
+
+def _timelines(
+    engine: Engine, question: Question, found: list[Prediction], known: dict[Point, Prediction]
+) -> Timelines | None:
+    slowdowns = [(p.point, p.time / base) for p in found if (base := known[p.point.undisturbed].time)]
+    point = timelines.chosen(slowdowns)
+    return timelines.timelines(engine, question, point) if point else None
 
 
 def _sensitivities(engine: Engine, question: Question, point: Point) -> tuple[Sensitivity, ...]:
@@ -129,18 +154,19 @@ def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Predi
 
 def _shares(
     engine: Engine, question: Question, point: Point
-) -> tuple[Shares | None, Account | None, CriticalPath | None]:
+) -> tuple[Shares | None, Account | None, CriticalPath | None, Phases | None]:
     """Of a network; no shares where nothing is computed."""
     asked = Question((point, Point(IDEAL)), 1, question.seed, question.mode, question.ranks_per_node)
     (_, real), (_, ideal) = lines(asked)
-    found = engine.ask(real + " accounts=yes path=yes")
+    found = engine.ask(real + " accounts=yes path=yes phases=yes")
     computing, end = found["computing"], found["time"][0]
     account = Account(*(tuple(x / PS for x in found[name]) for name in ("computing", "talking", "waiting")))
     of = found["path"]
     computed, talked, network = (of[name] / PS for name in ("computing", "talking", "network"))
     path = CriticalPath(computed, talked, network, of["messages"], tuple(x / PS for x in of["ranks"]))
+    counted = phases.of(found["phases"])
     if not end or not max(computing):
-        return None, account, path
+        return None, account, path, counted
     best = engine.ask(ideal)["time"][0]
     ranks = len(computing)
     shares = Shares(
@@ -152,4 +178,4 @@ def _shares(
         talking=sum(found["talking"]) / ranks / end,
         waiting=1 - (sum(computing) + sum(found["talking"])) / ranks / end,
     )
-    return shares, account, path
+    return shares, account, path, counted

@@ -100,7 +100,7 @@ def lines(question: Question) -> Iterator[tuple[Question, str]]:
     """Parts of the question that can be replayed together, in the order of the points, and the engine's line for each."""
     for (_, random), alike in itertools.groupby(question.points, lambda p: (_layout(p), p.random)):
         part = replace(question, points=tuple(alike), repeats=question.repeats if random else 1)
-        yield from ((piece, _line(piece)) for piece in _pieces(part))
+        yield from ((piece, line(piece)) for piece in _pieces(part))
 
 
 def _layout(point: Point) -> tuple[int, int, int, int | None, Places]:
@@ -115,7 +115,8 @@ def _pieces(question: Question) -> Iterator[Question]:
         yield replace(question, points=question.points[first : first + at_once])
 
 
-def _line(part: Question) -> str:
+def line(part: Question) -> str:
+    """The engine's line for points that can be replayed together."""
     eager, nodes, switches, ranks_per_node, shared = _layout(part.points[0])
     words = {
         "mode": part.mode,

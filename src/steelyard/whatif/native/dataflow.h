@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 
+#include "activity.h"
 #include "cost.h"
 #include "disturbance.h"
 #include "path.h"
@@ -57,6 +58,8 @@ class Dataflow {
     recorder_ =
         std::make_unique<PathRecorder>(schedule_.source.size() + schedule_.signals, p_.rendezvous, states_.size());
   }
+  // Before `run`: what the ranks do is added to it.
+  void watch(Activity* activity) { activity_ = activity; }
   // After it.
   Path path() {
     std::uint32_t last = 0;
@@ -174,7 +177,10 @@ class Dataflow {
         now[w] = disturbance_->computed(stream, w, before, time);
       else
         now[w] = later(before, time);
-      if constexpr (W == 1) states_[stream].account.computing += now[w] - before;
+      if constexpr (W == 1) {
+        states_[stream].account.computing += now[w] - before;
+        if (activity_) activity_->add(stream, before, now[w], Activity::computing);
+      }
     }
   }
 
@@ -186,7 +192,10 @@ class Dataflow {
         now[w] = disturbance_->worked(stream, w, before, time[w]);
       else
         now[w] = later(before, time[w]);
-      if constexpr (W == 1) states_[stream].account.talking += now[w] - before;
+      if constexpr (W == 1) {
+        states_[stream].account.talking += now[w] - before;
+        if (activity_) activity_->add(stream, before, now[w], Activity::talking);
+      }
     }
   }
 
@@ -201,6 +210,8 @@ class Dataflow {
       arrival[w] = leaves + cost.flight[w];
     }
     if constexpr (Disturbed) lose(op, arrival);
+    if constexpr (W == 1)
+      if (activity_) activity_->sent(arrival[0] - now[0]);
     if (recorder_) recorder_->begins(op.message(), place(stream, now[0]));
     arrive(op.message(), arrival);
   }
@@ -327,6 +338,8 @@ class Dataflow {
       meeting.left[w] = answered + cost.gap[w];
       meeting.arrival[w] = answered + cost.flight[w] + lost(w, op, DATA);
     }
+    if constexpr (W == 1)
+      if (activity_) activity_->sent(meeting.arrival[0] - asked[0]);
     meeting.state = Meeting::met;
     for (std::uint32_t* waiter : {&meeting.sender, &meeting.receiver})
       if (*waiter != NOBODY) ready_.push_back(*waiter);
@@ -350,6 +363,7 @@ class Dataflow {
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
   std::unique_ptr<PathRecorder> recorder_;
+  Activity* activity_ = nullptr;
   std::unique_ptr<Disturbance<W>> disturbance_;  // only where Disturbed
 };
 

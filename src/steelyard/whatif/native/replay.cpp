@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "activity.cpp"
 #include "collectives.cpp"
 #include "dataflow.cpp"
 #include "early.cpp"
@@ -19,6 +20,7 @@
 #include "network.cpp"
 #include "params.h"
 #include "perturbation.cpp"
+#include "phases.cpp"
 #include "readers.cpp"
 #include "recorded_noise.cpp"
 #include "schedule.cpp"
@@ -153,7 +155,7 @@ constexpr int LANES = 8;
 
 class Engine {
  public:
-  explicit Engine(Schedule schedule) : schedule_(std::move(schedule)) {}
+  Engine(Schedule schedule, Measured measured) : schedule_(std::move(schedule)), measured_(std::move(measured)) {}
 
   json::Object about(double seconds) const {
     rusage usage{};
@@ -181,7 +183,10 @@ class Engine {
                       threads = std::max<std::size_t>(params.count("threads", 1), 1);
     const std::uint64_t seed = params.count("seed", 1);
     const bool traced = params.choice("path", "no", {"no", "yes"}) == "yes";
+    const bool phased = params.choice("phases", "no", {"no", "yes"}) == "yes";
     const bool accounts = params.choice("accounts", "no", {"no", "yes"}) == "yes";
+    const std::size_t steps = params.count("timelines", 0);
+    if (steps > 4096) throw CaseError("timelines has 4096 steps at most");
     Points points(params);
     std::vector<Scenario> scenarios;
     for (std::size_t point = 0, count = points.count(); point < count; ++point)
@@ -203,6 +208,8 @@ class Engine {
         .add("seed", json::number(seed));
     if (accounts) add(out, found);
     if (traced) out.add("path", path(scenarios.front()).str());
+    if (steps) add_timelines(out, scenarios, times, steps);
+    if (phased) out.add("phases", said(phases(schedule_, measured_, ROWS)));
     return out;
   }
 
@@ -285,6 +292,22 @@ class Engine {
         .add("ranks", json::list(found.ranks));
   }
 
+  // What ranks do in each scenario, all over the time of the longest; without contention.
+  void add_timelines(json::Object& out, const std::vector<Scenario>& scenarios, const std::vector<Time>& times,
+                     std::size_t steps) {
+    const std::uint32_t together = std::max<std::uint32_t>((schedule_.ranks + LINES - 1) / LINES, 1);
+    const Time span = *std::max_element(times.begin(), times.end());
+    std::string found;
+    for (const Scenario& scenario : scenarios) {
+      Activity activity(schedule_, together, steps, span);
+      Dataflow<1, true> engine(*prepared_, &connections_, &scenario);
+      engine.watch(&activity);
+      engine.run();
+      found += (found.empty() ? "" : ",") + activity.said();
+    }
+    out.add("timelines", "[" + found + "]").add("together", json::number(together));
+  }
+
   // Of each rank; of one with several streams that of the first.
   void add(json::Object& out, const std::vector<Account>& accounts) const {
     std::vector<Time> computing, talking, waiting, end;
@@ -299,7 +322,10 @@ class Engine {
     out.add("waiting", json::list(waiting)).add("end", json::list(end));
   }
 
+  static constexpr std::uint32_t ROWS = 64, LINES = 24;  // of the histogram of phases, of a timeline: as can be drawn
+
   Schedule schedule_;
+  Measured measured_;
   std::unique_ptr<Prepared> prepared_;
   Connections connections_;
   RecordedNoise recording_;
@@ -351,8 +377,8 @@ int serve(const Asked& asked) {
         Traced traced;
         Schedule schedule = load(asked, traced);
         Excerpt part{asked.first, asked.last};
-        if (asked.part) schedule = excerpt(schedule, part);
-        engine = std::make_unique<Engine>(std::move(schedule));
+        if (asked.part) schedule = excerpt(schedule, part), traced.measured.keep(part.first, part.last);
+        engine = std::make_unique<Engine>(std::move(schedule), std::move(traced.measured));
         json::Object about = engine->about(seconds_since(begin));
         if (asked.part) about.add("crossing", json::number(part.crossing));
         return traced.calls ? about.add("traced", said(traced)) : about;

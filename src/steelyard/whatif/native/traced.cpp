@@ -63,7 +63,8 @@ Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline
     RankFile file(folder, rank);
     Timeline::OfRank* line = timeline ? &timeline->ranks.emplace_back() : nullptr;
     if (line) line->host.assign(file.header.host, strnlen(file.header.host, sizeof file.header.host));
-    write_program(shared, file, outcomes[rank], out.rank(rank), span, lengths.empty() ? nullptr : &lengths[rank], line);
+    write_program(shared, file, outcomes[rank], out.rank(rank), span, about.measured,
+                  lengths.empty() ? nullptr : &lengths[rank], line);
   }
   if (!about.broken.empty()) end_early(out, lengths, about);
   return out;

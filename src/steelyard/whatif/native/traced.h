@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../tracer/format.h"
+#include "phases.h"
 #include "readers.h"
 #include "timeline.h"
 
@@ -27,6 +28,7 @@ struct Traced {
   double tool = 0;       // of the rank that the tracer held up most
   std::uint64_t calls = 0, bytes = 0;
   std::vector<Broken> broken;
+  Measured measured;
 };
 
 // As the engine says it, in JSON.

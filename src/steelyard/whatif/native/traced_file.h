@@ -265,9 +265,9 @@ void write_collective(Collectives collectives, const Group& group, const Togethe
 
 // The first pass learns what other ranks, and records before it, must know.
 void learn(Shared& shared, RankFile& file, Outcomes& out, Traced& about, Span& span);
-// The second makes the rank's program. Where they are given: `lengths` of the program after each call, `line` by the
-// clock.
+// The second makes the rank's program, and what was measured of its phases. Where they are given: `lengths` of the
+// program after each call, `line` by the clock.
 void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
-                   std::vector<std::size_t>* lengths, Timeline::OfRank* line);
+                   Measured& measured, std::vector<std::size_t>* lengths, Timeline::OfRank* line);
 
 }  // namespace steelyard::whatif

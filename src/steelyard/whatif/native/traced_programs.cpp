@@ -9,10 +9,18 @@ namespace {
 
 class Writer {
  public:
-  Writer(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span, Timeline::OfRank* line)
-      : file_(file), handles_(shared, file), shared_(shared), outcomes_(outcomes), rank_(rank), line_(line) {
+  Writer(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span, Measured& measured,
+         Timeline::OfRank* line)
+      : file_(file),
+        handles_(shared, file),
+        shared_(shared),
+        outcomes_(outcomes),
+        rank_(rank),
+        measured_(measured),
+        line_(line) {
     // Who began later than the first has not yet done anything.
-    computed_ = end_ = static_cast<Time>(std::clamp(beginning(file) - span.begin, 0.0, 2e15)) * NANOSECOND;
+    computed_ = late_ = end_ = static_cast<Time>(std::clamp(beginning(file) - span.begin, 0.0, 2e15)) * NANOSECOND;
+    measured_.starts.push_back(end_);
     if (line_) line_->begin = end_;
   }
 
@@ -31,6 +39,7 @@ class Writer {
 
  private:
   using Bytes = std::int64_t;
+  static constexpr std::uint64_t MOST_WAIT = 2'000'000'000'000'000;  // ns: as long as a trace may be
   struct Open {
     enum : std::uint8_t { nothing, send, receive, collective } what = nothing;
     std::uint32_t number = 0;  // of the send, the receive, the signal at the end
@@ -39,7 +48,9 @@ class Writer {
 
   void work() {
     if (computed_ > 0) rank_.compute(computed_);
-    computed_ = 0;
+    if (const Time time = computed_ - late_; waited_ > 0 && time > 0)
+      measured_.interrupted.push_back({file_.header.rank, region_, time, std::min(waited_, time)});
+    computed_ = late_ = waited_ = 0;
   }
   void act(const Event& event) {
     computed_ += file_.time(event.gap);
@@ -77,21 +88,27 @@ class Writer {
         return nothing(event.kind);
     }
   }
+  void enter(std::uint64_t region) {
+    region_ = region;
+    rank_.region(region);
+  }
   // Levels below 0 end a region, as 0 does.
   void region() {
     const std::int64_t level = file_.folded();
     if (file_.torn() || shared_.iterations) return;
     work();
-    rank_.region(static_cast<std::uint64_t>(std::clamp<std::int64_t>(level, 0, LAST_REGION)));
+    enter(static_cast<std::uint64_t>(std::clamp<std::int64_t>(level, 0, LAST_REGION)));
   }
   // The n-th call of the collective that iterations begin with.
   void iteration(const Event& event, trace::Collective what) {
-    if (event.communicator == 0 && shared_.iterations == what) rank_.region(++iteration_);
+    if (event.communicator == 0 && shared_.iterations == what) enter(++iteration_);
   }
   // What is no message.
   void nothing(Record kind) {
     if (kind == Record::probe) file_.folded(), file_.folded();
-    if (kind == Record::polled || kind == Record::preempted) file_.number();
+    if (kind == Record::polled) file_.number();
+    if (kind == Record::preempted)
+      waited_ = std::min(waited_ + static_cast<Time>(std::min(file_.number(), MOST_WAIT)) * NANOSECOND, LONGEST);
     if (kind == Record::released) open_.erase(file_.number());
   }
 
@@ -269,8 +286,11 @@ class Writer {
   Shared& shared_;
   const Outcomes& outcomes_;
   Rank& rank_;
+  Measured& measured_;
+  std::uint64_t region_ = 0;
   Timeline::OfRank* const line_;
   Time computed_ = 0, begin_ = 0, end_ = 0;  // and when the call began and ended that is being read
+  Time late_ = 0, waited_ = 0;               // of what was computed: before the rank began; for a processor
   trace::Collective together_{};
   std::unordered_map<std::uint32_t, std::size_t> posted_;  // receives of the timeline
   std::unordered_map<std::uint64_t, Open> open_;
@@ -283,8 +303,8 @@ class Writer {
 }  // namespace
 
 void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
-                   std::vector<std::size_t>* lengths, Timeline::OfRank* line) {
-  Writer(shared, file, outcomes, rank, span, line).read(lengths);
+                   Measured& measured, std::vector<std::size_t>* lengths, Timeline::OfRank* line) {
+  Writer(shared, file, outcomes, rank, span, measured, line).read(lengths);
 }
 
 }  // namespace steelyard::whatif

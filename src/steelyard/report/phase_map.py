@@ -1,0 +1,38 @@
+"""The histogram of a trace's computing phases, by rank and by how long they take."""
+
+from steelyard.model.figure import Axis, Figure
+from steelyard.units import quantity
+from steelyard.whatif.phases import Phases
+
+
+def phase_map(phases: Phases | None) -> list[Figure]:
+    """A cell for each row of ranks and each bin of length; none where there are no phases."""
+    if phases is None or not phases.count:
+        return []
+    rows = tuple(
+        _ranks(first, phases.together) for first in range(0, len(phases.rows) * phases.together, phases.together)
+    )
+    limit = (
+        f" From {quantity(phases.limit, 's')} on they are outliers: longer than the longest of the median rank."
+        if phases.outliers
+        else ""
+    )
+    return [
+        Figure(
+            name="phases",
+            title="Computing phases by rank and length",
+            kind="heat",
+            x=Axis("length of the phase, from", "s", log=True),
+            y=Axis("ranks" if phases.together > 1 else "rank"),
+            z=tuple(tuple(float(count) if count else None for count in row) for row in phases.rows),
+            columns=phases.edges,
+            rows=rows,
+            value=Axis("phases", log=True),
+            caption="What a rank computes between two calls of MPI is a phase; each column is a tenth of a factor of ten wide. "
+            f"Where all ranks have the same columns, the work is in balance.{limit}",
+        )
+    ]
+
+
+def _ranks(first: int, together: int) -> float | str:
+    return float(first) if together == 1 else f"{first}–{first + together - 1}"

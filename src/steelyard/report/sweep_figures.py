@@ -1,0 +1,140 @@
+"""The figures of a sweep: the time against each condition that people draw over, and noise as a map."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from steelyard.model.figure import Axis, Figure, Mark, Series
+from steelyard.report.values import quantity
+from steelyard.whatif import Answer, Prediction, Protocol
+
+DECADES = 20  # the greatest by the least, from which on an axis is logarithmic
+MOST_LINES = 7  # of a sweep: the palette has no more colours
+
+Value = Callable[[Prediction], float]
+Words = Callable[[Prediction], str]
+Scaled = Sequence[tuple[Prediction, float]]  # each with the time by which its own is divided
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A condition that can be an axis: its title, unit, value and words."""
+
+    title: str
+    unit: str
+    value: Value
+    words: Words
+
+
+def link(found: Prediction) -> Protocol:
+    """That of the smallest messages."""
+    return found.point.network.across[0]
+
+
+PROBABILITY = Swept(
+    "probability of loss",
+    "%",
+    lambda p: p.point.loss.probability,
+    lambda p: f"loss {100 * p.point.loss.probability:g} %",
+)
+DURATION = Swept("interruption", "s", lambda p: p.point.noise.duration, lambda p: quantity(p.point.noise.duration, "s"))
+PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: f"each {quantity(p.point.noise.period, 's')}")
+
+
+def _swept(ranks: int) -> tuple[Swept, Swept, tuple[Swept, ...]]:
+    """Probability, ranks concerned, and all: the more a condition is what people draw over, the earlier it stands."""
+
+    def concerned(found: Prediction) -> float:
+        return round(found.point.affected * ranks)
+
+    affected = Swept("ranks concerned", "", concerned, lambda p: f"{concerned(p):g} of {ranks} ranks")
+    others = (
+        DURATION,
+        PERIOD,
+        Swept("RTO", "s", lambda p: p.point.loss.rto, lambda p: f"RTO {quantity(p.point.loss.rto, 's')}"),
+        Swept("latency L", "s", lambda p: link(p).L, lambda p: f"L {quantity(link(p).L, 's')}"),
+        Swept("time for each byte G", "s/B", lambda p: link(p).G, lambda p: f"G {quantity(link(p).G, 's/B')}"),
+        Swept("overhead o", "s", lambda p: link(p).o, lambda p: f"o {quantity(link(p).o, 's')}"),
+        Swept("speed of the cores", "", lambda p: p.point.core, lambda p: f"cores × {p.point.core:g}"),
+    )
+    return PROBABILITY, affected, (PROBABILITY, affected, *others)
+
+
+def sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
+    """The time beside the undisturbed one, or where nothing disturbs the time itself, over what varies.
+
+    Against the probability of loss at all ranks that are swept, and against these at the greatest probability.
+    """
+    found = answer.predictions
+    probability, affected, conditions = _swept(ranks)
+    varying = [s for s in conditions if len({s.value(p) for p in found}) > 1]
+    if not varying:
+        return []
+    pairs = list(zip(found, answer.undisturbed, strict=True))
+    beside = any(p.point != base.point for p, base in pairs)
+    scaled = [(p, base.time if beside else 1.0) for p, base in pairs if base.time]
+    if varying == [DURATION, PERIOD] and beside:
+        return [_map(scaled, name), _lines(scaled, varying, beside, name + "-lines")]
+    if probability in varying and affected in varying:
+        return [
+            _lines(_greatest(scaled, fixed), [s for s in varying if s is not fixed], beside, f"{name}{ending}", fixed)
+            for fixed, ending in ((affected, ""), (probability, "-ranks"))
+        ]
+    return [_lines(scaled, varying, beside, name)]
+
+
+def _greatest(scaled: Scaled, of: Swept) -> Scaled:
+    most = max(of.value(p) for p, _ in scaled)
+    return [pair for pair in scaled if of.value(pair[0]) == most]
+
+
+def _map(scaled: Scaled, name: str) -> Figure:
+    """Noise: how often against how long. Each cell has one prediction, or none."""
+    cells = {(PERIOD.value(p), DURATION.value(p)): p.time / by for p, by in scaled}
+    rows, columns = (tuple(sorted(set(values))) for values in zip(*cells, strict=True))
+    return Figure(
+        name=name,
+        title="Time against the length and the period of noise",
+        kind="heat",
+        x=Axis("length of an interruption", "s", log=min(columns) > 0),
+        y=Axis("period", "s", log=min(rows) > 0),
+        z=tuple(tuple(cells.get((row, column)) for column in columns) for row in rows),
+        rows=rows,
+        columns=columns,
+        value=Axis("time / undisturbed time", log=True),
+        caption="Means of the draws. Interruptions themselves take their length by their period of the time; what is lost "
+        "beyond that is waiting for ranks that are interrupted.",
+    )
+
+
+def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fixed: Swept | None = None) -> Figure:
+    over, *others = varying
+
+    def line(pair: tuple[Prediction, float]) -> tuple[float, ...]:
+        return tuple(s.value(pair[0]) for s in others)
+
+    lines = []
+    for _, members in groupby(sorted(scaled, key=line), key=line):
+        pairs = sorted(members, key=lambda pair: over.value(pair[0]))
+        x = tuple(over.value(p) for p, _ in pairs)
+        y = tuple(p.time / by for p, by in pairs)
+        low = tuple((p.time if p.low is None else p.low) / by for p, by in pairs)
+        high = tuple((p.time if p.high is None else p.high) / by for p, by in pairs)
+        lines.append(Series(", ".join(s.words(pairs[0][0]) for s in others) or "predicted", x, y, low, high))
+    tall = _wide([y for line in lines for y in line.y if y is not None])
+    more = f" The first {MOST_LINES} of {len(lines)} lines; the table has all." if len(lines) > MOST_LINES else ""
+    at = f" All with {fixed.words(scaled[0][0])}." if fixed else ""
+    return Figure(
+        name=name,
+        title=f"Time against {over.title}",
+        kind="lines",
+        x=Axis(over.title, over.unit, log=_wide([over.value(p) for p, _ in scaled])),
+        y=Axis("time / undisturbed time", log=tall) if beside else Axis("time", "s", log=tall),
+        series=tuple(lines[:MOST_LINES]),
+        marks=(Mark("y", 1.0, "undisturbed"),) if beside else (),
+        caption=f"Means of the draws with their 95 % intervals.{at}{more}",
+    )
+
+
+def _wide(values: Sequence[float]) -> bool:
+    return min(values) > 0 and max(values) > DECADES * min(values)

@@ -1,0 +1,117 @@
+"""The histogram of computing phases, of traces whose phases are known: imbalance or interference?"""
+
+from pathlib import Path
+
+import pytest
+
+from replays import Parameters, answered, asked, stencil, ti
+from steelyard.report import maps
+from steelyard.report.phase_map import phase_map
+from steelyard.whatif import phases
+from traces import FINALIZE, by_hand, folded, rank_file, record
+
+ASKED = f"{Parameters().word()} phases=yes"
+
+
+def _of(trace: Path) -> phases.Phases:
+    return phases.of(asked(trace, ASKED)[1]["phases"])
+
+
+def _lines(trace: Path) -> list[str]:
+    found, *_ = answered(trace, "L=1us")
+    return list(phases.sentences(found.phases, 4, found.measured))
+
+
+def test_each_phase_is_counted_in_its_bin(tmp_path: Path) -> None:
+    # 1.1 µs is in the bin from 1 µs on, 2.1 µs in that from 2.0 (10 ** 0.3); two computations without a call between are one.
+    first = ["compute 1100", "send 1 0 1", "compute 1000", "compute 1100", "send 1 0 1", "compute 1100"]
+    found = _of(ti(tmp_path, [first, ["recv 0 0 1", "compute 2100", "recv 0 0 1"]]))
+    assert found.edges == pytest.approx([1e-6, 10**-5.9, 10**-5.8, 10**-5.7])
+    assert found.rows == ((2, 0, 0, 1), (0, 0, 0, 1))
+    assert (found.count, found.outliers, found.together) == (4, 0, 1)
+    assert found.computing == pytest.approx(6.4e-6)
+
+
+@pytest.mark.parametrize(("side", "rows", "together"), [(8, 64, 1), (9, 41, 2), (12, 48, 3)])
+def test_of_many_ranks_neighbours_share_a_row(tmp_path: Path, side: int, rows: int, together: int) -> None:
+    found = _of(ti(tmp_path, stencil(side, 5, 2100, 8)))
+    assert (len(found.rows), found.together) == (rows, together)
+    assert sum(map(sum, found.rows)) == found.count == 5 * side * side
+    assert all(sum(row) == 5 * together for row in found.rows[:-1])
+
+
+def _interrupted(folder: Path, longer: int, waited: int) -> Path:
+    """Four ranks with ten phases of 2.1 ms each; one of rank 2 is longer, and waited for so much of it (ns)."""
+    files = []
+    for rank in range(4):
+        calls = []
+        for step in range(10):
+            more = longer if (rank, step) == (2, 5) else 0
+            calls.append(record(20, 2_100_000 + more, 0, waited if more else 0))
+            calls.append(record(3, 0, 100, folded(rank), folded(step), 8, step + 1))
+            calls.append(record(4, 0, 100, folded(rank), folded(step)))
+        files.append(rank_file(rank, 4, [*calls, FINALIZE]))
+    return by_hand(folder, files)
+
+
+def test_a_phase_that_waited_for_a_processor_is_interference(tmp_path: Path) -> None:
+    trace = _interrupted(tmp_path / "x", 8_000_000, 8_000_000)
+    found = _of(trace)
+    assert (found.count, found.outliers, found.explained, found.outlying_ranks) == (40, 1, 1, 1)
+    assert (found.waited, found.outlying) == (pytest.approx(8e-3), pytest.approx(10.1e-3))
+    assert found.limit == pytest.approx(10**-2.6)
+    assert [sum(row) for row in found.rows] == [10, 10, 10, 10]
+    assert [row[-1] for row in found.rows] == [0, 0, 1, 0]
+    lines = _lines(trace)
+    assert lines[0].startswith("The 40 computing phases have 1 outlier on 1 rank, at least 2.51 ms long")
+    assert lines[1].startswith("They are interference: 1 of 1")
+
+
+def test_a_phase_that_is_longer_without_a_wait_is_imbalance(tmp_path: Path) -> None:
+    trace = _interrupted(tmp_path / "x", 8_000_000, 1_000_000)
+    assert (_of(trace).outliers, _of(trace).explained) == (1, 0)
+    assert _lines(trace)[1].startswith("They are imbalance")
+
+
+def test_what_interferes_with_all_ranks_alike_is_named(tmp_path: Path) -> None:
+    # Each rank waits 3 of its 10 ms.
+    calls = [record(20, 10_000_000, 0, 3_000_000), FINALIZE]
+    trace = by_hand(tmp_path / "x", [rank_file(rank, 4, calls) for rank in range(4)])
+    assert "waited 12.0 ms for a processor in all, 30.0 % of the computing" in _lines(trace)[1]
+
+
+def test_who_begins_late_has_not_computed_until_then(tmp_path: Path) -> None:
+    calls = [record(1, 2_100_000, 0), FINALIZE]
+    found = _of(by_hand(tmp_path / "x", [rank_file(0, 2, calls), rank_file(1, 2, calls, (50_000_000, 50_000_000))]))
+    assert found.rows == ((1,), (1,))
+    assert found.computing == pytest.approx(4.2e-3)
+
+
+def test_absurd_waits_overflow_nothing(tmp_path: Path) -> None:
+    calls = [*[record(20, 100_000, 0, (1 << 64) - 1)] * 9, FINALIZE]
+    assert _of(by_hand(tmp_path / "x", [rank_file(0, 1, calls)])).waited == pytest.approx(9e-4)
+
+
+def test_a_trace_without_waits_does_not_say_why(tmp_path: Path) -> None:
+    trace = ti(tmp_path, [["compute 1100"], ["compute 1100"], ["compute 1100"], ["compute 9100"]])
+    assert "the trace does not say" in _lines(trace)[1]
+    assert _lines(ti(tmp_path, [["compute 1100"]] * 4))[0].startswith("No computing phase of any rank is an outlier")
+
+
+def test_of_many_columns_only_powers_of_ten_have_a_label(tmp_path: Path) -> None:
+    found = _of(ti(tmp_path, [["compute 101", "send 1 0 1", "compute 2000000"], ["recv 0 0 1"]]))
+    (figure,) = phase_map(found)
+    axis = maps.heat(figure, {})["layout"]["xaxis"]
+    assert len(figure.columns) == 44
+    assert axis["ticktext"] == ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms"]
+    assert axis["tickvals"] == [0, 10, 20, 30, 40]
+
+
+def test_the_map_has_a_cell_for_each_bin_and_none_without_phases(tmp_path: Path) -> None:
+    found = _of(ti(tmp_path, [["compute 1100", "send 1 0 1"], ["recv 0 0 1", "compute 2100"]]))
+    (figure,) = phase_map(found)
+    assert (figure.rows, figure.z) == ((0.0, 1.0), ((1.0, None, None, None), (None, None, None, 1.0)))
+    assert maps.heat(figure, {})["layout"]["xaxis"]["tickvals"] == [0, 1, 2, 3]
+    nothing = _of(ti(tmp_path, [["send 1 0 1"], ["recv 0 0 1"]]))
+    assert phase_map(nothing) == []
+    assert list(phases.sentences(nothing, 2, False)) == []
