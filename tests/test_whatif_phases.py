@@ -73,6 +73,20 @@ def test_a_phase_that_is_longer_without_a_wait_is_imbalance(tmp_path: Path) -> N
     assert _lines(trace)[1].startswith("They are imbalance")
 
 
+def test_of_a_part_of_the_trace_only_its_own_waits_count(tmp_path: Path) -> None:
+    def level(number: int, gap: int) -> bytes:
+        return record(24, gap, 0, folded(number))
+
+    # Region 1 is interrupted for 3 of its 10 ms, region 2 is not.
+    calls = [level(1, 1_000_000), record(20, 10_000_000, 0, 3_000_000), level(2, 0), level(0, 5_000_000), FINALIZE]
+    trace = by_hand(tmp_path / "x", [rank_file(rank, 2, calls) for rank in range(2)])
+    waited = {
+        part: asked(trace, ASKED, part=("-", *part))[1]["phases"]["waited"]
+        for part in (("1", "1"), ("2", "2"), ("0", "2"))
+    }
+    assert waited == {("1", "1"): 6e9, ("2", "2"): 0, ("0", "2"): 6e9}
+
+
 def test_what_interferes_with_all_ranks_alike_is_named(tmp_path: Path) -> None:
     # Each rank waits 3 of its 10 ms.
     calls = [record(20, 10_000_000, 0, 3_000_000), FINALIZE]
