@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.whatif.network import Network, Protocol
-from steelyard.whatif.perturbation import Loss, Noise
+from steelyard.whatif.perturbation import PROBE, Loss, Noise
 from steelyard.whatif.tree import ONE_SWITCH, Tree
 
 Mode = Literal["dataflow", "event"]
@@ -117,8 +117,9 @@ def _uplinks(point: Point) -> str:
 
 
 def _loss(loss: Loss) -> str:
-    switches = map(int, (loss.backoff, loss.fast, loss.probe))
-    return ",".join(map(repr, (loss.probability, PS * loss.rto, loss.mss, *switches)))
+    probe = PS * loss.counted(PROBE) if loss.probe else 0
+    words = (PS * loss.counted(loss.rto), loss.mss, int(loss.backoff), int(loss.fast), probe, int(loss.sack))
+    return ",".join(map(repr, (loss.probability, *words)))
 
 
 def _noise(noise: Noise) -> str:

@@ -110,8 +110,9 @@ Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   const auto up = points.numbers("uplinks", point, {0, 0, 0, 0});
   for (std::size_t level = 0; level < LEVELS; ++level) found.uplinks[level] = {up[2 * level], whole(up[2 * level + 1])};
   found.core = points.numbers("core", point, {1})[0];
-  const auto loss = points.numbers("loss", point, {0, 2e11, 1448, 1, 1, 0});
-  found.loss = {loss[0], whole(loss[1]), static_cast<std::int64_t>(loss[2]), loss[3] != 0, loss[4] != 0, loss[5] != 0};
+  const auto loss = points.numbers("loss", point, {0, 2e11, 1448, 1, 1, 0, 0});
+  found.loss = {loss[0],        whole(loss[1]), static_cast<std::int64_t>(loss[2]), loss[3] != 0, loss[4] != 0,
+                whole(loss[5]), loss[6] != 0};
   const auto noise = points.numbers("noise", point, {0, 0, 0, 0});
   found.noise = {whole(noise[0]), whole(noise[1]), noise[2], noise[3] != 0};
   found.affected = points.numbers("affected", point, {1})[0];
@@ -198,8 +199,11 @@ class Engine {
 
   std::vector<Time> replayed(const std::vector<Scenario>& scenarios, bool events, std::size_t threads,
                              std::vector<Account>* accounts) {
-    bool lossy = false, any = false;
-    for (const Scenario& s : scenarios) lossy |= s.loss.probability > 0, any |= disturbed(s);
+    bool lossy = false, any = false, reveals = false;
+    for (const Scenario& s : scenarios)
+      lossy |= s.loss.probability > 0, any |= disturbed(s), reveals |= s.loss.sack && s.loss.probability > 0;
+    if (reveals && !events)
+      throw CaseError("sack=on asks when the next packet of a connection comes, which only the mode event knows");
     if (lossy && connections_.of.empty()) connections_ = connections(schedule_);
     std::vector<Time> times(scenarios.size());
     const std::size_t lanes = events || scenarios.size() == 1 ? 1 : LANES,
