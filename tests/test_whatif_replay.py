@@ -171,7 +171,9 @@ def test_both_modes_agree_on_a_stencil_with_every_perturbation(tmp_path: Path) -
 
 def test_what_follows_a_lost_message_on_its_connection_waits_for_it_in_both_modes(tmp_path: Path) -> None:
     sends = [word for i in range(60) for word in ("compute 30000", f"send 1 {i} 1000")]
-    trace = ti(tmp_path, [sends, [f"recv 0 {i} 1000" for i in range(60)]])
+    # The last one is received first: it must not overtake what was lost.
+    receives = [word for i in reversed(range(60)) for word in (f"recv 0 {i} 1000", "compute 40000")]
+    trace = ti(tmp_path, [sends, receives])
     (times,) = replayed(trace, "across=0,25000000,0,0,0,0 loss=0.1,5000000000,1448,1,1,0,0 repeats=20")
     assert len(set(times)) > 1
 
