@@ -90,6 +90,14 @@ def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
     assert one["times"] == everybody["times"] == [pytest.approx(2e-3)] * 3
 
 
+@pytest.mark.parametrize(("rto", "tick", "wait"), [("200ms", "0", 0.2), ("200ms", "4ms", 0.206), ("5ms", "4ms", 0.01)])
+def test_a_timer_that_counts_ticks_ends_with_one(tmp_path: Path, rto: str, tick: str, wait: float) -> None:
+    trace = str(ti(tmp_path, [["send 1 0 1"], ["recv 0 0 1"]]))
+    loss = f"probability=1%,rto={rto},tick={tick},sack=on"
+    found = json.loads(said(trace, "--network", "L=0", "--loss", loss, "--mode", "event", "--repeats", "600", "--json"))
+    assert min(t for t in found["times"] if t) == pytest.approx(wait)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -101,6 +109,7 @@ def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
         (("--loss", "probability=2"), "--loss, probability: '2' is no share"),
         (("--loss", "probability=0.5"), "--loss: a probability of 0.5 is not below 0.5."),
         (("--loss", "fast=maybe"), "--loss, fast: 'maybe' is neither on nor off."),
+        (("--loss", "probability=1%,sack=on"), "sack=on asks when the next packet of a connection comes"),
         (("--noise", "period=1ms,duration=1ms"), "--noise: an interruption must be shorter than its period."),
         (("--noise", "period=1ms,duration=1us,probability=0.1"), "--noise: name a period or a probability, not both."),
         (("--ranks-per-node", "0"), "--ranks-per-node: '0' is not a whole number above 0."),

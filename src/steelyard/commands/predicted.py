@@ -166,6 +166,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("tree", lambda p: _tree(p.tree)),
     ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
     ("RTO", lambda p: quantity(p.loss.rto, "s")),
+    ("tick", lambda p: quantity(p.loss.tick, "s")),
     ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
     ("noise", _noise),
     ("cores", lambda p: f"× {p.core:g}"),
@@ -173,7 +174,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("affected", lambda p: percent(p.affected)),
     (
         "TCP",
-        lambda p: ", ".join(n for n in ("backoff", "fast", "probe") if getattr(p.loss, n)) or "timer only",
+        lambda p: ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(p.loss, n)) or "timer only",
     ),
 )
 

@@ -44,7 +44,7 @@ def command(
         typer.Option(
             "--loss",
             metavar="probability=…,rto=…",
-            help="Lost packets: probability, rto, mss (0: whole messages), backoff, fast, probe=on|off.",
+            help="Lost packets: probability, rto, mss (0: whole messages), backoff, fast, probe, sack=on|off, tick.",
         ),
     ] = None,
     noise: Annotated[

@@ -1,5 +1,6 @@
 """What disturbs a replay, in words: lost packets, and the system's noise."""
 
+import math
 from dataclasses import dataclass
 
 from steelyard.errors import UsageError
@@ -7,6 +8,7 @@ from steelyard.whatif import wording
 
 MSS = 1448  # B: TCP's payload in an Ethernet frame of 1500 B, with time stamps
 RTO = 0.2  # s: the least time-out of Linux' TCP
+PROBE = 0.002  # s: what Linux adds to two round trips before it probes
 MOST_LOSS = 0.5  # from there on waits that double have no mean
 
 
@@ -19,7 +21,16 @@ class Loss:
     mss: int = MSS  # B
     backoff: bool = True  # the wait doubles with each further loss
     fast: bool = True  # fast retransmit: what is lost before the last three packets costs a round trip
-    probe: bool = False  # tail-loss probe: the first wait is two round trips, 10 ms at least
+    probe: bool = False  # tail-loss probe: of several packets, the first wait is two round trips and 2 ms
+    sack: bool = False  # what follows on the connection reveals a loss; in event mode
+    tick: float = 0.0  # s: the kernel's timers count ticks of that length
+
+    def counted(self, wait: float) -> float:
+        """How long a timer set to `wait` s takes on average: it runs to the end of a tick, and never too short.
+
+        Beyond `wait` lies a little more, a round trip, which makes it one tick more.
+        """
+        return wait if self.tick == 0 else self.tick * (math.floor(wait / self.tick * (1 + 1e-9)) + 1.5)
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,8 @@ _LOSS = {
     "backoff": wording.switch,
     "fast": wording.switch,
     "probe": wording.switch,
+    "sack": wording.switch,
+    "tick": wording.time,
 }
 _NOISE = {
     "period": wording.time,

@@ -8,7 +8,7 @@ from typing import Literal
 
 from steelyard.whatif import wording
 from steelyard.whatif.network import Network, Protocol
-from steelyard.whatif.perturbation import Loss, Noise
+from steelyard.whatif.perturbation import PROBE, Loss, Noise
 from steelyard.whatif.speeds import Cores, Of, Speed
 from steelyard.whatif.tree import ONE_SWITCH, Tree
 
@@ -167,8 +167,9 @@ def _speeds(speeds: tuple[Speed, ...]) -> str:
 
 
 def _loss(loss: Loss) -> str:
-    switches = map(int, (loss.backoff, loss.fast, loss.probe))
-    return ",".join(map(repr, (loss.probability, PS * loss.rto, loss.mss, *switches)))
+    probe = PS * loss.counted(PROBE) if loss.probe else 0
+    words = (PS * loss.counted(loss.rto), loss.mss, int(loss.backoff), int(loss.fast), probe, int(loss.sack))
+    return ",".join(map(repr, (loss.probability, *words)))
 
 
 def _noise(noise: Noise) -> str:

@@ -61,6 +61,8 @@ class Disturbance {
     if (!affected_[w].empty() && !affected_[w][source] && !affected_[w][target]) return 0;
     return losses_[w].delay(which, size, round_trip);
   }
+  // Whether what follows on a connection reveals a loss.
+  bool reveals(int w) const { return losses_[w].reveals(); }
   // When a message arrives that comes after all that were sent before it on its connection.
   Time in_order(int w, std::uint32_t message, Time arrival) {
     if (!losses_[w].any()) return arrival;

@@ -45,7 +45,9 @@ Events::Events(const Prepared& prepared, const Connections* connections, const S
       size_(schedule_.source.size()),
       arrival_(first_meeting_ + prepared.rendezvous, UNSENT),
       meetings_(prepared.rendezvous),
-      states_(prepared.begins.size()) {
+      states_(prepared.begins.size()),
+      connections_(connections) {
+  if (disturbance_.lossy()) held_.resize(connections->count);
   const std::uint32_t nodes = p_.node(schedule_.ranks - 1) + 1;
   out_.resize(nodes);
   in_.resize(nodes);
@@ -177,6 +179,8 @@ void Events::happen(std::uint64_t slot, std::uint64_t stage, Time now) {
     leave(slot, now);
   else if (stage == reaches)
     reach(slot, now);
+  else if (stage == mended)
+    mend(static_cast<std::uint32_t>(slot), now);
   else
     pass(slot, stage, now);
 }
@@ -194,8 +198,6 @@ void Events::leave(std::uint64_t slot, Time now) {
     const auto number = static_cast<std::uint32_t>(slot - first_meeting_);
     left(number, begins + cost.gap[0]);
     head += lost(source(slot), target(slot), schedule_.source.size() + std::uint64_t{3} * number + DATA, size(slot));
-  } else {
-    head += lost(source(slot), target(slot), slot, size(slot));
   }
   agenda_.push({head, slot * STAGES + (levels == 0 ? reaches : ups)});
 }
@@ -222,15 +224,57 @@ void Events::pass(std::uint64_t slot, std::uint64_t stage, Time now) {
 
 // That of the receiver's: a message's first byte has reached it.
 void Events::reach(std::uint64_t slot, Time now) {
+  if (disturbance_.lossy() && slot < first_meeting_ && hold(static_cast<std::uint32_t>(slot), now)) return;
+  arrive(slot, receive_at(slot, now));
+}
+
+// Whether a message has to wait: because it was lost, or because one before it on its connection was.
+bool Events::hold(std::uint32_t message, Time now) {
+  std::deque<Held>& held = held_[connections_->of[message]];
+  const std::uint32_t size = size_[message];
+  const Time delay = lost(schedule_.source[message], schedule_.target[message], message, size);
+  if (delay == 0 && held.empty()) return false;
+  if (delay > 0) {
+    held.push_back({message, now + delay, true});
+    if (held.size() == 1) agenda_.push({now + delay, message * std::uint64_t{STAGES} + mended});
+    return true;
+  }
+  // The receiver tells the sender what it lacks, which sends it again: a round trip.
+  const Time again = now + 2 * cost_[size].latency[0];
+  if (disturbance_.reveals(0)) {
+    const bool sooner = again < held.front().due;
+    for (Held& one : held)
+      if (one.lost) one.due = std::min(one.due, again);
+    if (sooner) agenda_.push({again, held.front().message * std::uint64_t{STAGES} + mended});
+  }
+  held.push_back({message, receive_at(message, now), false});
+  return true;
+}
+
+// What was lost has come, unless it came sooner: it and what waited for it alone go to the receiver.
+void Events::mend(std::uint32_t message, Time now) {
+  std::deque<Held>& held = held_[connections_->of[message]];
+  if (held.empty() || held.front().message != message || held.front().due > now) return;
+  held.pop_front();
+  const Time whole = receive_at(message, now);
+  arrive(message, whole);
+  for (; !held.empty() && !held.front().lost; held.pop_front())
+    arrive(held.front().message, std::max(held.front().due, whole));
+  if (held.empty()) return;
+  Held& next = held.front();
+  next.due = std::max(next.due, now);
+  agenda_.push({next.due, next.message * std::uint64_t{STAGES} + mended});
+}
+
+// When a message is whole whose first byte has reached the receiver's interface.
+Time Events::receive_at(std::uint64_t slot, Time now) {
   const Cost<1>& cost = cost_[size(slot)];
   Time& free = in_[p_.node(target(slot))];
   const Time begins = std::max(now, free);
   free = later(begins, cost.occupied[0]);
   Time arrival = begins + cost.gap[0];
   if (!tail_.empty()) arrival = std::max(arrival, tail_[slot]);
-  if (disturbance_.lossy() && slot < first_meeting_)
-    arrival = disturbance_.in_order(0, static_cast<std::uint32_t>(slot), arrival);
-  arrive(slot, arrival);
+  return arrival;
 }
 
 void Events::arrive(std::uint64_t slot, Time arrival) {

@@ -1,6 +1,8 @@
 // Replays in the order of time, with queues: what leaves a node and what reaches it goes through its network interface
 // one message after the other. Without contention it gives the same times as `dataflow.h`, to the picosecond.
 #pragma once
+#include <deque>
+
 #include "dataflow.h"
 
 namespace steelyard::whatif {
@@ -34,7 +36,7 @@ class Events {
   static constexpr std::uint32_t NOBODY = ~0u;
   // What can happen to a message, from the sender's interface up and down the links between switches to the receiver's.
   // An item of the agenda is the message's slot and that, in the last bits.
-  enum Stage : std::uint64_t { leaves, ups, downs = ups + LEVELS, reaches = downs + LEVELS, STAGES = 8 };
+  enum Stage : std::uint64_t { leaves, ups, downs = ups + LEVELS, reaches = downs + LEVELS, mended, STAGES = 8 };
 
   struct State {
     const Op* at = nullptr;
@@ -49,6 +51,14 @@ class Events {
     enum : std::uint8_t { open, asked, posted, met } state = open;
   };
 
+  // What a connection holds back: messages lost by lot, and those that came after them. `due`: when the first byte of a
+  // lost one reaches the receiver, or when another was whole there.
+  struct Held {
+    std::uint32_t message;
+    Time due;
+    bool lost;
+  };
+
   void advance(std::uint32_t stream);
   void compute(std::uint32_t stream, Time time);
   void work(std::uint32_t stream, Time time);
@@ -61,6 +71,9 @@ class Events {
   void leave(std::uint64_t slot, Time now);
   void pass(std::uint64_t slot, std::uint64_t stage, Time now);
   void reach(std::uint64_t slot, Time now);
+  bool hold(std::uint32_t message, Time now);
+  void mend(std::uint32_t message, Time now);
+  Time receive_at(std::uint64_t slot, Time now);
   void arrive(std::uint64_t slot, Time arrival);
   void left(std::uint32_t number, Time when);
   Time lost(std::uint32_t source, std::uint32_t target, std::uint64_t which, std::uint32_t size,
@@ -85,6 +98,8 @@ class Events {
   std::vector<Meeting> meetings_;
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
+  const Connections* connections_;
+  std::vector<std::deque<Held>> held_;  // by connection, in the order in which they were sent
   Agenda agenda_;
 };
 

@@ -7,8 +7,7 @@ namespace steelyard::whatif {
 namespace {
 
 constexpr std::int64_t TAIL = 3;  // packets whose loss fewer than three duplicate acknowledgements tell of (RFC 5681)
-constexpr Time PROBE = 10'000'000'000,
-               LONGEST_RTO = 120'000'000'000'000;  // ps: Linux's least probe time-out, TCP_RTO_MAX
+constexpr Time LONGEST_RTO = 120'000'000'000'000;  // ps: TCP_RTO_MAX
 
 }  // namespace
 
@@ -20,20 +19,21 @@ Losses::Losses(const Loss& loss, std::uint64_t seed, const std::vector<std::int6
 }
 
 Losses::Chances Losses::chances(std::int64_t bytes) const {
-  if (loss_.mss == 0) return {0, below_};
+  if (loss_.mss == 0) return {0, below_, true};
   const std::int64_t packets = std::max<std::int64_t>((bytes + loss_.mss - 1) / loss_.mss, 1);
   const std::int64_t tail = loss_.fast ? std::min(packets, TAIL) : packets;
   // At least one of n is lost with 1 - (1 - p)^n.
   auto some = [&](std::int64_t n) {
     return threshold(-std::expm1(static_cast<double>(n) * std::log1p(-loss_.probability)));
   };
-  return {some(packets - tail), some(tail)};
+  return {some(packets - tail), some(tail), packets > 1};
 }
 
 // A packet was lost; it is sent again until it arrives.
-Time Losses::timed_out(std::uint64_t state, Time round_trip) const {
-  Time wait = loss_.rto, found = loss_.probe ? std::min(std::max(2 * round_trip, PROBE), wait) : wait;
-  if (!loss_.probe && loss_.doubling) wait = std::min(2 * wait, std::max(LONGEST_RTO, loss_.rto));
+Time Losses::timed_out(std::uint64_t state, bool several, Time round_trip) const {
+  const bool probe = loss_.probe > 0 && several;
+  Time wait = loss_.rto, found = probe ? std::min(2 * round_trip + loss_.probe, wait) : wait;
+  if (!probe && loss_.doubling) wait = std::min(2 * wait, std::max(LONGEST_RTO, loss_.rto));
   // A network on which everything is lost would never deliver it: after a hundred tries it is given up as delivered.
   for (int tries = 0; tries < 100 && mixed(state += 0x9e3779b97f4a7c15u) < below_; ++tries) {
     found += wait;

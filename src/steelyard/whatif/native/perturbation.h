@@ -38,7 +38,10 @@ struct Loss {
   std::int64_t mss = 1448;     // B in a packet; 0: the probability is that of a message
   bool doubling = true;        // RFC 6298, 5.5
   bool fast = true;            // fast retransmit (RFC 5681, 3.2)
-  bool probe = false;          // tail-loss probe (RFC 8985): the first wait is two round trips, 10 ms at least
+  // Tail-loss probe (RFC 8985, 7.2): of several packets the last one is sent again two round trips and this time later,
+  // ps; 0: none. One packet alone waits for the timer, as its receiver may be late with the acknowledgement.
+  Time probe = 0;
+  bool sack = false;  // what follows on the connection reveals a loss (RFC 2018): only in event mode
 };
 
 // Periodic interruptions, or one before a computation with some probability.
@@ -139,16 +142,18 @@ class Losses {
     const std::uint64_t key = draw(key_, static_cast<std::uint64_t>(Drawn::loss), which);
     // Both draws of a message; most have neither.
     const bool again = mixed(key + 1) < chance.again, late = mixed(key + 2) < chance.late;
-    return (again ? round_trip : 0) + (late ? timed_out(key + 2, round_trip) : 0);
+    return (again ? round_trip : 0) + (late ? timed_out(key + 2, chance.several, round_trip) : 0);
   }
+  bool reveals() const { return loss_.sack; }
 
  private:
   // Thresholds: something before the tail is lost; something of the tail is.
   struct Chances {
     std::uint64_t again = 0, late = 0;
+    bool several = true;  // packets
   };
   Chances chances(std::int64_t bytes) const;
-  Time timed_out(std::uint64_t state, Time round_trip) const;
+  Time timed_out(std::uint64_t state, bool several, Time round_trip) const;
 
   Loss loss_{};
   std::uint64_t key_ = 0, below_ = 0;

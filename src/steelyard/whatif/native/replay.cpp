@@ -121,8 +121,11 @@ class Engine {
 
   std::vector<Time> replayed(const std::vector<Scenario>& scenarios, bool events, std::size_t threads,
                              std::vector<Account>* accounts) {
-    bool lossy = false, any = false;
-    for (const Scenario& s : scenarios) lossy |= s.loss.probability > 0, any |= disturbed(s);
+    bool lossy = false, any = false, reveals = false;
+    for (const Scenario& s : scenarios)
+      lossy |= s.loss.probability > 0, any |= disturbed(s), reveals |= s.loss.sack && s.loss.probability > 0;
+    if (reveals && !events)
+      throw CaseError("sack=on asks when the next packet of a connection comes, which only the mode event knows");
     if (lossy && connections_.of.empty()) connections_ = connections(schedule_);
     std::vector<Time> times(scenarios.size());
     const std::size_t lanes = events || scenarios.size() == 1 ? 1 : LANES,
