@@ -19,7 +19,8 @@ def heat(figure: Figure, doubts: Doubts) -> Json:
     trace: Json = {
         "type": "heatmap", "z": colour,
         "x": list(range(len(figure.columns))), "y": list(range(len(figure.rows))),
-        "colorscale": "Cividis", "colorbar": bar, "xgap": 1.5, "ygap": 1.5, "hoverongaps": False,
+        "colorscale": "Cividis", "colorbar": bar, "hoverongaps": False,
+        "xgap": 1.5 if len(figure.columns) <= MOST_LABELS else 0, "ygap": 1.5,
         "customdata": _cells_told(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
     }  # fmt: skip
     known = [v for line in colour for v in line if v is not None]
@@ -135,7 +136,7 @@ def _named(axis: Axis, names: tuple[float | str, ...]) -> list[int]:
         tens = [at for at, place in enumerate(places) if abs(place - round(place)) < 1e-9]
         if len(places) == len(names) and len(tens) > 1:
             return tens
-    return list(range(0, len(names), -(-len(names) // (MOST_LABELS // 2))))
+    return list(range(0, len(names), -(-len(names) // (MOST_LABELS // 3))))
 
 
 def _outline(row: int, column: int) -> Json:

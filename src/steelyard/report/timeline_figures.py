@@ -27,7 +27,7 @@ def _lines(found: Timelines, name: str) -> Figure:
         z=(*above, (None,) * steps, *below),
         columns=tuple(found.span * step / steps for step in range(steps)),
         rows=(*(f"{rank} undisturbed" for rank in ranks), "", *(f"{rank} disturbed" for rank in ranks)),
-        value=Axis("share of the time that is waiting", "%"),
+        value=Axis("waiting", "%"),
         caption=f"One draw with {_conditions(found.disturbed.point)}: {quantity(found.disturbed.time, 's')} instead of "
         f"{quantity(found.undisturbed.time, 's')}. "
         f"Dark: computing, and the processor's part of messages. Light: waiting.{grouped}",
@@ -55,7 +55,9 @@ def _sent(found: Timelines, name: str) -> Figure:
     for title, line in both:
         known = [(edge(at), count) for at, count in enumerate(line.sent) if count]
         total = sum(count for _, count in known) or 1
-        series.append(Series(title, tuple(x for x, _ in known), tuple(count / total for _, count in known)))
+        series.append(
+            Series(title, tuple(x for x, _ in known), tuple(count / total for _, count in known), connected=False)
+        )
     return Figure(
         name=f"{name}-sent",
         title="How long messages are on their way",
