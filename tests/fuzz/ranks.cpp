@@ -10,12 +10,14 @@
 #include <string>
 
 #include "../../src/steelyard/native/json.cpp"
+#include "../../src/steelyard/whatif/native/activity.cpp"
 #include "../../src/steelyard/whatif/native/collectives.cpp"
 #include "../../src/steelyard/whatif/native/dataflow.cpp"
 #include "../../src/steelyard/whatif/native/early.cpp"
 #include "../../src/steelyard/whatif/native/events.cpp"
 #include "../../src/steelyard/whatif/native/network.cpp"
 #include "../../src/steelyard/whatif/native/perturbation.cpp"
+#include "../../src/steelyard/whatif/native/phases.cpp"
 #include "../../src/steelyard/whatif/native/schedule.cpp"
 #include "../../src/steelyard/whatif/native/text.cpp"
 #include "../../src/steelyard/whatif/native/traced.cpp"
@@ -61,6 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     scenario.across = scenario.within = {{0, 2'500'000, 1'500'000, 1'000'000, 7, 6000}};
     const auto flow = Dataflow<1, false>(prepared, nullptr, &scenario).run();
     if (Events(prepared, nullptr, scenario).run() < 0 || flow[0] < 0 || said(about).empty()) std::abort();
+    if (said(phases(schedule, about.measured, 64)).empty()) std::abort();
   } catch (const Refused&) {
   }
   return 0;
