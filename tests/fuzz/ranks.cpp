@@ -10,6 +10,7 @@
 #include <string>
 
 #include "../../src/steelyard/native/json.cpp"
+#include "../../src/steelyard/whatif/native/activity.cpp"
 #include "../../src/steelyard/whatif/native/collectives.cpp"
 #include "../../src/steelyard/whatif/native/dataflow.cpp"
 #include "../../src/steelyard/whatif/native/early.cpp"
@@ -17,6 +18,7 @@
 #include "../../src/steelyard/whatif/native/excerpt.cpp"
 #include "../../src/steelyard/whatif/native/network.cpp"
 #include "../../src/steelyard/whatif/native/perturbation.cpp"
+#include "../../src/steelyard/whatif/native/phases.cpp"
 #include "../../src/steelyard/whatif/native/schedule.cpp"
 #include "../../src/steelyard/whatif/native/text.cpp"
 #include "../../src/steelyard/whatif/native/traced.cpp"
@@ -83,6 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto flow = Dataflow<1, false>(prepared, nullptr, &scenario).run();
     if (Events(prepared, nullptr, scenario).run() < 0 || flow[0] < 0 || said(about).empty()) std::abort();
     replay_part(schedule, structure, scenario);
+    if (said(phases(schedule, about.measured, 64)).empty()) std::abort();
   } catch (const Refused&) {
   }
   return 0;

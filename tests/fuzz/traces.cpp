@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "../../src/steelyard/native/json.cpp"
+#include "../../src/steelyard/whatif/native/activity.cpp"
 #include "../../src/steelyard/whatif/native/collectives.cpp"
 #include "../../src/steelyard/whatif/native/dataflow.cpp"
 #include "../../src/steelyard/whatif/native/events.cpp"
