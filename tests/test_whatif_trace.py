@@ -149,6 +149,18 @@ def test_what_computes_takes_as_long_in_the_replay(traced: Traced, own: Tool) ->
     assert found["time"][0] / 1e12 == pytest.approx(recorded["time"], abs=allowed)
 
 
+@pytest.mark.machine
+@pytest.mark.parametrize(("between", "computing"), [("spin", 0.0), ("sleep", 0.0), ("compute", 0.1)])
+def test_who_asks_again_and_again_waits_unless_he_computes_meanwhile(
+    traced: Traced, between: str, computing: float
+) -> None:
+    # Rank 0 sends after 0.1 s, in which it computes for the replay, whatever it did.
+    about, found = traced("polls", 2, between, questions=("across=0,0,0,0,0,0 accounts=yes",))
+    assert found["time"][0] / 1e12 == pytest.approx(0.1, rel=0.3)
+    # A neighbour on the processor makes the gaps between two questions longer.
+    assert found["computing"][1] / 1e12 == pytest.approx(computing, abs=0.02 + about["traced"]["preempted"])
+
+
 def test_a_message_that_a_lost_file_would_have_had_ends_who_waits_for_it(traced: Traced, tmp_path: Path) -> None:
     traced("endings", 3)
     path = tmp_path / "trace" / "rank-2.trace"

@@ -156,10 +156,7 @@ inline void completed(const Call& call, const std::uint64_t* handles, const int*
   completed(call, done.data(), found);
 }
 
-inline void found_nothing(const Call& call) {
-  ++state.polls;
-  state.poll_ticks += call.to() - call.from();
-}
+inline void found_nothing(const Call& call) { state.polls.add(call.from(), call.to(), state.patience); }
 
 // The handles of an array of requests, which MPI sets to null.
 class Handles {

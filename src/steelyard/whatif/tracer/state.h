@@ -2,6 +2,7 @@
 // rank 0's.
 #pragma once
 #include "handles.h"
+#include "polls.h"
 #include "real.h"
 #include "stream.h"
 
@@ -70,8 +71,7 @@ struct State {
   Ticks patience = 0;  // computing for so long is worth a look at the queue of the processor
   int schedstat = -1;
   std::uint64_t waited = 0;
-  Ticks poll_ticks = 0;
-  std::uint32_t polls = 0;
+  Polls polls;
   MPI_Comm own;  // a communicator of the tracer's
   int rank = 0;
   bool threads = false;
@@ -95,13 +95,14 @@ struct Lock {
 
 void look_at_queue(Ticks now);
 
-// Calls that found nothing took so long in all; what lay between them was computing.
+// Calls that found nothing, and how long they waited in all; what else lay between them was computing.
 inline void flush_polls(Ticks now) {
-  if (__builtin_expect(!state.polls, 1)) return;
-  state.stream.begin(Kind::polled, now - state.poll_ticks, now, 0);
-  state.stream.put(state.polls);
+  if (__builtin_expect(!state.polls.count, 1)) return;
+  const Ticks waited = state.polls.waited(now, state.patience, !state.threads);
+  state.stream.begin(Kind::polled, now - waited, now, 0);
+  state.stream.put(state.polls.count);
   state.stream.done();
-  state.poll_ticks = state.polls = 0;
+  state.polls = {};
 }
 
 // One call of the application: from when it comes until MPI has done it. What MPI calls meanwhile is its own.
