@@ -46,7 +46,8 @@ std::string interface(const link_map& library) {
   for (; names && defined && count > 0; --count) {
     const auto& definition = *reinterpret_cast<const ElfW(Verdef)*>(defined);
     const auto& first = *reinterpret_cast<const ElfW(Verdaux)*>(defined + definition.vd_aux);
-    if (std::string name = names + first.vda_name; name.starts_with("GOMP_")) newest = std::max(newest, name);
+    if (std::string name = names + first.vda_name; name.starts_with("GOMP_") && name[5] >= '0' && name[5] <= '9')
+      newest = std::max(newest, name);
     defined += definition.vd_next;
   }
   return newest;
