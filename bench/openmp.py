@@ -1,7 +1,7 @@
 """OpenMP's threads beside our own: the same text of NPB's EP, MG and CG on both, and on the runtimes of several compilers.
 
-`make bench` calls it. Each round has each program with each kind of threads, in an order of its own, each in a fresh process on the
-same processors. Wanted is that OpenMP takes at most 3 % longer. It asserts nothing: it prints times and ratios, and writes
+`make bench` calls it. Each round has each program with each kind of threads, in an order of its own, each in a fresh process
+on the same processors. Wanted is that OpenMP takes at most 3 % longer. It asserts nothing: it prints times and ratios, and writes
 .bench/openmp.json.
 """
 
