@@ -78,6 +78,7 @@ bench: $(VENV)/.test  ## side by side with HPCC's STREAM, likwid-bench, IMB, LAM
 	$(BIN)/python bench/applications.py --classes A,B
 	$(BIN)/python bench/particles.py
 	$(BIN)/python bench/elements.py
+	$(BIN)/python bench/openmp.py
 	$(BIN)/python bench/simulators.py
 	$(BIN)/python bench/tracer.py
 

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,11 +87,17 @@ def benchmarks() -> dict[str, Benchmark]:
     return catalogue.find()
 
 
+def without_openmp(benchmark: Benchmark) -> Benchmark:
+    """Its programs but for OpenMP's, which are the text of the threads built once more (test_openmp.py)."""
+    return replace(benchmark, sources=tuple(s for s in benchmark.sources if s.model != "openmp"))
+
+
 @pytest.fixture(scope="session")
 def programs(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]:
     """Every program, compiled with the default toolchain and MPI (kept in the user's cache from run to run)."""
     toolchain, mpi = build.resolve(build.default(here), here), build.default_mpi(here)
-    able = site.possible(benchmarks, site.site((), None, (), here), ())
+    usual = {name: without_openmp(benchmark) for name, benchmark in benchmarks.items()}
+    able = site.possible(usual, site.site((), None, (), here), ())
     made = build.build(able.values(), toolchain)
     return made | (build.build(able.values(), toolchain, mpi) if mpi else {})
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import pytest
 
+from conftest import without_openmp
 from native import linked
 from steelyard import build
 from steelyard.launch import site
@@ -37,7 +38,7 @@ class Asked:
     def __init__(self, here: Machine, code: str, name: str = "", usual: Mapping[str, str] = NPB) -> None:
         self.here, self.code, self.name, self.usual = here, code, name or f"application.npb_{code}", usual
         self.site: Site = site.site((), None, (), here)
-        able = site.possible({self.name: catalogue.find()[self.name]}, self.site, ()).values()
+        able = site.possible({self.name: without_openmp(catalogue.find()[self.name])}, self.site, ()).values()
         toolchain = build.resolve(build.default(here), here)
         self.programs = build.build(able, toolchain)
         for mpi in self.site.mpis.values():

@@ -1,7 +1,10 @@
 """Values of the axes that many benchmarks share, taken from the machine."""
 
+from dataclasses import replace
+
+from steelyard.machine.openmp import POLICIES
 from steelyard.machine.settings import setting
-from steelyard.model import Machine, Scalar
+from steelyard.model import Axes, Machine, Scalar
 
 # What a newcomer's own program meets.
 USUAL: tuple[tuple[str, Scalar], ...] = (("page_size", "default"), ("memory_policy", "local"))
@@ -29,3 +32,9 @@ def memory_policies(machine: Machine) -> tuple[str, ...]:
     """The nearest memory; and interleaved over all nodes where there is more than one."""
     with_memory = [node for node in machine.nodes if node.memory > 0]
     return ("local", "interleave") if len(with_memory) > 1 else ("local",)
+
+
+def with_openmp(block: Axes) -> list[Axes]:
+    """A block of threads, and the same with OpenMP's, which is planned only where a setting names the model."""
+    values = {**block.values, "model": ("openmp",), "wait_policy": ("default",)}
+    return [block, replace(block, values=values, choices={**block.choices, "wait_policy": POLICIES}, when="model")]

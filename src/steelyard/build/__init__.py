@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from steelyard.build.compiling import Progress, make
+from steelyard.build.openmp import has_openmp
 from steelyard.build.program import NATIVE, Program, cache, harness_objects, preloaded, program_name, programs
 from steelyard.build.toolchain import FLAGS, default, default_mpi, mpi_name, resolve, resolve_mpi
 from steelyard.model import Benchmark, Tool, Toolchain
@@ -19,6 +20,7 @@ __all__ = [
     "default",
     "default_mpi",
     "harness",
+    "has_openmp",
     "make",
     "mpi_name",
     "preloaded",

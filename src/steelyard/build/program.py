@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from steelyard.build.openmp import MODEL, with_openmp
 from steelyard.build.toolchain import compiler_flags, mpi_name
-from steelyard.model import Benchmark, Tool, Toolchain
+from steelyard.model import Benchmark, Source, Tool, Toolchain
 
 NATIVE = Path(__file__).parents[1] / "native"
 # Of a library that every process of a command loads: it needs no other one (not that of C++ either), exports MPI's calls
@@ -104,11 +105,15 @@ def programs(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | 
     """The serial programs of the benchmarks, or those of many ranks where an MPI is given and they may use it."""
     label = mpi_name(mpi) if mpi else ""
     return [
-        Program(program_name(b.name, source.model), Path(source.path).resolve(), toolchain, mpi)
+        Program(program_name(b.name, source.model), Path(source.path).resolve(), _for(source, toolchain), mpi)
         for b in benchmarks
         for source in b.sources
         if not source.foreign and source.parallel == bool(mpi) and (source.mpis is None or label in source.mpis)
     ]
+
+
+def _for(source: Source, toolchain: Toolchain) -> Toolchain:
+    return with_openmp(toolchain) if source.model == MODEL else toolchain
 
 
 def harness_objects(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:

@@ -7,6 +7,7 @@ from typing import cast
 
 from steelyard.launch import local
 from steelyard.launch.scheduler import launcher
+from steelyard.machine import openmp
 from steelyard.machine.rank_placement import PAIRS, place_ranks
 from steelyard.model import Launch, Machine, Parameters, Site
 from steelyard.mpi import Job, Order, Transport
@@ -18,7 +19,9 @@ def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Starte
     """The command line and the environment of a launch. All its cases are started alike: the first one tells how."""
     parameters = launch.cases[0].parameters
     if "mpi" not in parameters:
-        return local.argv(program), local.environment(machine)
+        around = local.environment(machine)
+        by_openmp = parameters.get("model") == "openmp"
+        return local.argv(program), openmp.environment(machine, parameters, around) if by_openmp else around
     asked = job(site, machine, parameters, program)
     starter = launcher(site.launcher)
     return starter.argv(asked), starter.environment(asked, local.environment(machine))

@@ -48,6 +48,8 @@ class Axes:
     # The size that the work is in proportion to: it grows with the threads or ranks in weak scaling. "": each has a size of
     # its own, and nothing need grow; None: there is no such size.
     weak: str | None = None
+    # A setting without which the block is not planned: "model" of one that only who names it wants.
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,4 +11,8 @@
 #include "sampling.cpp"
 #include "serve.cpp"
 #include "stopping.cpp"
+#ifdef STEELYARD_OPENMP
+#include "team_openmp.cpp"
+#else
 #include "team.cpp"
+#endif

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <new>
 
@@ -11,10 +12,24 @@
 namespace steelyard {
 namespace {
 
+// A case of OpenMP says so, and how threads wait: the runtime has read that before the program began.
+void require_model([[maybe_unused]] Params& params) {
+#ifdef STEELYARD_OPENMP
+  params.choice("model", thread_model, {thread_model});
+  const char* found = std::getenv("OMP_WAIT_POLICY");
+  std::string policy = params.choice("wait_policy", found ? found : "default", {"default", "active", "passive"});
+  if (policy != (found ? found : "default"))
+    throw CaseError("parameter wait_policy='" + policy +
+                    "' is not what the OpenMP runtime was started with: OMP_WAIT_POLICY is " +
+                    (found ? "'" + std::string(found) + "'" : "not set"));
+#endif
+}
+
 json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   Sampling sampling(params);
   Plant plant(params);
   Bounds bounds(params);
+  require_model(params);
   Phases phases;
   std::unique_ptr<ThreadKernel> kernel = named.make(params, team);
   phases.next("setup");
@@ -26,7 +41,9 @@ json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   if (plant.kind == "wrong") kernel->corrupt();
   Check check = kernel->check();
   phases.next("check");
-  return record(*kernel, m, check, surroundings(m, team.cpus(), phases, kernel->details()));
+  json::Object around = surroundings(m, team.cpus(), phases, kernel->details());
+  if (std::string runtime = team.runtime(); !runtime.empty()) around.add("openmp", runtime);
+  return record(*kernel, m, check, around);
 }
 
 // The pace of each processor in turn, all alone, and of the memory, for so many seconds: whether a machine is quiet.
@@ -66,6 +83,7 @@ class Server {
       json::Object found = measured(find_kernel(kernels_, kernel), params, team);
       return found.add("declared", json::object(params.read()));
     });
+    if (team_) team_->rest();
     return answer_line(name, kernel, body);
   }
 

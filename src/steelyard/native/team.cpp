@@ -94,5 +94,7 @@ Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::mo
 Team::~Team() = default;
 
 void Team::perform(Job job) { crew_->perform(job); }
+void Team::rest() {}
+std::string Team::runtime() const { return ""; }
 
 }  // namespace steelyard

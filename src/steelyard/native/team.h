@@ -1,4 +1,7 @@
 // A team of pinned threads that start a piece of work at the same moment. The calling thread is its first member.
+//
+// The threads are our own (team.cpp), or, where a program is built with STEELYARD_OPENMP, those of the compiler's
+// OpenMP runtime (team_openmp.cpp): what a kernel does with its team is the same text for both.
 #pragma once
 #include <sched.h>
 
@@ -51,6 +54,21 @@ class SpinBarrier {
   alignas(64) std::atomic<std::size_t> round_{0};
 };
 
+#ifdef STEELYARD_OPENMP
+inline constexpr const char* thread_model = "openmp";  // the programming model of kernels on this team
+// The runtime's own meeting of all threads; only within what `Team::each` runs.
+class TeamBarrier {
+ public:
+  explicit TeamBarrier(std::size_t) {}
+  void wait() {
+#pragma omp barrier
+  }
+};
+#else
+inline constexpr const char* thread_model = "threads";
+using TeamBarrier = SpinBarrier;
+#endif
+
 // One member's view of the team.
 struct Worker {
   std::size_t index, size;
@@ -72,7 +90,7 @@ class Team {
 
   std::size_t size() const { return size_; }
   const std::vector<int>& cpus() const { return cpus_; }
-  SpinBarrier& barrier() { return barrier_; }
+  TeamBarrier& barrier() { return barrier_; }
 
   // Runs `job(worker)` on every thread and returns when all have ended; the first failure is thrown here.
   template <class Call>
@@ -82,10 +100,18 @@ class Team {
   // Runs `job()` on one of the threads, while the others wait.
   template <class Call>
   void one(std::size_t whose, const Call& job) {
+    Done done;
     each([&](Worker w) {
-      if (w.index == whose) job();
+      if (w.index != whose) return done.wait();
+      Ends ends{done};
+      job();
     });
   }
+
+  // Nothing is asked of the threads for a while: none of them may keep a processor busy.
+  void rest();
+  // What carries the team, as JSON for the record; "" for our own threads.
+  std::string runtime() const;
 
  private:
   // A reference to something that can be called with a worker.
@@ -95,9 +121,30 @@ class Team {
   };
   void perform(Job job);
 
+#ifdef STEELYARD_OPENMP
+  // Who has nothing to do would spin at the end of the region, beside whom is measured: it sleeps instead.
+  class Done {
+   public:
+    void wait() { done_.wait(false, std::memory_order_acquire); }
+    void end() { done_.store(true, std::memory_order_release), done_.notify_all(); }
+
+   private:
+    std::atomic<bool> done_{false};
+  };
+#else
+  struct Done {  // our own threads sleep when they have ended
+    void wait() {}
+    void end() {}
+  };
+#endif
+  struct Ends {
+    Done& done;
+    ~Ends() { done.end(); }
+  };
+
   const std::size_t size_;
   const std::vector<int> cpus_;
-  SpinBarrier barrier_;
+  TeamBarrier barrier_;
   struct Crew;  // the threads
   std::unique_ptr<Crew> crew_;
 };

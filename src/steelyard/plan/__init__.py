@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.errors import UsageError
+from steelyard.machine.openmp import ALIKE
 from steelyard.machine.placement import place
 from steelyard.machine.rank_placement import place_ranks
 from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Parameters, Plan, Sampling, Scalar, Source
@@ -133,10 +134,11 @@ def _launches(
 
 
 def _groups(cases: list[Case]) -> list[list[Case]]:
-    """The cases that one start can serve: all of a program's, but of a parallel one only those that are started alike."""
+    """The cases that one start can serve: all of a program's, but of ranks and of OpenMP only those that are started alike."""
     groups: dict[tuple[Scalar | None, ...], list[Case]] = {}
     for case in cases:
-        key = tuple(case.parameters.get(name) for name in STARTED) if "mpi" in case.parameters else ()
+        alike = STARTED if "mpi" in case.parameters else ALIKE if case.parameters.get("model") == "openmp" else ()
+        key = tuple(case.parameters.get(name) for name in alike)
         groups.setdefault(key, []).append(case)
     return list(groups.values())
 
@@ -169,6 +171,8 @@ def _cases(
     found: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
     for block in benchmark.axes(machine, effort):
         if source.model and source.model not in block.values["model"]:
+            continue
+        if block.when and block.when not in settings:
             continue
         factors: dict[str, tuple[Scalar, ...]] = {"model": (source.model,)} if source.model else {}
         if source.parallel:

@@ -76,7 +76,7 @@ def shape(asked: Wanted, paths: Sequence[Path] = ()) -> Shape:
 def _blocks(
     benchmark: Benchmark, asked: Wanted, machine: Machine, effort: Effort, settings: Settings, paths: Sequence[Path]
 ) -> tuple[Axes, ...]:
-    every = benchmark.axes(machine, effort)
+    every = [b for b in benchmark.axes(machine, effort) if not b.when or b.when in settings]
     declared = [b for b in every if _agrees(b, settings)]
     if not declared:
         raise UsageError(_unknown(benchmark, every, settings))

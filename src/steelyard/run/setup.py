@@ -1,7 +1,7 @@
 """What a user asked for, and what it is carried out with: both resolved once, at the edge."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -103,10 +103,23 @@ def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
     if request.shape:
         chosen, settings = request.shape(chosen, setup.machine, request.effort, settings)
     names = list(setup.toolchains), list(setup.site.mpis)
+    _expect_openmp(settings, setup.toolchains.values())
     made = planning.make(
         chosen, setup.machine, request.effort, settings, names[0], request.budget, request.seed, names[1]
     )
     return made, replace(setup, benchmarks=chosen).of(made), refusal.warnings(made, setup.machine)
+
+
+def _expect_openmp(settings: Settings, toolchains: Iterable[Toolchain]) -> None:
+    """UsageError where OpenMP was asked for and a compiler has no runtime of it."""
+    if "openmp" not in settings.get("model", ()):
+        return
+    for toolchain in toolchains:
+        if not build.has_openmp(toolchain):
+            raise UsageError(
+                f"The compiler {toolchain.name} has no OpenMP runtime (given by --set model=openmp): a program with -fopenmp and "
+                "<omp.h> cannot be built. Clang's is a package of its own: apt-get install libomp-dev. Other models need none."
+            )
 
 
 def again(run: Run, paths: Sequence[Path], here: Machine) -> Setup:

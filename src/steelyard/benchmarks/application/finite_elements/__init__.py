@@ -21,7 +21,7 @@ the Finite Element Method (1973), and M. Hestenes, E. Stiefel, J. Res. NBS 49 (1
 """
 
 from steelyard.benchmarks.application import npb
-from steelyard.benchmarks.axes import thread_counts
+from steelyard.benchmarks.axes import thread_counts, with_openmp
 from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
@@ -54,7 +54,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         for kernel in ("program", "assembly", "solver"):
             own: dict[str, tuple[Scalar, ...]] = {"iterations": (ITERATIONS,)} if kernel == "solver" else {}
             values = {"kernel": (kernel,), "model": (model,), "elements": fitting, **own, **workers}
-            blocks.append(_block(kernel, values, machine, effort))
+            block = _block(kernel, values, machine, effort)
+            blocks += with_openmp(block) if model == "threads" else [block]
     return tuple(blocks)
 
 
@@ -150,8 +151,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 
 def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
     lines: list[Series] = []
-    names = ("elements", "iterations", "toolchain", "mpi", "ranks_per_node", "transport")
-    for model, counted in (("threads", "threads"), ("mpi", "ranks")):
+    names = ("elements", "iterations", "wait_policy", "toolchain", "mpi", "ranks_per_node", "transport")
+    for model, counted in (("threads", "threads"), ("openmp", "threads"), ("mpi", "ranks")):
         mine = select(results, model=model)
         own = [n for n in names if len({r.parameters.get(n) for r in mine}) > 1]
         word = str(said("model", model))

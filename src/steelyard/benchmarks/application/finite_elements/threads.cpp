@@ -33,7 +33,8 @@ struct FiniteElements {
   ThreadLink link;
   Model<ThreadLink, stage> model;
 
-  FiniteElements(Params& p, Team& team) : request(p, "threads"), link(team), model(request, affordable(), team, link) {}
+  FiniteElements(Params& p, Team& team)
+      : request(p, thread_model), link(team), model(request, affordable(), team, link) {}
   void prepare(Worker w, std::size_t) { model.prepare(w); }
   void run(Worker w, std::size_t) { model.run(w); }
   Work work() const { return model.work(); }

@@ -26,12 +26,13 @@ and the forces on 32 particles beside sums over all particles. Written anew.
 
 from steelyard.benchmarks.application import npb
 from steelyard.benchmarks.application.molecular_dynamics.blocks import usable
+from steelyard.benchmarks.axes import with_openmp
 from steelyard.benchmarks.figures import against
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 
 parallel = ("mpi",)
-MODELS = {"threads": "threads", "mpi": "MPI"}
+MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
 SIZES = {"quick": (16_384,), "standard": (256_000,), "full": (256_000, 2_048_000)}
 STEPS = 100
 SPEED = 4e6  # particle-steps a second of one core: rough, for the expected time
@@ -54,10 +55,11 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "temperature": (0.72,),
     }
     blocks = []
-    for model in MODELS:
+    for model in ("threads", "mpi"):
         for workers in npb.loads(model in parallel, lambda ranks: usable(sizes[0], ranks), machine, effort):
             values = {**common, "model": (model,), **workers}
-            blocks.append(Axes(values, expected=expected, bounds=BOUNDS, weak="particles"))
+            block = Axes(values, expected=expected, bounds=BOUNDS, weak="particles")
+            blocks += with_openmp(block) if model == "threads" else [block]
     return tuple(blocks)
 
 
@@ -141,7 +143,7 @@ def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
     for model, words in MODELS.items():
         mine = [r for r in results if r.parameters.get("model") == model]
         over, other = ("ranks", "threads") if model in parallel else ("threads", "ranks_per_node")
-        names = ("particles", "ranks_per_node", "steps", "temperature", "toolchain", other)
+        names = ("particles", "ranks_per_node", "steps", "temperature", "wait_policy", "toolchain", other)
         lines = against(over, metric, mine, names=tuple(dict.fromkeys(names)), label=words)
         found += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
     return tuple(found)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from steelyard.benchmarks.axes import thread_counts
+from steelyard.benchmarks.axes import thread_counts, with_openmp
 from steelyard.benchmarks.figures import against
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
@@ -12,7 +12,7 @@ from steelyard.words import in_words, said
 CLASSES = ("S", "W", "A", "B", "C", "D")
 TOO_SMALL = ("S",)  # lasts milliseconds, and scatters by factors: verified, but never a speed
 PARALLEL = ("mpi", "rma", "shmem")  # the programming models of many processes
-MODELS = ("threads", *PARALLEL)
+MODELS = ("threads", "openmp", *PARALLEL)
 MEMORY_SHARE = 0.5  # of the machine's memory: what a class may need to be planned without being asked for
 HIDDEN = ("kernel", "model", "start")  # parameters that tell no line of a figure from another
 # Of a quick run in each of its two launches: with fewer than six samples in all no interval can be stated.
@@ -50,7 +50,8 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
         for model in code.models:
             for workers in loads(model in PARALLEL, code.usable, machine, effort):
                 values = {**common, "model": (model,), **workers}
-                blocks.append(Axes(values, expected=expected, choices={"class": CLASSES, "phases": ("off", "on")}))
+                block = Axes(values, expected=expected, choices={"class": CLASSES, "phases": ("off", "on")})
+                blocks += with_openmp(block) if model == "threads" else [block]
         return tuple(blocks)
 
     return axes

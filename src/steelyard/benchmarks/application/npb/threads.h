@@ -39,7 +39,7 @@ class ThreadSum {
   struct alignas(64) Turn {
     std::size_t now = 0;
   };
-  SpinBarrier& barrier_;
+  TeamBarrier& barrier_;
   std::vector<Share> shares_;
   std::vector<Turn> turns_;
 };

@@ -25,7 +25,7 @@ struct CG {
 
   CG(Params& parameters, Team& t)
       : team(t),
-        problem(parameters, "threads", letters),
+        problem(parameters, thread_model, letters),
         size(class_of(problem)),
         policy(memory_policy(parameters)),
         rows(required()),

@@ -18,7 +18,7 @@ struct EP {
   PhaseTimes phases;
 
   EP(Params& p, Team& t)
-      : problem(p, "threads", "SWABCD"),
+      : problem(p, thread_model, "SWABCD"),
         team(t),
         state(ep_class(problem.letter)),
         phases(problem.phases, {"pairs", "sums"}) {

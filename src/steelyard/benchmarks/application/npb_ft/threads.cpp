@@ -18,7 +18,7 @@ struct FT {
   PhaseTimes phases;
 
   FT(Params& p, Team& t)
-      : problem(p, "threads", "SWABCD"),
+      : problem(p, thread_model, "SWABCD"),
         team(t),
         kind(ft_class(problem.letter)),
         policy(p),

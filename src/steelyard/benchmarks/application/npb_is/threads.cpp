@@ -27,7 +27,7 @@ struct IS {
   PhaseTimes phases;
 
   IS(Params& p, Team& t)
-      : problem(p, "threads", "SWABCD"),
+      : problem(p, thread_model, "SWABCD"),
         team(t),
         kind(is_class(problem.letter)),
         policy(p),

@@ -122,7 +122,7 @@ struct LU {
   Outcome outcome;
 
   LU(Params& p, Team& t)
-      : problem(p, "threads", known_classes),
+      : problem(p, thread_model, known_classes),
         size(class_of(problem.letter)),
         policy(p),
         team(t),

@@ -21,7 +21,7 @@ struct MG {
   bool spoilt = false;
 
   MG(Params& p, Team& t)
-      : problem(p, "threads", "SWABCD"),
+      : problem(p, thread_model, "SWABCD"),
         c(mg_class(problem.letter)),
         policy(p),
         team(t),

@@ -22,12 +22,13 @@ of neighbours.
 """
 
 from steelyard.benchmarks.application import npb
+from steelyard.benchmarks.axes import with_openmp
 from steelyard.benchmarks.figures import against
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 
 parallel = ("mpi",)
-MODELS = {"threads": "threads", "mpi": "MPI"}
+MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
 SIZES = {"quick": (2**15,), "standard": (2**21,), "full": (2**21, 2**24)}
 STEPS = 8
 SPEED = 3e6  # point-steps a second of one core: rough, for the expected time
@@ -45,11 +46,11 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
     common: dict[str, tuple[Scalar, ...]] = {"kernel": ("flow",), "points": sizes, "steps": (STEPS,)}
     blocks = []
-    for model in MODELS:
+    for model in ("threads", "mpi"):
         for workers in npb.loads(model in parallel, lambda ranks: usable(sizes[0], ranks), machine, effort):
-            blocks.append(
-                Axes({**common, "model": (model,), **workers}, expected=expected, bounds=BOUNDS, weak="points")
-            )
+            values = {**common, "model": (model,), **workers}
+            block = Axes(values, expected=expected, bounds=BOUNDS, weak="points")
+            blocks += with_openmp(block) if model == "threads" else [block]
     return tuple(blocks)
 
 
@@ -137,7 +138,7 @@ def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
     for model, words in MODELS.items():
         mine = [r for r in results if r.parameters.get("model") == model]
         over, other = ("ranks", "threads") if model in parallel else ("threads", "ranks_per_node")
-        names = tuple(dict.fromkeys(("points", "ranks_per_node", "steps", "toolchain", other)))
+        names = tuple(dict.fromkeys(("points", "ranks_per_node", "steps", "wait_policy", "toolchain", other)))
         lines = against(over, metric, mine, names=names, label=words)
         found += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
     return tuple(found)

@@ -28,7 +28,7 @@ struct Turbulence {
 
  private:
   static Request affordable(Params& p, Team& team) {
-    Request request(p, "threads");
+    Request request(p, thread_model);
     request.require(1, 0, 1, team.size());
     return request;
   }

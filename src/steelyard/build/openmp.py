@@ -1,0 +1,38 @@
+"""OpenMP by a compiler: what its programs are built with, and whether the runtime is there."""
+
+import subprocess
+import tempfile
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from steelyard.build.toolchain import compiler_flags
+from steelyard.model import Toolchain
+
+MODEL = "openmp"
+_FLAGS = "-fopenmp -DSTEELYARD_OPENMP"
+_SMALLEST = "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n"
+_SECONDS = 30.0
+
+
+def with_openmp(toolchain: Toolchain) -> Toolchain:
+    """The same, for programs whose threads are the runtime's."""
+    return replace(toolchain, flags=f"{toolchain.flags} {_FLAGS}")
+
+
+@lru_cache
+def has_openmp(toolchain: Toolchain) -> bool:
+    """Whether the compiler finds its header and its library: Clang's come with a package of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [toolchain.compiler, *compiler_flags(with_openmp(toolchain)), "-x", "c++", "-"]
+        try:
+            done = subprocess.run(
+                [*words, "-o", str(Path(folder) / "smallest")],
+                input=_SMALLEST.encode(),
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return False
+        return done.returncode == 0

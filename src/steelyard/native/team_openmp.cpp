@@ -1,0 +1,152 @@
+// The team on the compiler's OpenMP runtime: its threads, bound by OMP_PLACES, and its barrier.
+#include <dlfcn.h>
+#include <link.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <set>
+
+#include "json.h"
+#include "team.h"
+
+extern char** environ;
+
+namespace steelyard {
+namespace {
+
+std::string placed_on(const cpu_set_t& set) {
+  std::string list;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) list += (list.empty() ? "" : ",") + std::to_string(cpu);
+  return list;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return std::string(name) + (value ? "='" + std::string(value) + "'" : " not set");
+}
+
+// The newest of GCC's interfaces that a library says it has, as "GOMP_5.1" (GCC 12): every libgomp has the same file
+// name.
+std::string interface(const link_map& library) {
+  const char* names = nullptr;
+  ElfW(Addr) defined = 0;
+  std::size_t count = 0;
+  for (const auto* entry = library.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_VERDEF) defined = entry->d_un.d_ptr;
+    if (entry->d_tag == DT_VERDEFNUM) count = entry->d_un.d_val;
+  }
+  if (defined && defined < library.l_addr) defined += library.l_addr;  // glibc moves some entries, and not this one
+  std::string newest;
+  for (; names && defined && count > 0; --count) {
+    const auto& definition = *reinterpret_cast<const ElfW(Verdef)*>(defined);
+    const auto& first = *reinterpret_cast<const ElfW(Verdaux)*>(defined + definition.vd_aux);
+    if (std::string name = names + first.vda_name; name.starts_with("GOMP_") && name[5] >= '0' && name[5] <= '9')
+      newest = std::max(newest, name);
+    defined += definition.vd_next;
+  }
+  return newest;
+}
+
+}  // namespace
+
+struct Team::Crew {
+  Crew(std::size_t size, const std::vector<int>& cpus) : size_(size), cpus_(cpus), failures_(size) {
+    omp_set_dynamic(0);
+  }
+  ~Crew() { rest(); }
+
+  void perform(Job job) {
+    std::size_t came = 0;
+#pragma omp parallel num_threads(static_cast<int>(size_))
+    {
+      // A team that is too small would wait for its missing members, or leave their part undone.
+      if (omp_get_num_threads() == static_cast<int>(size_))
+        perform(job, static_cast<std::size_t>(omp_get_thread_num()));
+#pragma omp single nowait
+      came = static_cast<std::size_t>(omp_get_num_threads());
+    }
+    if (came != size_)
+      throw CaseError("the OpenMP runtime gives " + std::to_string(came) + " of the " + std::to_string(size_) +
+                      " threads that were asked for (" + variable("OMP_THREAD_LIMIT") + ", " + variable("OMP_DYNAMIC") +
+                      "): nothing was measured. Unset what limits it");
+    for (auto& f : failures_)
+      if (f) std::rethrow_exception(std::exchange(f, nullptr));
+  }
+  // Every member is a thread of its own, on the processor that it was meant for.
+  void require(std::size_t index) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    if (cpus_.empty() || placed_on(set) == std::to_string(cpus_[index])) return;
+    throw CaseError("the OpenMP runtime has put thread " + std::to_string(index) + " on processors " + placed_on(set) +
+                    " instead of " + std::to_string(cpus_[index]) + " (" + variable("OMP_PLACES") + ", " +
+                    variable("OMP_PROC_BIND") + ")");
+  }
+  // Threads that wait actively would take the processors of whoever is measured next.
+  void rest() { omp_pause_resource(omp_pause_soft, omp_get_initial_device()); }
+
+ private:
+  void perform(Job job, std::size_t index) {
+    try {
+      job.call(job.object, Worker{index, size_});
+    } catch (...) {
+      failures_[index] = std::current_exception();
+    }
+  }
+
+  const std::size_t size_;
+  const std::vector<int>& cpus_;
+  std::vector<std::exception_ptr> failures_;
+};
+
+Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)), barrier_(size) {
+  if (size == 0) throw CaseError("parameter threads='0' must be at least 1");
+  if (!cpus_.empty() && cpus_.size() != size)
+    throw CaseError("parameter cpus names " + std::to_string(cpus_.size()) + " processors for " + std::to_string(size) +
+                    " threads");
+  crew_ = std::make_unique<Crew>(size, cpus_);
+  std::vector<pid_t> threads(size);
+  each([&](Worker w) {
+    crew_->require(w.index);
+    threads[w.index] = gettid();
+  });
+  if (std::size_t different = std::set<pid_t>(threads.begin(), threads.end()).size(); different != size)
+    throw CaseError("the OpenMP runtime has " + std::to_string(different) + " threads for a team of " +
+                    std::to_string(size));
+}
+Team::~Team() = default;
+
+void Team::perform(Job job) { crew_->perform(job); }
+void Team::rest() { crew_->rest(); }
+
+std::string Team::runtime() const {
+  json::Object out, settings;
+  Dl_info found{};
+  link_map* library = nullptr;
+  if (dladdr1(reinterpret_cast<void*>(&omp_get_num_threads), &found, reinterpret_cast<void**>(&library),
+              RTLD_DL_LINKMAP) &&
+      found.dli_fname && library) {
+    char* real = realpath(found.dli_fname, nullptr);
+    std::string path = real ? real : found.dli_fname, name = path.substr(path.rfind('/') + 1);
+    std::free(real);
+    out.add("runtime", json::text(name.substr(0, name.find_first_of(".-"))))
+        .add("library", json::text(path))
+        .add("interface", json::text(interface(*library)));
+  }
+  out.add("specification", json::number(_OPENMP));
+  for (char** each = environ; *each; ++each) {
+    std::string word = *each;
+    if (std::size_t sign = word.find('=');
+        word.starts_with("OMP_") || word.starts_with("GOMP_") || word.starts_with("KMP_"))
+      settings.add(word.substr(0, sign), json::text(word.substr(sign + 1)));
+  }
+  return out.add("settings", settings.str()).str();
+}
+
+}  // namespace steelyard
