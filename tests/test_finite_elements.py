@@ -13,7 +13,25 @@ from steelyard.model import Machine
 from steelyard.plan import EFFORTS, catalogue
 
 NAME = "application.finite_elements"
-SHARED = (("threads", 1), ("threads", 2), ("mpi", 1), ("mpi", 2), ("mpi", 3), ("mpi", 4), ("mpi", 8))
+# (model, threads or ranks, threads of each rank)
+SHARED = (
+    ("threads", 1, 1),
+    ("threads", 2, 1),
+    ("mpi", 1, 1),
+    ("mpi", 2, 1),
+    ("mpi", 3, 1),
+    ("mpi", 4, 1),
+    ("mpi", 8, 1),
+    ("mpi", 1, 2),
+    ("mpi", 2, 2),
+    ("mpi", 1, 4),
+    ("mpi", 3, 3),
+)
+
+
+def of_each(model: str, threads: int) -> dict[str, str]:
+    """The words that give each rank so many threads."""
+    return {"threads": str(threads)} if model == "mpi" else {}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +60,7 @@ def test_the_right_hand_sides_sum_tends_to_the_source_in_the_cube(ask: Asked) ->
 
 @pytest.mark.parametrize("elements", [16**3, 10000])  # the second in a box of 22 x 21 x 21
 def test_whoever_shares_the_mesh_finds_the_same(ask: Asked, elements: int) -> None:
-    found = [details(ask(model, workers, elements=str(elements))) for model, workers in SHARED]
+    found = [details(ask(m, workers, elements=str(elements), **of_each(m, each))) for m, workers, each in SHARED]
     first = found[0]
     assert first["iterations"] > 40
     for other in found[1:]:
@@ -57,12 +75,31 @@ def test_eight_ranks_share_all_three_directions(ask: Asked) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["program", "assembly", "solver"])
-@pytest.mark.parametrize(("model", "workers"), [("threads", 1), ("threads", 2), ("mpi", 1), ("mpi", 4)])
+@pytest.mark.parametrize(
+    ("model", "workers", "threads"),
+    [
+        ("threads", 1, 1),
+        ("threads", 2, 1),
+        ("mpi", 1, 1),
+        ("mpi", 2, 1),
+        ("mpi", 1, 2),
+        ("mpi", 2, 2),
+        ("mpi", 1, 4),
+        ("mpi", 4, 1),
+    ],
+)
 @pytest.mark.parametrize("plant", ["skip", "wrong"])
-def test_a_planted_error_fails(ask: Asked, kernel: str, model: str, workers: int, plant: str) -> None:
-    answer = ask(model, workers, kernel=kernel, elements="1000", plant=plant)
+def test_a_planted_error_fails(ask: Asked, kernel: str, model: str, workers: int, threads: int, plant: str) -> None:
+    answer = ask(model, workers, kernel=kernel, elements="1000", plant=plant, **of_each(model, threads))
     assert "error" not in answer, answer.get("error")
     assert answer["check"]["passed"] is False
+
+
+@pytest.mark.parametrize("kernel", ["assembly", "solver"])
+def test_a_ranks_threads_do_the_same_work(ask: Asked, kernel: str) -> None:
+    alone, shared = (ask("mpi", 2, kernel=kernel, elements="4096", threads=threads) for threads in ("1", "3"))
+    assert details(shared)["parts"] == details(alone)["parts"]
+    assert shared["work"] == alone["work"]
 
 
 def test_the_phases_of_the_program_are_timed_apart(ask: Asked) -> None:
@@ -83,6 +120,7 @@ def test_the_solver_counts_the_iterations_that_it_made(ask: Asked) -> None:
     [
         ("threads", 1, {"elements": "10"}, "elements='10' are too few: expected 64 or more"),
         ("threads", 1, {"iterations": "0", "kernel": "solver"}, "iterations='0' is not possible: expected 1 to 100000"),
+        ("mpi", 2, {"threads": "0"}, "threads='0' of each rank must be from 1 to 1024"),
         ("mpi", 3, {"elements": "64"}, "ranks='3' cannot share a mesh of 4 x 4 x 4 elements"),
     ],
 )

@@ -1,7 +1,9 @@
-// Finite elements by messages (MPI): each rank has a box of the mesh's nodes.
+// Finite elements by messages (MPI): each rank has a box of the mesh's nodes, whose lines its threads share.
 #include <optional>
 
 #include "../../network/windows.h"
+#include "../npb/threads.h"
+#include "../rank_team.h"
 #include "halo.h"
 #include "model.h"
 #include "rank_kernel.h"
@@ -9,18 +11,33 @@
 using namespace steelyard;
 using namespace steelyard::finite_elements;
 
+// Between ranks the team's first thread alone talks.
 class RankLink {
  public:
-  RankLink(const Part& part, Ranks& ranks) : comm_(ranks.comm()), halo_(part, ranks.comm()) {}
+  RankLink(const Part& part, Ranks& ranks, Team& team)
+      : comm_(ranks.comm()), halo_(part, ranks.comm()), team_(team), total_(team) {}
   template <class Call>
   void each(const Call& call) {
-    call(Worker{0, 1});
+    team_.each(call);
   }
-  void meet(Worker) {}
-  void exchange(Worker, double* vector) { halo_.exchange(vector); }
+  void meet(Worker) { team_.barrier().wait(); }
+  void exchange(Worker w, double* vector) {
+    meet(w);
+    if (w.index == 0) halo_.exchange(vector);
+    meet(w);
+  }
+  // The next sum begins with a meeting of all threads: none still reads this one when it is overwritten.
   template <std::size_t n>
-  std::array<double, n> sum(Worker, std::array<double, n> mine) {
-    return all(mine, MPI_SUM);
+  std::array<double, n> sum(Worker w, std::array<double, n> mine) {
+    static_assert(n <= npb::ThreadSum::most);
+    std::array<double, n> ours = total_(w, mine);
+    if (w.index == 0) {
+      ours = all(ours, MPI_SUM);
+      std::copy(ours.begin(), ours.end(), everyones_.begin());
+    }
+    meet(w);
+    std::copy_n(everyones_.begin(), n, ours.begin());
+    return ours;
   }
   void combine(Proof& proof) {
     put_together(proof.sums(), MPI_SUM);
@@ -46,21 +63,34 @@ class RankLink {
 
   MPI_Comm comm_;
   Halo halo_;
+  Team& team_;
+  npb::ThreadSum total_;  // of this rank's threads
+  std::array<double, npb::ThreadSum::most> everyones_{};
 };
 
 template <Stage stage>
 struct FiniteElements {
   static constexpr bool whole = true;
   Ranks& ranks;
+  std::unique_ptr<Team> team;
   Request request;
   Part part;
   RankLink link;
   Model<RankLink, stage> model;
 
   FiniteElements(Params& p, Ranks& all)
-      : ranks(all), request(p, "mpi"), part(affordable()), link(part, all), model(request, part, all.team(), link) {}
-  void prepare(std::size_t) { model.prepare({0, 1}); }
-  void run(std::size_t) { model.run({0, 1}); }
+      : ranks(all),
+        team(team_of(all, p.count("threads", 1))),
+        request(p, "mpi"),
+        part(affordable()),
+        link(part, all, *team),
+        model(request, part, *team, link) {}
+  void prepare(std::size_t) {
+    team->each([&](Worker w) { model.prepare(w); });
+  }
+  void run(std::size_t) {
+    team->each([&](Worker w) { model.run(w); });
+  }
   Work work() const { return model.work(); }
   Check check() { return model.check(); }
   void corrupt() { model.corrupt(); }
