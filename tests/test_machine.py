@@ -27,7 +27,7 @@ from steelyard.machine.placement import place
 from steelyard.machine.processors import identify
 from steelyard.machine.system_file import find_system, load_system, shipped_systems
 from steelyard.machine.tools import find_tools, mpiexec_of
-from steelyard.model import Cache, Core, Limit, Machine, MemoryModule, NumaNode
+from steelyard.model import Cache, Core, Enclosure, Limit, Machine, MemoryModule, NumaNode
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CPU = "/sys/devices/system/cpu"
@@ -501,9 +501,24 @@ def test_what_the_user_gives_replaces_what_is_derived(tmp_path: Path) -> None:
     assert machine.system == "Dell Inc. PowerEdge C6520"
 
 
+def test_enclosures_have_their_hosts_written_out_the_smallest_kind_first(tmp_path: Path) -> None:
+    given_file = tmp_path / "mine.toml"
+    given_file.write_text('[enclosures]\nblade = ["n[1-2]", "n03,x"]\nchassis = ["n[1-2],n03"]\n')
+    machine = describe(record(tmp_path / "root", two_sockets()), given_file)
+    assert machine.enclosures == (
+        Enclosure("blade", ("n1", "n2")),
+        Enclosure("blade", ("n03", "x")),
+        Enclosure("chassis", ("n1", "n2", "n03")),
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
+        ("enclosures = 15", ("enclosures = '15'", "a list of lists of hosts")),
+        ("[enclosures]\nblade = 'n1'", ("'blade': 'n1'", "a list of lists of hosts")),
+        ("[enclosures]\nblade = ['n[1-']", ("'enclosures', 'blade'", "'n[1-'")),
+        ("[enclosures]\nblade = ['n[1-3]', 'n3']", ("the host 'n3' twice as of a 'blade'",)),
         ("flop = 1e12", ("unknown key 'flop'", "Did you mean 'flops'?")),
         ("memory_bandwidth = 136.5", ("memory_bandwidth = '136.5'", "136.5e9")),
         ("memory_channels = 8", ("'memory_channels' without 'memory_rate'", "2133e6")),

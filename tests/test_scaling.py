@@ -24,7 +24,7 @@ from builders import evaluation, machine, result
 from steelyard import plan, report
 from steelyard.errors import UsageError
 from steelyard.findings.every import scaling as rule
-from steelyard.model import Axes, Benchmark, Case, Evaluation, Host, Result, Scalar, Source
+from steelyard.model import Axes, Benchmark, Case, Enclosure, Evaluation, Host, Result, Scalar, Source
 from steelyard.plan import sweep
 from steelyard.records import all_runs, read
 from steelyard.report import scaling_rows
@@ -669,6 +669,79 @@ def test_what_was_printed_of_others_is_said_and_where_nodes_are_counted_it_is_dr
     assert "SMMP 50 % at 32 nodes, BQCD more than 50 % at 64 nodes" in strong
     assert "CoMD more than 90 %" in weak
     assert not any("published" in trace["meta"] for trace in together(run)[0][1]["data"])
+
+
+def on_nodes(names: Mapping[int, Sequence[str]], **more: Any) -> list[Result]:
+    """A rank on each of these hosts, by the count of nodes."""
+    hosts = {"surroundings": lambda p: {"ranks": {"hosts": list(names[p])}}}
+    return line(amdahl(0.05), tuple(names), "ranks", model="mpi", ranks_per_node=1, **hosts, **more)
+
+
+def in_enclosures(*results: Result, **kinds: Sequence[Sequence[str]]) -> Evaluation:
+    return seen(results, enclosures=tuple(Enclosure(kind, tuple(h)) for kind, of in kinds.items() for h in of))
+
+
+def across(plot: dict[str, Any]) -> dict[str, float]:
+    """The labels of a picture's upright lines, and where these are."""
+    upright = [shape["x0"] for shape in plot["layout"]["shapes"] if shape["x0"] == shape["x1"]]
+    labels = [note["text"] for note in plot["layout"]["annotations"] if note.get("name") == "above"]
+    return dict(zip(labels, upright, strict=True))
+
+
+NODES = [f"n{number}.cluster" for number in range(1, 17)]
+FIRST = {count: NODES[:count] for count in (1, 2, 4, 8, 16)}
+BLADES = [[f"n{number}" for number in range(first, first + 4)] for first in (1, 5, 9, 13)]
+CHASSIS = [BLADES[0] + BLADES[1], BLADES[2] + BLADES[3]]
+
+
+def test_figures_are_marked_where_runs_leave_a_blade_or_a_chassis() -> None:
+    run = in_enclosures(*on_nodes(FIRST), *on_nodes(FIRST, benchmark=MINI), blade=BLADES, chassis=CHASSIS)
+    expected = {"beyond one blade": math.sqrt(4 * 8), "beyond one chassis": math.sqrt(8 * 16)}
+    ((gained, share),) = together(run)
+    for plot in (gained, share, *plots(run)):
+        assert across(plot) == pytest.approx(expected)
+    found = page.data(run)
+    assert found is not None
+    assert (
+        "Up to 4 nodes the hosts are of one blade, from 8 on of several; up to 8 nodes the hosts are of one chassis, "
+        "from 16 on of several." in found.together[0][0].caption
+    )
+
+
+def test_an_allocation_that_lies_across_blades_is_marked_by_its_own_hosts() -> None:
+    across_two = {**FIRST, 2: ["n4", "n5"], 4: ["n4", "n5", "n6", "n7"]}
+    run = in_enclosures(*on_nodes(FIRST), *on_nodes(across_two, benchmark=MINI), blade=BLADES, switch=BLADES)
+    ((gained, _),) = together(run)
+    where = (math.sqrt(2), math.sqrt(4 * 8))
+    assert [shape["x0"] for shape in gained["layout"]["shapes"]] == pytest.approx(where)
+    assert {note["text"] for note in gained["layout"]["annotations"]} == {"beyond one blade and one switch"}
+    found = page.data(run)
+    assert found is not None
+    caption = found.together[0][0].caption
+    assert "NPB CG: up to 4 nodes the hosts are of one blade, from 8 on of several" in caption
+    assert "Molecular dynamics: up to 1 node the hosts are of one blade, from 2 on of several" in caption
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        (FIRST, {}),  # nobody said
+        ({count: NODES[:count] for count in (1, 2, 4)}, {"blade": BLADES}),  # never left
+        ({count: NODES[:count] for count in (8, 16)}, {"blade": BLADES}),  # left before the first count
+        (FIRST, {"blade": BLADES[:1]}),  # the others stand nowhere
+        ({count: [] for count in FIRST}, {"blade": BLADES}),  # the hosts are not known
+    ],
+)
+def test_where_no_border_was_crossed_or_is_known_there_is_no_mark(
+    names: Mapping[int, Sequence[str]], kinds: Mapping[str, Sequence[Sequence[str]]]
+) -> None:
+    run = in_enclosures(*on_nodes(names), *on_nodes(names, benchmark=MINI), **kinds)
+    for pair in together(run):
+        for plot in pair:
+            assert across(plot) == {}
+    found = page.data(run)
+    assert found is not None
+    assert "the hosts are of one" not in found.together[0][0].caption
 
 
 def test_a_law_that_does_not_describe_the_times_is_not_drawn() -> None:

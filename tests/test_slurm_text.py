@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 from steelyard.commands import submit
 from steelyard.errors import MachineFailed, ProgramFailed, SteelyardError, UsageError
-from steelyard.launch import batch, hostlist
+from steelyard.launch import batch
 from steelyard.launch.scheduler import Allocation, Answer, Request, State, schedulers, slurm
+from steelyard.machine import hostlist
 from steelyard.model import Host, Tool
 from steelyard.mpi import Job, places
 

@@ -79,6 +79,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine
         limits=given.limits if given else {},
         devices=find_devices() if files.live else (),
         libraries=find_libraries() if files.live else (),
+        enclosures=given.enclosures if given else (),
     )
     found = limits(machine, None)
     if processor.fma_width is None and "flops" not in found:

@@ -1,13 +1,15 @@
 """Reads a system file (TOML): what the user knows about a machine and its own files do not tell."""
 
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from importlib.resources import files as package_files
 from pathlib import Path
 
 from steelyard.errors import UsageError, nearest
 from steelyard.files import is_file
-from steelyard.model import Limit
+from steelyard.machine import hostlist
+from steelyard.model import Enclosure, Limit
 from steelyard.model.plain import visible
 
 _CHANNEL_BYTES = 8  # JEDEC: 64 bits of data a transfer
@@ -22,6 +24,7 @@ _KEYS = {
     "memory_rate": "transfers per second: 2133 MT/s is written 2133e6",
     "network_bandwidth": "bytes per second of a node's link, each way: 100 Gbit/s is written 12.5e9",
     "flops": "double precision flop per second: 1.2 Tflop/s is written 1.2e12",
+    "enclosures": "a table, the smallest kind first, each with a list of lists of hosts: blade = ['n[1-15]', 'n[16-30]']",
 }
 
 
@@ -32,6 +35,7 @@ class SystemFile:
     name: str | None
     limits: dict[str, Limit]
     notes: tuple[str, ...]
+    enclosures: tuple[Enclosure, ...]
 
 
 def shipped_systems() -> dict[str, Path]:
@@ -68,7 +72,7 @@ def load_system(path: Path) -> SystemFile:
     notes = [notes] if isinstance(notes, str) else notes
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         raise _wrong(path, "notes", notes)
-    return SystemFile(name, _limits(path, content), tuple(notes))
+    return SystemFile(name, _limits(path, content), tuple(notes), _enclosures(path, content.get("enclosures", {})))
 
 
 def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
@@ -99,6 +103,29 @@ def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
         if value is not None:
             found[key] = Limit(value, unit, source)
     return found
+
+
+def _enclosures(path: Path, given: object) -> tuple[Enclosure, ...]:
+    """Each with its hosts written out. A host stands in one enclosure of a kind, or in none."""
+    if not isinstance(given, dict):
+        raise _wrong(path, "enclosures", given)
+    found: list[Enclosure] = []
+    for kind, lists in given.items():
+        if not isinstance(lists, list) or not all(isinstance(text, str) and text for text in lists):
+            raise _wrong(path, "enclosures", {kind: lists})
+        try:
+            mine = [Enclosure(kind, hostlist.expand(text)) for text in lists]
+        except ValueError as problem:
+            raise UsageError(f"The system file '{path}', key 'enclosures', '{kind}': {problem}.") from None
+        hosts = [host for enclosure in mine for host in enclosure.hosts]
+        twice = next((host for host, times in Counter(hosts).items() if times > 1), None)
+        if twice is not None:
+            raise UsageError(
+                f"The system file '{path}', key 'enclosures', names the host '{twice}' twice as of a '{kind}'. Expected is "
+                "one enclosure of a kind for a host."
+            )
+        found += mine
+    return tuple(found)
 
 
 def _positive(path: Path, content: dict[str, object], key: str) -> float | None:

@@ -8,6 +8,7 @@ from steelyard.model.machine import (
     Cache,
     Core,
     Device,
+    Enclosure,
     Host,
     Library,
     Limit,
@@ -26,9 +27,9 @@ from steelyard.model.scalars import Better, Count, Level, Parameters, Reach, Sca
 
 # fmt: off
 __all__ = [
-    "Axes", "Benchmark", "Better", "Cache", "Case", "Check", "Core", "Count", "Device", "Effort", "Evaluation", "Evidence",
-    "Finding", "Host", "InTurn", "Launch", "Level", "Library", "Limit", "Machine", "MemoryModule",
-    "Metric", "NumaNode", "Parameters", "Plan", "Reach", "Record", "Result", "Run", "Sampling", "Scalar", "Setting",
-    "Shown", "Site", "Source", "Tool", "Toolchain", "Value", "Verdict", "Whole",
+    "Axes", "Benchmark", "Better", "Cache", "Case", "Check", "Core", "Count", "Device", "Effort", "Enclosure", "Evaluation",
+    "Evidence", "Finding", "Host", "InTurn", "Launch", "Level", "Library", "Limit", "Machine", "MemoryModule", "Metric",
+    "NumaNode", "Parameters", "Plan", "Reach", "Record", "Result", "Run", "Sampling", "Scalar", "Setting", "Shown", "Site",
+    "Source", "Tool", "Toolchain", "Value", "Verdict", "Whole",
 ]
 # fmt: on

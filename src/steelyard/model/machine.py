@@ -94,6 +94,14 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
+class Enclosure:
+    """Hosts that stand in one thing, by their names; `kind` is what it is: "blade", "chassis", "switch" …"""
+
+    kind: str
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Device:
     """An OpenCL device: its number among all of the machine's, its kind ("CPU", "GPU", "accelerator"), bytes of its memory."""
 
@@ -149,3 +157,4 @@ class Machine:
     devices: tuple[Device, ...] = ()  # for OpenCL
     hosts: tuple[Host, ...] = ()  # that a run's ranks are spread over; empty: this machine alone
     libraries: tuple[Library, ...] = ()  # of each kind the one that our programs find
+    enclosures: tuple[Enclosure, ...] = ()  # of a cluster, the smallest kind first; empty: nobody said

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from steelyard import published
+from steelyard.model import Enclosure
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import doubts, drawing, figures, scaling_rows
+from steelyard.report import doubts, drawing, figures, scaling_borders, scaling_rows
 from steelyard.report.axes import Json
 from steelyard.statistics.models.scaling import Point
 from steelyard.statistics.models.scaling_models import Estimate
@@ -20,10 +21,10 @@ _KINDS = {False: ("strong scaling", "the same work"), True: ("weak scaling", "th
 Of = Callable[[Point], Estimate]
 
 
-def groups(found: Sequence[Sweep]) -> tuple[tuple[drawing.Drawn, ...], ...]:
-    """A pair of figures for each kind of scaling that two applications or more show."""
+def groups(found: Sequence[Sweep], enclosures: Sequence[Enclosure]) -> tuple[tuple[drawing.Drawn, ...], ...]:
+    """A pair of figures for each kind of scaling that two applications or more show, marked where blades or such end."""
     pairs = ((weak, _chosen(found, weak)) for weak in (False, True))
-    return tuple(_pair(weak, lines) for weak, lines in pairs if len(lines) > 1)
+    return tuple(_pair(weak, lines, enclosures) for weak, lines in pairs if len(lines) > 1)
 
 
 def _chosen(found: Sequence[Sweep], weak: bool) -> tuple[Sweep, ...]:
@@ -47,10 +48,12 @@ def _reach(sweep: Sweep) -> tuple[int, float]:
     return _own(sweep)[-1].count, sweep.shortest
 
 
-def _pair(weak: bool, lines: Sequence[Sweep]) -> tuple[drawing.Drawn, ...]:
+def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -> tuple[drawing.Drawn, ...]:
     kind, work = _KINDS[weak]
     x = Axis(" or ".join(dict.fromkeys(scaling_rows.WORDS[s.over][1] for s in lines)), log=True)
     bases = {s.scaling.base for s in lines}
+    ends = scaling_borders.marks(lines, enclosures)
+    left = scaling_borders.sentence(lines, enclosures, [_named(s, lines) for s in lines])
     least = f"the least count, {bases.pop()}" if len(bases) == 1 else f"each line's least count ({_bases(lines)})"
     gained = Figure(
         "speed-up",
@@ -59,7 +62,8 @@ def _pair(weak: bool, lines: Sequence[Sweep]) -> tuple[drawing.Drawn, ...]:
         x,
         Axis("speed-up", log=True),
         (*_series(lines, lambda p: p.speedup), _ideal(lines)),
-        caption=f"Of {work}, against {least}. The straight line is the ideal.",
+        marks=ends,
+        caption=f"Of {work}, against {least}. The straight line is the ideal. {left}".strip(),
     )
     share = Figure(
         "efficiency",
@@ -68,7 +72,7 @@ def _pair(weak: bool, lines: Sequence[Sweep]) -> tuple[drawing.Drawn, ...]:
         x,
         Axis("efficiency", "%"),
         (*_series(lines, lambda p: p.efficiency), *_printed_lines(weak, lines)),
-        marks=tuple(Mark("y", level, percent(level)) for level in LINES),
+        marks=(*(Mark("y", level, percent(level)) for level in LINES), *ends),
         caption=f"The speed-up over the ideal one. {_printed(weak)}".strip(),
     )
     return tuple(_drawn(f"scaling-all-{kind.split()[0]}-{figure.name}", figure, lines) for figure in (gained, share))

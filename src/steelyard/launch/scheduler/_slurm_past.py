@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import hostlist
 from steelyard.launch.scheduler import Answer, Ask, Ran
+from steelyard.machine import hostlist
 
 # Seconds since 1970: Slurm's own form has no time zone.
 _EPOCH = ("env", "SLURM_TIME_FORMAT=%s")

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from steelyard import mpi
 from steelyard.errors import MachineFailed
-from steelyard.launch import hostlist
 from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State, ask
 from steelyard.launch.scheduler._script import clock, script
+from steelyard.machine import hostlist
 from steelyard.model import Host
 from steelyard.mpi import Job, places
 

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from steelyard import mpi
 from steelyard.errors import MachineFailed
-from steelyard.launch import hostlist
 from steelyard.launch.scheduler import Allocation, Array, Ask, Batch, Launcher, Request, Scheduler, State
 from steelyard.launch.scheduler._script import clock, script
 from steelyard.launch.scheduler._slurm_past import ran
+from steelyard.machine import hostlist
 from steelyard.model import Host
 from steelyard.mpi import Job, places
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import doubts, drawing, figures, scaling_rows, scaling_together, values
+from steelyard.report import doubts, drawing, figures, scaling_borders, scaling_rows, scaling_together, values
 from steelyard.report.axes import Json
 from steelyard.report.doubts import Doubts
 from steelyard.report.names import slug
@@ -92,7 +92,8 @@ def data(evaluation: Evaluation) -> Page | None:
     sections = tuple(_section(evaluation, name, [s for s in found if s.benchmark == name]) for name in order)
     rest = sorted((s for s in found if s.benchmark not in full), key=lambda s: s.benchmark)
     briefs = tuple(_brief(s, found) for s in rest)
-    return Page(scaling_together.groups(found), sections, briefs, scaling_rows.HEADINGS, _choice(swept, bool(rest)))
+    together = scaling_together.groups(found, evaluation.run.machine.enclosures)
+    return Page(together, sections, briefs, scaling_rows.HEADINGS, _choice(swept, bool(rest)))
 
 
 def asked(evaluation: Evaluation) -> bool:
@@ -111,7 +112,11 @@ def _choice(swept: bool, rest: bool) -> str:
 
 
 def _section(evaluation: Evaluation, name: str, mine: list[Sweep]) -> Section:
-    groups = tuple(_figures(name, number, part, mine) for number, part in enumerate(_parts(mine), 1))
+    ends = evaluation.run.machine.enclosures
+    groups = tuple(
+        _figures(name, number, part, mine, scaling_borders.marks(part, ends))
+        for number, part in enumerate(_parts(mine), 1)
+    )
     lines = tuple(_line(sweep, mine) for sweep in mine)
     return Section(evaluation.benchmarks[name].title, slug(name), name, groups, lines, scaling_rows.refused(mine))
 
@@ -154,14 +159,16 @@ def _brief(sweep: Sweep, among: Sequence[Sweep]) -> Brief:
 # --------------------------------------------------------------------------- the figures
 
 
-def _figures(name: str, number: int, part: Sequence[Sweep], among: Sequence[Sweep]) -> tuple[drawing.Drawn, ...]:
+def _figures(
+    name: str, number: int, part: Sequence[Sweep], among: Sequence[Sweep], ends: tuple[Mark, ...]
+) -> tuple[drawing.Drawn, ...]:
     over = " or ".join(dict.fromkeys(scaling_rows.WORDS[s.over][1] for s in part))
     x, anchor = Axis(over, log=True), f"scaling-{slug(name)}-{number}"
     growing = ", the work growing" if part[0].scaling.weak else ""
 
     def figure(kind: str, title: str, y: Axis, of: Callable[[Point], Estimate], caption: str, **more: Series) -> Figure:
         lines = tuple(_series(s, of, scaling_rows.named(s, among)) for s in part)
-        return Figure(kind, f"{title}{growing}", "lines", x, y, (*lines, *more.values()), caption=caption)
+        return Figure(kind, f"{title}{growing}", "lines", x, y, (*lines, *more.values()), marks=ends, caption=caption)
 
     gained = figure(
         "speed-up",
@@ -179,14 +186,9 @@ def _figures(name: str, number: int, part: Sequence[Sweep], among: Sequence[Swee
         lambda p: p.efficiency,
         "The speed-up over the ideal one: what part of the processors' worth is used.",
     )
-    share = replace(share, marks=(Mark("y", 0.5, "half is lost"),))
-    time = figure(
-        "time",
-        "Time",
-        Axis("time of an operation", "s", log=True),
-        lambda p: p.time,
-        "Medians of the launches' medians with their 95 % intervals.",
-    )
+    share = replace(share, marks=(Mark("y", 0.5, "half is lost"), *ends))
+    medians = "Medians of the launches' medians with their 95 % intervals."
+    time = figure("time", "Time", Axis("time of an operation", "s", log=True), lambda p: p.time, medians)
     return tuple(_drawn(f"{anchor}-{f.name}", f, part, f is gained) for f in (gained, share, time))
 
 
