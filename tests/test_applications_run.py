@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from steelyard import evaluation
 from steelyard.launch.linked import other_mpi
 from steelyard.model import Tool
 
@@ -22,7 +23,7 @@ import sys, time
 size = int(open("size.txt").read())
 begin = time.perf_counter()
 total = 0
-while time.process_time() < 0.25:
+while time.process_time() < {seconds}:
     total = sum(range(size + 1))
 print("sum", total, "of", size)
 print("took", time.perf_counter() - begin, "s")
@@ -67,10 +68,12 @@ unit = "s"
 """
 
 
-def carried_out(folder: Path, *words: str, text: str = FILE) -> tuple[int, list[dict[str, Any]], str]:
+def carried_out(
+    folder: Path, *words: str, text: str = FILE, seconds: float = 0.25
+) -> tuple[int, list[dict[str, Any]], str]:
     """The exit code, the records, and what was said of a run with the program's description."""
     program = folder / "program.py"
-    program.write_text(PROGRAM.format(python=sys.executable))
+    program.write_text(PROGRAM.format(python=sys.executable, seconds=seconds))
     program.chmod(0o755)
     (folder / "sum.toml").write_text(text)
     return steelyard(folder, "--app", str(folder / "sum.toml"), *words)
@@ -111,6 +114,27 @@ def test_it_is_shown_and_exported_as_every_benchmark(tmp_path: Path) -> None:
     assert '"added"' in exported
     assert '"application.sum"' in exported
     assert "numbers added" in (run / "report.html").read_text()
+
+
+def test_its_runs_have_their_energy_where_a_sensor_is_read(tmp_path: Path) -> None:
+    sensor = tmp_path / "sensor.sh"
+    sensor.write_text("#!/bin/sh\necho 8000\n")  # W: more than any sensor of this machine says
+    sensor.chmod(0o755)
+    # Whatever the program says of its time, what it cost is that of all of it.
+    program = FILE.replace('(\\S+) s\'\nunit = "s"\n\n[[fig', '(\\S+) s\'\nunit = "ms"\n\n[[fig', 1)
+    assert program != FILE
+    _, records, said = carried_out(tmp_path, "--sensor", f"command:run={sensor}", text=program, seconds=0.8)
+    assert "Each case lasts 5.0 s" in said  # and its runs end then, though each of them is shorter
+    assert len(records) >= 2, said
+    assert all(r["error"] is None and len(r["samples"]) > 2 for r in records), said
+    (result,) = evaluation.evaluate(next((tmp_path / "runs").iterdir()), ()).results
+    whole = [s for r in records if r["verdict"]["level"] != "INVALID" for s in r["surroundings"]["samples"]["seconds"]]
+    power, joules = result.metrics["power"], result.metrics["energy"]
+    assert power.value == pytest.approx(8000, rel=1e-6)
+    assert 8000 * min(whole) <= joules.value <= 8000 * max(whole)
+    assert joules.low is not None
+    assert joules.low < joules.value
+    assert result.metrics["time"].value < joules.value / 8000 / 100
 
 
 FAILURES = {

@@ -17,7 +17,7 @@ import damage
 import test_roofline as roofline
 from steelyard import evaluation, findings, report
 from steelyard.evaluation import energy
-from steelyard.model import Evaluation, Finding, Result, Value
+from steelyard.model import Benchmark, Evaluation, Finding, Result, Source, Value
 from steelyard.model.sensor import Power, Reading, Sensor, Trace
 from steelyard.plan.lasting import lasting
 from steelyard.records import power
@@ -143,6 +143,76 @@ def test_energy_is_power_times_time_with_both_intervals() -> None:
         assert value.low is None or (value.high is not None and value.low <= value.value <= value.high)
     assert [m.name for m in known["memory.stream"].metrics][-5:] == [m.name for m in energy.METRICS]
     assert found.metrics["bandwidth"] == result.metrics["bandwidth"]
+
+
+def in_runs(result: Result, lengths: Sequence[float], pause: float) -> Result:
+    """A program of others: in each record runs of so many seconds, with pauses between them."""
+    records = []
+    for record, began in zip(result.records, (START + 5.0, START + 25.0, START + 45.0), strict=True):
+        at = [sum(lengths[:place]) + place * pause for place in range(len(lengths))]
+        around = {"began": began, "ended": began + at[-1] + lengths[-1]}
+        columns = {"at": at, "seconds": list(lengths)}
+        records.append(
+            replace(
+                record,
+                samples=tuple(0.25 * each for each in lengths),  # the program times a part of itself
+                operations=1,
+                surroundings={**record.surroundings, **around, "samples": columns},
+            )
+        )
+    return replace(result, records=tuple(records))
+
+
+def foreign(results: Sequence[Result]) -> dict[str, Benchmark]:
+    known = builders.evaluation(results).benchmarks
+    return {n: replace(b, sources=(Source("sum.toml", False, foreign=True),)) for n, b in known.items()}
+
+
+def drawn_by(result: Result, busy: float, between: float) -> Trace:
+    """So many watts within the runs, and so many at all other times."""
+    trace = steady(between)
+    for record in result.records:
+        for run in energy.runs(record):
+            trace.value[(trace.at > run.begin) & (trace.at <= run.end)] = busy
+    return trace
+
+
+def test_the_energy_of_a_program_of_others_is_that_of_its_runs_from_start_to_end() -> None:
+    result = in_runs(builders.triad(20e9), [3.0, 3.0, 3.0], pause=1.0)
+    trace = drawn_by(result, 80.0, 200.0)  # between its runs we look at the pace, on all cores
+    (found,), _ = energy.joined([result], foreign([result]), Power({"rail": trace}))
+    metrics = found.metrics
+    assert metrics["power"].value == pytest.approx(80.0, rel=0.01)
+    assert metrics["energy"].value == pytest.approx(240.0, rel=0.01)
+    assert metrics["energy_delay"].value == pytest.approx(720.0, rel=0.01)
+    for name, truth in (("power", 80.0), ("energy", 240.0)):
+        value = metrics[name]
+        assert value.low is not None
+        assert value.high is not None
+        assert value.low <= truth <= value.high
+        assert value.high - value.low < 0.05 * truth
+    (ours,), _ = energy.joined([result], builders.evaluation([result]).benchmarks, Power({"rail": trace}))
+    assert ours.metrics["power"].value > 90  # of a program of ours all of it counts
+
+
+def test_runs_too_short_for_the_sensor_have_no_energy_unless_all_of_them_bound_it() -> None:
+    slow = replace(RAIL, window=1.0, update=1.0)
+    for lengths, pause, known in (([0.3] * 4, 0.5, False), ([6.0, 6.0], 0.5, True)):
+        result = in_runs(builders.triad(20e9), lengths, pause)
+        trace = drawn_by(result, 80.0, 30.0)
+        (found,), _ = energy.joined(
+            [result], foreign([result]), Power({"rail": Trace(slow, trace.at[::100], trace.value[::100])})
+        )
+        assert ("energy" in found.metrics) is known
+
+
+@pytest.mark.parametrize("lost", ["began", "samples"])
+def test_a_program_of_others_that_does_not_say_when_it_ran_has_no_energy(lost: str) -> None:
+    result = in_runs(builders.triad(20e9), [3.0, 3.0], pause=1.0)
+    records = [replace(r, surroundings={k: v for k, v in r.surroundings.items() if k != lost}) for r in result.records]
+    result = replace(result, records=tuple(records))
+    (found,), _ = energy.joined([result], foreign([result]), Power({"rail": steady(80.0)}))
+    assert "energy" not in found.metrics
 
 
 def evaluation_seconds(result: Result) -> float:

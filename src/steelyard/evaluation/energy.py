@@ -7,6 +7,7 @@ from statistics import median
 from steelyard.model import Benchmark, Metric, Record, Result, Value
 from steelyard.model.sensor import Power
 from steelyard.statistics.results.result import judged
+from steelyard.statistics.samples.launches import Spread, combine
 from steelyard.telemetry.energy import Course, Energy
 from steelyard.telemetry.watched import Stretch, cost, courses, modelled
 
@@ -32,7 +33,8 @@ def joined(
     """The results with the metrics of energy that can be stated, and the benchmarks that have these.
 
     They rest on the source whose sensors hold the most of the node; on a model only where nothing was measured, and are then
-    called modelled. A case too short for it has none.
+    called modelled. A case too short for it has none. Of a program of others an operation is a run from its start to its end,
+    whatever part of that it timed itself.
     """
     known = courses(power.traces)
     stretches = [s for r in results for record in r.records if (s := stretch(record))]
@@ -45,7 +47,8 @@ def joined(
     source = max(whole, key=lambda name: whole[name].joules)
     idle = cost(known, Stretch("idle", *power.idle)).totals.get(source) if power.idle else None
     of_source = {name: each for name, each in known.items() if each.sensor.source == source}
-    found = tuple(_with_energy(result, of_source, idle) for result in results)
+    foreign = {name for name, each in benchmarks.items() if any(source.foreign for source in each.sources)}
+    found = tuple(_with_energy(result, of_source, idle, result.benchmark in foreign) for result in results)
     return found, extended(benchmarks, found, power)
 
 
@@ -65,9 +68,26 @@ def stretch(record: Record) -> Stretch | None:
     return Stretch(record.benchmark, round(began * 1e9), round(ended * 1e9))
 
 
-def _with_energy(result: Result, known: Mapping[str, Course], idle: Energy | None) -> Result:
+def runs(record: Record) -> list[Stretch]:
+    """Of a program of others each run from its start to its end: between them lies what we do ourselves."""
+    began, columns = record.surroundings.get("began"), record.surroundings.get("samples") or {}
+    if not began:
+        return []
+    ends = zip(columns.get("at") or (), columns.get("seconds") or (), strict=False)
+    return [
+        Stretch(record.benchmark, round((began + at) * 1e9), round((began + at + seconds) * 1e9))
+        for at, seconds in ends
+        if at is not None and seconds
+    ]
+
+
+def _with_energy(result: Result, known: Mapping[str, Course], idle: Energy | None, foreign: bool) -> Result:
     used, spread, _ = judged(result.records)
-    found = [spent for record in used if (spent := _spent(record, known))]
+    if foreign:
+        found = [spent for record in used if (spent := _spent_by_runs(record, known))]
+        spread = _whole(used)
+    else:
+        found = [spent for record in used if (spent := _spent(record, known))]
     if not found or spread is None:
         return result
     power = _Range(
@@ -87,9 +107,33 @@ def _with_energy(result: Result, known: Mapping[str, Course], idle: Energy | Non
 
 def _spent(record: Record, known: Mapping[str, Course]) -> Energy | None:
     when = stretch(record)
-    totals = cost(known, when).totals if when else {}
-    found = next(iter(totals.values()), None)
+    found = _total(when, known) if when else None
     return found if found and found.width <= WIDEST else None
+
+
+def _spent_by_runs(record: Record, known: Mapping[str, Course]) -> Energy | None:
+    """What all runs of a program of others used together; the time between them bounds it from above."""
+    when = stretch(record)
+    each = [found for run in runs(record) if (found := _total(run, known))]
+    if not when or not each:
+        return None
+    whole = _total(when, known)
+    high = sum(e.high for e in each)
+    high = min(high, whole.high) if whole and len(each) == len(runs(record)) else high
+    joules, seconds = min(sum(e.joules for e in each), high), sum(e.seconds for e in each)
+    missing = sum(e.missing * e.seconds for e in each) / seconds
+    found = Energy(joules, sum(e.low for e in each), high, seconds, None, 0.0, missing)
+    return found if found.width <= WIDEST else None
+
+
+def _total(when: Stretch, known: Mapping[str, Course]) -> Energy | None:
+    return next(iter(cost(known, when).totals.values()), None)
+
+
+def _whole(records: Sequence[Record]) -> Spread | None:
+    """The time of a run from its start to its end, over the launches."""
+    seconds = [[(run.end - run.begin) * 1e-9 for run in runs(record)] for record in records]
+    return combine([row for row in seconds if row]) if any(seconds) else None
 
 
 @dataclass(frozen=True)
