@@ -463,19 +463,40 @@ def against_messages(seconds: float, sided: str = "rma", ranks: int = 2, **chang
     return evaluation([npb(1.0, model="mpi", workers=ranks), npb(seconds, model=sided, workers=ranks, **changed)])
 
 
+def on_openmp(seconds: float, threads: int = 4, **changed: Any) -> Evaluation:
+    """CG of 1 s on our own threads, and on OpenMP's."""
+    theirs = npb(seconds, workers=threads, **changed)
+    parameters = {**theirs.parameters, "model": "openmp", "wait_policy": "passive"}
+    records = tuple(replace(r, parameters=parameters) for r in theirs.records)
+    theirs = replace(theirs, parameters=parameters, records=records)
+    return evaluation([npb(1.0, workers=threads), theirs], machine(cores=4))
+
+
+def cut(*seconds: float, **changed: Any) -> Evaluation:
+    """Four cores: threads alone, 2 ranks of 2 threads, 4 ranks."""
+    ways: tuple[dict[str, Any], ...] = ({"threads": 4}, {"ranks": 2, "threads": 2}, {"ranks": 4})
+    return evaluation([mini(s, **way, **changed) for s, way in zip(seconds, ways, strict=False)], machine(cores=4))
+
+
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
+    "openmp": lambda: on_openmp(0.8),
+    "threads_or_ranks": lambda: cut(1.2, 1.0, 1.5),
     "load": lambda: loaded(8.0, 4.2, 4.0),
     "bound": lambda: evaluation([npb(1.0, workers=4), npb(1.4, model="mpi", workers=4)]),
     "one_sided": lambda: against_messages(0.8),
     "class_too_small": lambda: evaluation([npb(0.003, letter="S"), npb(1.0)]),
 }
 SILENT: dict[str, Callable[[], Evaluation]] = {
+    "openmp": lambda: evaluation([npb(1.0, workers=4), npb(0.8, model="mpi", workers=4)]),
+    "threads_or_ranks": lambda: evaluation([mini(1.0, threads=4), mini(1.2, ranks=2)]),
     "load": lambda: loaded(8.0),
     "bound": lambda: evaluation([npb(1.0, workers=4), npb(1.05, model="mpi", workers=4), triad(1e10, threads=4)]),
     "one_sided": lambda: evaluation([npb(1.0, model="mpi", workers=2), npb(1.0, model="rma", workers=4)]),
     "class_too_small": lambda: evaluation([npb(1.0), triad(1e10)]),
 }
 GOOD: dict[str, Callable[[], Evaluation]] = {
+    "openmp": lambda: on_openmp(1.0),
+    "threads_or_ranks": lambda: cut(1.0, 1.0, 1.0),
     "load": lambda: loaded(8.0, 4.1, 2.1),
     "bound": lambda: moving(11e9, 12e9),
     "one_sided": lambda: against_messages(1.0),
@@ -532,9 +553,15 @@ def test_messages_that_cost_are_told_with_their_share() -> None:
 
 def mini(seconds: float, kernel: str = "flow", **parameters: Any) -> Result:
     """A mini-application's result: no class, a size of its own."""
+    own = {"level", "evidence", "launches", "spread"}
     model = "mpi" if "ranks" in parameters else "threads"
     return builders.result(
-        "application.turbulence", kernel, {"model": model, "points": 2**21, **parameters}, seconds, {"operations": 1e9}
+        "application.turbulence",
+        kernel,
+        {"model": model, "points": 2**21, **{k: v for k, v in parameters.items() if k not in own}},
+        seconds,
+        {"operations": 1e9},
+        **{k: v for k, v in parameters.items() if k in own},
     )
 
 
@@ -566,6 +593,50 @@ def test_one_sided_communication_pays_or_does_not() -> None:
     assert "MPI one-sided pays: it is up to 1.25 (" in told("one_sided", against_messages(0.8)).seen
     assert "OpenSHMEM does not pay: down to 0.77 (" in told("one_sided", against_messages(1.3, "shmem")).seen
     assert "do not differ by more than 5 %" in told("one_sided", against_messages(1.0)).seen
+
+
+def test_openmps_threads_are_faster_or_slower_or_not_told_apart() -> None:
+    assert "OpenMP's threads are faster than our own: up to 1.25 (" in told("openmp", on_openmp(0.8)).seen
+    slower = told("openmp", on_openmp(1.3))
+    assert "OpenMP's threads are slower than our own: down to 0.77 (" in slower.seen
+    assert slower.effect == pytest.approx(1.3, rel=0.01)
+    assert "our own are faster" in slower.evidence[0]
+    assert "waiting passively" in slower.evidence[0]
+    assert "do not differ by more than 5 %" in told("openmp", on_openmp(1.0)).seen
+    unclear = told("openmp", on_openmp(0.97, spread=0.2, launches=1))
+    assert (unclear.level, unclear.effect) == ("notice", None)
+    assert "cannot be told" in unclear.seen
+
+
+def test_openmp_on_one_thread_or_without_a_processor_for_each_tells_nothing() -> None:
+    rule = findings.rule("openmp")
+    assert rule.find(on_openmp(0.8, threads=1)) == []
+    assert rule.find(on_openmp(0.8, threads=8)) == []
+
+
+def test_of_several_cuts_of_the_same_cores_the_fastest_is_named() -> None:
+    found = told("threads_or_ranks", cut(1.2, 1.0, 1.5))
+    assert "is fastest with 2 ranks of 2 threads; 4 ranks take 1.50 (" in found.seen
+    assert "4 threads without ranks: 1.20 (" in found.evidence[0]
+    assert found.remedy == "Start such a program with 2 ranks of 2 threads on 4 cores."
+    assert found.effect == pytest.approx(1.5, rel=0.01)
+    near = told("threads_or_ranks", cut(1.0, 1.01, 1.4))
+    assert "2 ranks of 2 threads: 1.01 (" in near.evidence[0]
+    assert "no difference" in near.evidence[0]
+    unclear = told("threads_or_ranks", cut(1.0, 1.03, spread=0.2, launches=1))
+    assert "cannot be told" in unclear.seen
+
+
+def test_only_the_same_problem_on_as_many_cores_is_cut_differently() -> None:
+    rule = findings.rule("threads_or_ranks")
+    wide = machine(cores=8)
+    assert rule.find(evaluation([mini(1.0, ranks=2, threads=2), mini(1.5, ranks=4, points=2**24)], wide)) == []
+    assert rule.find(evaluation([mini(1.0, ranks=2, threads=2), mini(1.5, ranks=8)], wide)) == []
+    assert rule.find(evaluation([mini(1.0, ranks=4, mpi="a"), mini(1.5, ranks=2, threads=2, mpi="b")], wide)) == []
+    (found,) = rule.find(evaluation([mini(1.0, ranks=4, mpi="a"), mini(1.5, threads=4)], wide))
+    assert "on 4 cores is fastest with 4 ranks; 4 threads without ranks take 1.5" in found.seen
+    apart = npb(1.0, model="mpi", workers=4, hosts=["a", "a", "b", "b"])
+    assert rule.find(evaluation([npb(1.5, workers=4), apart], wide)) == []
 
 
 def test_an_unclear_comparison_of_one_sided_communication_is_no_verdict() -> None:

@@ -1,0 +1,60 @@
+"""Two ways to compute the same: the time of the second over that of the first, for many such pairs at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.model import Result
+from steelyard.statistics.difference.compare import Comparison, compare_all
+from steelyard.statistics.results import messages
+from steelyard.units import percent
+
+SMALLEST = 0.05  # two starts of one program differ by some percent, since threads, ranks and buffers lie elsewhere
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """`seen` is the second's time over the first's."""
+
+    first: Result
+    second: Result
+    seen: Comparison
+
+    @property
+    def speed(self) -> str:
+        """How many times as fast as the first the second is: '1.12 (1.08 to 1.16)'."""
+        return f"{1 / self.seen.ratio:.2f} ({1 / self.seen.high:.2f} to {1 / self.seen.low:.2f})"
+
+    @property
+    def longer(self) -> str:
+        """How many times as long as the first the second takes."""
+        return f"{self.seen.ratio:.2f} ({self.seen.low:.2f} to {self.seen.high:.2f})"
+
+    @property
+    def effect(self) -> float:
+        """The slower one's time over the other's."""
+        return max(self.seen.ratio, 1 / self.seen.ratio)
+
+
+def compared(pairs: Sequence[tuple[Result, Result]], smallest: float = SMALLEST) -> list[Rivals]:
+    """All of them, corrected for their number. ValueError for a result without samples."""
+    found = compare_all([(messages.seconds(a), messages.seconds(b)) for a, b in pairs], smallest)
+    return [Rivals(a, b, seen) for (a, b), seen in zip(pairs, found, strict=True)]
+
+
+def judged(second: str, first: str, rivals: Sequence[Rivals], smallest: float = SMALLEST) -> str:
+    """'OpenMP's threads are faster than our own: up to 1.20 (1.15 to 1.25) times as fast, surely in 2 of 3 cases.'"""
+    calls = [r.seen.call for r in rivals]
+    faster, slower, many = calls.count("FASTER"), calls.count("SLOWER"), len(calls)
+    rest = f"surely in {max(faster, slower)} of {many} cases" if many > 1 else "in the only case"
+    if faster and slower:
+        return f"{second} are faster than {first} in {faster} of {many} cases, and slower in {slower}."
+    if faster:
+        best = min(rivals, key=lambda r: r.seen.ratio)
+        return f"{second} are faster than {first}: up to {best.speed} times as fast, {rest}."
+    if slower:
+        worst = max(rivals, key=lambda r: r.seen.ratio)
+        return f"{second} are slower than {first}: down to {worst.speed} times as fast, {rest}."
+    if "UNCLEAR" in calls:
+        return f"Whether {second} or {first} are faster cannot be told: the intervals are too wide."
+    where = f" in any of {many} cases" if many > 1 else ""
+    return f"{second} and {first} do not differ by more than {percent(smallest)}{where}."
