@@ -416,3 +416,83 @@ def test_between_different_machines_the_pace_is_part_of_the_difference() -> None
     slow = shifted([triad(10e9 / 1.3), triad(18e9 / 1.3, threads=2), chase(1e-7)], 3)
     other = run(paced(slow, 2.7), machine=machine(processor="Another processor"))
     assert rows(compare(run(paced(CASES, 5.2)), other))["triad1"].call == "SLOWER"
+
+
+# --------------------------------------------------------------------------- at equal time
+
+
+def solved(seconds: float, nodes: int = 1, half_width: float = 0.02, **changed: Any) -> Result:
+    """CG of so many seconds on a rank of each of so many nodes."""
+    own = {k: changed.pop(k) for k in ("level", "evidence") if k in changed}
+    hosts = changed.pop("hosts", [f"n{number}" for number in range(nodes)])
+    around = {"ranks": {"hosts": hosts, "colocated": changed.pop("colocated", False)}}
+    parameters = {"class": "B", "model": "mpi", "ranks": nodes, "ranks_per_node": 1, **changed}
+    time = Value(seconds, "s", seconds * (1 - half_width), seconds * (1 + half_width), "lower")
+    made = result("application.npb_cg", "cg", parameters, seconds, {"operations": 1e9}, surroundings=around, **own)
+    return replace(made, metrics={"time": time})
+
+
+def small(of: dict[int, float], **changed: Any) -> Evaluation:
+    return run([solved(seconds, nodes, **changed) for nodes, seconds in of.items()])
+
+
+def test_so_many_nodes_replace_one_as_take_its_time() -> None:
+    many = small({1: 40.0, 2: 20.0, 4: 10.0, 8: 5.0})  # in proportion: 40 / t nodes
+    one = run([solved(7.0, mpi="another", toolchain="clang-15")], id="b")
+    (found,) = compare(many, one).replacements
+    assert found.nodes == pytest.approx(40 / 7)
+    assert (found.side, found.others, found.most, found.longer) == ("a", 1, 8, None)
+    # All three times may be off by 2 %.
+    assert (found.low, found.high) == (pytest.approx(40 * 0.98 / 7.14), pytest.approx(40 * 1.02 / 6.86))
+    (turned,) = compare(one, many).replacements
+    assert (turned.side, turned.nodes) == ("b", found.nodes)
+    console = "\n".join(line.plain for line in side_by_side.screen(many, one, compare(many, one), 100))
+    assert "At equal time" in console
+    assert "5.7 (5.5 to 5.9) nodes of a replace one of b in application.npb_cg (class B): 7.00 s" in console
+    assert to_plain(compare(many, one))["replacements"][0]["nodes"] == found.nodes
+
+
+def test_threads_of_one_node_count_as_a_node_and_the_fastest_of_a_node_counts() -> None:
+    many = small({1: 40.0, 2: 20.0, 4: 10.0})
+    threads = solved(16.0, model="threads", threads=8)
+    threads = replace(threads, parameters={"class": "B", "model": "threads", "threads": 8})
+    (found,) = compare(many, run([threads, solved(25.0)])).replacements
+    assert found.nodes == pytest.approx(40 / 16)
+
+
+def test_each_count_of_the_other_is_replaced() -> None:
+    found = compare(small({2: 40.0, 4: 20.0, 8: 10.0}), small({1: 30.0, 2: 15.0})).replacements
+    assert [(r.side, r.others) for r in found] == [("a", 1), ("a", 2)]
+    assert [r.nodes for r in found] == pytest.approx([80 / 30, 80 / 15])
+
+
+def test_what_even_the_most_nodes_do_not_replace_is_said() -> None:
+    many, one = small({1: 40.0, 2: 20.0, 4: 16.0}), run([solved(8.0)])
+    (found,) = compare(many, one).replacements
+    assert (found.nodes, found.low, found.high, found.longer) == (None, None, None, pytest.approx(2.0))
+    console = "\n".join(line.plain for line in side_by_side.screen(many, one, compare(many, one), 100))
+    assert "4 nodes of a, the most measured, do not replace one of b" in console
+
+
+def test_an_end_of_the_interval_beyond_what_was_measured_stays_open() -> None:
+    (found,) = compare(small({1: 40.0, 2: 20.0}, half_width=0.1), run([solved(20.5)])).replacements
+    assert found.nodes == pytest.approx(40 / 20.5)
+    assert found.low is not None
+    assert found.high is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        solved(50.0),  # the fewest that were measured take less time
+        solved(7.0, **{"class": "C"}),
+        solved(7.0, level="INVALID"),
+        solved(0.01),
+        solved(7.0, nodes=2, colocated=True),  # hosts that share a machine
+        solved(7.0, hosts=[]),
+    ],
+)
+def test_where_nothing_is_replaced_nothing_is_said(other: Result) -> None:
+    many = small({1: 40.0, 2: 20.0, 4: 10.0})
+    assert compare(many, run([other])).replacements == ()
+    assert compare(small({4: 10.0}), run([solved(7.0)])).replacements == ()

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.pace import tempered, unrest
 from steelyard.compare.placed import named
+from steelyard.compare.replacement import Replacement, replacements
 from steelyard.compare.surroundings import Difference, differences
 from steelyard.evidence import sentence
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
@@ -103,6 +104,7 @@ class RunComparison:
     only_a: tuple[Lone, ...]
     only_b: tuple[Lone, ...]
     notes: tuple[str, ...]
+    replacements: tuple[Replacement, ...] = ()
 
 
 def compare(a: Evaluation, b: Evaluation) -> RunComparison:
@@ -136,6 +138,7 @@ def side_by_side(
         tuple(_lone(r) for r in matched.only_a),
         tuple(_lone(r) for r in matched.only_b),
         (*notes, *_notes(a, b, rows)),
+        replacements(a, b),
     )
 
 

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from steelyard.compare import replacement
 from steelyard.compare.beside import Beside
 from steelyard.compare.runs import Lone, Row, RunComparison
 from steelyard.model import Value
@@ -38,6 +39,8 @@ def runs(found: RunComparison, as_json: bool) -> None:
         _wholes(console, found)
     for name in dict.fromkeys(row.benchmark for row in found.rows):
         _rows(console, name, [row for row in found.rows if row.benchmark == name])
+    for each in found.replacements:
+        console.print(escape(replacement.sentence(each)))
     _lone(console, found.a, found.only_a)
     _lone(console, found.b, found.only_b)
     for note in found.notes:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.text import Text
 
 from steelyard.compare.beside import Beside, Line
+from steelyard.compare.replacement import Replacement, sentence
 from steelyard.compare.runs import RULE_4, Call, Row, RunComparison
 from steelyard.compare.surroundings import that_matter
 from steelyard.model import Evaluation, Result, Scalar, Value
@@ -23,6 +24,7 @@ from steelyard.words import plural, said
 
 CALLS: tuple[Call, ...] = ("SLOWER", "FASTER", "SAME", "UNCLEAR", "NOT COMPARABLE")
 MOST_DIFFERENCES, MOST_FIGURES, MOST_FINDINGS, MOST_REASONS, MOST_NOTES = 6, 8, 5, 3, 2
+MOST_REPLACED = 3
 SIDE, RATIO, CALL = 14, 20, 9  # columns
 
 
@@ -36,7 +38,7 @@ def screen(a: Evaluation, b: Evaluation, found: RunComparison, width: int) -> li
     """The lines, at most `MOST_LINES`: surroundings, verdict, main figures, what differs most, where the rest is."""
     title = f"{found.b} (b) compared with {found.a} (a)"
     top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), *_around(a, b, width)]
-    top += [*_verdict(found, width), *_figures(a, b, found, width)]
+    top += [*_verdict(found, width), *_figures(a, b, found, width), *_replacements(found, width)]
     end = [Text(), Text("Every case and all differences: the same command with --all", style="dim")]
     middle = _matters(found, width)
     return [*top[: MOST_LINES - len(middle) - len(end)], *middle, *end]
@@ -103,6 +105,19 @@ def _figures(a: Evaluation, b: Evaluation, found: RunComparison, width: int) -> 
         text.append(f"{pad(_span(row), RATIO, True)}  ").append(_short(row), STYLE[row.call])
         lines.append(text)
     return lines
+
+
+def _replacements(found: RunComparison, width: int) -> list[Text]:
+    """How many nodes of one replace some of the other: of each problem the fewest."""
+    first: dict[tuple[str, str, str], Replacement] = {}
+    for each in sorted(found.replacements, key=lambda r: r.others):
+        first.setdefault((each.benchmark, each.kernel, each.case), each)
+    if not first:
+        return []
+    told = [Text(line) for each in list(first.values())[:MOST_REPLACED] for line in cut(sentence(each), width, 2)]
+    more = len(found.replacements) - min(len(first), MOST_REPLACED)
+    rest = [Text(f"  and {more} more with --all", style="dim")] if more else []
+    return [Text(), Text("At equal time", style="bold"), *told, *rest]
 
 
 def _row(result: Result, rows: Iterable[Row]) -> Row | None:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from steelyard.benchmarks.application.npb import results as applications
-from steelyard.model import Evaluation, Finding, Result, Scalar
+from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.difference.compare import Comparison, compare
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.roofs import MEMORY, bandwidths, level_of, working_set
@@ -14,22 +14,6 @@ NEAR = 0.6  # of the Triad's bandwidth at as many threads: as in the rule on roo
 BEYOND = 1.1  # times it: then a good part of the bytes comes from caches, and the memory is not what was reached
 SLOWER = 1.1  # times as long as threads: ranks also split the work in another way, which may cost some percent
 NAMED = 12
-# Parameters that say by whom a problem is computed, and by what way they talk.
-WHO = frozenset(
-    (
-        "model",
-        "threads",
-        "ranks",
-        "ranks_per_node",
-        "mpi",
-        "transport",
-        "placement",
-        "mapping",
-        "pinning",
-        "start",
-        "phases",
-    )
-)
 
 
 class Near(NamedTuple):
@@ -107,16 +91,11 @@ def _costly(result: Result, among: list[Result]) -> Costly | None:
             other
         )
         alike = alike and applications.workers(other) == applications.workers(result)
-        if alike and _problem(other) == _problem(result):
+        if alike and applications.problem(other) == applications.problem(result):
             seen = compare(messages.seconds(other), messages.seconds(result))
             if seen.low > 1 and seen.ratio > SLOWER and seen.call == "SLOWER":
                 return Costly(result, other, seen)
     return None
-
-
-def _problem(result: Result) -> dict[str, Scalar]:
-    """What is computed, and by what compiler: all parameters but those that say by whom."""
-    return {name: value for name, value in result.parameters.items() if name not in WHO}
 
 
 def _names(results: list[Result]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.benchmarks.application.npb import CLASSES, MODELS, PARALLEL, TOO_SMALL, phrase
 from steelyard.model import Record, Result
 from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.results.result import rests_on, undisturbed
 
 EVERY = "application."
@@ -16,6 +17,22 @@ PREFIX = "application.npb_"
 # Of a run. What lasts less is in part the start and the end of the team, and one interruption is a tenth of it.
 LEAST_SECONDS = 0.05
 FLOATING = ("cg", "ft", "lu", "mg", "ua")  # whose operations are floating-point ones
+# Parameters that say by whom a problem is computed, and by what way they talk.
+WHO = frozenset(
+    (
+        "model",
+        "threads",
+        "ranks",
+        "ranks_per_node",
+        "mpi",
+        "transport",
+        "placement",
+        "mapping",
+        "pinning",
+        "start",
+        "phases",
+    )
+)
 FEW = 0.5  # of the operations that NPB counts: fewer are worth a remark wherever Mop/s are compared
 
 
@@ -68,6 +85,11 @@ def workers(result: Result | Record) -> int:
     """Its threads, ranks, or the threads of all ranks; 1 where it does not tell."""
     given = [cases.number(result, name) for name in ("ranks", "threads")]
     return int(math.prod(number for number in given if number is not None and math.isfinite(number)))
+
+
+def problem(result: Result, *but: str) -> Identity:
+    """What is computed, and by what compiler: all parameters but those that say by whom, and `but`."""
+    return identity(result, *WHO, *but)
 
 
 def verified(result: Result) -> bool:
