@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
 from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
-from steelyard.plan import EFFORTS, MEMORY, make, needed
+from steelyard.plan import EFFORTS, MEMORY, catalogue, make, needed
 from steelyard.run.asking import line
 
 
@@ -92,6 +92,19 @@ def test_each_programming_model_has_launches_of_its_own_with_the_mpis_that_it_ca
         ("mpi", "mpich", 1),
         ("mpi", "mpich", 2),
     }
+
+
+@pytest.mark.parametrize("name", ["finite_elements", "molecular_dynamics", "turbulence"])
+def test_ranks_have_threads_where_these_are_set_together_with_the_model(two_sockets: Machine, name: str) -> None:
+    known = {f"application.{name}": catalogue.find()[f"application.{name}"]}
+
+    def threads(**settings: list[str | int]) -> set[object]:
+        plan = make(known, two_sockets, EFFORTS["quick"], settings, ["gcc"], mpis=["mpich"])
+        return {c.parameters.get("threads") for x in plan.launches if x.model == "mpi" for c in x.cases}
+
+    assert threads(model=["mpi"], ranks=[1, 2], threads=[1, 2]) == {1, 2}
+    assert threads(model=["mpi"]) == {None}
+    assert threads(threads=[2]) == {None}  # meant for the programs that have nothing but threads
 
 
 def test_a_model_that_is_set_is_chosen_and_not_given_to_others(two_sockets: Machine) -> None:

@@ -31,8 +31,7 @@ class Replacement:
     times as long.
     """
 
-    benchmark: str
-    kernel: str
+    program: str  # the benchmark, with its kernel where it has several
     case: str
     side: Side
     others: int
@@ -61,7 +60,7 @@ def replacements(a: Evaluation, b: Evaluation) -> tuple[Replacement, ...]:
 def sentence(found: Replacement) -> str:
     """'3.4 (3.0 to 3.9) nodes of a replace one of b in application.npb_cg (class B): 1.20 s.'"""
     other: Side = "b" if found.side == "a" else "a"
-    what = f"{found.benchmark}{f' ({found.case})' if found.case else ''}"
+    what = f"{found.program}{f' ({found.case})' if found.case else ''}"
     ones = f"one of {other}" if found.others == 1 else f"{found.others} of {other}"
     time = quantity(found.time.value, found.time.unit)
     caution = trust.caution(found.level)
@@ -122,7 +121,8 @@ def _of_problem(side: Side, many: Nodes, few: Nodes) -> Iterator[Replacement]:
         longer = None if nodes is not None else min(_time(r).value for r in many.values()) / time.value
         low, high = _ends(many, time) if nodes is not None else (None, None)
         case = applications.named(one, (*applications.WHO, *OWN))
-        yield Replacement(one.benchmark, one.kernel, case, side, count, time, nodes, low, high, most, longer, level)
+        program = applications.program(one)
+        yield Replacement(program, case, side, count, time, nodes, low, high, most, longer, level)
 
 
 def _ends(many: Nodes, time: Value) -> tuple[float | None, float | None]:

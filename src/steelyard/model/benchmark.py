@@ -50,6 +50,9 @@ class Axes:
     weak: str | None = None
     # A setting without which the block is not planned: "model" of one that only who names it wants.
     when: str = ""
+    # Parameters that its program reads besides `values` where they are set together with the model: the threads of each rank.
+    # Without the model they are meant for the programs that have nothing but threads.
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

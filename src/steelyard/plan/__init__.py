@@ -196,7 +196,7 @@ def _points(
     for name, wanted in settings.items():
         if name in (*CHOSEN, "mpi") and name in values:
             values[name] = tuple(v for v in values[name] if v in wanted)
-        elif name in values or name in general:
+        elif name in values or name in general or (name in block.further and "model" in settings):
             values[name] = tuple(wanted)
     for combination in itertools.product(*values.values()):
         point = dict(zip(values, combination, strict=True))

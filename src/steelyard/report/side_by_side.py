@@ -109,9 +109,9 @@ def _figures(a: Evaluation, b: Evaluation, found: RunComparison, width: int) -> 
 
 def _replacements(found: RunComparison, width: int) -> list[Text]:
     """How many nodes of one replace some of the other: of each problem the fewest."""
-    first: dict[tuple[str, str, str], Replacement] = {}
+    first: dict[tuple[str, str], Replacement] = {}
     for each in sorted(found.replacements, key=lambda r: r.others):
-        first.setdefault((each.benchmark, each.kernel, each.case), each)
+        first.setdefault((each.program, each.case), each)
     if not first:
         return []
     told = [Text(line) for each in list(first.values())[:MOST_REPLACED] for line in cut(sentence(each), width, 2)]

@@ -84,15 +84,17 @@ def _add(members: dict[tuple[int, int], Result], result: Result) -> None:
 
 def _usable(result: Result, evaluation: Evaluation) -> bool:
     several, model = applications.workers(result) > 1, result.parameters.get("model", "mpi")
-    crowded = messages.oversubscribed(result)
-    if not applications.parallel(result):
-        crowded = applications.workers(result) > len(evaluation.run.machine.cpus)
+    on_each = applications.workers(result) / _nodes(result)
+    crowded = messages.oversubscribed(result) or on_each > len(evaluation.run.machine.cpus)
     return several and not crowded and model in ("threads", "mpi") and applications.timed(result)
 
 
 def _key(result: Result, *but: str) -> tuple[Identity, int, int]:
-    nodes = len(set(messages.hosts_of(result.records))) or 1
-    return identity(result, *CUT, *but), applications.workers(result), nodes
+    return identity(result, *CUT, *but), applications.workers(result), _nodes(result)
+
+
+def _nodes(result: Result) -> int:
+    return len(set(messages.hosts_of(result.records))) or 1
 
 
 def _cut(result: Result) -> tuple[int, int]:
@@ -116,7 +118,8 @@ def _named(result: Result) -> str:
 
 def _program(choice: Choice) -> str:
     words = applications.named(choice.fastest, (*CUT, *OF_RANKS))
-    return f"{choice.fastest.benchmark}{f' ({words})' if words else ''} on {plural(choice.cores, 'core')}"
+    program = applications.program(choice.fastest)
+    return f"{program}{f' ({words})' if words else ''} on {plural(choice.cores, 'core')}"
 
 
 def _sum(matter: list[Choice], found: list[Choice], same: bool) -> str:

@@ -109,12 +109,18 @@ def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -
     shortest = min(_length(result) for result in counted.values())
     if kind is None or shortest < least:
         return None
-    crowded = {c for c, r in counted.items() if messages.oversubscribed(r) or (over == "threads" and c > cpus)}
+    crowded = {c for c, r in counted.items() if messages.oversubscribed(r) or _threads_of_a_node(r) > cpus}
     launches = {count: messages.seconds(result) for count, result in counted.items()}
     first = next(iter(counted.values()))
     common = {k: v for k, v in first.parameters.items() if all(r.parameters.get(k) == v for r in counted.values())}
     found = scaling(launches, work, kind == "weak", crowded)
     return Sweep(first.benchmark, first.kernel, over, common, counted, unit, shortest, found)
+
+
+def _threads_of_a_node(result: Result) -> float:
+    """0 where the case says nothing of threads."""
+    threads, ranks = (cases.number(result, name) for name in ("threads", "ranks"))
+    return (threads or 0) * (ranks or 1) / (len(set(messages.hosts_of(result.records))) or 1)
 
 
 def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]]:

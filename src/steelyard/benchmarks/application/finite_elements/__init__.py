@@ -21,6 +21,9 @@ Source: The definition is this project's; the method stands in every book on fin
 the Finite Element Method (1973), and M. Hestenes, E. Stiefel, J. Res. NBS 49 (1952). The problem is of the kind of miniFE.
 """
 
+from dataclasses import replace
+
+from steelyard.benchmarks.application import npb
 from steelyard.benchmarks.axes import thread_counts, with_openmp
 from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
@@ -55,7 +58,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             own: dict[str, tuple[Scalar, ...]] = {"iterations": (ITERATIONS,)} if kernel == "solver" else {}
             values = {"kernel": (kernel,), "model": (model,), "elements": fitting, **own, **workers}
             block = _block(kernel, values, machine, effort)
-            blocks += with_openmp(block) if model == "threads" else [block]
+            blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
     return tuple(blocks)
 
 
@@ -70,7 +73,7 @@ def _block(kernel: str, values: dict[str, tuple[Scalar, ...]], machine: Machine,
 def _expected(kernel: str, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """The sampling of a case, and what it takes besides: setting up, and the check by other ways."""
     elements = float(point["elements"])
-    shared = min(_cores(point), max(1, len(machine.cpus)))
+    shared = min(npb.workers_in(point), max(1, len(machine.cpus)))
     whole = 2.7 * elements ** (1 / 3) * ITERATION + ASSEMBLY
     steps = float(point.get("iterations", 1))
     one = {"assembly": ASSEMBLY, "solver": steps * ITERATION}.get(kernel, whole)
@@ -78,11 +81,6 @@ def _expected(kernel: str, point: Parameters, machine: Machine, effort: Effort) 
     if effort.name == "quick":
         return Sampling(effort.sampling.width, max(0.2, 3 * each), 3, 10), around
     return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 3, 30), around
-
-
-def _cores(point: Parameters) -> int:
-    """Threads of all ranks, or threads, or ranks."""
-    return int(point.get("ranks", 1)) * int(point.get("threads", 1))
 
 
 def rate(seconds: float, record: Record) -> float | None:
@@ -121,7 +119,7 @@ metrics = (
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """The peaks of arithmetic and of the memory, where all processors work; the memory's only where no cache holds the matrix."""
-    if _cores(result.parameters) != len(machine.cpus) or machine.hosts:
+    if npb.workers(result) != len(machine.cpus) or machine.hosts:
         return None
     if metric == "bandwidth":
         last = max((c.level for c in machine.caches), default=0)

@@ -24,6 +24,8 @@ second-order error that the step is known to make (E. Hairer, C. Lubich, G. Wann
 and the forces on 32 particles beside sums over all particles. Written anew.
 """
 
+from dataclasses import replace
+
 from steelyard.benchmarks.application import npb
 from steelyard.benchmarks.application.molecular_dynamics.blocks import usable
 from steelyard.benchmarks.axes import with_openmp
@@ -59,7 +61,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         for workers in npb.loads(model in parallel, lambda ranks: usable(sizes[0], ranks), machine, effort):
             values = {**common, "model": (model,), **workers}
             block = Axes(values, expected=expected, bounds=BOUNDS, weak="particles")
-            blocks += with_openmp(block) if model == "threads" else [block]
+            blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
     return tuple(blocks)
 
 

@@ -101,12 +101,12 @@ def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -
 
 
 def workers_in(point: Parameters) -> int:
-    """Threads or ranks that carry a case out."""
-    return int(point.get("ranks", point.get("threads", 1)))
+    """Threads or ranks that carry a case out, or the threads of all ranks."""
+    return int(point.get("ranks", 1)) * int(point.get("threads", 1))
 
 
 def workers(record: Record | Result) -> int:
-    """Threads or ranks that carried it out."""
+    """Those that carried it out."""
     return workers_in(record.parameters)
 
 

@@ -154,6 +154,11 @@ def phases(result: Result) -> dict[str, float]:
     return {name: median(values) for name, values in found.items()}
 
 
+def program(result: Result) -> str:
+    """'application.npb_cg'; with the kernel where that says more than the name: 'application.finite_elements solver'."""
+    return result.benchmark if result.benchmark.endswith(result.kernel) else f"{result.benchmark} {result.kernel}"
+
+
 def named(result: Result, but: Iterable[str] = ()) -> str:
     """'class A, MPI, 4 ranks': without what is usual, and `but`."""
     one = {"kernel"} if result.benchmark.startswith(PREFIX) else set()

@@ -21,6 +21,8 @@ J. Fluid Mech. 130 (1983), computed first. Of another kind than molecular dynami
 of neighbours.
 """
 
+from dataclasses import replace
+
 from steelyard.benchmarks.application import npb
 from steelyard.benchmarks.axes import with_openmp
 from steelyard.benchmarks.figures import against
@@ -50,7 +52,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         for workers in npb.loads(model in parallel, lambda ranks: usable(sizes[0], ranks), machine, effort):
             values = {**common, "model": (model,), **workers}
             block = Axes(values, expected=expected, bounds=BOUNDS, weak="points")
-            blocks += with_openmp(block) if model == "threads" else [block]
+            blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
     return tuple(blocks)
 
 
