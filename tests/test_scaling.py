@@ -24,7 +24,7 @@ from builders import evaluation, machine, result
 from steelyard import plan, report
 from steelyard.errors import UsageError
 from steelyard.findings.every import scaling as rule
-from steelyard.model import Axes, Benchmark, Case, Enclosure, Evaluation, Host, Result, Scalar, Source
+from steelyard.model import Axes, Benchmark, Case, Enclosure, Evaluation, Factors, Host, Result, Scalar, Source
 from steelyard.plan import sweep
 from steelyard.records import all_runs, read
 from steelyard.report import scaling_rows
@@ -742,6 +742,39 @@ def test_where_no_border_was_crossed_or_is_known_there_is_no_mark(
     found = page.data(run)
     assert found is not None
     assert "the hosts are of one" not in found.together[0][0].caption
+
+
+def factors(name: str, ranks: int, *shares: float) -> Factors:
+    return Factors(name, ranks, 2.0, 2.0 * ranks * math.prod(shares), *shares, math.prod(shares))
+
+
+def test_traces_say_by_what_efficiency_is_lost() -> None:
+    traces = (
+        factors("lu-8", 8, 0.9, 0.95, 0.6),
+        factors("lu-2", 2, 0.98, 0.99, 0.97),
+        factors("lu-4", 4, 0.7, 1.0, 0.9),
+    )
+    run = replace(seen(line(amdahl(0.1))), traces=traces)
+    found = page.data(run)
+    assert found is not None
+    assert found.causes is not None
+    assert [(row.name, row.ranks, row.cause) for row in found.causes.rows] == [
+        ("lu-2", 2, ""), ("lu-4", 4, "load balance"), ("lu-8", 8, "transfer"),
+    ]  # fmt: skip
+    assert found.causes.rows[2].cells[2:] == ("51 %", "90 %", "95 %", "60 %")
+    assert "'lu-8' 8 ranks compute 51 % of the time. Most of the rest is lost by transfer" in found.causes.sentence
+    html = report.render(run)
+    assert "Causes, by traces" in html
+    assert "lost by transfer: messages cost time" in html
+    assert "Causes, by traces" not in report.render(seen(line(amdahl(0.1))))
+
+
+def test_traces_alone_make_the_page() -> None:
+    found = page.data(replace(seen([]), traces=(factors("lu-2", 2, 0.98, 0.99, 0.97),)))
+    assert found is not None
+    assert found.causes is not None
+    assert found.causes.sentence.endswith("little is lost.")
+    assert not page.has_figures(found)
 
 
 def test_a_law_that_does_not_describe_the_times_is_not_drawn() -> None:

@@ -1,15 +1,21 @@
 """What an answer says: POP's factors, what would help, and its page."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from damage import unpack
 from replays import answered, stencil, ti
 from steelyard import report, whatif
+from steelyard.errors import UsageError
 from steelyard.machine import describe
 from steelyard.report import drawing, prediction, sweep_figures
 from steelyard.whatif import Answer, engine, question, sensitivity, sentences
+from steelyard.whatif.factors import factors
+from traces import by_hand, rank_file, record
 
 
 def test_what_a_tenth_less_brings_is_a_tenth_of_its_part(tmp_path: Path) -> None:
@@ -53,6 +59,44 @@ def test_pops_factors_of_ranks_with_unequal_work(tmp_path: Path) -> None:
     assert (found.path.computing, found.path.network) == (pytest.approx(40e-6), pytest.approx(20e-6))
     assert found.path.ranks == (pytest.approx(30e-6), pytest.approx(10e-6))
     assert found.path.messages == 1
+
+
+def late_for_a_barrier(folder: Path) -> Path:
+    """600 and 300 ms of computing before a barrier, which costs 100 ms and what the other is late; 200 ms after it."""
+    ms = 1_000_000
+    ranks = [[record(9, first * ms, (700 - first) * ms, 0, 0, 0), record(22, 200 * ms, 0)] for first in (600, 300)]
+    return by_hand(folder, [rank_file(r, 2, own) for r, own in enumerate(ranks)])
+
+
+def test_a_trace_of_ours_has_the_factors_of_the_time_that_was_measured(tmp_path: Path) -> None:
+    found = factors(late_for_a_barrier(tmp_path / "lu-2"), describe())
+    assert (found.name, found.ranks) == ("lu-2", 2)
+    assert found.time == pytest.approx(0.9, rel=1e-3)
+    assert found.computing == pytest.approx(1.3, rel=1e-3)
+    assert found.load_balance == pytest.approx(650 / 800, rel=1e-3)
+    assert found.serialisation == pytest.approx(1, rel=1e-3)
+    assert found.transfer == pytest.approx(800 / 900, rel=1e-3)
+    assert found.parallel == pytest.approx(found.load_balance * found.serialisation * found.transfer)
+
+
+def test_a_report_has_the_causes_of_the_traces_that_it_is_given(tmp_path: Path) -> None:
+    run, trace = unpack(tmp_path), late_for_a_barrier(tmp_path / "lu-2")
+    command = [sys.executable, "-m", "steelyard", "report", str(run), "--output", str(tmp_path / "page.html")]
+    done = subprocess.run([*command, "--trace", str(trace)], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    html = (tmp_path / "page.html").read_text()
+    assert "&#39;lu-2&#39; 2 ranks compute 72 % of the time. Most of the rest is lost by load balance" in html
+    done = subprocess.run([*command, "--trace", str(run)], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_trace_without_a_measured_time_or_without_computing_has_no_factors(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not say how long its program took"):
+        factors(ti(tmp_path, [["compute 1000"]] * 2), describe())
+    nothing = by_hand(tmp_path / "x", [rank_file(r, 2, [record(22, 0, 0)]) for r in range(2)])
+    with pytest.raises(UsageError, match="no rank computes"):
+        factors(nothing, describe())
 
 
 def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard import evaluation, files
 from steelyard.commands import forms
 from steelyard.errors import spelled
-from steelyard.model import Evaluation
+from steelyard.model import Evaluation, Factors
 from steelyard.records import remembered
 
 
@@ -46,9 +47,17 @@ def present(path: Path, paths: Sequence[Path], form: forms.Form = "screen") -> N
     forms.show(read(path, paths), form, written if written.is_file() else None)
 
 
-def write_report(path: Path, paths: Sequence[Path], output: Path | None, against: Path | None = None) -> Path:
-    """The HTML report of a run, with its kernels of the node against those of another run; returns where it is."""
-    return _write(read(path, paths), output, read(against, paths) if against else None)
+def write_report(
+    path: Path,
+    paths: Sequence[Path],
+    output: Path | None,
+    against: Path | None = None,
+    traces: Sequence[Factors] = (),
+) -> Path:
+    """The HTML report of a run, with its kernels of the node against those of another run, and with what traces say of programs;
+    returns where it is."""
+    judged = replace(read(path, paths), traces=tuple(traces))
+    return _write(judged, output, read(against, paths) if against else None)
 
 
 def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:

@@ -1,9 +1,12 @@
 """`steelyard report`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from steelyard.model import Factors
 
 from steelyard.commands.options import Paths, RunName, Runs
 
@@ -19,12 +22,21 @@ def command(
             "--against", metavar="RUN", help="Another system's run: the node's kernels are also shown over its times."
         ),
     ] = None,
+    traces: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--trace",
+            metavar="FOLDER",
+            help="A trace (steelyard trace): the page Scaling then has the causes of lost efficiency (may be repeated).",
+        ),
+    ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
     """Write a run's HTML report anew: one file, no network needed.
 
-    Examples: **steelyard report --output node17.html** · **steelyard report node17 --against node3**
+    Examples: **steelyard report --output node17.html** · **steelyard report node17 --against node3** ·
+    **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace)
     """
     from steelyard import files, records
     from steelyard.commands import outcome
@@ -34,4 +46,14 @@ def command(
     if output:
         files.expect_output(output, "The report")
     base = modes.base(runs, against) if against else None
-    print(spelled(str(outcome.write_report(records.find(runs, name), paths or [], output, base))))
+    path = records.find(runs, name)
+    found = _factors(traces) if traces else ()
+    print(spelled(str(outcome.write_report(path, paths or [], output, base, found))))
+
+
+def _factors(traces: list[Path]) -> "tuple[Factors, ...]":
+    from steelyard.machine import describe
+    from steelyard.whatif.factors import factors
+
+    machine = describe()
+    return tuple(factors(trace, machine) for trace in traces)

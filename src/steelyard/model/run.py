@@ -35,6 +35,25 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Factors:
+    """Where the time of a traced program's ranks goes: POP's factors, of the time (s) that was measured.
+
+    `load_balance`: mean of the ranks' computing by its greatest; `serialisation`: the greatest by the time on a network on which
+    messages cost nothing; `transfer`: that time by the measured one. Their product is `parallel`. `computing` (s) is that of all
+    ranks together. Source: POP Centre of Excellence, standard metrics.
+    """
+
+    name: str
+    ranks: int
+    time: float
+    computing: float
+    load_balance: float
+    serialisation: float
+    transfer: float
+    parallel: float
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """The best pace that the machine had shown before a run (see `shown`): by key, in how many runs, since when."""
 
@@ -84,3 +103,4 @@ class Evaluation:
     results: tuple[Result, ...]
     findings: tuple[Finding, ...]
     power: "Power | None" = None
+    traces: tuple[Factors, ...] = ()  # of programs that were traced beside the run, as far as somebody names them

@@ -10,6 +10,7 @@ from steelyard.report import doubts, drawing, figures, scaling_borders, scaling_
 from steelyard.report.axes import Json
 from steelyard.report.doubts import Doubts
 from steelyard.report.names import slug
+from steelyard.report.scaling_causes import Causes, causes
 from steelyard.statistics.models.scaling import Point
 from steelyard.statistics.models.scaling_models import Estimate, Fit, speedup
 from steelyard.statistics.results.sweeps import Sweep, sweeps
@@ -79,13 +80,14 @@ class Page:
     briefs: tuple[Brief, ...]
     headings: tuple[str, ...]
     choice: str
+    causes: Causes | None
 
 
 def data(evaluation: Evaluation) -> Page | None:
-    """The page's data; None where nothing was measured at two counts."""
+    """The page's data; None where nothing was measured at two counts, and no trace is at hand."""
     swept = asked(evaluation)
     found = sweeps(evaluation, lambda name: swept or not name.startswith(ELSEWHERE))
-    if not found:
+    if not found and not evaluation.traces:
         return None
     full = {s.benchmark for s in found if swept or s.benchmark.startswith(FULL)}
     order = [name for name in evaluation.benchmarks if name in full]
@@ -93,7 +95,8 @@ def data(evaluation: Evaluation) -> Page | None:
     rest = sorted((s for s in found if s.benchmark not in full), key=lambda s: s.benchmark)
     briefs = tuple(_brief(s, found) for s in rest)
     together = scaling_together.groups(found, evaluation.run.machine.enclosures)
-    return Page(together, sections, briefs, scaling_rows.HEADINGS, _choice(swept, bool(rest)))
+    choice = _choice(swept, bool(rest)) if found else ""
+    return Page(together, sections, briefs, scaling_rows.HEADINGS, choice, causes(evaluation.traces))
 
 
 def asked(evaluation: Evaluation) -> bool:
@@ -268,5 +271,5 @@ def _plot(figure: Figure, lines: int, of_law: Sequence[int], marked: Doubts) -> 
 
 
 def has_figures(page: Page) -> bool:
-    """Wherever there is the page it has figures."""
-    return True
+    """Wherever there is a sweep there are figures, or a table of the short ones."""
+    return bool(page.sections or page.briefs)
