@@ -13,7 +13,7 @@ from steelyard.model.plain import to_plain
 from steelyard.once import once
 from steelyard.records.compact import LONG, shortened
 from steelyard.statistics.samples.interval import middle, quantile_of
-from steelyard.statistics.validity.observations import Seen
+from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import Bounds, calm, choose
 from steelyard.uncollected import uncollected
 
@@ -67,7 +67,7 @@ def test_where_nothing_can_set_a_sample_aside_none_is(issued: list, before: floa
         "pace": {"before": {"issued": before}, "after": {"issued": after}},
     }
     bounds = Bounds({"issued": 4.0})
-    chosen = choose(Seen(np.ones(count), surroundings), bounds)
+    chosen = choose(Measured(np.ones(count), surroundings), bounds)
     if calm(surroundings, bounds):
         assert not chosen.aside.any()
     if waited:

@@ -62,7 +62,7 @@ class _Output(io.FileIO):
 
 
 class _Errors(io.FileIO):
-    """Standard error: where it cannot be written, nobody can be told, and the exit code says enough."""
+    """Standard error: where it cannot be written, nobody can be determined, and the exit code says enough."""
 
     def write(self, data: object) -> int:
         with contextlib.suppress(OSError):

@@ -51,15 +51,15 @@ def sentence(sweeps: Sequence[Sweep], enclosures: Sequence[Enclosure], names: Se
     """The borders in words, of each line by its name where they differ; '' where there is none."""
     found = [(name, sweep, borders(sweep, enclosures)) for name, sweep in zip(names, sweeps, strict=True)]
     alike = len({mine for _, _, mine in found}) == 1
-    told = []
+    reported = []
     for name, sweep, mine in found[:1] if alike else found:
         words = [
             f"up to {scaling_rows.counted(sweep, b.inside)} the hosts are of one {b.kind}, from {b.outside} on of several"
             for b in mine
         ]
         if words:
-            told.append(f"{'' if alike else f'{name}: '}{'; '.join(words)}.")
-    return " ".join(each[:1].upper() + each[1:] for each in told)
+            reported.append(f"{'' if alike else f'{name}: '}{'; '.join(words)}.")
+    return " ".join(each[:1].upper() + each[1:] for each in reported)
 
 
 def _spans(result: Result, whose: Mapping[str, int]) -> int | None:

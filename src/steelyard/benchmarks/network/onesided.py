@@ -12,7 +12,7 @@ is the cheapest. Fresh buffers walk through twice all last-level caches, in the 
 
 Caution: The target polls MPI while it waits, as an MPI needs that makes messages of one-sided operations: a target that
 computes for long without calling MPI would not answer. Within one machine windows lie in shared memory, and a put is a
-copy; with the transport "no shared memory" the windows are kept out of it, too, as far as the MPI can be told. Open MPI 4
+copy; with the transport "no shared memory" the windows are kept out of it, too, as far as the MPI can be determined. Open MPI 4
 would crash at a compare and swap between two ranks of one machine: there its window is one of MPI_Win_allocate_shared, and the
 record says so. The times are the origin's; only a fence is known by both ranks.
 

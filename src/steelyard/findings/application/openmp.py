@@ -47,7 +47,9 @@ def _crowded(result: Result, evaluation: Evaluation) -> bool:
 def _line(pair: Rivals) -> str:
     call = {"FASTER": "OpenMP is faster", "SLOWER": "our own are faster", "SAME": "no difference"}
     program = f"{applications.program(pair.second)} ({applications.named(pair.second)})"
-    return f"{program}: {pair.speed} times as fast on OpenMP's threads: {call.get(pair.seen.call, 'not told apart')}."
+    return (
+        f"{program}: {pair.speed} times as fast on OpenMP's threads: {call.get(pair.seen.call, 'not distinguished')}."
+    )
 
 
 def _cause(different: bool, unclear: bool) -> str:

@@ -38,13 +38,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     matter = sorted((c for c in found if c.worse), key=lambda c: -c.worse[0].seen.ratio)
     same = all(o.seen.call == "SAME" for c in found for o in c.others)
     caution = cases.caution(*(r for c in found for o in c.others for r in (o.first, o.second)))
-    told = [*matter, *(c for c in found if not c.worse)]
+    reported = [*matter, *(c for c in found if not c.worse)]
     return [
         Finding(
             "threads_or_ranks",
             "good" if same else "notice",
             f"{_sum(matter, found, same)}{caution}",
-            tuple(_line(c) for c in told[:NAMED]),
+            tuple(_line(c) for c in reported[:NAMED]),
             _cause(bool(matter), same),
             _remedy(matter, same),
             effect=matter[0].worse[0].seen.ratio if matter else None,
@@ -134,7 +134,7 @@ def _sum(matter: list[Choice], found: list[Choice], same: bool) -> str:
     if same:
         many = f"any of {len(found)} cases" if len(found) > 1 else _program(found[0])
         return f"Ranks, threads or both on the same cores do not differ by more than {percent(SMALLEST)} in {many}."
-    return "Whether ranks or threads are the better use of the same cores cannot be told: the intervals are too wide."
+    return "Whether ranks or threads are the better use of the same cores cannot be determined: the intervals are too wide."
 
 
 def _line(choice: Choice) -> str:
@@ -144,7 +144,7 @@ def _line(choice: Choice) -> str:
 
 
 def _call(rivals: Rivals) -> str:
-    return {"SLOWER": "", "SAME": ", no difference"}.get(rivals.seen.call, ", not told apart")
+    return {"SLOWER": "", "SAME": ", no difference"}.get(rivals.seen.call, ", not distinguished")
 
 
 def _cause(matter: bool, same: bool) -> str:

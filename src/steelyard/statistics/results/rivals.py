@@ -38,7 +38,7 @@ class Rivals:
 def compared(pairs: Sequence[tuple[Result, Result]], smallest: float = SMALLEST) -> list[Rivals]:
     """All of them, corrected for their number. ValueError for a result without samples."""
     found = compare_all([(messages.seconds(a), messages.seconds(b)) for a, b in pairs], smallest)
-    return [Rivals(a, b, seen) for (a, b), seen in zip(pairs, found, strict=True)]
+    return [Rivals(a, b, observed) for (a, b), observed in zip(pairs, found, strict=True)]
 
 
 def judged(second: str, first: str, rivals: Sequence[Rivals], smallest: float = SMALLEST) -> str:
@@ -55,6 +55,6 @@ def judged(second: str, first: str, rivals: Sequence[Rivals], smallest: float = 
         worst = max(rivals, key=lambda r: r.seen.ratio)
         return f"{second} are slower than {first}: down to {worst.speed} times as fast, {rest}."
     if "UNCLEAR" in calls:
-        return f"Whether {second} or {first} are faster cannot be told: the intervals are too wide."
+        return f"Whether {second} or {first} are faster cannot be determined: the intervals are too wide."
     where = f" in any of {many} cases" if many > 1 else ""
     return f"{second} and {first} do not differ by more than {percent(smallest)}{where}."
