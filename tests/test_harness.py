@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from native import linked
 from steelyard.model import Machine
 from steelyard.statistics.samples import stopping
-from steelyard.statistics.validity.observations import Seen
+from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import MEASURES, Bounds, choose
 
 QUICK = "seconds=0.05 least=3 most=30 width=0.2"
@@ -216,7 +216,7 @@ def pace(record: dict[str, Any], name: str) -> list[float]:
 def test_the_pace_of_core_and_memory_stands_beside_the_samples(stream: Path, here: Machine) -> None:
     asked = time.time(), time.monotonic()
     (found,) = answers(stream, ALONE.format(cpu=here.cpus[-1]))
-    told = time.time(), time.monotonic()
+    reported = time.time(), time.monotonic()
     assert len(pace(found, "core_clock")) > 20
     assert all(5e8 < x < 7e9 for x in pace(found, "core_clock"))
     assert all(0.5 < x < 12 for x in pace(found, "issued"))
@@ -226,8 +226,8 @@ def test_the_pace_of_core_and_memory_stands_beside_the_samples(stream: Path, her
     assert all(2e-8 < x < 2e-6 for x in pace(found, "chase"))
     assert found["surroundings"]["pace"]["waited"] == 0
     around = found["surroundings"]
-    assert asked[0] < around["began"] < around["ended"] < told[0]
-    assert asked[1] < around["monotonic"] < told[1]
+    assert asked[0] < around["began"] < around["ended"] < reported[0]
+    assert asked[1] < around["monotonic"] < reported[1]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_neighbour_who_comes_and_goes_is_waited_for_and_only_quiet_samples_are
 def set_aside(found: dict[str, Any], best: float) -> tuple[np.ndarray, np.ndarray]:
     """An answer's samples, and which of them the tool leaves out for their surroundings."""
     samples = np.array(found["samples"])
-    return samples, choose(Seen(samples, found["surroundings"]), Bounds({"issued": best})).aside
+    return samples, choose(Measured(samples, found["surroundings"]), Bounds({"issued": best})).aside
 
 
 def test_the_samples_that_the_harness_counts_as_undisturbed_are_those_that_the_tool_keeps(
@@ -290,7 +290,7 @@ def test_the_samples_that_the_harness_counts_as_undisturbed_are_those_that_the_t
     (found,) = answers(stream, f"{line} {words}")
     samples, looks = found["samples"], found["surroundings"]["pace"]["looks"]
     found["surroundings"]["samples"]["waited"] = None  # by this the tool alone sets samples aside
-    chosen = choose(Seen(np.array(samples), found["surroundings"]), Bounds({"issued": best}))
+    chosen = choose(Measured(np.array(samples), found["surroundings"]), Bounds({"issued": best}))
     # Those at the end were counted before what followed them was read; and a machine may never be quiet.
     assert most - 30 <= (~chosen.aside).sum() <= most or len(samples) == 4 * most
     assert 0 < len(looks["sample"]) == len(looks["issued"])
@@ -305,9 +305,9 @@ def test_what_is_not_bounded_is_not_waited_for(stream: Path, here: Machine) -> N
 def test_a_look_reads_each_processor_in_turn_and_measures_nothing(stream: Path, here: Machine) -> None:
     cpus = here.cpus[:2]
     (found,) = answers(stream, f"look=0.2 threads={len(cpus)} cpus={','.join(map(str, cpus))}")
-    told = found["look"]
+    reported = found["look"]
     assert "samples" not in found
-    assert set(told["cpu"]) == set(cpus)
-    assert len({len(told[n]) for n in ("at", "cpu", "core_clock", "issued", "stream", "chase")}) == 1
-    assert told["at"][-1] >= 0.2
-    assert told["at"][-1] < 2
+    assert set(reported["cpu"]) == set(cpus)
+    assert len({len(reported[n]) for n in ("at", "cpu", "core_clock", "issued", "stream", "chase")}) == 1
+    assert reported["at"][-1] >= 0.2
+    assert reported["at"][-1] < 2

@@ -13,7 +13,7 @@ from steelyard.model.plain import to_plain
 from steelyard.once import once
 from steelyard.records.compact import LONG, shortened
 from steelyard.statistics.samples.interval import middle, quantile_of
-from steelyard.statistics.validity.observations import Seen
+from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import Bounds, choose, exceeded, waiting
 from steelyard.uncollected import uncollected
 
@@ -67,7 +67,7 @@ def test_where_nothing_can_set_a_sample_aside_none_is(issued: list, before: floa
         "pace": {"before": {"issued": before}, "after": {"issued": after}},
     }
     bounds = Bounds({"issued": 4.0})
-    chosen = choose(Seen(np.ones(count), surroundings), bounds)
+    chosen = choose(Measured(np.ones(count), surroundings), bounds)
     calm = not exceeded(surroundings, bounds) and not waiting(surroundings)
     if calm:
         assert not chosen.aside.any()

@@ -20,7 +20,7 @@ KINDS: Mapping[str, Kind] = {
     "check": Kind("INVALID", "The kernel's own test found its result wrong."),
     "samples": Kind("INVALID", "No sample was taken, or some are no times (1e-18 s to 1e9 s)."),
     "clock resolution": Kind(
-        "INVALID", "The clock's step is too large a share of a sample; up to 1 % it is only told."
+        "INVALID", "The clock's step is too large a share of a sample; up to 1 % it is only reported."
     ),
     "damaged": Kind("INVALID", "A metric does not follow from what was recorded."),
     "competing load": Kind("DISTURBED", "Other processes took the processors used, or kept the machine busy."),

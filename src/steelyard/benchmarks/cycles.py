@@ -7,8 +7,8 @@ from steelyard.model import Record
 
 def core_clock(record: Record) -> float | None:
     """The true core clock (Hz): the mean over threads, before and after the samples; None where unknown."""
-    seen = record.surroundings.get("core_clock") or {}
-    hertz = [value for ends in (seen.get("before"), seen.get("after")) for value in ends or () if value]
+    observed = record.surroundings.get("core_clock") or {}
+    hertz = [value for ends in (observed.get("before"), observed.get("after")) for value in ends or () if value]
     return fmean(hertz) if hertz else None
 
 

@@ -75,8 +75,8 @@ def command(
             raise UsageError(
                 f"{option} needs two runs: of a published system there are only printed numbers."
             ) from None
-        told = beside.compare(outcome.read(earlier, paths or []), system)
-        side_by_side.show_published(told) if form == "screen" else comparison.beside(told, json_)
+        reported = beside.compare(outcome.read(earlier, paths or []), system)
+        side_by_side.show_published(reported) if form == "screen" else comparison.beside(reported, json_)
         return
     if in_turn:
         earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet)

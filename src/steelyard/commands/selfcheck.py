@@ -42,5 +42,5 @@ def command(
 def _show(outcome: "Outcome") -> None:
     """One outcome on the terminal."""
     print(f"{outcome.state}: {outcome.seen}")
-    for told in outcome.evidence:
-        print(f"    {told}")
+    for reported in outcome.evidence:
+        print(f"    {reported}")

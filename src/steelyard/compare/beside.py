@@ -73,8 +73,8 @@ def compare(evaluation: Evaluation, system: str) -> Beside:
         "Printed numbers have no samples: how sure a difference is cannot be said. Theirs were measured "
         "with other programs and compilers."
     )
-    told = dict.fromkeys(f"{_called(entry)}: {entry.note}." for entry in entries if entry.note in REMARKS)
-    notes += told
+    reported = dict.fromkeys(f"{_called(entry)}: {entry.note}." for entry in entries if entry.note in REMARKS)
+    notes += reported
     lines = tuple(_line(evaluation, entry) for entry in entries)
     remarks = dict.fromkeys(f"{line.benchmark}: ours is measured {line.remark}." for line in lines if line.remark)
     return Beside(evaluation.run.id, system, lines, (*notes, *remarks))
@@ -84,11 +84,11 @@ def _line(evaluation: Evaluation, entry: Published) -> Line:
     ours, level, remark = _ours(evaluation, entry)
     if ours is not None and ours.unit != entry.unit:
         ours = None
-    told = [f"{k} {str(v).replace('_', ' ')}" for k, v in entry.parameters.items() if k not in published.BESIDE]
+    reported = [f"{k} {str(v).replace('_', ' ')}" for k, v in entry.parameters.items() if k not in published.BESIDE]
     if limit := published.theoretical(entry):
-        told.append(f"limit {quantity(limit, entry.unit)}, {percent(entry.value / limit)} of it reached")
+        reported.append(f"limit {quantity(limit, entry.unit)}, {percent(entry.value / limit)} of it reached")
     ratio = ours.value / entry.value if ours and entry.value else None
-    conditions, remark = ", ".join(told), remark if ours else ""
+    conditions, remark = ", ".join(reported), remark if ours else ""
     return Line(entry.benchmark, entry.metric, conditions, entry.value, entry.unit, ours, ratio, level, remark)
 
 

@@ -108,7 +108,7 @@ def _paired(
     a: dict[Identity, dict[Role, Result]], b: dict[Identity, dict[Role, Result]], of_a: Machine, of_b: Machine
 ) -> tuple[tuple[str, ...], tuple[Kernel, ...]] | None:
     common = {case: sorted(set(a[case]) & set(b[case])) for case in a if case in b}
-    # Equal numbers of processors are told by their number alone.
+    # Equal numbers of processors are reported by their number alone.
     equal = len(of_a.cpus) == len(of_b.cpus)
     roles = sorted({role for own in common.values() for role in own if not (equal and role[1] == float("inf"))})
     words = {role: _called(role, len(of_a.cpus), len(of_b.cpus)) for role in roles}

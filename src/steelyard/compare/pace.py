@@ -47,7 +47,9 @@ def tempered(found: Comparison, a: Sequence[Result], b: Sequence[Result], restle
         return found
     cause = "the clock, or other hardware threads on them"
     return replace(
-        found, call="UNCLEAR", detail=f"{why} ({cause}): a difference cannot be told from that. Repeat both, in turn."
+        found,
+        call="UNCLEAR",
+        detail=f"{why} ({cause}): a difference cannot be distinguished from that. Repeat both, in turn.",
     )
 
 

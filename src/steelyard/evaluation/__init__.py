@@ -66,10 +66,10 @@ def benchmarks_of(run: Run) -> list[str]:
 
 def core_clock(measured: Iterable[Record]) -> float | None:
     """The true core clock (Hz): the median over the records of what the chain showed before the samples."""
-    seen = sorted(
+    observed = sorted(
         hertz for r in measured for hertz in ((r.surroundings.get("core_clock") or {}).get("before") or ()) if hertz
     )
-    return seen[len(seen) // 2] if seen else None
+    return observed[len(observed) // 2] if observed else None
 
 
 def with_limits(machine: Machine, measured: Iterable[Record]) -> Machine:

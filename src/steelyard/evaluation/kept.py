@@ -94,7 +94,7 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(where, name) for name in names if name.endswith((".py", ".csv")))
 
 
-def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], told: Power) -> Evaluation | None:
+def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], reported: Power) -> Evaluation | None:
     """What is kept under that key, for the run and what its sensors said; None where nothing is, or nothing that fits."""
     try:
         kept = msgspec.msgpack.decode(_place(name).read_bytes(), type=_Kept)
@@ -107,8 +107,10 @@ def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], told: Power) 
         )
     except (OSError, msgspec.MsgspecError, IndexError):
         return None
-    known = energy.extended(benchmarks, results, told)
-    return Evaluation(replace(run, machine=kept.machine, records=tuple(records)), known, results, kept.findings, told)
+    known = energy.extended(benchmarks, results, reported)
+    return Evaluation(
+        replace(run, machine=kept.machine, records=tuple(records)), known, results, kept.findings, reported
+    )
 
 
 def save(name: str, judged: Evaluation, run: Run) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Told:
+class Report:
     """One rank as it reported itself: before MPI started ("here"), when its case took too long ("overdue"), and, where it
     could, when it ended: by a fault ("crashed"), by its MPI ("aborted"), because it was told to ("ended")."""
 
@@ -23,20 +23,20 @@ def explain(said: str, ranks: int | None, over_time: bool) -> str:
     Ranks that wait say so when the time is over: the one that is silent is frozen, cut off, or was never started. Those that the
     launcher ends because another died say so, too: the one that died does not.
     """
-    told = list(_told(said))
-    here = {t.rank: t for t in told if t.what == "here"}
+    reported = list(_reports(said))
+    here = {t.rank: t for t in reported if t.what == "here"}
     if not here or not ranks:
         return ""
     if missing := sorted(set(range(ranks)) - set(here)):
         places = ", ".join(sorted({t.host for t in here.values()}))
         return f"{_ranks(missing)} of {ranks} never started; the others are on {places}."
-    if crashed := [t for t in told if t.what == "crashed"]:
+    if crashed := [t for t in reported if t.what == "crashed"]:
         return f"Rank {crashed[0].rank} on {crashed[0].host} (process {crashed[0].process}) crashed."
-    return _silence(told, here) if over_time else _death(said, told, here)
+    return _silence(reported, here) if over_time else _death(said, reported, here)
 
 
-def _silence(told: list[Told], here: dict[int, Told]) -> str:
-    overdue = {t.rank for t in told if t.what == "overdue"}
+def _silence(reported: list[Report], here: dict[int, Report]) -> str:
+    overdue = {t.rank for t in reported if t.what == "overdue"}
     silent = sorted(set(here) - overdue)
     if overdue and silent:
         places = ", ".join(f"{r} on {here[r].host}" for r in silent)
@@ -48,8 +48,8 @@ def _silence(told: list[Told], here: dict[int, Told]) -> str:
     return ""
 
 
-def _death(said: str, told: list[Told], here: dict[int, Told]) -> str:
-    dead = _dead(said, told, here)
+def _death(said: str, reported: list[Report], here: dict[int, Report]) -> str:
+    dead = _dead(said, reported, here)
     return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died." if dead else ""
 
 
@@ -58,33 +58,33 @@ def without_reports(said: str) -> str:
     return "\n".join(line for line in said.splitlines() if not line.startswith('{"steelyard":'))
 
 
-def _told(said: str) -> Iterator[Told]:
+def _reports(said: str) -> Iterator[Report]:
     for line in said.splitlines():
         if '{"steelyard":' not in line:
             continue
         try:
             # The launcher may have put its own mark before the line (srun: "2: ").
             report = json.loads(line[line.index('{"steelyard":') :])
-            yield Told(str(report["steelyard"]), int(report["rank"]), str(report["host"]), int(report["process"]))
+            yield Report(str(report["steelyard"]), int(report["rank"]), str(report["host"]), int(report["process"]))
         except (ValueError, KeyError, TypeError):
             continue  # two ranks wrote at once: the line is lost
 
 
-def _dead(said: str, told: list[Told], here: dict[int, Told]) -> Told | None:
+def _dead(said: str, reported: list[Report], here: dict[int, Report]) -> Report | None:
     """The one that ended without a word, where the others told that they were ended; or whom the launcher names.
 
     MPICH's launcher kills all ranks at once and now and then names one of its own victims.
     """
-    worded = {t.rank for t in told if t.what in ("ended", "aborted")}
+    worded = {t.rank for t in reported if t.what in ("ended", "aborted")}
     wordless = [here[r] for r in sorted(here) if r not in worded]
     if worded and len(wordless) == 1:
         return wordless[0]
     return next((t for t in wordless if _mentions(said, t)), None)
 
 
-def _mentions(said: str, told: Told) -> bool:
+def _mentions(said: str, reported: Report) -> bool:
     """Whether the launcher names this rank's process, which it does only of one that ended badly."""
-    return re.search(rf"(?i)\bpid:?\s*{told.process}\b", said) is not None
+    return re.search(rf"(?i)\bpid:?\s*{reported.process}\b", said) is not None
 
 
 def _ranks(numbers: list[int]) -> str:

@@ -31,7 +31,13 @@ from steelyard.model.plain import scalar
 SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
 GRACE = 5.0  # seconds in which a launcher may end its ranks
 SPARED = 5.0  # seconds before a case's time is over that are left for saying why
-REFUSED = ("placement", "pinning", "start", "page_size", "memory_policy")  # what only programs of ours can be told
+REFUSED = (
+    "placement",
+    "pinning",
+    "start",
+    "page_size",
+    "memory_policy",
+)  # what only programs of ours can be determined
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +95,10 @@ class Application:
             raise Unfit(
                 "plant", f"plant={plant} cannot be: of {name}, a program of others, only its result can be made wrong."
             )
-        if told := [n for n in REFUSED if n in parameters]:
+        if reported := [n for n in REFUSED if n in parameters]:
             raise Unfit(
                 "parameter",
-                f"{told[0]}={parameters[told[0]]} cannot be: {name} is a program of others, and is not told.",
+                f"{reported[0]}={parameters[reported[0]]} cannot be: {name} is a program of others, and is not reported.",
             )
 
     def _command(self, ready: Prepared, parameters: Parameters) -> tuple[list[str], dict[str, str]]:

@@ -118,15 +118,15 @@ def _cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple
 
 def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, int, list[str]]:
     """(bytes that may be used, bytes that are free for use now, notes)."""
-    told = files.pairs("/proc/meminfo")
-    installed = kibibytes(told.get("MemTotal"))
+    reported = files.pairs("/proc/meminfo")
+    installed = kibibytes(reported.get("MemTotal"))
     if installed is None and files.live:
         installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if installed is None:
         return 0, 0, ["The memory is unknown: /proc/meminfo is missing."]
     # Kernels before 3.14 have no MemAvailable: what is free and what caches hold comes near.
-    parts = [kibibytes(told.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
-    available = kibibytes(told.get("MemAvailable")) or sum(parts)
+    parts = [kibibytes(reported.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
+    available = kibibytes(reported.get("MemAvailable")) or sum(parts)
     bounds = [installed, allowance.memory_limit, allowed_memory(files, topology.nodes)]
     memory = min(bound for bound in bounds if bound is not None)
     left = allowance.memory_left
@@ -149,9 +149,9 @@ def _product(files: KernelFiles) -> str:
 def _architecture(files: KernelFiles, cpuinfo: Mapping[str, str]) -> str:
     if files.live:
         return os.uname().machine
-    told = files.text("/proc/sys/kernel/arch")  # since Linux 6.1
+    reported = files.text("/proc/sys/kernel/arch")  # since Linux 6.1
     guess = "x86_64" if "vendor_id" in cpuinfo else "aarch64" if "CPU implementer" in cpuinfo else "unknown"
-    return told or guess
+    return reported or guess
 
 
 def _settings(

@@ -31,14 +31,14 @@ def find_devices() -> tuple[Device, ...]:
     if name is None:
         return ()
     try:
-        told = subprocess.run(
+        reported = subprocess.run(
             [sys.executable, "-m", "steelyard.machine.devices", name],
             capture_output=True,
             text=True,
             check=True,
             timeout=ANSWER_SECONDS,
         )
-        return tuple(Device(**found) for found in json.loads(told.stdout.splitlines()[-1]))
+        return tuple(Device(**found) for found in json.loads(reported.stdout.splitlines()[-1]))
     except (OSError, subprocess.SubprocessError, ValueError, TypeError, IndexError):
         return ()
 

@@ -87,7 +87,7 @@ def _string(strings: list[str], body: bytes, offset: int) -> str:
 
 
 def _size(body: bytes) -> int | None:
-    """Bytes; 0: the slot is empty; None: not told."""
+    """Bytes; 0: the slot is empty; None: not reported."""
     word = _word(body, 0x0C)
     if word is None or word == 0xFFFF:
         return None
@@ -104,7 +104,7 @@ def _kind(body: bytes) -> str:
 
 
 def _rate(body: bytes) -> float | None:
-    """Transfers per second as configured, or else as the module is rated; None when neither is told."""
+    """Transfers per second as configured, or else as the module is rated; None when neither is reported."""
     for offset, extended in ((0x20, 0x58), (0x15, 0x54)):
         rate = _word(body, offset)
         if rate == 0xFFFF:

@@ -130,9 +130,11 @@ def _amd(family: int, model: int, flags: set[str]) -> tuple[int | None, int | No
 
 def _identify_arm(cpuinfo: Mapping[str, str]) -> Processor:
     implementer, part = _number(cpuinfo.get("CPU implementer")), _number(cpuinfo.get("CPU part"))
-    told = cpuinfo.get("model name") or f"implementer {cpuinfo['CPU implementer']} part {cpuinfo.get('CPU part', '?')}"
+    reported = (
+        cpuinfo.get("model name") or f"implementer {cpuinfo['CPU implementer']} part {cpuinfo.get('CPU part', '?')}"
+    )
     if implementer is None or part is None or (implementer, part) not in _ARM:
-        return Processor(told, "unknown", None, None, None, f"'{told}' is not in the table of known processors")
+        return Processor(reported, "unknown", None, None, None, f"'{reported}' is not in the table of known processors")
     name, width, units = _ARM[implementer, part]
     reason = "" if width else f"the pipes of '{name}' are not in the table of known processors"
     return Processor(name, name.split()[0], width, units, None, reason)

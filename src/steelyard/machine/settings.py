@@ -130,8 +130,8 @@ def _summed_up(files: KernelFiles, having: Mapping[str, list[str]]) -> str | Non
         return next(iter(having), None)
     parts = []
     for value, policies in sorted(having.items()):
-        told = (files.text(f"{policy}/affected_cpus") or "" for policy in policies)
-        cpus = (readable_cpu_list(text.replace(" ", ",")) or () for text in told)
+        reported = (files.text(f"{policy}/affected_cpus") or "" for policy in policies)
+        cpus = (readable_cpu_list(text.replace(" ", ",")) or () for text in reported)
         parts.append(f"{value} (cpus {format_cpu_list(cpu for some in cpus for cpu in some)})")
     return ", ".join(parts)
 

@@ -53,17 +53,17 @@ def _cores(
 ) -> tuple[Core, ...]:
     node_of = {cpu: node.number for node in nodes for cpu in node.cpus}
     known, found, untold = set(online), [], False
-    seen: set[int] = set()
+    observed: set[int] = set()
     for cpu in online:
-        if cpu in seen:
+        if cpu in observed:
             continue
         folder = f"{_CPU}/cpu{cpu}/topology"
         listed = readable_cpu_list(files.text(f"{folder}/thread_siblings_list"))
         untold |= listed is None
-        siblings = tuple(other for other in listed or () if other in known and other not in seen)
+        siblings = tuple(other for other in listed or () if other in known and other not in observed)
         if cpu not in siblings:
             siblings = (cpu,)
-        seen.update(siblings)
+        observed.update(siblings)
         socket = files.number(f"{folder}/physical_package_id")
         # Some boards answer -1: the firmware names no package.
         found.append((max(0, socket or 0), node_of.get(cpu, 0), siblings))
@@ -89,8 +89,8 @@ def _nodes(files: KernelFiles, online: tuple[int, ...], notes: list[str]) -> tup
         memory = _node_memory(files.text(f"{folder}/meminfo"))
         if listed is None or memory is None:
             notes.append(f"Memory node {number} could not be read whole ({folder}): it may be described too small.")
-        told = (natural(word) for word in (files.text(f"{folder}/distance") or "").split())
-        distances = tuple(distance for distance in told if distance is not None)
+        reported = (natural(word) for word in (files.text(f"{folder}/distance") or "").split())
+        distances = tuple(distance for distance in reported if distance is not None)
         cpus = tuple(cpu for cpu in listed or () if cpu in set(online))
         found.append(NumaNode(number, cpus, memory or 0, distances))
     return tuple(found)
@@ -156,7 +156,7 @@ def allowed_cpus(files: KernelFiles, online: tuple[int, ...]) -> tuple[int, ...]
 
 
 def allowed_memory(files: KernelFiles, nodes: tuple[NumaNode, ...]) -> int | None:
-    """Bytes on the memory nodes that this process may use; None when it may use all or nothing is told."""
+    """Bytes on the memory nodes that this process may use; None when it may use all or nothing is reported."""
     try:
         allowed = set(parse_cpu_list(files.pairs("/proc/self/status").get("Mems_allowed_list", "")))
     except ValueError:

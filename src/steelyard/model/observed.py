@@ -108,7 +108,7 @@ class RankClocks(TypedDict, total=False):
     residual: Column
 
 
-class RanksSeen(TypedDict, total=False):
+class RanksObserved(TypedDict, total=False):
     """What each rank saw."""
 
     hosts: list[str] | None
@@ -144,4 +144,4 @@ class Observed(TypedDict, total=False):
     pages: Pages | None
     phases: dict[str, Number] | None
     details: dict[str, Any] | None
-    ranks: RanksSeen | None
+    ranks: RanksObserved | None

@@ -17,7 +17,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One thing that was seen: of which kind (see the table of kinds; "" where it is of none), and what, in a sentence.
+    """One thing that was observed: of which kind (see the table of kinds; "" where it is of none), and what, in a sentence.
 
     `numbers` are the figures in it by name, in SI units; one that is not known is not there.
     """
@@ -43,7 +43,7 @@ class Record:
     """One case of one launch with all its samples.
 
     `samples` are seconds per operation, in the order of time; `work` is what one operation does (bytes, flops,
-    messages, accesses …); `surroundings` is what was seen around and inside the samples (see docs/formats.md);
+    messages, accesses …); `surroundings` is what was observed around and inside the samples (see docs/formats.md);
     `aside` are the places of the samples whose own surroundings were disturbed: figures rest on the others;
     `error` says why there are no samples (the case failed), otherwise None.
     """

@@ -9,7 +9,7 @@ def words(job: Job) -> list[str]:
     """The command line after mpiexec. -ppn ranks go to a host, then so many to the next one: with 1 round the hosts.
 
     Where the hosts have different numbers of places each stretch of ranks is an argument set of its own: 'a:2' would be the name
-    of a host (seen with 2021.18).
+    of a host (observed with 2021.18).
     """
     passed = ["-genvlist", ",".join(names(job))]
     ending = [*job.extra, str(job.program)]

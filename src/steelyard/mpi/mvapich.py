@@ -16,7 +16,7 @@ flavour = Flavour(
     words=words,
     # Version 2 has no switch to TCP, which is another build of it: there it is its network without shared memory.
     transports={"no shared memory": _TCP, "tcp": _TCP},
-    # The library itself binds its ranks, whatever mpiexec is told.
+    # The library itself binds its ranks, whatever mpiexec is reported.
     environment={"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0"},
     meets="pmi2",
     eager="MV2_IBA_EAGER_THRESHOLD and MV2_SMP_EAGERSIZE (of version 2)",

@@ -50,7 +50,7 @@ class Clock {
 
   const char* source() const { return counter_ ? "time-stamp counter" : "monotonic"; }
   double frequency() const { return frequency_; }    // ticks per second
-  double resolution() const { return resolution_; }  // seconds: the smallest step ever seen between two readings
+  double resolution() const { return resolution_; }  // seconds: the smallest step ever observed between two readings
   double overhead() const { return overhead_; }      // seconds: the median cost of one reading
 
  private:

@@ -228,7 +228,7 @@ class Counters {
 };
 
 // For one operation of all threads together. `inside`: the share of the time between start and stop that was samples;
-// energy is taken by it, while instructions between the samples cannot be told from those within.
+// energy is taken by it, while instructions between the samples cannot be distinguished from those within.
 inline std::string counters_json(const Counts& counts, double operations, double inside) {
   json::Object out;
   std::string reason = reason_of(counts.error);

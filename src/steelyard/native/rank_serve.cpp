@@ -22,7 +22,7 @@ class Watchdog {
  public:
   Watchdog() {
     say("here");
-    // How a rank ends is told by itself, as far as it can: launchers name the wrong one, or none.
+    // How a rank ends is reported by itself, as far as it can: launchers name the wrong one, or none.
     prepare(crash_words_, "crashed"), prepare(abort_words_, "aborted"), prepare(end_words_, "ended");
     for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(fault, [](int s) { last_words(crash_words_, s); });
     std::signal(SIGABRT, [](int s) { last_words(abort_words_, s); });  // MPI gives up, usually because a peer is gone

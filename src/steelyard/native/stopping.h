@@ -7,7 +7,7 @@
 namespace steelyard {
 
 // Half of the 95 % interval of the median over the median; infinite where too little is known to state one. Where
-// neighbours alone make it wider than `asked`, it is told without the costlier estimate.
+// neighbours alone make it wider than `asked`, it is reported without the costlier estimate.
 double relative_half_width(const std::vector<double>& samples, double asked = std::numeric_limits<double>::infinity());
 
 }  // namespace steelyard

@@ -40,7 +40,7 @@ def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
 
 
 def _add(found: dict[str, Benchmark], more: Mapping[str, Benchmark]) -> None:
-    """UsageError where two benchmarks have one name: which of them was measured could not be told."""
+    """UsageError where two benchmarks have one name: which of them was measured could not be determined."""
     for name, benchmark in more.items():
         known, new = ([Path(s.path).resolve() for s in b.sources] for b in (found.get(name, benchmark), benchmark))
         if known != new:

@@ -14,7 +14,7 @@ from steelyard.statistics.results.sweeps import WITHOUT, Over
 
 OVERS: tuple[Over, ...] = get_args(Over)
 ALL_VALUES = ("kernel", "model")  # axes of which every value is a line; of all others one is taken
-CHOICES = (*ALL_VALUES, "mode")  # by which the blocks of a benchmark are told apart
+CHOICES = (*ALL_VALUES, "mode")  # by which the blocks of a benchmark are distinguished
 GREATEST = ("class",)  # of these, and of sizes, the last value: the greatest problem that the preset has
 
 

@@ -83,7 +83,7 @@ def learned(run: Run) -> Best:
 
 
 def load(machine: Machine) -> Shown:
-    """What this machine has shown in earlier runs; nothing where it is seen for the first time."""
+    """What this machine has shown in earlier runs; nothing where it is observed for the first time."""
     runs = _kept(_file(machine))
     best: dict[str, float] = {}
     for _, shown in runs:
@@ -128,8 +128,8 @@ def _file(machine: Machine) -> Path:
     from steelyard.build.program import cache
 
     hosts = tuple((host.name, host.slots) for host in machine.hosts)
-    told = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count(), hosts)
-    return cache() / "pace" / (hashlib.sha256(repr(told).encode()).hexdigest()[:16] + ".json")
+    reported = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count(), hosts)
+    return cache() / "pace" / (hashlib.sha256(repr(reported).encode()).hexdigest()[:16] + ".json")
 
 
 def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:

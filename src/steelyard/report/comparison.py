@@ -106,9 +106,9 @@ def _rows(console: Console, name: str, rows: Sequence[Row]) -> None:
 
 
 def _case(row: Row, constant: set[str]) -> str:
-    told = [in_words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
-    told += [f"{in_words(k, x)} / {in_words(k, y)}" for k, x, y in row.differing]
-    return f"{row.kernel} ({', '.join(told)})" if told else row.kernel
+    reported = [in_words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
+    reported += [f"{in_words(k, x)} / {in_words(k, y)}" for k, x, y in row.differing]
+    return f"{row.kernel} ({', '.join(reported)})" if reported else row.kernel
 
 
 def _constant(rows: Sequence[Row]) -> set[str]:
@@ -122,8 +122,8 @@ def _lone(console: Console, run: str, lone: Sequence[Lone]) -> None:
         return
     console.print(f"Only in {escape(run)}: {len(lone)} cases.")
     for case in lone[:FEW]:
-        told = ", ".join(in_words(k, v) for k, v in case.parameters.items() if cases.USUAL.get(k) != v)
-        console.print(f"  {escape(case.benchmark)} {escape(case.kernel)} ({escape(told)})", style="dim")
+        reported = ", ".join(in_words(k, v) for k, v in case.parameters.items() if cases.USUAL.get(k) != v)
+        console.print(f"  {escape(case.benchmark)} {escape(case.kernel)} ({escape(reported)})", style="dim")
     if len(lone) > FEW:
         console.print(f"  and {len(lone) - FEW} more", style="dim")
 

@@ -36,17 +36,18 @@ def how(records: list[Record], results: Iterable[Result]) -> str:
     if not found:
         return ""
     shares = [c.share for c in found if c.share is not None]
-    told = "in user mode, all threads together, from before the first sample to after the last, by the number of operations"
+    reported = "in user mode, all threads together, from before the first sample to after the last, by the number of operations"
     if shares and min(shares) < 0.999:
-        told += f"; the counters took turns with others' (down to {values.percent(min(shares))} of the time) and are scaled up"
+        least = values.percent(min(shares))
+        reported += f"; the counters took turns with others' (down to {least} of the time) and are scaled up"
     meters = ", ".join(sources(records))
-    return f"{told}; energy of the whole machine by {meters}" if meters else told
+    return f"{reported}; energy of the whole machine by {meters}" if meters else reported
 
 
 def missing(evaluation: Evaluation) -> tuple[str, ...]:
     """A sentence for each reason why cases of the run have no counters."""
-    told = reasons(evaluation.run.records)
-    return tuple(f"Instructions, cycles and cache misses were not counted: {reason}." for reason in told)
+    reported = reasons(evaluation.run.records)
+    return tuple(f"Instructions, cycles and cache misses were not counted: {reason}." for reason in reported)
 
 
 def _count(value: float | None) -> str:

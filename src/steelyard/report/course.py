@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.model import Record, Run
 from steelyard.records import shown
-from steelyard.statistics.validity.observations import Seen, number, part
+from steelyard.statistics.validity.observations import Measured, number, part
 from steelyard.statistics.validity.pace import MEASURES, Bounds, Kind, choose
 
 State = Literal["kept", "aside", "disturbed", "invalid"]
@@ -105,7 +105,7 @@ def _causes(step: Step) -> Mapping[str, int]:
         if each.kind == "set aside":
             return {name: int(number) for name, number in each.numbers.items() if name not in ("samples", "of")}
     row = np.asarray(step.record.samples, dtype=np.float64)
-    return choose(Seen(row, step.record.surroundings), step.bounds).causes
+    return choose(Measured(row, step.record.surroundings), step.bounds).causes
 
 
 def _state(record: Record) -> State:

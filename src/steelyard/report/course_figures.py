@@ -17,7 +17,7 @@ RECORDS = "pace-records"  # the element of the page that holds what the figures 
 TOP = 110  # per cent; what lies above is drawn there
 PANEL, GAP, ROW = 160, 34, 17  # heights in pixels: of a panel, of its title, and of a group of benchmarks
 MARGINS = 88  # of every figure, see figures.js
-NARROWEST = 400  # part of the width that the bar of a short launch has, so that it is seen
+NARROWEST = 400  # part of the width that the bar of a short launch has, so that it is observed
 MOST_SLICES = 20  # rows of a table
 SLICES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 240, 480)  # minutes
 
@@ -116,12 +116,12 @@ def _drawn(topic: Topic, kinds: tuple[Kind, ...], found: Course, further: set[in
 
 def _bests(kinds: tuple[Kind, ...], found: Course) -> str:
     """The best of each kind, from the least to the greatest where it depends on the case."""
-    told = []
+    reported = []
     for kind in kinds:
         known = [step.bounds.best[kind] for step in found.steps if kind in step.shares]
         low, high = (MEASURES[kind].written(value) for value in (min(known), max(known)))
-        told.append(high if low == high else f"{low.partition(' ')[0]} to {high}")
-    return ", ".join(told)
+        reported.append(high if low == high else f"{low.partition(' ')[0]} to {high}")
+    return ", ".join(reported)
 
 
 # --------------------------------------------------------------------------- the picture

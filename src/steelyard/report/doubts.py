@@ -1,4 +1,4 @@
-"""The values that a figure must mark, since they cannot be relied on, and how they are told from the others.
+"""The values that a figure must mark, since they cannot be relied on, and how they are distinguished from the others.
 
 They are recognised by being equal: figures are plain data, and do not say from which result a value comes.
 """

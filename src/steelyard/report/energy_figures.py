@@ -20,7 +20,7 @@ SERIAL: Mode = (0, 1, 0)
 GUESS = "Modelled from the load, not measured. "
 BARS = (
     "Less is better; 1 is the energy of {reference}. Each interval holds those of both energies: where it holds 1, "
-    "which of the two is less cannot be told."
+    "which of the two is less cannot be determined."
 )
 POINTS = (
     "Nearer to the lower left corner is better. Each colour is a kernel, each shape a mode. Large marks, joined by a line, are "
@@ -93,15 +93,15 @@ OF = Measure(ENERGY.name, ENERGY.unit, "energies", over)
 def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> Part:
     machine, guess = evaluation.run.machine, is_guess(evaluation)
     first = {min(k.modes) for k in kernels}
-    told = called(next(iter(first)), machine) if len(first) == 1 else "each kernel's first mode"
+    reported = called(next(iter(first)), machine) if len(first) == 1 else "each kernel's first mode"
     figure = Figure(
         name="energy-against",
-        title=f"{_called('Energy of an iteration', guess)} against {told}{_of(title)}",
+        title=f"{_called('Energy of an iteration', guess)} against {reported}{_of(title)}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"{_called('energy', guess)} over that of {told}", log=True, ratio=True),
-        marks=(Mark("y", 1.0, told),),
-        caption=(GUESS if guess else "") + BARS.format(reference=told),
+        y=Axis(f"{_called('energy', guess)} over that of {reported}", log=True, ratio=True),
+        marks=(Mark("y", 1.0, reported),),
+        caption=(GUESS if guess else "") + BARS.format(reference=reported),
     )
     rows = [
         Kernel(
@@ -172,8 +172,8 @@ def _point(kernel: Measured, mode: Mode, machine: Machine) -> _Point:
 
 
 def _row(point: _Point, best: bool) -> tuple[str, ...]:
-    told = [cell for v in (point.seconds, point.joules) for cell in (quantity(v.value, v.unit), values.interval(v))]
-    return point.kernel, point.mode, *told, "yes" if best else ""
+    reported = [cell for v in (point.seconds, point.joules) for cell in (quantity(v.value, v.unit), values.interval(v))]
+    return point.kernel, point.mode, *reported, "yes" if best else ""
 
 
 def _series(name: str, points: Sequence[_Point]) -> Series:

@@ -74,7 +74,7 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float], doubts: Do
         "name": name,
         "x": [text(x) if isinstance(x, str) else x / x_factor for x in series.x],
         "y": [divided(y, y_factor) for y in series.y],
-        "customdata": [text(told) for told in _told(figure, series, doubts)],
+        "customdata": [text(reported) for reported in _describe(figure, series, doubts)],
         "hovertemplate": "%{customdata}<extra></extra>",
         "legendgroup": f"series{number}",
         "meta": {"colour": number},
@@ -112,17 +112,17 @@ def _beside_own(figure: Figure, number: int) -> int:
     return own + before % (COLOURS - own)
 
 
-def _told(figure: Figure, series: Series, doubts: Doubts) -> list[str]:
+def _describe(figure: Figure, series: Series, doubts: Doubts) -> list[str]:
     """What is shown over each point: where it is, the value, its interval, and its verdict where that is not CLEAN."""
-    told = []
+    reported = []
     for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
         line = f"{series.name}: {label(y, figure.y)} at {figure.x.title} {tick(x, figure.x)}"
         low = series.low[index] if series.low else None
         high = series.high[index] if series.high else None
         if low is not None and high is not None:
             line += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
-        told.append(line + marked(y, doubts))
-    return told
+        reported.append(line + marked(y, doubts))
+    return reported
 
 
 def _bounds(series: Series, factor: float) -> Json:

@@ -37,8 +37,8 @@ class Headline:
     @property
     def why(self) -> str:
         """Why the value is not CLEAN, in two or three words: 'competing load'; '' where it is."""
-        told = kinds(self.shown.evidence) if self.shown.level != "CLEAN" else ()
-        return told[0] if told else ""
+        reported = kinds(self.shown.evidence) if self.shown.level != "CLEAN" else ()
+        return reported[0] if reported else ""
 
 
 # A newcomer's own program meets these; the others are on the benchmark's page.
@@ -57,7 +57,7 @@ _FIXED = {"L", "alpha", *SIZES}
 
 
 def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
-    """The main figures that this run has, in the order in which they are told.
+    """The main figures that this run has, in the order in which they are reported.
 
     Where few of them were measured, or all of the run fits, a figure of each other benchmark follows.
     """
@@ -89,8 +89,8 @@ def _headline(evaluation: Evaluation, name: str, choice: roles_.Headline) -> Hea
         fastest = min(candidates, key=lambda r: _rank(r, metric, whether_clean=False))
         candidates = [r for r in candidates if r.parameters.get(choice.best) == fastest.parameters.get(choice.best)]
     varying = [axis for axis in values.varying(tuple(kernel)) if axis not in _FIXED]
-    told = [*varying, *(axis for axis in ("threads",) if axis in choice.most and axis not in varying)]
-    return _made(evaluation, choice, candidates, metric, told)
+    reported = [*varying, *(axis for axis in ("threads",) if axis in choice.most and axis not in varying)]
+    return _made(evaluation, choice, candidates, metric, reported)
 
 
 def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
@@ -109,22 +109,22 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
         candidates = _extreme(candidates, name_, max)
     for name_, value in _USUAL:
         candidates = [r for r in candidates if r.parameters.get(name_) == value] or candidates
-    told = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
+    reported = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
     several = len({r.kernel for r in mine}) > 1
     title = f"{benchmark.title}: {mine[0].kernel}" if several else benchmark.title
     own = roles_.Headline(name, title, "", 0)
-    return _made(evaluation, own, candidates, metric, told)
+    return _made(evaluation, own, candidates, metric, reported)
 
 
 def _made(
-    evaluation: Evaluation, role: roles_.Headline, candidates: Sequence[Result], metric: str, told: Sequence[str]
+    evaluation: Evaluation, role: roles_.Headline, candidates: Sequence[Result], metric: str, reported: Sequence[str]
 ) -> Headline | None:
     result = min(candidates, key=lambda r: _rank(r, metric))
     benchmark = evaluation.benchmarks.get(result.benchmark)
     shown = values.shown(result, metric, benchmark, evaluation.run.machine)
     if shown is None:
         return None
-    conditions = [_said(n, result.parameters[n]) for n in told if n in result.parameters]
+    conditions = [_said(n, result.parameters[n]) for n in reported if n in result.parameters]
     conditions += _within(result, evaluation.run.machine) if role.of_memory else []
     doubted = any(
         f.reach == "figures" and f.level != "good" and f.benchmark == result.benchmark for f in evaluation.findings

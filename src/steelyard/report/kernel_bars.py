@@ -31,8 +31,8 @@ class Measure:
 
 
 def _of_times(result: Result, reference: Result) -> Ends:
-    seen = compare(messages.seconds(reference), messages.seconds(result))
-    return seen.ratio, seen.low, seen.high
+    observed = compare(messages.seconds(reference), messages.seconds(result))
+    return observed.ratio, observed.low, observed.high
 
 
 SHORT = 4.0  # between the ends of an axis of ratios: on a longer one there are several powers of two
@@ -129,13 +129,13 @@ def _ratio(result: Result, reference: Result, of: Measure) -> _Ratio:
 
 def _cell(pair: Pair, ratio: _Ratio, of: Measure) -> Cell:
     result, reference = pair
-    told = f"{significant(ratio.low)} – {significant(ratio.high)}"
+    reported = f"{significant(ratio.low)} – {significant(ratio.high)}"
     if doubtful(values.level(reference)):
-        told += f"; what it is set against was {values.level(reference)}"
+        reported += f"; what it is set against was {values.level(reference)}"
     return Cell(
         quantity(_value(result, of), of.unit),
         "1" if result is reference else significant(ratio.value),
-        "" if result is reference else told,
+        "" if result is reference else reported,
         values.level(result),
         values.why(result),
     )

@@ -11,7 +11,7 @@ MEANINGS: dict[Level, str] = {
     "CLEAN": "Nothing disturbed it, and enough is known to rely on it.",
     "UNSETTLED": "Nothing disturbed it, but too little is known to rely on it: few samples, a wide interval, or launches "
     "that differ. More launches and more time settle it.",
-    "DISTURBED": "Something was seen while it was measured that can have moved it. It may be right; nobody can say so.",
+    "DISTURBED": "Something was observed while it was measured that can have moved it. It may be right; nobody can say so.",
     "INVALID": "It failed, or its result is wrong: it has no value.",
 }
 

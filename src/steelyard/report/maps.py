@@ -21,7 +21,7 @@ def heat(figure: Figure, doubts: Doubts) -> Json:
         "x": list(range(len(figure.columns))), "y": list(range(len(figure.rows))),
         "colorscale": "Cividis", "colorbar": bar, "hoverongaps": False,
         "xgap": 1.5 if len(figure.columns) <= MOST_LABELS else 0, "ygap": 1.5,
-        "customdata": _cells_told(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
+        "customdata": _cells(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
     }  # fmt: skip
     known = [v for line in colour for v in line if v is not None]
     if not axis.log and min(known, default=-1) >= 0 and max(known) > 0:
@@ -51,7 +51,7 @@ def surface(figure: Figure, doubts: Doubts) -> Json:
     xs, ys = _places(figure.columns, figure.x), _places(figure.rows, figure.y)
     trace: Json = {
         "type": "surface", "x": xs, "y": ys, "z": colour, "colorscale": "Cividis", "colorbar": bar,
-        "customdata": _cells_told(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
+        "customdata": _cells(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
         "contours": {name: {"show": True, "width": 1, "highlight": False} for name in ("x", "y")},
         "lighting": {"ambient": 0.85, "diffuse": 0.3, "specular": 0.05},
     }  # fmt: skip
@@ -105,7 +105,7 @@ def _cell(value: float | None, factor: float, name: str | None, doubts: Doubts) 
     return f"{text(name) + ' ' if name else ''}{units.significant(value / factor)}{mark}"
 
 
-def _cells_told(figure: Figure, axis: Axis, doubts: Doubts) -> list[list[str]]:
+def _cells(figure: Figure, axis: Axis, doubts: Doubts) -> list[list[str]]:
     return [
         [
             text(

@@ -58,8 +58,8 @@ def _sampling(evaluation: Evaluation, benchmarks: set[str]) -> str:
     }
     if not asked:
         return ""
-    told = (f"± {units.quantity(w, '%', 2)} or {values.duration(s)}" for w, s in sorted(asked))
-    return f"until the interval of the median is within {'; '.join(told)}"
+    reported = (f"± {units.quantity(w, '%', 2)} or {values.duration(s)}" for w, s in sorted(asked))
+    return f"until the interval of the median is within {'; '.join(reported)}"
 
 
 def _repeated(records: list[Record]) -> str:
@@ -80,13 +80,13 @@ def _precision(clock: TimerClock) -> str:
 
 def _core_clock(records: list[Record]) -> str:
     """The least and greatest core clock in hertz that a dependent chain showed around the samples."""
-    seen: list[float] = []
+    observed: list[float] = []
     for record in records:
         clock = record.surroundings.get("core_clock") or {}
-        seen += [v for end in (clock.get("before"), clock.get("after")) for v in end or () if v and v > 0]
-    if not seen:
+        observed += [v for end in (clock.get("before"), clock.get("after")) for v in end or () if v and v > 0]
+    if not observed:
         return ""
-    low, high = units.quantity(min(seen), "Hz"), units.quantity(max(seen), "Hz")
+    low, high = units.quantity(min(observed), "Hz"), units.quantity(max(observed), "Hz")
     return f"{low if low == high else f'{low} to {high}'}, measured by a dependent chain"
 
 

@@ -44,10 +44,12 @@ def phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[drawin
 
 def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawing.Drawn:
     """The share of each phase in the time of all, a bar a run of `bars`, the largest problem and most workers last."""
-    told = [(named(c, [c for _, c in mine]), applications.phases(r), c) for r, c in mine]
-    names = list(dict.fromkeys(phase for _, phases, _ in told for phase in phases))
-    shares = {(run, phase): s / sum(p.values()) for run, p, _ in told for phase, s in p.items() if sum(p.values()) > 0}
-    shown = [run for run, _, c in told if c in bars]
+    reported = [(named(c, [c for _, c in mine]), applications.phases(r), c) for r, c in mine]
+    names = list(dict.fromkeys(phase for _, phases, _ in reported for phase in phases))
+    shares = {
+        (run, phase): s / sum(p.values()) for run, p, _ in reported for phase, s in p.items() if sum(p.values()) > 0
+    }
+    shown = [run for run, _, c in reported if c in bars]
     figure = Figure(
         name=f"phases-{name.lower()}",
         title=f"NPB {name}: where the time goes",
@@ -58,12 +60,12 @@ def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
         caption="By the view of one thread or of the first rank: what it waits for the others counts to the phase in which it "
         "waits. Timing the phases costs a little itself.",
     )
-    plot = figures.plotly(figure, doubts.of((shares.get((run, p)), c.level) for run, _, c in told for p in names))
+    plot = figures.plotly(figure, doubts.of((shares.get((run, p)), c.level) for run, _, c in reported for p in names))
     plot["layout"] |= {"barmode": "stack", "showlegend": True}
     plot["layout"]["yaxis"] |= {"range": [0, 100]}
     rows = tuple(
         (run, phase, units.quantity(seconds, "s"), label(shares.get((run, phase)), figure.y))
-        for run, phases, _ in told
+        for run, phases, _ in reported
         for phase, seconds in phases.items()
     )
     return drawing.Drawn(

@@ -1,4 +1,4 @@
-"""Evidence in short: its kinds, how often each was seen, and the little that stands for much."""
+"""Evidence in short: its kinds, how often each was observed, and the little that stands for much."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -22,11 +22,11 @@ def frequent(evidences: Iterable[tuple[Evidence, ...]], most: int = 2) -> tuple[
 
 def folded(evidence: tuple[Evidence, ...]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
     """What to show, the first of each kind before others, and what to fold away."""
-    seen: set[str] = set()
+    observed: set[str] = set()
     firsts: list[Evidence] = []
     others: list[Evidence] = []
     for each in evidence:
-        (others if each.kind and each.kind in seen else firsts).append(each)
-        seen.add(each.kind)
+        (others if each.kind and each.kind in observed else firsts).append(each)
+        observed.add(each.kind)
     ordered = (*firsts, *others)
     return ordered[:MOST_SENTENCES], ordered[MOST_SENTENCES:]

@@ -43,8 +43,8 @@ def named(sweep: Sweep, among: Sequence[Sweep]) -> str:
     """A sweep by what tells it from the others of its kernel: 'cg, class A, MPI', 'vector, over threads'."""
     mine = [s for s in among if (s.benchmark, s.kernel, s.over) == (sweep.benchmark, sweep.kernel, sweep.over)]
     differing = {n for s in mine for n in s.parameters if len({str(o.parameters.get(n)) for o in mine}) > 1}
-    told = [n for n in sweep.parameters if n in differing or n in ("class", "model")]
-    words = [sweep.kernel, *(in_words(n, sweep.parameters[n]) for n in told)]
+    reported = [n for n in sweep.parameters if n in differing or n in ("class", "model")]
+    words = [sweep.kernel, *(in_words(n, sweep.parameters[n]) for n in reported)]
     # A programming model says itself what it has many of.
     over = (
         [] if "model" in sweep.parameters and sweep.over in ("threads", "ranks") else [f"over {WORDS[sweep.over][1]}"]
@@ -60,7 +60,7 @@ def between(estimate: Estimate | None, digits: int = 3) -> str:
     return f"{low} – {high}"
 
 
-def told(estimate: Estimate, digits: int = 3) -> str:
+def with_interval(estimate: Estimate, digits: int = 3) -> str:
     """'0.951 (0.948 – 0.961)'."""
     inside = between(estimate, digits)
     return f"{significant(estimate.value, digits)} ({inside})" if inside else significant(estimate.value, digits)
@@ -75,7 +75,7 @@ def row(point: Point) -> tuple[str, ...]:
         values.percent(point.efficiency.value),
         significant(point.serial.value, 2) if point.serial else "–",
         between(point.serial, 2) or "–",
-        told(point.step.adds, 2) if point.step else "–",
+        with_interval(point.step.adds, 2) if point.step else "–",
     )
 
 
@@ -97,24 +97,23 @@ def _stop(sweep: Sweep) -> str:
     half = "half" if HALF == 0.5 else significant(HALF)
     if stop.beyond is None:
         assert stop.into is not None  # two counts at least, and none beyond
-        doubt = "" if stop.certain else f" That is not told apart from {half}."
+        doubt = "" if stop.certain else f" That is not distinguished from {half}."
         return (
-            f"No reason to stop was seen up to {counted(sweep, stop.count)}, the most measured: from {stop.into.start} to "
-            f"{stop.into.end} each further one adds {told(stop.into.adds, 2)} of {worth}.{doubt}"
+            f"No reason to stop was observed up to {counted(sweep, stop.count)}, the most measured: from {stop.into.start} to "
+            f"{stop.into.end} each further one adds {with_interval(stop.into.adds, 2)} of {worth}.{doubt}"
         )
     step = stop.beyond
-    adds = f"from {step.start} to {step.end} each further one adds {told(step.adds, 2)} of {worth}"
+    adds = f"from {step.start} to {step.end} each further one adds {with_interval(step.adds, 2)} of {worth}"
     if stop.certain:
         return f"Stop at {counted(sweep, stop.count)}: {adds}, less than {half}."
-    return f"Stop at {counted(sweep, stop.count)}, as far as can be told: {adds}. {_doubt(step, stop.into, half)}"
+    return f"Stop at {counted(sweep, stop.count)}, as far as can be determined: {adds}. {_doubt(step, stop.into, half)}"
 
 
 def _doubt(beyond: Step, into: Step | None, half: str) -> str:
-    if beyond.call == "not told apart" or into is None:
-        return f"That is not told apart from {half}."
-    return (
-        f"But the step from {into.start} to {into.end}, which adds {told(into.adds, 2)}, is not told apart from {half}."
-    )
+    if beyond.call == "not distinguished" or into is None:
+        return f"That is not distinguished from {half}."
+    adds = with_interval(into.adds, 2)
+    return f"But the step from {into.start} to {into.end}, which adds {adds}, is not distinguished from {half}."
 
 
 def base(sweep: Sweep) -> str:
@@ -146,13 +145,13 @@ def refused(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
 
 
 def _law(sweep: Sweep, fit: Fit) -> str:
-    parameters = ", ".join(f"{PARAMETERS[name]} = {told(e, 2)}" for name, e in fit.parameters.items())
+    parameters = ", ".join(f"{PARAMETERS[name]} = {with_interval(e, 2)}" for name, e in fit.parameters.items())
     deviation = values.percent(fit.deviation)
     if not fit.follows:
         return f"{_capital(LAWS[fit.law])} does not describe it: at best ({parameters}) it misses the times by {deviation}."
     peak = ""
     if fit.law == "USL":
-        peak = f"; fastest at {told(fit.peak, 2)}" if fit.peak else "; no peak in that range"
+        peak = f"; fastest at {with_interval(fit.peak, 2)}" if fit.peak else "; no peak in that range"
     return (
         f"{_capital(LAWS[fit.law])}, {fit.formula}: {parameters}. It misses the times by {deviation}, and may be believed from "
         f"{fit.counts[0]} to {counted(sweep, fit.counts[-1])}, with care to {fit.furthest}{peak}."
@@ -178,7 +177,7 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
         )
     if sweep.scaling.base != 1:
         found.append(
-            f"One {WORDS[sweep.over][0]} was not measured: what is lost up to {sweep.scaling.base} is not seen."
+            f"One {WORDS[sweep.over][0]} was not measured: what is lost up to {sweep.scaling.base} is not observed."
         )
     return tuple(found)
 

@@ -110,12 +110,12 @@ def _ideal(lines: Sequence[Sweep]) -> Series:
 
 def _printed(weak: bool) -> str:
     """What was printed of other applications on the prototype, in a sentence."""
-    told = []
+    reported = []
     for each in published.select("applications", "weak_efficiency" if weak else "strong_efficiency"):
         where = f" at {each.parameters['nodes']} nodes" if "nodes" in each.parameters else ""
         above = "more than " if each.parameters.get("bound") == "above" else ""
-        told.append(f"{each.parameters['application']} {above}{percent(each.value)}{where}")
-    return f"Printed of the Mont-Blanc prototype: {', '.join(told)}." if told else ""
+        reported.append(f"{each.parameters['application']} {above}{percent(each.value)}{where}")
+    return f"Printed of the Mont-Blanc prototype: {', '.join(reported)}." if reported else ""
 
 
 def _printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:

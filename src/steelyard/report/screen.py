@@ -21,7 +21,7 @@ MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●",
 MOST_LINES = 50
 MOST_FINDINGS = 5
 VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
-TOGETHER = 5  # reasons that are told beside the verdict
+TOGETHER = 5  # reasons that are reported beside the verdict
 
 
 def show(evaluation: Evaluation, console: Console, report: Path | None) -> None:
@@ -84,12 +84,12 @@ def _verdict(evaluation: Evaluation, width: int) -> list[Text]:
     whole = Text.assemble((f"{plural(total, 'case')}:", "bold"))
     # Thousands of each level are too long for one line.
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
-    told = (
+    reported = (
         _why(evaluation, "DISTURBED", "Disturbed by {}."),
         _why(evaluation, "UNSETTLED", "Unsettled by {}: too little is known."),
         "" if evaluation.run.finished else "The run is not finished.",
     )
-    sentence = " ".join(filter(None, told))
+    sentence = " ".join(filter(None, reported))
     return [*lines, *(Text(text, style="dim") for text in brief(sentence, width, 2))] if sentence else lines
 
 
@@ -125,22 +125,22 @@ def _figure(headline: Headline, left: int, limited: bool) -> list[Text]:
     lines = [Text.assemble(pad(cut(headline.title, left - 1, 1)[0], left), (right, "bold"))]
     # The conditions go under the title, as wide as the screen: they may be many.
     width = left + sum(size for _, size in cells)
-    told = Text()
+    reported = Text()
     if marked:
-        told.append(f"  {marked}", style=COLOURS[shown.level] if shown.level != "CLEAN" else "yellow")
-    room = width - told.cell_len - 2
+        reported.append(f"  {marked}", style=COLOURS[shown.level] if shown.level != "CLEAN" else "yellow")
+    room = width - reported.cell_len - 2
     if headline.conditions and room > len("threads"):
-        told.append(f"  {_listed(headline.conditions, room)}", style="dim")
-    return [*lines, told] if told else lines
+        reported.append(f"  {_listed(headline.conditions, room)}", style="dim")
+    return [*lines, reported] if reported else lines
 
 
 def _listed(conditions: str, room: int) -> str:
     """As many of the conditions as there is room for, each whole."""
     parts = conditions.split(", ")
     for count in range(len(parts), 0, -1):
-        told = ", ".join(parts[:count]) + (", …" if count < len(parts) else "")
-        if len(fold(told, room)) == 1:
-            return told
+        reported = ", ".join(parts[:count]) + (", …" if count < len(parts) else "")
+        if len(fold(reported, room)) == 1:
+            return reported
     return cut(conditions, room, 1)[0]
 
 

@@ -14,14 +14,14 @@ NEAR_THE_LIMIT = 0.75
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """The verdict in at most five sentences, each only where there is data for it."""
     main = {headline.name: headline for headline in headlines(evaluation)}
-    told = (
+    reported = (
         machine(evaluation),
         memory(main),
         locality(main, evaluation.findings),
         trust(evaluation),
         _advice(main, evaluation.findings),
     )
-    return tuple(sentence for sentence in told if sentence)
+    return tuple(sentence for sentence in reported if sentence)
 
 
 def machine(evaluation: Evaluation) -> str:
@@ -39,18 +39,18 @@ def machine(evaluation: Evaluation) -> str:
 
 def memory(main: dict[str, Headline]) -> str:
     """Its bandwidth beside the limit, and its latency."""
-    told = []
+    reported = []
     if triad := main.get("triad"):
         text = f"Triad moves {triad.shown.marked}" if triad.shown.value else "The Triad bandwidth is INVALID"
         text += f" ({triad.conditions})" if triad.conditions else ""
         if triad.shown.share is not None:
             text += f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{_source(triad)}"
-        told.append(text)
+        reported.append(text)
     if latency := main.get("latency"):
         missing = "that misses every cache" if "within" not in latency.conditions else f"({latency.conditions})"
         known = f"one access {missing} takes {latency.shown.marked}"
-        told.append(known if latency.shown.value else "the latency of memory is INVALID")
-    sentence = ", and ".join(told)
+        reported.append(known if latency.shown.value else "the latency of memory is INVALID")
+    sentence = ", and ".join(reported)
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
 
@@ -63,8 +63,8 @@ def locality(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
     corners = []
     for name, place in (("G", "at the worst locality (G)"), ("L", "at the best (L)")):
         if name in main:
-            told = f", {main[name].conditions}" if name == "L" and main[name].conditions else ""
-            corners.append(f"{main[name].shown.marked} {place.replace(')', told + ')')}")
+            reported = f", {main[name].conditions}" if name == "L" and main[name].conditions else ""
+            corners.append(f"{main[name].shown.marked} {place.replace(')', reported + ')')}")
     sentence = f"An access costs {' and '.join(corners)}." if corners else ""
     triad = main["triad"].result.benchmark if "triad" in main else ""
     judged = next((f.seen for f in findings if f.rule == "tolerance" and f.benchmark == triad), "")
@@ -79,7 +79,7 @@ def trust(evaluation: Evaluation) -> str:
     counts = values.counts(evaluation.results)
     unfinished = "" if evaluation.run.finished else " The run is not finished."
     if counts["CLEAN"] == total:
-        return f"All {total} results are CLEAN: nothing was seen that disturbed them.{unfinished}"
+        return f"All {total} results are CLEAN: nothing was observed that disturbed them.{unfinished}"
     *others, last = [f"{count} {level}" for level, count in counts.items() if level != "CLEAN" and count]
     bad = f"{', '.join(others)} and {last}" if others else last
     little = (

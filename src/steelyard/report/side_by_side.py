@@ -46,12 +46,12 @@ def _around(a: Evaluation, b: Evaluation, width: int) -> list[Text]:
     different = that_matter(a, b)
     if not different:
         return [Text("Nothing differs around them that matters to what both measured.", style="dim")]
-    told = [Text("What differs around them:", style="dim")]
+    reported = [Text("What differs around them:", style="dim")]
     for d in different[:MOST_DIFFERENCES]:
         words = f"{d.group} {d.name.replace('_', ' ')}: {d.a} (a), {d.b} (b)"
-        told += (Text(f"  {line}") for line in cut(words, width - 2, 1))
+        reported += (Text(f"  {line}") for line in cut(words, width - 2, 1))
     more = len(different) - MOST_DIFFERENCES
-    return [*told, Text(f"  and {more} more", style="dim")] if more > 0 else told
+    return [*reported, Text(f"  and {more} more", style="dim")] if more > 0 else reported
 
 
 # --------------------------------------------------------------------------- the verdict
@@ -60,16 +60,16 @@ def _around(a: Evaluation, b: Evaluation, width: int) -> list[Text]:
 def _verdict(found: RunComparison, width: int) -> list[Text]:
     count = len(found.rows)
     counts = Counter(row.call for row in found.rows)
-    told = [Text(), Text.assemble((f"{plural(count, 'case')} in both: b is", "bold"))]
+    reported = [Text(), Text.assemble((f"{plural(count, 'case')} in both: b is", "bold"))]
     for call in CALLS:
         if counts[call] or call in CALLS[:4]:
-            told[-1].append(f"  {counts[call]} {call}", STYLE[call] if counts[call] else "dim")
+            reported[-1].append(f"  {counts[call]} {call}", STYLE[call] if counts[call] else "dim")
     if found.wholes:
         whole = Counter(w.call for w in found.wholes)
         words = ", ".join(f"{whole[call]} {call}" for call in CALLS if whole[call])
         words = words if len(found.wholes) > 1 else found.wholes[0].call
         several = f"{len(found.wholes)} benchmarks as a whole" if len(found.wholes) > 1 else "The benchmark as a whole"
-        told += map(Text, cut(f"{several}: {words}.", width, 1))
+        reported += map(Text, cut(f"{several}: {words}.", width, 1))
     disturbed = sum(1 for row in found.rows if row.disturbed)
     alone = [f"{len(lone)} only in {side}" for lone, side in ((found.only_a, "a"), (found.only_b, "b")) if lone]
     unsettled = sum(1 for row in found.rows if row.unsettled)
@@ -77,12 +77,12 @@ def _verdict(found: RunComparison, width: int) -> list[Text]:
     rest += [f"UNSETTLED in one run or both: {unsettled}"] if unsettled else []
     rest += [f"further cases: {', '.join(alone)}"] if alone else []
     if rest:
-        told += (Text(line, style="dim") for line in cut(f"{_capital('; '.join(rest))}.", width, 2))
+        reported += (Text(line, style="dim") for line in cut(f"{_capital('; '.join(rest))}.", width, 2))
     told_above = (RULE_4, "were disturbed in one run", "Marked as UNSETTLED")
     notes = [note for note in found.notes if not any(words in note for words in told_above)]
     for note in notes[:MOST_NOTES]:
-        told += (Text(line, style="dim") for line in brief(note, width, 2))
-    return told
+        reported += (Text(line, style="dim") for line in brief(note, width, 2))
+    return reported
 
 
 # --------------------------------------------------------------------------- the main figures
@@ -171,14 +171,14 @@ def _matters(found: RunComparison, width: int) -> list[Text]:
 def _difference(members: Sequence[Row], width: int) -> list[str]:
     row = members[0]
     times = row.time_ratio or 1.0
-    told = ", ".join(
+    reported = ", ".join(
         _parameter(k, v) for k, v in row.parameters.items() if cases.USUAL.get(k) != v and k != "toolchain"
     )
     factor = f"{times:.2f} times the time" if times >= 1 else f"{1 / times:.2f} times as fast"
     others = f" [and {len(members) - 1} more cases of it]" if len(members) > 1 else ""
     mark = " DISTURBED" if row.disturbed else " UNSETTLED" if row.unsettled else ""
     sentence = f"{row.benchmark} {row.kernel}: b is {row.call}{mark}, {factor}"
-    return brief(f"{sentence} ({told})." if told else f"{sentence}.", width, 2, others)
+    return brief(f"{sentence} ({reported})." if reported else f"{sentence}.", width, 2, others)
 
 
 def _parameter(name: str, value: object) -> str:
@@ -188,7 +188,7 @@ def _parameter(name: str, value: object) -> str:
 
 
 def _unclear(rows: Sequence[Row], width: int) -> list[Text]:
-    """The commonest reasons for cases that could not be told, each with how often it stands; numbers do not tell them apart."""
+    """The commonest reasons for cases that could not be determined, each with how often it stands, whatever its numbers."""
     unclear = [row for row in rows if row.call == "UNCLEAR" and row.detail]
     if not unclear:
         return []

@@ -71,11 +71,11 @@ def _group(
     chosen = _chosen(results)
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
-    told = dict.fromkeys((values.level(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
-    for level, reason in list(told)[:MOST_REASONS]:
+    reported = dict.fromkeys((values.level(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
+    for level, reason in list(reported)[:MOST_REASONS]:
         console.print(Padding(_safe(f"{SIGNS[level]} {reason}", "dim"), (0, 0, 0, 2)))
-    if len(told) > MOST_REASONS:
-        console.print(Text(f"  {len(told) - MOST_REASONS} more reasons are in the report.", style="dim"))
+    if len(reported) > MOST_REASONS:
+        console.print(Text(f"  {len(reported) - MOST_REASONS} more reasons are in the report.", style="dim"))
 
 
 def _chosen(results: tuple[Result, ...]) -> tuple[Result, ...]:

@@ -107,8 +107,8 @@ def evidence(result: Result) -> tuple[Evidence, ...]:
     failed = [Evidence("", r.check.detail) for r in result.records if not r.check.passed and r.check.detail]
     # What a CLEAN record has as evidence did not matter: it is no reason why the result is UNSETTLED.
     own = () if result.verdict.level == "UNSETTLED" else chain(*(r.verdict.evidence for r in result.records))
-    told = result.verdict.evidence or tuple(own)
-    reasons = distinct((*told, *errors, *(failed if not told else ())))
+    reported = result.verdict.evidence or tuple(own)
+    reasons = distinct((*reported, *errors, *(failed if not reported else ())))
     return reasons or (Evidence("", _NO_EVIDENCE.get(result.verdict.level, _NO_EVIDENCE["INVALID"])),)
 
 
@@ -154,8 +154,8 @@ def _apart(results: tuple[Result, ...], names: Iterable[str]) -> int:
 
 def partial(results: tuple[Result, ...]) -> dict[str, Scalar]:
     """The parameters that only some of the results have, with the value that these share."""
-    told = {*varying(results), *constant(results)}
-    return {name: value for result in results for name, value in result.parameters.items() if name not in told}
+    reported = {*varying(results), *constant(results)}
+    return {name: value for result in results for name, value in result.parameters.items() if name not in reported}
 
 
 def constant(results: tuple[Result, ...]) -> dict[str, Scalar]:

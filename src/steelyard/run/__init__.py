@@ -190,7 +190,7 @@ class Evaluator:
             took = self.around.now() - began
             affordable = self.waiting + took <= self._for_repeating() and not self._spent()
             hopeless = record.surroundings.get("oversubscribed") is True  # it will be so again
-            # What else disturbs cannot be seen to have passed: time for that is better spent at the end.
+            # What else disturbs cannot be observed to have passed: time for that is better spent at the end.
             passing = name_disturbance(record.verdict) == "competing load"
             if not passing or attempt == ATTEMPTS or hopeless or not affordable:
                 return True

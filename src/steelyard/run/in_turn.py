@@ -92,7 +92,7 @@ def _counted(made: Schedule, now: Callable[[], float], show: Callable[[Progress]
     counted = itertools.count()  # each case is told of once, before it
     began, expected = now(), made.a.seconds + made.b.seconds
 
-    def told(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         done = next(counted)
         # The estimate counts for a tenth of the work before it, so that the first rounds do not swing.
         pace = (now() - began + 0.1 * expected) / (done + 0.1 * total)
@@ -100,7 +100,7 @@ def _counted(made: Schedule, now: Callable[[], float], show: Callable[[Progress]
         case = replace(progress.case, benchmark=where)
         show(replace(progress, case=case, done=done, total=total, seconds_left=(total - done) * pace))
 
-    return told
+    return report
 
 
 def _as_then(here: Machine, run: Run, plan: Plan) -> Machine:

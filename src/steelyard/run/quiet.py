@@ -88,37 +88,37 @@ def prepare(look: Looking, wait: float, usual: float, restless: float, say: Call
     `usual` and `restless` are the lengths of the run in seconds, on a quiet machine and on another one.
     """
     most = math.inf if wait > 0 else LOOK_SHARE * usual
-    seen = look(min(LOOK, most))
-    if not seen.quiet:
-        seen = look(min(LONGER, most))
-    if wait > 0 and not seen.quiet:
-        seen = _waited(look, seen, wait, say)
-    if not seen.quiet:
-        say(sentence(seen, usual, restless, wait > 0))
-    return seen
+    observed = look(min(LOOK, most))
+    if not observed.quiet:
+        observed = look(min(LONGER, most))
+    if wait > 0 and not observed.quiet:
+        observed = _waited(look, observed, wait, say)
+    if not observed.quiet:
+        say(sentence(observed, usual, restless, wait > 0))
+    return observed
 
 
-def sentence(seen: Look, usual: float, restless: float, waited: bool) -> str:
-    """What a user is told before a run on a machine that is not quiet."""
-    if seen.never:
+def sentence(observed: Look, usual: float, restless: float, waited: bool) -> str:
+    """What a user is reported before a run on a machine that is not quiet."""
+    if observed.never:
         offer = "" if waited else " To begin when the machine is quiet: --wait 30m."
         return (
-            f"The cores are this machine's own for {percent(seen.share)} of the time: most figures will be DISTURBED by "
+            f"The cores are this machine's own for {percent(observed.share)} of the time: most figures will be DISTURBED by "
             f"neighbours, and say what these make of them.{offer}"
         )
     return (
-        f"Neighbours take part of the cores or of the memory for {percent(1 - seen.share)} of the time. Cases wait for quiet "
+        f"Neighbours take part of the cores or of the memory for {percent(1 - observed.share)} of the time. Cases wait for quiet "
         f"stretches: expect up to {duration(restless)} instead of {duration(usual)}."
     )
 
 
-def _waited(look: Looking, seen: Look, wait: float, say: Callable[[str], None]) -> Look:
+def _waited(look: Looking, observed: Look, wait: float, say: Callable[[str], None]) -> Look:
     until = time.monotonic() + wait
-    while not seen.quiet and (left := until - time.monotonic()) > 0:
-        say(f"Waiting for a quiet machine ({percent(seen.share)} of the time now), at most {duration(left)} more …")
+    while not observed.quiet and (left := until - time.monotonic()) > 0:
+        say(f"Waiting for a quiet machine ({percent(observed.share)} of the time now), at most {duration(left)} more …")
         time.sleep(min(5.0, left))
-        seen = look(LOOK)
-    return seen
+        observed = look(LOOK)
+    return observed
 
 
 def tell(words: str) -> None:

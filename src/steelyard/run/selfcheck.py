@@ -82,15 +82,15 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
         records.append(bench.measure())
     scatter = _scatter([median(r.samples) for r in records])
     flagged = [sentence(r.verdict.evidence[0]) for r in records if r.verdict.level != "CLEAN"]
-    seen = (
+    observed = (
         f"{len(flagged)} of {repetitions} undisturbed cases were flagged, whose values scatter by {percent(scatter, 1)}"
     )
     if len(flagged) <= FALSE_ALARMS * repetitions:
-        return Outcome("quiet", "passed", seen)
+        return Outcome("quiet", "passed", observed)
     busy = busy_cores(1.0)
     unsteady = scatter > TOLERATED or (busy is not None and busy > QUIET)
-    reason = "; this machine is not quiet, and what is a false alarm cannot be told" if unsteady else ""
-    return Outcome("quiet", "unknown" if unsteady else "failed", seen + reason, tuple(flagged[:5]))
+    reason = "; this machine is not quiet, and what is a false alarm cannot be determined" if unsteady else ""
+    return Outcome("quiet", "unknown" if unsteady else "failed", observed + reason, tuple(flagged[:5]))
 
 
 def competing(bench: Bench, repetitions: int) -> Outcome:
@@ -155,10 +155,10 @@ def _flagged_or_near(
         if record.verdict.level == "CLEAN" and moved > near:
             missed.append(f"called clean although the median was {percent(moved, 1)} off the quiet value")
     right, found = len(records) - len(missed), sum(record.verdict.level != "CLEAN" for record in records)
-    seen = f"{right} of {len(records)} cases were flagged ({found}) or within {percent(near)} of the quiet value"
+    observed = f"{right} of {len(records)} cases were flagged ({found}) or within {percent(near)} of the quiet value"
     if len(missed) <= tolerated * len(records):
-        return Outcome(name, "passed", seen)
-    return _missed(bench, name, seen, tuple(missed[:5]))
+        return Outcome(name, "passed", observed)
+    return _missed(bench, name, observed, tuple(missed[:5]))
 
 
 @contextmanager
@@ -197,13 +197,16 @@ def _scatter(values: Sequence[float]) -> float:
     return ordered[-1 - len(ordered) // 20] / ordered[len(ordered) // 20] - 1
 
 
-def _missed(bench: Bench, name: str, seen: str, evidence: tuple[str, ...] = ()) -> Outcome:
+def _missed(bench: Bench, name: str, observed: str, evidence: tuple[str, ...] = ()) -> Outcome:
     """Something planted was missed: a failure, unless the machine's own unrest is large enough to hide it."""
     apart = _scatter([median(bench.measure().samples) for _ in range(20)])
     if apart <= TOLERATED:
-        return Outcome(name, "failed", seen, evidence)
+        return Outcome(name, "failed", observed, evidence)
     return Outcome(
-        name, "unknown", f"{seen}; quiet values scatter by {percent(apart, 1)} themselves, which may hide it", evidence
+        name,
+        "unknown",
+        f"{observed}; quiet values scatter by {percent(apart, 1)} themselves, which may hide it",
+        evidence,
     )
 
 
@@ -224,10 +227,12 @@ def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[
     def check(bench: Bench, repetitions: int) -> Outcome:
         missed = [w for w in (wrong(bench.measure(plant)) for _ in range(repetitions)) if w]
         right = "flagged, or rest on undisturbed samples," if first else "flagged"
-        seen = f"{repetitions - len(missed)} of {repetitions} cases were {right} and their evidence names '{expected}'"
+        observed = (
+            f"{repetitions - len(missed)} of {repetitions} cases were {right} and their evidence names '{expected}'"
+        )
         if missed:
-            return _missed(bench, kind, seen, tuple(dict.fromkeys(missed)))
-        return Outcome(kind, "passed", seen)
+            return _missed(bench, kind, observed, tuple(dict.fromkeys(missed)))
+        return Outcome(kind, "passed", observed)
 
     return check
 
@@ -241,9 +246,9 @@ def delay(bench: Bench, repetitions: int) -> Outcome:
     without, delayed = ([(s,) for s in samples[first : 2 * pairs : 2]] for first in (0, 1))
     found = compare_in_turn(without, delayed, smallest=DELAY / 2)
     moved, low, high = (percent(end - 1, 2, signed=True) for end in (found.ratio, found.low, found.high))
-    seen = f"called {found.call}: {moved} [{low}, {high}] for a planted {percent(DELAY, signed=True)}"
+    observed = f"called {found.call}: {moved} [{low}, {high}] for a planted {percent(DELAY, signed=True)}"
     right = found.call == "SLOWER" and abs(found.ratio - 1 - DELAY) <= DELAY / 4
-    return Outcome("delay", "passed", seen) if right else _missed(bench, "delay", seen)
+    return Outcome("delay", "passed", observed) if right else _missed(bench, "delay", observed)
 
 
 def intervals(bench: Bench, repetitions: int) -> Outcome:
@@ -255,8 +260,8 @@ def intervals(bench: Bench, repetitions: int) -> Outcome:
         f"{p}, {n} samples: {percent(share, 1)}" for (p, n), share in shares.items() if not 0.93 <= share <= 0.97
     )
     least, most = (percent(end(shares.values()), 1) for end in (min, max))
-    seen = f"the interval holds the truth in {least} to {most} of simulated cases"
-    return Outcome("intervals", "failed" if wrong else "passed", seen, wrong)
+    observed = f"the interval holds the truth in {least} to {most} of simulated cases"
+    return Outcome("intervals", "failed" if wrong else "passed", observed, wrong)
 
 
 CHECKS: dict[str, Callable[[Bench, int], Outcome]] = {

@@ -28,8 +28,8 @@ class Sensing:
 
     def seconds(self, width: float) -> float:
         """How long a case must last for its energy to be known to ± `width`."""
-        told = [s for device in self.devices for s in device.sensors if s.quantity in ("energy", "power")]
-        return max(seconds_for(sensor, width, self.period) for sensor in told)
+        reported = [s for device in self.devices for s in device.sensors if s.quantity in ("energy", "power")]
+        return max(seconds_for(sensor, width, self.period) for sensor in reported)
 
 
 def asked(power: bool | None, words: Sequence[str], period: float) -> Sensing | None:

@@ -16,13 +16,13 @@ REACH = 60.0  # seconds that the clocks may differ by at most: those of machines
 SHARE = 3  # and a third of the time that both traces tell of: the rest must still overlap
 PARTS = 8  # of the changes, each looked at alone: chance does not put most of them at one place
 AGREE = 6  # of them, for the offset to be believed
-CHOICE = 10  # places at each side that can be told apart, at least: among few, parts agree by chance
+CHOICE = 10  # places at each side that can be distinguished, at least: among few, parts agree by chance
 RIVAL = 0.8  # of the greatest correlation: where another place has as much, the load repeats itself, and either may be meant
 SCALES = (
     1,
     4,
     16,
-)  # steps of the slower sensor over which a change is told: where noise hides fast ones, slow ones show
+)  # steps of the slower sensor over which a change is reported: where noise hides fast ones, slow ones show
 FINER = 8  # points of the grid for each of these
 MOST = 1 << 20  # points of the grid: 4 hours of readings 0.1 s apart at the finest
 SURE = 0.95
@@ -43,7 +43,7 @@ class Offset:
 
 @dataclass(frozen=True)
 class _Changes:
-    """How the power of both changed (W) around the points of a common grid of `step` seconds; `slow`: what is told apart (s)."""
+    """How the power of both changed (W) around the points of a common grid of `step` seconds; `slow`: what is resolved (s)."""
 
     a: Values
     b: Values

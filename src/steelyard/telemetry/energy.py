@@ -101,7 +101,7 @@ def _of_counter(sensor: Sensor, origin: int, at: Values, count: Values) -> Cours
     most = float(powers.max()) if powers.size else 0.0
     if fell.any() and (~fell).any():
         known &= ~fell | (steps / lengths <= SOARING * float((steps / lengths)[~fell].max()))
-    # Where it may have gone round once more than is seen, nothing is known.
+    # Where it may have gone round once more than is observed, nothing is known.
     known &= most * lengths <= (sensor.range or np.inf)
     known &= ~_frozen(sensor, steps, lengths, known)
     mean, least, most = _usual(steps, lengths, known)
@@ -139,13 +139,13 @@ def _of_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> Course:
     lengths = np.diff(at)
     window = sensor.window or 0.0
     missing = np.where(lengths > LONG * max(usual, window), lengths - max(usual, window), 0.0)
-    told = watts
+    reported = watts
     if not window:  # at a moment: between two of them the mean of both
-        told = np.concatenate((watts[:1], (watts[1:] + watts[:-1]) / 2))
-    mean, least, most = _usual(told * lengths, lengths, missing == 0)
-    joules = told * (lengths - missing) + mean * missing
-    low = told * (lengths - missing) + least * missing
-    high = told * (lengths - missing) + most * missing
+        reported = np.concatenate((watts[:1], (watts[1:] + watts[:-1]) / 2))
+    mean, least, most = _usual(reported * lengths, lengths, missing == 0)
+    joules = reported * (lengths - missing) + mean * missing
+    low = reported * (lengths - missing) + least * missing
+    high = reported * (lengths - missing) + most * missing
     # What lies between two windows was not measured: its power scatters as the readings do.
     unseen = np.clip(1 - window / lengths, 0, 1)
     turns = np.concatenate(([0.0], np.diff(watts))) ** 2 / 2

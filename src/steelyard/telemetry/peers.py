@@ -68,10 +68,10 @@ class _Look:
 
 
 def above_peers(members: Sequence[Member], clock: float = 0.0) -> list[Above]:
-    """The greatest first. Nothing where it cannot be told: fewer than three nodes alike, or too short a time."""
+    """The greatest first. Nothing where it cannot be determined: fewer than three nodes alike, or too short a time."""
     looks = list(_looks(members))
-    told = [each for look in looks for each in _above(look, clock, LEVEL / len(looks))]
-    return sorted(told, key=lambda each: -each.factor)
+    reported = [each for look in looks for each in _above(look, clock, LEVEL / len(looks))]
+    return sorted(reported, key=lambda each: -each.factor)
 
 
 def _looks(members: Sequence[Member]) -> list[_Look]:
@@ -108,7 +108,7 @@ def _above(look: _Look, clock: float, level: float) -> list[Above]:
     lows, highs = median_intervals(ratios, CONFIDENCE)
     for outlier in slow_ranks(ratios.tolist(), level=level) or ():
         index = outlier.ranks[0]
-        each = _told(look, index, clock, outlier.p, (float(lows[index]), float(highs[index])))
+        each = _over_all(look, index, clock, outlier.p, (float(lows[index]), float(highs[index])))
         if each and each.low > 1:
             found.append(each)
     return found
@@ -144,7 +144,7 @@ def _spent(member: Member, source: str, stretch: Stretch, clock: float) -> Energ
     return totals([each.sensor for each in member.of.values()], parts).get(source)
 
 
-def _told(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:
+def _over_all(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:
     """Over all the time, with bounds that hold those of its `scatter` in time; None where of a node too little is known."""
     claims = []
     for member in look.members:

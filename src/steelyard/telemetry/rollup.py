@@ -104,9 +104,9 @@ def _powers(trace: Trace, known: Course | None) -> tuple[Moments, Values]:
         return trace.at[usable], trace.value[usable]
     if known is None:
         return trace.at[:0], trace.value[:0]
-    told = known.gap == 0
-    powers = np.diff(known.joules)[told] / np.diff(known.at)[told]
-    moments = known.origin + np.round((known.at[1:] + known.blur)[told] / NANO).astype(np.int64)
+    reported = known.gap == 0
+    powers = np.diff(known.joules)[reported] / np.diff(known.at)[reported]
+    moments = known.origin + np.round((known.at[1:] + known.blur)[reported] / NANO).astype(np.int64)
     return moments, powers
 
 
@@ -136,8 +136,8 @@ def _steps(known: Course) -> _Steps:
     joules, lengths = np.diff(known.joules), np.diff(known.at)
     sound = known.gap == 0
     mean = joules[sound].sum() / lengths[sound].sum() if sound.any() else 0.0
-    told = np.concatenate(([0.0], np.cumsum(joules - mean * known.gap)))
-    return _Steps(known.origin, known.at, told, np.concatenate(([0.0], np.cumsum(lengths - known.gap))))
+    reported = np.concatenate(([0.0], np.cumsum(joules - mean * known.gap)))
+    return _Steps(known.origin, known.at, reported, np.concatenate(([0.0], np.cumsum(lengths - known.gap))))
 
 
 def _nothing() -> Rollup:

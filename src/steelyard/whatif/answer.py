@@ -133,9 +133,9 @@ def _sensitivities(engine: Engine, question: Question, point: Point) -> tuple[Se
     return sensitivity.sensitivities(times)
 
 
-def _predictions(part: Question, told: dict[str, object]) -> list[Prediction]:
-    times = [x / PS for x in told["time"]]  # type: ignore[attr-defined]
-    seconds = float(told["seconds"]) / len(part.points)  # type: ignore[arg-type]
+def _predictions(part: Question, reported: dict[str, object]) -> list[Prediction]:
+    times = [x / PS for x in reported["time"]]  # type: ignore[attr-defined]
+    seconds = float(reported["seconds"]) / len(part.points)  # type: ignore[arg-type]
     return [
         _prediction(point, tuple(times[i * part.repeats : (i + 1) * part.repeats]), seconds)
         for i, point in enumerate(part.points)

@@ -39,11 +39,11 @@ def _lines(measured: Iterable[Record]) -> Iterator[str]:
     """The quanta of all threads one after the other, each detour at the begin of its quantum; their length first."""
     end, detours = 0.0, []
     for record in measured:
-        for thread, seen in analysed(record):
+        for thread, observed in analysed(record):
             starts = [end]
             for seconds in thread.seconds:
                 starts.append(starts[-1] + seconds)
-            detours += [(starts[i], over) for i, over in zip(seen.indices, seen.durations, strict=True)]
+            detours += [(starts[i], over) for i, over in zip(observed.indices, observed.durations, strict=True)]
             end = starts[-1]
     yield f"# length {round(NANO * end)}"
     for start, over in detours:

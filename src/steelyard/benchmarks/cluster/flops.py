@@ -14,7 +14,7 @@ Caution: This is neither the peak nor a program that communicates: it is the par
 blame. The work stays the same for all numbers of ranks: where a rank's share lasts less than a millisecond, the start itself
 begins to show.
 
-Source: The MPI program Flops of the cluster evaluations in which each node's speed and the speed of the slowest are told; its
+Source: The MPI program Flops of the cluster evaluations in which each node's speed and the speed of the slowest are reported; its
 total work was constant, about 1800 million operations. Operations after A. Aburto's flops.c, version 2.0, module 1.
 """
 

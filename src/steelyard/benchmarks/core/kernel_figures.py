@@ -74,12 +74,12 @@ def seconds_of_pass(result: Result) -> float:
 
 def _resolution(result: Result) -> float:
     """Of the timer, in seconds a pass: a sample holds many passes. 0 where it is not known."""
-    told = [
+    reported = [
         resolution / r.operations
         for r in result.records
         if r.operations and (resolution := (r.surroundings.get("clock") or {}).get("resolution"))
     ]
-    return float(max(told, default=0.0))
+    return float(max(reported, default=0.0))
 
 
 def _over_length(results: Sequence[Result], fitted: Sequence[Fitted]) -> list[Figure]:

@@ -8,7 +8,7 @@ are not public, and these are not they.
 
 Reading: A pass over n elements takes q·(n + n½)/r∞ seconds: r∞ is the speed of endless vectors, n½ the length that
 reaches half of it. Both are fitted for vectors within the first cache and for those beyond all caches, apart from each
-other. Whether a loop was vectorised is told by its speed beside the scalar one, not by what a compiler reports. The
+other. Whether a loop was vectorised is reported by its speed beside the scalar one, not by what a compiler reports. The
 polynomials show how speed grows with the operations for each word of memory until the core itself is the limit.
 
 Caution: Flops are counted as the formula has them; a division or a root costs far more than an addition. Reductions are

@@ -40,7 +40,7 @@ struct Separate {
   }
 };
 
-// A thread's chains: where each operation begins, and where the last one ended; and the clocks that were seen (Hz).
+// A thread's chains: where each operation begins, and where the last one ended; and the clocks that were observed (Hz).
 struct alignas(128) Chains {
   alignas(64) unsigned char first[64 * chains];
   alignas(64) unsigned char last[64 * chains];

@@ -5,7 +5,7 @@ scalars and in vectors of every width that the processor has, in double and in s
 (fma) or apart (add_mul), on one core, on a socket and on all.
 
 Reading: No program computes faster than this. The limit is cores × true clock × numbers in a vector × pipes × 2, by the clock
-that was seen within a microsecond of the load itself: many processors lower it while they use wide vectors (frequency
+that was observed within a microsecond of the load itself: many processors lower it while they use wide vectors (frequency
 licence), and raise it again at once. A program that the compiler did not vectorise is bound by the scalar figure, one without
 fused operations by the other one.
 
@@ -83,9 +83,9 @@ def socket_threads(machine: Machine) -> int:
 def clock_under_load(record: Record) -> float | None:
     """The true core clock (Hz) while the chains run, the mean over threads; that between the samples where it was not read."""
     details = record.surroundings.get("details")
-    seen = _positive(details.get("clock") if isinstance(details, dict) else None)
-    if seen:
-        return fmean(seen)
+    observed = _positive(details.get("clock") if isinstance(details, dict) else None)
+    if observed:
+        return fmean(observed)
     samples = record.surroundings.get("samples")
     between = _positive(samples.get("core_clock") if isinstance(samples, dict) else None)
     return median(between) if between else core_clock(record)
@@ -139,8 +139,8 @@ def lanes(result: Result) -> int | None:
         return 1 if each else None
     if width.isdigit():
         return int(width) // each
-    told = (r.surroundings.get("details") for r in result.records)
-    return next((int(d["lanes"]) for d in told if isinstance(d, dict) and isinstance(d.get("lanes"), int)), None)
+    reported = (r.surroundings.get("details") for r in result.records)
+    return next((int(d["lanes"]) for d in reported if isinstance(d, dict) and isinstance(d.get("lanes"), int)), None)
 
 
 def pipes(machine: Machine, doubles: int) -> int | None:
@@ -159,10 +159,10 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     count = lanes(result)
     each = BITS.get(str(result.parameters.get("precision", "double")), 64)
     wide = pipes(machine, max(1, (count or 0) * each // 64))
-    seen = [hertz for r in rests_on(result) if (hertz := clock_under_load(r))]
-    if metric not in ("flops", "flops_per_cycle") or count is None or wide is None or not seen:
+    observed = [hertz for r in rests_on(result) if (hertz := clock_under_load(r))]
+    if metric not in ("flops", "flops_per_cycle") or count is None or wide is None or not observed:
         return None
-    cores, threads, hertz = cores_of(result, machine), int(result.parameters.get("threads", 1)), median(seen)
+    cores, threads, hertz = cores_of(result, machine), int(result.parameters.get("threads", 1)), median(observed)
     numbers = "1 number" if count == 1 else f"{count} numbers a vector"
     apart = "" if result.parameters.get("operation", "fma") == "fma" else ", were they fused"
     if metric == "flops_per_cycle":

@@ -211,8 +211,8 @@ def _compilers(results: tuple[Result, ...], machine: Machine) -> Figure:
             for e in _printed()
             if (e.system, e.parameters.get("compiler")) == (system, compiler)
         }
-        told = (quantity(theirs.get(way), "cycle") for way in ways)
-        rows.append((f"{system} (published)", str(compiler), *told))
+        reported = (quantity(theirs.get(way), "cycle") for way in ways)
+        rows.append((f"{system} (published)", str(compiler), *reported))
     one = (
         ""
         if len(memory_policies(machine)) > 1

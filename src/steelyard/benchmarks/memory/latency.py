@@ -231,14 +231,14 @@ def _pieces(y: Sequence[float], price: float) -> list[tuple[int, int]]:
     return pieces[::-1]
 
 
-def told(found: Sequence[Level], machine: Machine) -> str:
+def describe(found: Sequence[Level], machine: Machine) -> str:
     """The levels recognised, beside the caches that the system reports, in one sentence."""
     if not found:
         return "No level is flat enough to be recognised."
-    seen = "; ".join(f"{quantity(lv.latency, 's')} up to {binary_size(lv.largest)}" for lv in found)
+    observed = "; ".join(f"{quantity(lv.latency, 's')} up to {binary_size(lv.largest)}" for lv in found)
     caches = cache_levels(machine, machine.cpus[0]) if machine.cpus else []
     reported = ", ".join(f"L{c.level} {binary_size(c.size)}" for c in caches) or "none"
-    return f"Recognised levels: {seen}. The system reports these caches: {reported}."
+    return f"Recognised levels: {observed}. The system reports these caches: {reported}."
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
@@ -252,7 +252,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("latency", "s", log=True),
         series=against("bytes", "latency", select(alone, chains=1), names=("page_size", "toolchain"), label="latency"),
         marks=cache_marks(machine),
-        caption=told(levels(results), machine),
+        caption=describe(levels(results), machine),
     )
     held = [r for r in select(alone, page_size=None) if r.parameters["bytes"] in held_sets(machine)]
     parallel = Figure(

@@ -212,8 +212,8 @@ def _distances(machine: Machine, latency: Figure) -> list[Figure]:
     for row, line in zip(latency.rows, latency.z, strict=True):
         local = line[latency.columns.index(row)] if row in latency.columns else None
         ratios.append(tuple(10 * t / local if t and local else None for t in line))
-    told = "Both figures should agree: the operating system places memory by the firmware's."
-    common = replace(latency, value=Axis("distance, local = 10"), caption=told)
+    reported = "Both figures should agree: the operating system places memory by the firmware's."
+    common = replace(latency, value=Axis("distance, local = 10"), caption=reported)
     reported, measured = (
         "Distance as the firmware reports it (SLIT)",
         "Distance as measured: 10 × latency / local latency",

@@ -170,10 +170,10 @@ def best_of(times: int) -> Callable[[float, Record], float | None]:
 
 def by_copy(seconds: float, record: Record) -> float | None:
     """The statistic of NICEVT's evaluation: Triad in the rotation with the best Copy of 25. None but for 25 rotations or more."""
-    told = record.surroundings.get("details")
-    if record.kernel != "rotation" or not isinstance(told, Mapping):
+    reported = record.surroundings.get("details")
+    if record.kernel != "rotation" or not isinstance(reported, Mapping):
         return None
-    triad = best_by_copy(told.get("copy", ()), told.get("triad", ()), RUNS)
+    triad = best_by_copy(reported.get("copy", ()), reported.get("triad", ()), RUNS)
     return 24.0 * int(record.parameters["elements"]) / triad if triad else None
 
 

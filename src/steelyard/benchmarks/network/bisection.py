@@ -133,8 +133,8 @@ def pairs_of(result: Result) -> tuple[tuple[int, int], ...]:
     if result.parameters.get("matching", "halves") == "halves":
         half = int(result.parameters["ranks"]) // 2
         return tuple((i, i + half) for i in range(int(result.parameters["pairs"])))
-    told: dict[str, Any] = next((d for r in result.records if (d := r.surroundings.get("details"))), {})
-    return tuple((int(a), int(b)) for a, b in told.get("pairs", ()))
+    reported: dict[str, Any] = next((d for r in result.records if (d := r.surroundings.get("details"))), {})
+    return tuple((int(a), int(b)) for a, b in reported.get("pairs", ()))
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

@@ -29,7 +29,8 @@ inline std::size_t last_level_caches() {
   return all ? all : std::size_t{32} << 20;  // where the system does not tell: more than most cores have had
 }
 
-// What stands at this offset of a rank's buffer of outgoing messages: the sender and the place can be told from it.
+// What stands at this offset of a rank's buffer of outgoing messages: the sender and the place can be distinguished
+// from it.
 inline unsigned char pattern(std::size_t offset, int sender) {
   return static_cast<unsigned char>(offset % 251 + static_cast<std::size_t>(sender) * 31 + 1);
 }
@@ -45,7 +46,7 @@ class Messages {
         stride_((count * std::max<std::size_t>(bytes, 1) + line - 1) / line * line + line),
         fresh_(p.choice("buffers", "reused", {"reused", "fresh"}) == "fresh"),
         policy_(p) {
-    // Through twice all caches before a place comes again, as IMB's -off_cache does with the size that it is told.
+    // Through twice all caches before a place comes again, as IMB's -off_cache does with the size that it is reported.
     std::size_t walk = 0;
     if (fresh_) {
       static const std::size_t caches = last_level_caches();

@@ -3,7 +3,7 @@
 
 using namespace steelyard;
 
-// Computing that lasts as long as it is told.
+// Computing that lasts as long as it is reported.
 inline void compute(std::uint64_t ticks) {
   std::uint64_t start = Clock::get().ticks();
   while (Clock::get().ticks() - start < ticks) {

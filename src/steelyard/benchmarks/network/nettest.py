@@ -181,9 +181,9 @@ def _conditions(entry: others.Published) -> str:
 
 
 def _steadiest(shown: Sequence[Result]) -> str:
-    """In words, with a space before them; '' where it cannot be told."""
-    told = [f"{s.topology} {quantity(s.variation, '%', 2)}" for rows in steadiness(shown)[:1] for s in rows]
-    return f" Variation over the sizes, the steadiest topology first: {', '.join(told)}." if told else ""
+    """In words, with a space before them; '' where it cannot be determined."""
+    reported = [f"{s.topology} {quantity(s.variation, '%', 2)}" for rows in steadiness(shown)[:1] for s in rows]
+    return f" Variation over the sizes, the steadiest topology first: {', '.join(reported)}." if reported else ""
 
 
 def _bounds(ranks: int, link: float) -> tuple[Mark, ...]:

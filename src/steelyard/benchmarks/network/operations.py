@@ -2,7 +2,7 @@
 
 Reading the clock, the barrier, the latency of an empty message, messages between neighbours, and the collective operations on 1,
 10 and 100 integers of 32 bits. Each operation on integers is timed in a loop with a barrier behind it; the barrier alone stands
-beside, so that both parts can be told.
+beside, so that both parts can be determined.
 
 Reading: The time is that of the operation together with the synchronisation after it, as Mpitest displays it; the difference to
 the barrier alone is what the operation adds. The classes are Mpitest's: "fast" are synchronisation (the barrier), latency (half
@@ -11,9 +11,9 @@ transfers (messages between neighbours, gather, scatter, allgather, alltoall) an
 change: what is paid is the start, not the bytes.
 
 Caution: The difference is an estimate. A barrier after an operation finds ranks that are apart, or just met, and may take more
-or less than one after another barrier; where it is not above zero it cannot be told. The clock and the latency are timed without
-a barrier: the one needs no other rank, the other is its own. Of a message between neighbours with integers both ends wait for the
-same barrier, so that sending and receiving are not told apart.
+or less than one after another barrier; where it is not above zero it cannot be determined. The clock and the latency are timed
+without a barrier: the one needs no other rank, the other is its own. Of a message between neighbours with integers both ends wait
+for the same barrier, so that sending and receiving are not distinguished.
 
 Source: Test mpitest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
 of eight nodes used it: its classes of operations, and S = T / 2N for the latency. The list of the operations of each class is our
@@ -121,7 +121,7 @@ def _bars(results: Sequence[Result], ranks: int, ending: str, number: str) -> li
             x=x,
             y=log,
             series=_series(alone(results)),
-            caption="Time with the barrier less that of the barrier alone. No bar: not above zero, it cannot be told.",
+            caption="Time with the barrier less that of the barrier alone. No bar: not above zero, it cannot be determined.",
         ),
     ]
 

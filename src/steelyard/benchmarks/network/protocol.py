@@ -53,8 +53,8 @@ def hockney(results: Sequence[Result]) -> tuple[Figure, Figure]:
     for name, members in networks(select(results, kernel="pingpong", buffers="reused")).items():
         points = sorted((float(r.parameters["message_bytes"]), r.metrics["latency"]) for r in members if r.metrics)
         found = regions([(size, value.value) for size, value in points])
-        seen = [(size, value.value) for size, value in points if size > 0]
-        series.append(Series(named(name, "measured"), *_columns(seen), connected=False))
+        observed = [(size, value.value) for size, value in points if size > 0]
+        series.append(Series(named(name, "measured"), *_columns(observed), connected=False))
         series += [_line(name, region) for region in found]
         over = [r for region in found for r in region.residuals]
         pairs = [(size, r) for (size, _), r in zip(points, over, strict=False) if size > 0]

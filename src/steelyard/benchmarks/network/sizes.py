@@ -45,8 +45,8 @@ def reuse_bands(results: Iterable[Result], machine: Machine, buffers: int) -> tu
 
     The results are of one kernel. `buffers`: of the size of a message, that each rank uses.
     """
-    seen = next(artefacts(results, machine, buffers), None)
-    if seen is None:
+    observed = next(artefacts(results, machine, buffers), None)
+    if observed is None:
         return ()
     # A region reaches half an octave beyond its sizes, so that a single one has a width, too.
-    return tuple(Band(part.first / 2**0.5, part.last * 2**0.5, HOLDS[part.place]) for part in seen.artefact.parts)
+    return tuple(Band(part.first / 2**0.5, part.last * 2**0.5, HOLDS[part.place]) for part in observed.artefact.parts)

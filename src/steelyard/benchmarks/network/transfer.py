@@ -165,11 +165,11 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 
 def _spread(results: Sequence[Result]) -> str:
     """In words, with a space before them; '' for one partner."""
-    told = [
+    reported = [
         f"{quantity(one.share, '%', 2)} ({one.results[0].parameters['direction']}, {messages.called(one.results[0])})"
         for one in spreads(results)
     ]
-    return f" Spread over the partners, (greatest − least) / median: {'; '.join(told)}." if told else ""
+    return f" Spread over the partners, (greatest − least) / median: {'; '.join(reported)}." if reported else ""
 
 
 def _of_size(single: Sequence[Result], machine: Machine) -> list[Figure]:
@@ -231,11 +231,11 @@ def _matrix(records: Sequence[Record], name: str, size: int, words: str) -> Figu
         rows=labels,
         z=tuple(tuple(seconds.get((min(a, b), max(a, b))) for b in ranks) for a in ranks),
         value=Axis("time of one way", "s"),
-        caption=_told(seconds, size),
+        caption=_describe(seconds, size),
     )
 
 
-def _told(seconds: dict[tuple[int, int], float], size: int) -> str:
+def _describe(seconds: dict[tuple[int, int], float], size: int) -> str:
     """The spread in words."""
     if not seconds:
         return "No pair was measured."

@@ -94,7 +94,7 @@ class Window {
   MPI_Win window_ = MPI_WIN_NULL;
 };
 
-// Whether messages must not go through shared memory (transport "no shared memory", "tcp"), as Open MPI is told.
+// Whether messages must not go through shared memory (transport "no shared memory", "tcp"), as Open MPI is reported.
 inline bool without_shared_memory() {
   const char* carried = std::getenv("OMPI_MCA_btl");
   std::string by = carried ? carried : "sm";

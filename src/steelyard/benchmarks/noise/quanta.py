@@ -12,7 +12,7 @@ the same moment on all threads are one event that stopped them all.
 Caution: What shares the machine is in the figure: in a virtual machine also what the hypervisor takes, and on a machine that
 is used meanwhile the other programs, for which a record is then called DISTURBED. Work without memory does not feel what detours
 do to the caches. A rhythm faster than half of the rate of the quanta appears at a lower frequency. Rare detours need long
-observation: what comes once an hour is not seen in seconds.
+observation: what comes once an hour is not observed in seconds.
 
 Source: Fixed work and fixed time quanta after the FTQ and FWQ micro-benchmarks (M. Sottile and R. Minnich, Analysis of
 Microbenchmarks for Performance Tuning of Clusters, Cluster 2004); detours as P. Beckman and others define them, The Influence of
@@ -49,15 +49,17 @@ def lost(seconds: float, record: Record) -> float | None:
         shares = list(chain.from_iterable(s.lost for s in slices(record)))
         share = sum(shares) / len(shares) if shares else 0.0
     else:
-        seen = [s for _, s in analysed(record)]
-        share = sum(s.lost * s.seconds for s in seen) / sum(s.seconds for s in seen) if seen else 0.0
+        observed = [s for _, s in analysed(record)]
+        share = sum(s.lost * s.seconds for s in observed) / sum(s.seconds for s in observed) if observed else 0.0
     return share if share > 0 else None
 
 
 def lost_together(seconds: float, record: Record) -> float | None:
     """Of a series that ends when the slowest thread ends, of the median one; None for slices, whose time is fixed."""
-    seen = [s for _, s in analysed(record)]
-    least = max((s.base for s in seen), default=0.0) * record.work["quanta"] / int(record.parameters.get("threads", 1))
+    observed = [s for _, s in analysed(record)]
+    least = (
+        max((s.base for s in observed), default=0.0) * record.work["quanta"] / int(record.parameters.get("threads", 1))
+    )
     return 1 - least / seconds if 0 < least < seconds else None
 
 
@@ -68,8 +70,8 @@ def longest(seconds: float, record: Record) -> float | None:
 
 def rate(seconds: float, record: Record) -> float | None:
     """Of one thread, on average; None where there is no detour."""
-    seen = [s for _, s in analysed(record)]
-    return sum(s.count for s in seen) / sum(s.seconds for s in seen) or None if seen else None
+    observed = [s for _, s in analysed(record)]
+    return sum(s.count for s in observed) / sum(s.seconds for s in observed) or None if observed else None
 
 
 metrics = (
@@ -90,16 +92,16 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     records = [r for result in results for r in result.records if r.verdict.level != "INVALID"]
     worked = next((r for r in records if threads(r)), None)
     sliced = next((r for r in records if slices(r)), None)
-    seen = [s for r in records for _, s in analysed(r)]
-    return _over_time(worked), _lengths(seen), _spectrum(sliced, worked), _cost(usual(worked) if worked else None)
+    observed = [s for r in records for _, s in analysed(r)]
+    return _over_time(worked), _lengths(observed), _spectrum(sliced, worked), _cost(usual(worked) if worked else None)
 
 
 def _over_time(record: Record | None) -> Figure:
     found = analysed(record) if record else ()
     most = MOST_POINTS // max(1, len(found))
     series = []
-    for number, (thread, seen) in enumerate(found):
-        pairs = sorted(zip(seen.durations, seen.indices, strict=True), reverse=True)[:most]
+    for number, (thread, observed) in enumerate(found):
+        pairs = sorted(zip(observed.durations, observed.indices, strict=True), reverse=True)[:most]
         points = sorted((thread.starts[i], duration) for duration, i in pairs)
         if points:
             x, y = zip(*points, strict=True)
@@ -115,9 +117,9 @@ def _over_time(record: Record | None) -> Figure:
     )
 
 
-def _lengths(seen: list[Detours]) -> Figure:
-    total = sum(s.seconds for s in seen)
-    bins = histogram([d for s in seen for d in s.durations])
+def _lengths(observed: list[Detours]) -> Figure:
+    total = sum(s.seconds for s in observed)
+    bins = histogram([d for s in observed for d in s.durations])
     names = tuple(f"{quantity(b.low, 's', 2)} to {quantity(b.high, 's', 2)}" for b in bins)
     series = Series("detours", names, tuple(b.count / total if b.count else None for b in bins))
     return Figure(
@@ -151,11 +153,11 @@ def _spectrum(sliced: Record | None, worked: Record | None) -> Figure:
     )
 
 
-def _cost(seen: Detours | None) -> Figure:
+def _cost(observed: Detours | None) -> Figure:
     ranks = tuple(4**k for k in range(9) if 4**k <= MOST_RANKS)
     series = []
     for burst in BURSTS:
-        slower = [expected_collective_slowdown(seen, n, burst).slowdown for n in ranks] if seen else []
+        slower = [expected_collective_slowdown(observed, n, burst).slowdown for n in ranks] if observed else []
         if any(slower):
             name = f"after each {quantity(burst, 's', 1)} of computing"
             series.append(Series(name, tuple(map(float, ranks)), tuple(s or None for s in slower)))

@@ -1,4 +1,4 @@
-"""What a record of noise.quanta holds: the single quanta of each thread, and what is told from them."""
+"""What a record of noise.quanta holds: the single quanta of each thread, and what follows from them."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from steelyard.statistics.models.detours import Detours, detours
 from steelyard.statistics.models.spectrum import Tone, spectrum
 from steelyard.statistics.samples.interval import Array
 
-LEAST_PERIODS = 10  # in a measurement: a slower rhythm cannot be told from drift
+LEAST_PERIODS = 10  # in a measurement: a slower rhythm cannot be distinguished from drift
 GROUPS = 300  # of frequencies, evenly on a logarithmic axis: as many as a figure can show
 
 
@@ -65,13 +65,13 @@ def slices(record: Record) -> tuple[Slices, ...]:
 def analysed(record: Record) -> tuple[tuple[Thread, Detours], ...]:
     """Each thread of `fixed_work` with its detours; threads with too few quanta are left out."""
     pairs = ((thread, detours(thread.seconds)) for thread in threads(record))
-    return tuple((thread, seen) for thread, seen in pairs if seen)
+    return tuple((thread, observed) for thread, observed in pairs if observed)
 
 
 def usual(record: Record) -> Detours | None:
     """The detours of the thread with the median loss (of two, the lesser); None where no thread has enough quanta."""
-    seen = sorted((s for _, s in analysed(record)), key=lambda s: s.lost)
-    return seen[(len(seen) - 1) // 2] if seen else None
+    observed = sorted((s for _, s in analysed(record)), key=lambda s: s.lost)
+    return observed[(len(observed) - 1) // 2] if observed else None
 
 
 def tones(record: Record) -> tuple[Tone, ...]:

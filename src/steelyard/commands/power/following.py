@@ -123,9 +123,9 @@ def _stretches(
     part = Part(node, (sensor,), (Stretch("", max(start, 0), end),))
     for of in rolled.rolled(store, part, level):
         for row in rolled.rows(of):
-            told = json.dumps(dict(zip(rolled.COLUMNS, row, strict=True)))
+            reported = json.dumps(dict(zip(rolled.COLUMNS, row, strict=True)))
             when, count, least, mean, most, joules, _ = rolled.words(row, sensor)
             yield (
                 row[1],
-                told if as_json else f"{when}  {row[0]}  {mean} ({least} – {most}, {count} readings, {joules})",
+                reported if as_json else f"{when}  {row[0]}  {mean} ({least} – {most}, {count} readings, {joules})",
             )

@@ -39,10 +39,10 @@ def show(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
 def _of_node(store: "Store", part: Part) -> "list[tuple[str, str, Offset | None]]":
     from steelyard.telemetry.clocks import offset
 
-    told = Part(part.node, tuple(s for s in part.sensors if s.quantity in ("energy", "power")), part.stretches)
-    if len(told.sensors) < 2:
+    reported = Part(part.node, tuple(s for s in part.sensors if s.quantity in ("energy", "power")), part.stretches)
+    if len(reported.sensors) < 2:
         return []
-    (first, reference), *others = told.traces(store, margin=0)
+    (first, reference), *others = reported.traces(store, margin=0)
     return [(first.name, sensor.name, offset(reference, trace)) for sensor, trace in others]
 
 

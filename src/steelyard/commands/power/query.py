@@ -73,9 +73,9 @@ def command(
             rows, above = spent.rows(kept, chosen, asked)
             spent.show(rows, spent.totals(rows, len(chosen) + len(unknown)), above, asked, json_)
         else:
-            told = asking.costs(kept, chosen, asked)
-            asking.show(told, json_)
-            for sentence in asking.disagreements(told):
+            reported = asking.costs(kept, chosen, asked)
+            asking.show(reported, json_)
+            for sentence in asking.disagreements(reported):
                 links.say(sentence)
         asking.notes(kept, chosen)
 

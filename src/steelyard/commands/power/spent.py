@@ -72,8 +72,8 @@ def _usable(part: Part) -> Part:
 
 
 def _of_node(part: Part, known: dict[str, Course], silent: set[str], clock: float) -> Iterator[Row]:
-    told = added_up([each.sensor for each in known.values()])
-    kinds = {s.source: s.modelled for s in told}
+    reported = added_up([each.sensor for each in known.values()])
+    kinds = {s.source: s.modelled for s in reported}
     named: dict[str, list[Stretch]] = {}
     for stretch in part.stretches:
         named.setdefault(stretch.name, []).append(stretch)

@@ -136,12 +136,12 @@ def of_job(job: str, ask: "Ask | None" = None) -> When:
     return _of_hosts(f"{found.title} job {job}", batch.ran(job, time.time(), ask or scheduler.ask))
 
 
-def _of_hosts(called: str, told: "Sequence[Ran]") -> When:
+def _of_hosts(called: str, reported: "Sequence[Ran]") -> When:
     """Tasks of an array that shared a host at the same time are one stretch of it: its energy is counted once."""
     from steelyard.telemetry.watched import Stretch
 
     hosts: dict[str, list[Stretch]] = {}
-    for part in sorted(told, key=lambda part: part.begin):
+    for part in sorted(reported, key=lambda part: part.begin):
         mine = hosts.setdefault(part.host, [])
         # A whole second at least: that is how exactly the times are known.
         begin, end = round(part.begin * SECOND), round(max(part.end, part.begin + WHOLE_SECONDS) * SECOND)

@@ -1,4 +1,4 @@
-"""Rule: programs that are bound by the memory, or by communication, where either can be told"""
+"""Rule: programs that are bound by the memory, or by communication, where either can be determined"""
 
 from typing import NamedTuple
 
@@ -49,7 +49,7 @@ class Costly(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for all programs of which either is told."""
+    """One finding for all programs of which either is reported."""
     timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if not messages.oversubscribed(r)]
     near = [n for r in usable if (n := _near(r, evaluation)) is not None]
@@ -108,9 +108,9 @@ def _costly(result: Result, among: list[Result]) -> Costly | None:
         )
         alike = alike and applications.workers(other) == applications.workers(result)
         if alike and _problem(other) == _problem(result):
-            seen = compare(messages.seconds(other), messages.seconds(result))
-            if seen.low > 1 and seen.ratio > SLOWER and seen.call == "SLOWER":
-                return Costly(result, other, seen)
+            observed = compare(messages.seconds(other), messages.seconds(result))
+            if observed.low > 1 and observed.ratio > SLOWER and observed.call == "SLOWER":
+                return Costly(result, other, observed)
     return None
 
 

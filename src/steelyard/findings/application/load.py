@@ -47,9 +47,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     less = sorted((line for line in lines if line.less), key=lambda line: line.stop.count / line.cores)
     if not lines:
         return []
-    told = [*less, *(line for line in lines if line.all)]
-    caution = cases.caution(*(r for line in told for r in line.results))
-    evidence = tuple(_evidence(line) for line in told[:NAMED])
+    reported = [*less, *(line for line in lines if line.all)]
+    caution = cases.caution(*(r for line in reported for r in line.results))
+    evidence = tuple(_evidence(line) for line in reported[:NAMED])
     if not less:
         return [Finding("load", "good", f"{_everything(lines)}{caution}", evidence, _cause(less), "")]
     return [
@@ -104,10 +104,10 @@ def _of_nodes(evaluation: Evaluation) -> list[Line]:
 
 def _line(nodes: int, loads: dict[int, Result], machine: Machine) -> Line | None:
     crowded = {load for load, result in loads.items() if messages.oversubscribed(result)}
-    seen = scaling({load: messages.seconds(result) for load, result in loads.items()}, crowded=crowded)
+    observed = scaling({load: messages.seconds(result) for load, result in loads.items()}, crowded=crowded)
     cores = min((host.slots for host in machine.hosts), default=len(machine.cpus)) or 1
     first = next(iter(loads.values()))
-    return Line(first, nodes, cores, seen, seen.stop, tuple(loads.values())) if seen.stop else None
+    return Line(first, nodes, cores, observed, observed.stop, tuple(loads.values())) if observed.stop else None
 
 
 def _sum(less: list[Line], lines: list[Line]) -> str:
@@ -163,5 +163,5 @@ def _cause(less: list[Line]) -> str:
         return "What these programs need, each core has for itself."
     return (
         "Cores share the memory's bandwidth, the last cache, the link to the network and the power: when one of these is used "
-        "up, a further core only waits. The finding 'bound' tells which, where it can be told."
+        "up, a further core only waits. The finding 'bound' tells which, where it can be determined."
     )

@@ -29,8 +29,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     matched = [(sent, sided) for model in ONE_SIDED for sent, sided in cases.pairs(usable, "model", "mpi", model)]
     if not matched:
         return []
-    seen = compare_all([(messages.seconds(sent), messages.seconds(sided)) for sent, sided in matched], SMALLEST)
-    pairs = [Pair(sided, sent, found) for (sent, sided), found in zip(matched, seen, strict=True)]
+    observed = compare_all([(messages.seconds(sent), messages.seconds(sided)) for sent, sided in matched], SMALLEST)
+    pairs = [Pair(sided, sent, found) for (sent, sided), found in zip(matched, observed, strict=True)]
     models = [m for m in ONE_SIDED if any(applications.model(p.sided) == m for p in pairs)]
     calls = [p.seen.call for p in pairs]
     different, known = "FASTER" in calls or "SLOWER" in calls, "UNCLEAR" not in calls
@@ -76,7 +76,7 @@ def _judged(model: str, pairs: list[Pair]) -> str:
     if slower:
         return f"{name} does not pay: down to {_speed(worst)} times as fast as MPI, surely slower {rest}.{_care(pairs)}"
     if "UNCLEAR" in calls:
-        return f"Whether {name} pays against MPI cannot be told: the intervals are too wide.{_care(pairs)}"
+        return f"Whether {name} pays against MPI cannot be determined: the intervals are too wide.{_care(pairs)}"
     where = f" in any of {len(pairs)} cases" if len(pairs) > 1 else ""
     return f"{name} and MPI do not differ by more than {percent(SMALLEST)}{where}.{_care(pairs)}"
 
@@ -86,8 +86,8 @@ def _care(pairs: list[Pair]) -> str:
 
 
 def _speed(pair: Pair) -> str:
-    seen = pair.seen
-    return f"{1 / seen.ratio:.2f} ({1 / seen.high:.2f} to {1 / seen.low:.2f})"
+    observed = pair.seen
+    return f"{1 / observed.ratio:.2f} ({1 / observed.high:.2f} to {1 / observed.low:.2f})"
 
 
 def _line(pair: Pair) -> str:

@@ -41,19 +41,22 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not judged:
         return [_unknown(ends[0], machine)]
     shares = [j.share for j in judged]
-    seen = "; ".join(map(_told, judged[: 1 if judged[0].result is judged[-1].result else 2]))
+    observed = "; ".join(map(_describe, judged[: 1 if judged[0].result is judged[-1].result else 2]))
     evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_licence(judged[0], machine))
-    told, caution = seen, cases.caution(*(j.result for j in judged))
-    seen = f"The widest vectors reach {told}.{caution}"
+    reported, caution = observed, cases.caution(*(j.result for j in judged))
+    observed = f"The widest vectors reach {reported}.{caution}"
     if max(shares) > ABOVE:
         doubt = max(shares)
         cause = "The processor has more pipes than the table of processors says, or the clock rose after it was read."
         remedy = "Give the peak yourself (flops = … in a system file, --system FILE.toml), and report the processor."
-        seen = f"The widest vectors reach {percent(doubt)} of their limit, and more than the limit cannot be: {told}.{caution}"
-        return [Finding("peak", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
+        much = percent(doubt)
+        observed = (
+            f"The widest vectors reach {much} of their limit, and more than the limit cannot be: {reported}.{caution}"
+        )
+        return [Finding("peak", "notice", observed, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
     if min(shares) >= NEAR:
         cause = "The pipes are busy in every cycle: the peak is as the processor's description says."
-        return [Finding("peak", "good", seen, evidence, cause, "", BENCHMARK)]
+        return [Finding("peak", "good", observed, evidence, cause, "", BENCHMARK)]
     low = min(judged, key=lambda j: j.share)
     narrower = [
         j for j in _judged(fused, machine) if j.result.parameters["threads"] == low.result.parameters["threads"]
@@ -61,7 +64,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     cause, remedy = _why(low, narrower, evaluation.run.records)
     evidence = (*evidence, *map(_line, narrower))
     effect = 1 / low.share if low.share > 0 else None
-    return [Finding("peak", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=effect)]
+    return [Finding("peak", "notice", observed, evidence, cause, remedy, BENCHMARK, effect=effect)]
 
 
 def _widest(results: list[Result]) -> list[Result]:
@@ -87,14 +90,14 @@ def _judged(results: Iterable[Result], machine: Machine) -> list[Judged]:
     return [Judged(r, b, r.metrics["flops"].value / b.value) for r, b in bounds if b is not None and b.value > 0]
 
 
-def _told(judged: Judged) -> str:
+def _describe(judged: Judged) -> str:
     threads = in_words("threads", judged.result.parameters.get("threads"))
     return f"{quantity(judged.result.metrics['flops'].value, 'flop/s')} with {threads}, {percent(judged.share)} of the limit"
 
 
 def _line(judged: Judged) -> str:
     width = _width(judged.result)
-    return f"{'Scalars' if width == 'scalar' else f'Vectors of {width} bits'}: {_told(judged)}."
+    return f"{'Scalars' if width == 'scalar' else f'Vectors of {width} bits'}: {_describe(judged)}."
 
 
 def _licence(judged: Judged, machine: Machine) -> list[str]:

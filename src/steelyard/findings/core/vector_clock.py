@@ -15,7 +15,7 @@ DROP = 0.03  # relative: a reading errs by half a percent, and clocks move by on
 
 
 class Clocks(NamedTuple):
-    """Of one number of threads: the clocks (Hz) seen with scalars and with the widest vectors, and with each width."""
+    """Of one number of threads: the clocks (Hz) observed with scalars and with the widest vectors, and with each width."""
 
     threads: int
     scalar: list[float]
@@ -37,23 +37,27 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Fused multiply-adds on scalars against those on the widest vectors, with the same threads."""
     fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma")
     threads = sorted({int(n) for r in fused if (n := cases.number(r, "threads"))})
-    seen = [clocks for n in threads if (clocks := _clocks(n, cases.where(fused, threads=n))) is not None]
-    if not seen:
+    observed = [clocks for n in threads if (clocks := _clocks(n, cases.where(fused, threads=n))) is not None]
+    if not observed:
         return []
-    evidence = tuple(_line(c) for c in seen)
-    worst = max(seen, key=lambda c: c.drop)
+    evidence = tuple(_line(c) for c in observed)
+    worst = max(observed, key=lambda c: c.drop)
     widest = _bits(list(worst.by_width)[-1])
     caution = cases.caution(*fused)
     if worst.drop <= DROP:
-        told = f"The clock holds under wide vectors: with {widest} it is {quantity(median(worst.wide), 'Hz')}.{caution}"
-        return [Finding("vector_clock", "good", told, evidence, "Width costs no clock.", "", BENCHMARK)]
+        reported = (
+            f"The clock holds under wide vectors: with {widest} it is {quantity(median(worst.wide), 'Hz')}.{caution}"
+        )
+        return [Finding("vector_clock", "good", reported, evidence, "Width costs no clock.", "", BENCHMARK)]
     ends = f"{quantity(median(worst.wide), 'Hz')} with {widest}, {quantity(median(worst.scalar), 'Hz')} with scalars"
     where = in_words("threads", worst.threads)
     if not worst.apart:
-        told = f"Whether wide vectors cost clock cannot be said: {ends} ({where}), but the readings overlap.{caution}"
+        reported = (
+            f"Whether wide vectors cost clock cannot be said: {ends} ({where}), but the readings overlap.{caution}"
+        )
         cause = "The clock moves by itself: turbo, other programs, or other guests."
-        return [Finding("vector_clock", "notice", told, evidence, cause, _again(), BENCHMARK)]
-    told = f"The clock drops under wide vectors by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
+        return [Finding("vector_clock", "notice", reported, evidence, cause, _again(), BENCHMARK)]
+    reported = f"The clock drops under wide vectors by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
     cause = (
         "Wide multiplications draw so much power that the processor lowers its clock for them (frequency licence). Code beside "
         "them on the same core runs at that clock as well."
@@ -62,7 +66,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
         f"Compare whole programs with narrower vectors where they use wide ones in few places.{_worth(fused, worst)}"
     )
     effect = 1 / (1 - worst.drop)
-    return [Finding("vector_clock", "notice", told, evidence, cause, remedy, BENCHMARK, effect=effect, reach="program")]
+    return [
+        Finding("vector_clock", "notice", reported, evidence, cause, remedy, BENCHMARK, effect=effect, reach="program")
+    ]
 
 
 def _clocks(threads: int, results: list[Result]) -> Clocks | None:
@@ -89,7 +95,7 @@ def _bits(width: str) -> str:
 
 
 def _line(clocks: Clocks) -> str:
-    parts = (f"{quantity(median(seen), 'Hz')} with {_bits(width)}" for width, seen in clocks.by_width.items())
+    parts = (f"{quantity(median(observed), 'Hz')} with {_bits(width)}" for width, observed in clocks.by_width.items())
     return f"{in_words('threads', clocks.threads).capitalize()}: {', '.join(parts)}."
 
 

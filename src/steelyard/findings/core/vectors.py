@@ -63,20 +63,20 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
     caution = cases.caution(*(r for r, _ in none + narrow + worse))
     if not lines:
         least = min(free, key=lambda g: g[1].value)
-        seen = (
+        observed = (
             f"{toolchain} vectorises all {len(free)} loops that have no dependency; {least[0].kernel} gains least, "
             f"{least[1].value:.2f} times."
         )
         return Finding(
             "vectors",
             "good",
-            seen,
+            observed,
             tuple(map(_line, free[:NAMED])),
             "Proved by their speed beside the scalar loops.",
             "",
             BENCHMARK,
         )
-    told = [
+    reported = [
         f"{', '.join(r.kernel for r, _ in some)} {words}"
         for some, words in (
             (none, f"{_verb(none, 'gains', 'gain')} less than {LITTLE} times from vectors"),
@@ -88,7 +88,7 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
     return Finding(
         "vectors",
         "notice",
-        f"{toolchain} leaves vectors on the table: {'; '.join(told)}.{caution}",
+        f"{toolchain} leaves vectors on the table: {'; '.join(reported)}.{caution}",
         tuple(lines[:NAMED]),
         " ".join(_causes(none, narrow, worse)),
         " ".join(_remedies(none, narrow, worse)),
@@ -107,40 +107,40 @@ def _effect(narrow: list[Gain], worse: list[Gain], width: int | None) -> float |
 
 def _causes(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[str]:
     functions = [r.kernel for r, _ in none if r.kernel in ("sqrt", "exp")]
-    told = []
+    reported = []
     if "sqrt" in functions:
-        told.append("A square root must be able to set errno, as the C standard has it, which a vector cannot.")
+        reported.append("A square root must be able to set errno, as the C standard has it, which a vector cannot.")
     if "exp" in functions:
-        told.append("A compiler puts vector versions of exp only where it may reckon less exactly.")
+        reported.append("A compiler puts vector versions of exp only where it may reckon less exactly.")
     if any(r.kernel not in functions for r, _ in none):
-        told.append(
+        reported.append(
             "Others are not vectorised, or their vectors cost what they gain (neighbours that lie across two vectors)."
         )
     if narrow:
-        told.append(
+        reported.append(
             "The compiler prefers narrower vectors for this processor, since wide ones lowered the clock of older ones."
         )
     if worse:
-        told.append("Instructions that gather or scatter take as long as the single accesses, or longer.")
-    return told
+        reported.append("Instructions that gather or scatter take as long as the single accesses, or longer.")
+    return reported
 
 
 def _remedies(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[str]:
     run = f"steelyard run --only {BENCHMARK} --toolchain gcc --toolchain"
-    told = []
+    reported = []
     if any(r.kernel == "sqrt" for r, _ in none):
-        told.append("Where nobody reads errno: -fno-math-errno.")
+        reported.append("Where nobody reads errno: -fno-math-errno.")
     if any(r.kernel == "exp" for r, _ in none):
-        told.append("Use a library of vector functions (libmvec with -ffast-math, SVML, SLEEF).")
+        reported.append("Use a library of vector functions (libmvec with -ffast-math, SVML, SLEEF).")
     if any(r.kernel not in ("sqrt", "exp") for r, _ in none):
-        told.append(
+        reported.append(
             "Tell the compiler that vectors do not overlap (__restrict, #pragma omp simd), and optimise with -O3."
         )
     if narrow:
-        told.append(f"Try the full width: {run} 'gcc -O3 -march=native -mprefer-vector-width=512'")
+        reported.append(f"Try the full width: {run} 'gcc -O3 -march=native -mprefer-vector-width=512'")
     if worse:
-        told.append("Keep such loops scalar: #pragma GCC novector (GCC 14), #pragma clang loop vectorize(disable).")
-    return told
+        reported.append("Keep such loops scalar: #pragma GCC novector (GCC 14), #pragma clang loop vectorize(disable).")
+    return reported
 
 
 def _compared(a: str, b: str, compiled: dict[str, dict[str, Result]]) -> Finding:
@@ -158,18 +158,20 @@ def _compared(a: str, b: str, compiled: dict[str, dict[str, Result]]) -> Finding
             :NAMED
         ]
     )
-    told = [f"in {len(m)} of {len(ratios)} {b} is {word}" for m, word in ((slower, "slower"), (faster, "faster")) if m]
-    seen = f"The same loops by two compilers: {' and '.join(told) or f'{a} and {b} do not differ for sure'}" + (
-        f" than {a}." if told else f" by more than {percent(SMALLEST)}."
+    reported = [
+        f"in {len(m)} of {len(ratios)} {b} is {word}" for m, word in ((slower, "slower"), (faster, "faster")) if m
+    ]
+    observed = f"The same loops by two compilers: {' and '.join(reported) or f'{a} and {b} do not differ for sure'}" + (
+        f" than {a}." if reported else f" by more than {percent(SMALLEST)}."
     )
     if not different:
-        return Finding("vectors", "good", seen, lines, "Both make the same of these loops.", "", BENCHMARK)
+        return Finding("vectors", "good", observed, lines, "Both make the same of these loops.", "", BENCHMARK)
     cause = "They vectorise differently: in other widths, with other unrolling, or not at all."
     remedy = (
         "Compile such loops with the compiler that is faster in them, and name compiler and flags with every figure."
     )
     effect = max(max(r.value, 1 / r.value) for _, _, r in different)
-    return Finding("vectors", "notice", seen, lines, cause, remedy, BENCHMARK, effect=effect, reach="program")
+    return Finding("vectors", "notice", observed, lines, cause, remedy, BENCHMARK, effect=effect, reach="program")
 
 
 def _verb(gains: list[Gain], one: str, several: str) -> str:

@@ -30,8 +30,8 @@ def compiler(machine: Machine) -> Advice:
     distribution = (setting(machine, "distribution").value or "").lower()
     command = next((command for words, command in _INSTALL if any(word in distribution for word in words)), "")
     remedy = "Install g++ 11 or later, or clang++ 14 or later; on a cluster: module load gcc."
-    seen = "No C++ compiler is on the PATH (looked for g++, clang++, icpx, nvc++, armclang++, c++)."
-    return Advice("compiler", "serious", seen, why, remedy, command, root=bool(command))
+    observed = "No C++ compiler is on the PATH (looked for g++, clang++, icpx, nvc++, armclang++, c++)."
+    return Advice("compiler", "serious", observed, why, remedy, command, root=bool(command))
 
 
 def clock_source(machine: Machine) -> Advice:
@@ -43,9 +43,9 @@ def clock_source(machine: Machine) -> Advice:
     known = setting(machine, "clock_source")
     if known.value is None:
         return unknown("clock source", known, why)
-    seen = f"The kernel's clock source is '{known.value}'."
+    observed = f"The kernel's clock source is '{known.value}'."
     if machine.architecture not in ("x86_64", "i686") or known.value == "tsc":
-        return Advice("clock source", "fine", seen, why)
+        return Advice("clock source", "fine", observed, why)
     # These are read in the process itself, from a page that the hypervisor keeps.
     in_process = known.value in ("kvm-clock", "hyperv_clocksource_tsc_page")
     offered = (setting(machine, "clock_sources_offered").value or "").split()
@@ -59,7 +59,7 @@ def clock_source(machine: Machine) -> Advice:
             f"echo tsc | sudo tee {known.source}",
         )
     level: Literal["serious", "notice"] = "notice" if in_process else "serious"
-    return Advice("clock source", level, seen, why, remedy, command, root=True)
+    return Advice("clock source", level, observed, why, remedy, command, root=True)
 
 
 def counters(machine: Machine) -> Advice:
@@ -69,19 +69,19 @@ def counters(machine: Machine) -> Advice:
     value = natural(known.value)
     if value is None:
         return unknown("performance counters", known, why)
-    seen = f"kernel.perf_event_paranoid is {value}."
+    observed = f"kernel.perf_event_paranoid is {value}."
     if setting(machine, "performance_counters").value == "none":
-        seen = "This machine shows no performance counters: a virtual machine without them, or no driver."
+        observed = "This machine shows no performance counters: a virtual machine without them, or no driver."
         remedy = (
             "Where the machine is virtual and its hypervisor is yours, let the counters through "
             "(libvirt: <pmu state='on'/>). Figures are right without them."
         )
-        return Advice("performance counters", "notice", seen, why, remedy)
+        return Advice("performance counters", "notice", observed, why, remedy)
     if value <= 2:
-        return Advice("performance counters", "fine", f"{seen} Programs may count their own events.", why)
-    seen = f"{seen} Only root may count events."
+        return Advice("performance counters", "fine", f"{observed} Programs may count their own events.", why)
+    observed = f"{observed} Only root may count events."
     remedy, command = "Let programs count their own events.", "sudo sysctl kernel.perf_event_paranoid=2"
-    return Advice("performance counters", "notice", seen, why, remedy, command, root=True)
+    return Advice("performance counters", "notice", observed, why, remedy, command, root=True)
 
 
 def address_randomisation(machine: Machine) -> Advice:

@@ -8,7 +8,7 @@ from steelyard.model import Setting
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing that was looked at: what was seen, why it spoils a measurement, and how to change it.
+    """One thing that was looked at: what was observed, why it spoils a measurement, and how to change it.
 
     "serious": figures will be wrong or cannot be had. "notice": figures are right for this setting, but know
     it. "fine": nothing to do. "unknown": it could not be read, `seen` says why. `remedy` is in words,

@@ -20,12 +20,14 @@ def transparent_huge_pages(machine: Machine) -> Advice:
     known = setting(machine, "transparent_huge_pages")
     if known.value is None:
         return unknown("transparent huge pages", known, why)
-    seen = f"Transparent huge pages are set to '{known.value}'."
+    observed = f"Transparent huge pages are set to '{known.value}'."
     if known.value != "never":
-        return Advice("transparent huge pages", "fine", seen, "Arrays can get huge pages where a case asks for them.")
+        return Advice(
+            "transparent huge pages", "fine", observed, "Arrays can get huge pages where a case asks for them."
+        )
     remedy = "Let programs that ask for them have huge pages; nothing else changes."
     command = f"echo madvise | sudo tee {known.source}"
-    return Advice("transparent huge pages", "notice", seen, why, remedy, command, root=True)
+    return Advice("transparent huge pages", "notice", observed, why, remedy, command, root=True)
 
 
 def reserved_huge_pages(machine: Machine) -> Advice:
@@ -41,8 +43,8 @@ def reserved_huge_pages(machine: Machine) -> Advice:
         return unknown("reserved huge pages", known, why)
     gigantic = natural(setting(machine, "huge_pages_1GiB").value)
     if count or gigantic:
-        seen = f"Reserved are {count} huge pages of 2 MiB and {gigantic or 0} of 1 GiB."
-        return Advice("reserved huge pages", "fine", seen, why)
+        observed = f"Reserved are {count} huge pages of 2 MiB and {gigantic or 0} of 1 GiB."
+        return Advice("reserved huge pages", "fine", observed, why)
     # A quarter of the memory at most: what is reserved is lost to everything else.
     wanted = max(1, min(1024, machine.memory // 4 // _HUGE_PAGE))
     remedy = (
@@ -68,10 +70,10 @@ def numa_balancing(machine: Machine) -> Advice:
         return unknown("numa balancing", known, why)
     if known.value == "off":
         return Advice("numa balancing", "fine", "Automatic NUMA balancing is off.", why)
-    seen = f"Automatic NUMA balancing is {known.value}, over {len(machine.nodes)} memory nodes."
+    observed = f"Automatic NUMA balancing is {known.value}, over {len(machine.nodes)} memory nodes."
     remedy = "Switch it off while you measure; a restart brings it back."
     command = "sudo sysctl kernel.numa_balancing=0"
-    return Advice("numa balancing", "serious", seen, why, remedy, command, root=True)
+    return Advice("numa balancing", "serious", observed, why, remedy, command, root=True)
 
 
 def memory_limit(machine: Machine) -> Advice:
@@ -86,7 +88,7 @@ def memory_limit(machine: Machine) -> Advice:
         return unknown("memory limit", known, why)
     if limit is None:
         return Advice("memory limit", "fine", "No control group limits the memory.", why)
-    seen = f"A control group allows {binary_size(limit)} of memory."
+    observed = f"A control group allows {binary_size(limit)} of memory."
     value = "-1" if known.source.endswith("limit_in_bytes") else "max"
     words = "; ".join(f"{s.title}: {s.all_memory}" for s in schedulers().values() if s.all_memory)
     remedy = (
@@ -94,7 +96,7 @@ def memory_limit(machine: Machine) -> Advice:
         f"(all of the node, {words})."
     )
     command = f"echo {value} | sudo tee {known.source}"
-    return Advice("memory limit", "notice", seen, why, remedy, command, root=True)
+    return Advice("memory limit", "notice", observed, why, remedy, command, root=True)
 
 
 def swap(machine: Machine) -> Advice:
@@ -105,9 +107,9 @@ def swap(machine: Machine) -> Advice:
         return unknown("swap", used, why)
     if used.value == "none":
         return Advice("swap", "fine", "Nothing has been swapped out.", why)
-    seen = f"{used.value} of memory have been swapped out to disk."
+    observed = f"{used.value} of memory have been swapped out to disk."
     remedy = "Free some memory, then fetch back what was swapped out."
-    return Advice("swap", "notice", seen, why, remedy, "sudo swapoff -a && sudo swapon -a", root=True)
+    return Advice("swap", "notice", observed, why, remedy, "sudo swapoff -a && sudo swapon -a", root=True)
 
 
 def memory_channels(machine: Machine) -> Advice:
@@ -115,24 +117,24 @@ def memory_channels(machine: Machine) -> Advice:
     why = "Each channel adds its bandwidth: with one of them filled a desktop has half, a server an eighth."
     modules, name = machine.modules, "memory channels"
     if not modules:
-        told = "No memory module is described."
-        seen = next((note for note in machine.notes if "memory module" in note), told)
-        if "root only" not in seen:
-            return Advice(name, "unknown", seen, why)
+        reported = "No memory module is described."
+        observed = next((note for note in machine.notes if "memory module" in note), reported)
+        if "root only" not in observed:
+            return Advice(name, "unknown", observed, why)
         remedy = "Let root read the firmware's tables once; nothing else here needs root rights."
-        return Advice(name, "unknown", seen, why, remedy, 'sudo "$(command -v steelyard)" doctor', root=True)
+        return Advice(name, "unknown", observed, why, remedy, 'sudo "$(command -v steelyard)" doctor', root=True)
     sized = ", ".join(f"{module.slot}: {binary_size(module.size)} {module.kind}" for module in modules[:8])
     more = f" and {len(modules) - 8} more" if len(modules) > 8 else ""
     channels = {module.channel for module in modules}
     remedy = "Move or add modules so that each channel holds the same; the slots' order is in the board's manual."
     if len(modules) == 1 or (None not in channels and len(channels) == 1):
-        seen = f"All memory is on one channel ({sized}{more})."
-        return Advice(name, "serious", seen, why, remedy)
+        observed = f"All memory is on one channel ({sized}{more})."
+        return Advice(name, "serious", observed, why, remedy)
     if None not in channels:
         sizes = {sum(m.size for m in modules if m.channel == channel) for channel in channels}
         if len(sizes) > 1:
-            seen = f"The {len(channels)} memory channels hold different amounts ({sized}{more})."
+            observed = f"The {len(channels)} memory channels hold different amounts ({sized}{more})."
             uneven = "What exceeds the smallest channel is spread over fewer channels: that memory is slower."
-            return Advice(name, "notice", seen, uneven, remedy)
+            return Advice(name, "notice", observed, uneven, remedy)
     counted = f"{len(modules)} modules" if None in channels else f"{len(modules)} modules on {len(channels)} channels"
     return Advice(name, "fine", f"{counted} ({sized}{more}).", why)

@@ -14,20 +14,20 @@ _CPUFREQ = "/sys/devices/system/cpu/cpu*/cpufreq"
 def governor(machine: Machine) -> Advice:
     """A governor that saves power changes the clock while we measure."""
     why = (
-        "The governor chooses the clock by the load it has seen. A short sample runs before it has made "
+        "The governor chooses the clock by the load it has observed. A short sample runs before it has made "
         "up its mind, and is slow for a reason that has nothing to do with the machine."
     )
     known, driver = setting(machine, "governor"), setting(machine, "frequency_driver").value or ""
     if known.value is None:
         return unknown("governor", known, why)
-    seen = f"The frequency governor is '{known.value}'" + (f" (driver {driver})." if driver else ".")
+    observed = f"The frequency governor is '{known.value}'" + (f" (driver {driver})." if driver else ".")
     if known.value == "performance":
-        return Advice("governor", "fine", seen, "The clock is as high as it may be at all times.")
+        return Advice("governor", "fine", observed, "The clock is as high as it may be at all times.")
     # Under these drivers "powersave" still follows the load; elsewhere it means the lowest clock always.
     follows_load = "pstate" in driver or "powersave" not in known.value
     remedy = "Choose the governor 'performance' while you measure; it is back to normal after a restart."
     command = f"echo performance | sudo tee {_CPUFREQ}/scaling_governor"
-    return Advice("governor", "notice" if follows_load else "serious", seen, why, remedy, command, root=True)
+    return Advice("governor", "notice" if follows_load else "serious", observed, why, remedy, command, root=True)
 
 
 def frequency_limit(machine: Machine) -> Advice:
@@ -38,10 +38,10 @@ def frequency_limit(machine: Machine) -> Advice:
         return unknown("frequency limit", highest if highest.value is None else possible, why)
     if highest.value == possible.value:
         return Advice("frequency limit", "fine", f"The clock may rise to {possible.value}, its maximum.", why)
-    seen = f"The clock may rise to {highest.value} only; the processor's maximum is {possible.value}."
+    observed = f"The clock may rise to {highest.value} only; the processor's maximum is {possible.value}."
     remedy = "Lift the cap. A laptop on battery may put it back: plug it in."
     command = f"for c in {_CPUFREQ}; do sudo cp $c/cpuinfo_max_freq $c/scaling_max_freq; done"
-    return Advice("frequency limit", "notice", seen, why, remedy, command, root=True)
+    return Advice("frequency limit", "notice", observed, why, remedy, command, root=True)
 
 
 def turbo(machine: Machine) -> Advice:
@@ -74,10 +74,10 @@ def smt(machine: Machine) -> Advice:
         return unknown("smt", known, why)
     if known.value != "on":
         return Advice("smt", "fine", "Every core shows one hardware thread.", "No thread has a sibling to disturb it.")
-    seen = "Every core shows several hardware threads (SMT is on)."
+    observed = "Every core shows several hardware threads (SMT is on)."
     remedy = "Pin the threads, or switch SMT off while you measure ('on', the same way, brings it back)."
     command = "echo off | sudo tee /sys/devices/system/cpu/smt/control"
-    return Advice("smt", "notice", seen, why, remedy, command, root=True)
+    return Advice("smt", "notice", observed, why, remedy, command, root=True)
 
 
 def cpu_quota(machine: Machine) -> Advice:
@@ -91,14 +91,14 @@ def cpu_quota(machine: Machine) -> Advice:
         return unknown("processor quota", known, why)
     if machine.cpu_quota is None:
         return Advice("processor quota", "fine", "No control group limits the processor time.", why)
-    seen = f"A control group allows the time of {machine.cpu_quota:g} cores on {len(machine.cpus)} processors."
+    observed = f"A control group allows the time of {machine.cpu_quota:g} cores on {len(machine.cpus)} processors."
     value = "max" if known.source.endswith("cpu.max") else "-1"
     remedy = (
         "Lift the quota: start the container without --cpus, the service without CPUQuota=. If you "
         f"cannot, use at most {max(1, int(machine.cpu_quota))} of the processors."
     )
     command = f"echo {value} | sudo tee {known.source}"
-    return Advice("processor quota", "serious", seen, why, remedy, command, root=True)
+    return Advice("processor quota", "serious", observed, why, remedy, command, root=True)
 
 
 def allowed_processors(machine: Machine) -> Advice:
@@ -110,12 +110,12 @@ def allowed_processors(machine: Machine) -> Advice:
     if set(online) <= set(machine.cpus):
         return Advice("allowed processors", "fine", f"All {len(online)} processors may be used.", why)
     mine = format_cpu_list(machine.cpus)
-    seen = f"This process may use {len(machine.cpus)} of {len(online)} processors ({mine})."
+    observed = f"This process may use {len(machine.cpus)} of {len(online)} processors ({mine})."
     words = "; ".join(f"{s.title}: {s.whole_nodes}" for s in schedulers().values() if s.whole_nodes)
     remedy = (
         f"Start it without taskset, numactl or --cpuset-cpus, or ask the batch system for the whole node ({words})."
     )
-    return Advice("allowed processors", "notice", seen, why, remedy)
+    return Advice("allowed processors", "notice", observed, why, remedy)
 
 
 def isolation(machine: Machine) -> Advice:
@@ -132,21 +132,21 @@ def isolation(machine: Machine) -> Advice:
         return Advice("isolated processors", "fine", "No processor is isolated from the scheduler.", why)
     mine = isolated.intersection(machine.cpus)
     if not mine:
-        seen = f"Processors {format_cpu_list(isolated)} are isolated, and this process may use none of them."
+        observed = f"Processors {format_cpu_list(isolated)} are isolated, and this process may use none of them."
         remedy = "Start with an affinity that includes them, and pin the threads."
         command = f"taskset -c {format_cpu_list(isolated.union(machine.cpus))} steelyard run"
-        return Advice("isolated processors", "notice", seen, why, remedy, command)
+        return Advice("isolated processors", "notice", observed, why, remedy, command)
     named = format_cpu_list(mine)
-    seen = f"Processors {named} are isolated, {len(mine)} of {len(machine.cpus)} that may be used."
+    observed = f"Processors {named} are isolated, {len(mine)} of {len(machine.cpus)} that may be used."
     remedy = f"Pin the threads there for the quietest figures: the placement '{named}'."
-    return Advice("isolated processors", "notice", seen, why, remedy)
+    return Advice("isolated processors", "notice", observed, why, remedy)
 
 
 def hypervisor(machine: Machine) -> Advice:
     """In a virtual machine others may take the processor away."""
     why = (
         "The host may give the processor to somebody else (steal time), and its caches and memory are "
-        "shared with neighbours that cannot be seen from here; cache sizes and topology are what the "
+        "shared with neighbours that cannot be observed from here; cache sizes and topology are what the "
         "hypervisor chooses to show. Steal time is watched around every sample."
     )
     known = setting(machine, "hypervisor")
@@ -182,17 +182,17 @@ def load(machine: Machine) -> Advice:
     """Other work on the machine while we measure."""
     why = (
         "Whatever else runs takes time on the measured cores, room in the caches and a share of the "
-        "memory's bandwidth, and the last two are not seen in any processor time."
+        "memory's bandwidth, and the last two are not observed in any processor time."
     )
     known = setting(machine, "load_average")
     try:
         recent = float((known.value or "").split()[0])
     except (IndexError, ValueError):
         return unknown("load", known, why)
-    seen = f"On average {recent:.2f} tasks wanted to run in the last minute, on {len(machine.cpus)} processors."
+    observed = f"On average {recent:.2f} tasks wanted to run in the last minute, on {len(machine.cpus)} processors."
     # 0.3: an idle desktop or node with its daemons stays below. Half the processors: no core is surely quiet.
     if recent < 0.3:
-        return Advice("load", "fine", seen, why)
+        return Advice("load", "fine", observed, why)
     level: Literal["serious", "notice"] = "serious" if recent >= max(1.0, len(machine.cpus) / 2) else "notice"
     remedy = "See what runs, and stop it or wait. After a build the average takes a minute to fall by itself."
-    return Advice("load", level, seen, why, remedy, "top -o %CPU")
+    return Advice("load", level, observed, why, remedy, "top -o %CPU")

@@ -14,7 +14,7 @@ OWN = (efficiency.BENCHMARK, peak.BENCHMARK)  # whose limits have rules of their
 NAMED = 8
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """A figure beside its limit; `share` is of it."""
 
     result: Result
@@ -28,13 +28,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     found = []
     for name in (n for n in evaluation.benchmarks if n not in OWN):
         mine = [r for r in evaluation.results if r.benchmark == name and r.verdict.level != "INVALID"]
-        seen = [s for r in mine if (s := _above(evaluation, r)) is not None]
-        if seen:
-            found.append(_finding(name, sorted(seen, key=lambda s: -s.share), len(mine)))
+        observed = [s for r in mine if (s := _above(evaluation, r)) is not None]
+        if observed:
+            found.append(_finding(name, sorted(observed, key=lambda s: -s.share), len(mine)))
     return found
 
 
-def _above(evaluation: Evaluation, result: Result) -> Seen | None:
+def _above(evaluation: Evaluation, result: Result) -> Observed | None:
     """None where each metric stays below its limit, or has none."""
     for metric, value in result.metrics.items():
         limit: Limit | None = None
@@ -46,19 +46,19 @@ def _above(evaluation: Evaluation, result: Result) -> Seen | None:
         nearer = (value.high if lower else value.low) or value.value
         shares = [limit.value / v if lower else v / limit.value for v in (nearer, value.value)]
         if min(shares) > ABOVE:
-            return Seen(result, value, limit, shares[1])
+            return Observed(result, value, limit, shares[1])
     return None
 
 
-def _finding(name: str, seen: list[Seen], count: int) -> Finding:
-    most = seen[0]
+def _finding(name: str, observed: list[Observed], count: int) -> Finding:
+    most = observed[0]
     return Finding(
         "above_limit",
         "notice",
         f"{_called(most)} reaches {quantity(most.value.value, most.value.unit)}, {percent(most.share)} of its limit of "
-        f"{quantity(most.limit.value, most.limit.unit)}: more than the limit cannot be. So it is in {len(seen)} of {count} "
+        f"{quantity(most.limit.value, most.limit.unit)}: more than the limit cannot be. So it is in {len(observed)} of {count} "
         f"results of {name}.{cases.caution(most.result)}",
-        (*(_line(s) for s in seen[:NAMED]), f"The limit: {most.limit.source}."),
+        (*(_line(s) for s in observed[:NAMED]), f"The limit: {most.limit.source}."),
         "The limit is too low (a wrong system file or table of processors, a clock that rose after it was read), or the figure "
         "counts work that a cache or the compiler spared.",
         "Use neither the figure nor its share of the limit; give the limit yourself: steelyard run --system FILE.toml",
@@ -68,9 +68,9 @@ def _finding(name: str, seen: list[Seen], count: int) -> Finding:
     )
 
 
-def _called(seen: Seen) -> str:
-    return f"{seen.result.benchmark} {cases.describe(seen.result, but=('elements',))}"
+def _called(observed: Observed) -> str:
+    return f"{observed.result.benchmark} {cases.describe(observed.result, but=('elements',))}"
 
 
-def _line(seen: Seen) -> str:
-    return f"{_called(seen)}: {quantity(seen.value.value, seen.value.unit)}, {percent(seen.share)} of the limit."
+def _line(observed: Observed) -> str:
+    return f"{_called(observed)}: {quantity(observed.value.value, observed.value.unit)}, {percent(observed.share)} of the limit."

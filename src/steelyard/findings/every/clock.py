@@ -34,14 +34,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
         _policy(evaluation.run.machine),
     )
     ends = f"from {quantity(lowest, 'Hz')} to {quantity(highest, 'Hz')}"
-    seen = f"{ends}, {quantity(spread, '%', 2)} of its median"
+    observed = f"{ends}, {quantity(spread, '%', 2)} of its median"
     if spread <= UNSTEADY:
-        told = f"The true core clock was steady: {seen}."
-        return [Finding("clock", "good", told, evidence, "The clock is held.", "", reach="figures")]
+        reported = f"The true core clock was steady: {observed}."
+        return [Finding("clock", "good", reported, evidence, "The clock is held.", "", reach="figures")]
     fell = end < begin * (1 - UNSTEADY / 2)
-    told = f"The true core clock was not steady: {seen}."
+    reported = f"The true core clock was not steady: {observed}."
     cause, remedy = _cause(fell), _remedy(evaluation.run.machine)
-    return [Finding("clock", "notice", told, evidence, cause, remedy, effect=highest / lowest, reach="figures")]
+    return [Finding("clock", "notice", reported, evidence, cause, remedy, effect=highest / lowest, reach="figures")]
 
 
 def _cause(fell: bool) -> str:
@@ -57,10 +57,10 @@ def _clock(record: Record) -> float | None:
     around = record.surroundings.get("core_clock")
     if not isinstance(around, Mapping):
         return None
-    told = [around.get(when) for when in ("before", "after")]
+    reported = [around.get(when) for when in ("before", "after")]
     numbers = [
         float(hertz)
-        for values in told
+        for values in reported
         if isinstance(values, list | tuple)
         for hertz in values
         if isinstance(hertz, int | float) and math.isfinite(hertz) and hertz > 0
@@ -70,8 +70,8 @@ def _clock(record: Record) -> float | None:
 
 def _policy(machine: Machine) -> str:
     known = [(name, setting(machine, name).value) for name in ("governor", "turbo", "hypervisor")]
-    told = ", ".join(f"{name} {value}" for name, value in known if value)
-    return f"Settings: {told}." if told else "The machine does not tell its governor or turbo."
+    reported = ", ".join(f"{name} {value}" for name, value in known if value)
+    return f"Settings: {reported}." if reported else "The machine does not tell its governor or turbo."
 
 
 def _remedy(machine: Machine) -> str:

@@ -33,7 +33,7 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
     calls = [c.call for _, c in compared]
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster
-    seen = (
+    observed = (
         f"{b} makes {faster} of {len(calls)} cases faster than {a}, {slower} slower; "
         f"{len(calls) - different} do not differ for sure by more than {percent(SMALLEST)}."
     )
@@ -41,7 +41,7 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
     return Finding(
         "compilers",
         "notice" if different else "good",
-        seen,
+        observed,
         tuple(_line(name, members, b, a) for name, members in lines),
         "The compilers vectorise, unroll and choose stores differently."
         if different

@@ -105,8 +105,8 @@ def _launches(evaluation: Evaluation) -> list[str]:
         Counter(k[0] for k, r in last.items() if r.verdict.level == "DISTURBED"),
     )
     worst = sorted(bad, key=lambda number: (-bad[number] / all_[number], number))[:NAMED]
-    told = ", ".join(f"launch {n}: {bad[n]} of {all_[n]} cases" for n in worst)
-    return [f"Most affected were {told}."] if told else []
+    reported = ", ".join(f"launch {n}: {bad[n]} of {all_[n]} cases" for n in worst)
+    return [f"Most affected were {reported}."] if reported else []
 
 
 def _benchmarks(measured: list[Result]) -> list[str]:

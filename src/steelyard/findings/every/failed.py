@@ -15,7 +15,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for result in evaluation.results:
         last = max(result.records, key=lambda r: (r.launch, r.attempt), default=None)
         errors = [r.error for r in result.records if r.error]
-        # Where another launch succeeded the result stands on that; it is told all the same.
+        # Where another launch succeeded the result stands on that; it is reported all the same.
         if last is not None and errors:
             reasons.setdefault((result.benchmark, _kind(errors[-1])), []).append(result)
     return [_finding(evaluation, name, failed) for (name, _), failed in reasons.items()]

@@ -26,13 +26,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []
     widths = sorted({width for _, _, width in known})
     wanted = " or ".join(f"± {quantity(w, '%', 2)}" for w in widths)
-    seen = f"{reached} of {len(known)} results ({percent(share)}) have a 95 % interval within {wanted}"
+    observed = f"{reached} of {len(known)} results ({percent(share)}) have a 95 % interval within {wanted}"
     if share >= ENOUGH:
         return [
             Finding(
                 "intervals",
                 "good",
-                f"{seen}.",
+                f"{observed}.",
                 _widest(known),
                 "The samples agree, and so do the launches.",
                 "",
@@ -43,7 +43,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "intervals",
             "notice",
-            f"Only {seen}, as the plan asked."
+            f"Only {observed}, as the plan asked."
             if reached
             else f"None of {len(known)} results has a 95 % interval within {wanted}, as the plan asked.",
             (*_widest(known), f"There were up to {_launches(evaluation)} launches of a case."),

@@ -1,4 +1,4 @@
-"""Rule: kernels that stay far below their roof, the bandwidth or the arithmetic that this machine was seen to have"""
+"""Rule: kernels that stay far below their roof, the bandwidth or the arithmetic that this machine was observed to have"""
 
 from collections.abc import Sequence
 from statistics import median
@@ -82,7 +82,7 @@ def _below(
     if len(found) > MOST:
         found = [*found[:MOST], f"{len(found) - MOST} more: see the page Roofline."]
     counted = {cause: causes.count(cause) for cause in _REMEDIES if cause in causes}
-    seen = (
+    observed = (
         f"{len(low)} of {len(judged)} kernels stay below {percent(BELOW)} of the roof above them, the lowest at "
         f"{percent(low[0][1], 1)}{_reached(large)}.{cases.caution(*(place.result for place, _, _ in low[:1]))}"
     )
@@ -90,7 +90,7 @@ def _below(
         Finding(
             "roof",
             "notice",
-            seen,
+            observed,
             tuple(found),
             f"Likely: {'; '.join(f'{cause} ({count})' for cause, count in counted.items())}.",
             f"{'; '.join(_REMEDIES[cause] for cause in counted)}.",

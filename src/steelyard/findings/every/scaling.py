@@ -9,13 +9,13 @@ from steelyard.words import in_words
 
 HALF = 0.5  # below it two runs side by side, each on half of the processors, finish more work
 # Of the shortest sample. What lasts a few milliseconds is the start and the end of the team, not the program; of NPB that is
-# class S, whose speed is never told.
+# class S, whose speed is never reported.
 LEAST_SECONDS = 0.05
 TOO_SMALL = ("S",)
 # Programs that share out a work; loops over memory and arithmetic have rules of their own.
 PROGRAMS = ("application.", "node.", "cluster.")
-RISING = 1.25  # times the serial fraction of fewer, and told apart from it: then it is no part that runs alone
-NAMED = 8  # sweeps of a benchmark that are told
+RISING = 1.25  # times the serial fraction of fewer, and distinguished from it: then it is no part that runs alone
+NAMED = 8  # sweeps of a benchmark that are reported
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -69,10 +69,10 @@ def _words(sweep: Sweep) -> str:
 
 
 def _named(sweep: Sweep) -> str:
-    told = [in_words(n, sweep.parameters[n]) for n in ("class", "model", "mode", "mpi") if n in sweep.parameters]
+    reported = [in_words(n, sweep.parameters[n]) for n in ("class", "model", "mode", "mpi") if n in sweep.parameters]
     size = [in_words(n, v) for n, v in sweep.parameters.items() if n in ("elements", "order", "bodies", "steps")]
     growing = ["the work growing with the count"] if sweep.scaling.weak else []
-    return ", ".join([sweep.kernel, *told, *size, *growing])
+    return ", ".join([sweep.kernel, *reported, *size, *growing])
 
 
 def _share(point: Point) -> str:

@@ -24,17 +24,25 @@ def find(evaluation: Evaluation) -> list[Finding]:
         f"the most that the machine has shown is {most:.2g}, the median {median(rates):.2g}, the least {min(rates):.2g}.",
     )
     if len(shared) <= OFTEN * len(rates):
-        told = f"The measured cores were not shared: they issued {median(rates):.2g} additions per cycle throughout."
+        reported = (
+            f"The measured cores were not shared: they issued {median(rates):.2g} additions per cycle throughout."
+        )
         return [
             Finding(
-                "shared_core", "good", told, evidence, "No other hardware thread worked on them.", "", reach="figures"
+                "shared_core",
+                "good",
+                reported,
+                evidence,
+                "No other hardware thread worked on them.",
+                "",
+                reach="figures",
             )
         ]
-    told = f"The measured cores were shared with other work in {len(shared)} of {len(rates)} records."
+    reported = f"The measured cores were shared with other work in {len(shared)} of {len(rates)} records."
     cause = (
         "Another hardware thread of the same core was busy: a process on the sibling, or in a virtual machine another guest. "
         "It halves what the core issues and takes room in its caches, and neither load nor steal time shows it."
     )
     remedy = "Leave the siblings idle (steelyard doctor names them); in a cloud take a dedicated host or whole cores."
     effect = most / median(rates)
-    return [Finding("shared_core", "notice", told, evidence, cause, remedy, effect=effect, reach="figures")]
+    return [Finding("shared_core", "notice", reported, evidence, cause, remedy, effect=effect, reach="figures")]

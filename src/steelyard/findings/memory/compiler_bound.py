@@ -28,8 +28,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "compiler_bound",
             "notice",
-            f"The best corner (L) is bound by the loop: an access costs {_told(few)} with one accumulator "
-            f"and {_told(many)} with {cases.value(many, 'accumulators')}, a factor of "
+            f"The best corner (L) is bound by the loop: an access costs {_describe(few)} with one accumulator "
+            f"and {_describe(many)} with {cases.value(many, 'accumulators')}, a factor of "
             f"{factor.value:.2g}.{cases.caution(few, many)}",
             tuple(
                 f"{cases.describe(a, but=('elements', 'accumulators'))}: {r.value:.2f} ({r.low:.2f} to "
@@ -54,7 +54,7 @@ def _numbers(corner: list[Result]) -> list[int]:
     return [int(n) for n in sorted(found)]
 
 
-def _told(result: Result) -> str:
+def _describe(result: Result) -> str:
     cycles = result.metrics.get("cycles")
     if cycles is not None and cycles.unit.startswith("cycle"):
         return f"{quantity(cycles.value, 'cycle', 2)}s"

@@ -47,7 +47,7 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
     moved, counted = _moved(best), best.metrics["bandwidth"]
     share = moved.value / limit.value
     caution = cases.caution(best)
-    seen = (
+    observed = (
         f"Triad moves {quantity(moved.value, moved.unit)}, {percent(share)} of the limit of "
         f"{quantity(limit.value, limit.unit)} ({cases.describe(best, but=('elements',))}).{caution}"
     )
@@ -61,7 +61,7 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
         return Finding(
             "efficiency",
             "notice",
-            f"{seen} More than the limit cannot be.",
+            f"{observed} More than the limit cannot be.",
             evidence,
             cause,
             remedy,
@@ -73,10 +73,10 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
         level = "notice" if caution else "good"
         cause = "The memory itself is the limit."
         remedy = trust.again(best.verdict.level)
-        return Finding("efficiency", level, seen, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
+        return Finding("efficiency", level, observed, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
     cause, remedy = _why_low(int(cases.number(best, "threads") or 1), processors)
     return Finding(
-        "efficiency", "notice", seen, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None
+        "efficiency", "notice", observed, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None
     )
 
 

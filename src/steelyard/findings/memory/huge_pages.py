@@ -20,8 +20,8 @@ BEYOND = 4  # times the last-level cache: there hardly an access hits it any mor
 def find(evaluation: Evaluation) -> list[Finding]:
     """Small against huge pages where both were measured; else whether the ladder shows the TLB."""
     found = [_compared(evaluation, point.role.point, point.results) for point in points(evaluation)]
-    told = [finding for finding in found if finding]
-    return told or _ladder(evaluation)
+    reported = [finding for finding in found if finding]
+    return reported or _ladder(evaluation)
 
 
 def _compared(evaluation: Evaluation, point: str, results: Sequence[Result]) -> Finding | None:
@@ -96,12 +96,12 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
 
 def _line(small: Result, huge: Result, factor: Ratio) -> str:
     a, b = cost(small), cost(huge)
-    told = f": {quantity(a.seconds, 's')} and {quantity(b.seconds, 's')}" if a and b else ""
+    reported = f": {quantity(a.seconds, 's')} and {quantity(b.seconds, 's')}" if a and b else ""
     share = _huge_share(huge)
     part = "" if share is None else f"; {percent(share)} of the memory had huge pages"
     name = cases.describe(small, but=("elements", "page_size"))
     pages = f"{cases.value(small, 'page_size')} against {cases.value(huge, 'page_size')}"
-    return f"{name}, {pages}{told}, {factor.low:.2f} to {factor.high:.2f} times{part}."
+    return f"{name}, {pages}{reported}, {factor.low:.2f} to {factor.high:.2f} times{part}."
 
 
 def _remedy(value: str | None, source: str) -> str:

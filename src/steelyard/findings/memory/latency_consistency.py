@@ -43,7 +43,7 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
     if overlap is None or access is None or latency is None:
         return None
     ladder = int(cases.number(nearest, "bytes") or 0)
-    seen = (
+    observed = (
         f"At the worst corner (G) an access takes {quantity(access.seconds, 's')}, in a dependent chain "
         f"{quantity(latency.seconds, 's')}: on average {overlap.value:.1f} accesses are under way at "
         f"once.{cases.caution(corner, nearest)}"
@@ -59,7 +59,7 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
     return Finding(
         "latency_consistency",
         "good" if consistent and doubt == "CLEAN" else "notice",
-        seen if consistent else f"{seen} That does not fit together.",
+        observed if consistent else f"{observed} That does not fit together.",
         evidence,
         "The addresses at G are known beforehand, so that the processor fetches several at once: the time "
         "of an access is the latency over their number."
@@ -83,12 +83,12 @@ def _apart(result: Result, size: float) -> float:
 def _chains(chase: list[Result], nearest: Result, seconds: float) -> list[str]:
     """Which number of parallel chains over the same memory comes nearest to G."""
     size = cases.number(nearest, "bytes")
-    told = [
+    reported = [
         (abs(c.seconds / seconds - 1), int(n), c.seconds)
         for r in chase
         if cases.number(r, "bytes") == size and (n := cases.number(r, "chains")) and (c := cost(r))
     ]
-    if len(told) < 2:
+    if len(reported) < 2:
         return []
-    _, chains, cost_ = min(told)
+    _, chains, cost_ = min(reported)
     return [f"Nearest comes {in_words('chains', chains)} at {quantity(cost_, 's')} an access."]

@@ -76,5 +76,5 @@ def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
 
 def _line(result: Result) -> str:
     bandwidth = result.metrics.get("bandwidth")
-    told = quantity(bandwidth.value, bandwidth.unit) if bandwidth else "a bandwidth that is not known"
-    return f"Vectors of {binary_size(int(_size(result)) * 8)} each: {told}."
+    reported = quantity(bandwidth.value, bandwidth.unit) if bandwidth else "a bandwidth that is not known"
+    return f"Vectors of {binary_size(int(_size(result)) * 8)} each: {reported}."

@@ -58,7 +58,7 @@ def _remote(results: list[Result], machine: Machine) -> list[_Remote]:
 
 
 def _most_threads(found: list[_Remote]) -> list[_Remote]:
-    """Many threads saturate a link that one does not: of each way the greatest number is told."""
+    """Many threads saturate a link that one does not: of each way the greatest number is reported."""
     ways: dict[tuple[int, int], _Remote] = {}
     for one in sorted(found, key=lambda f: cases.number(f.result, "threads") or 1):
         ways[one.cpu, one.memory] = one

@@ -30,18 +30,18 @@ def _finding(role: TolerancePoint, mine: list[Tolerance]) -> Finding:
         for t in sorted(mine, key=lambda t: t.threads)
     )
     if not judged:
-        seen = f"Whether threads hide the latency cannot be said for {role.title}: the speed-up with "
-        seen += f"{most.threads} threads lies between {most.low:.2f} and {most.high:.2f}.{caution}"
+        observed = f"Whether threads hide the latency cannot be said for {role.title}: the speed-up with "
+        observed += f"{most.threads} threads lies between {most.low:.2f} and {most.high:.2f}.{caution}"
         cause = "The launches or the samples differ too much."
-        return Finding("tolerance", "notice", seen, lines, cause, AGAIN, most.benchmark)
-    seen = f"The machine is {judged} for {role.title}: with {most.threads} threads an operation costs "
-    seen += f"{1 / most.ratio:.2g} of what it costs with one, {percent(most.efficiency)} of the ideal.{caution}"
+        return Finding("tolerance", "notice", observed, lines, cause, AGAIN, most.benchmark)
+    observed = f"The machine is {judged} for {role.title}: with {most.threads} threads an operation costs "
+    observed += f"{1 / most.ratio:.2g} of what it costs with one, {percent(most.efficiency)} of the ideal.{caution}"
     if judged == "tolerant":
         cause = "Each thread has what it needs, and they wait side by side."
         level: Literal["notice", "good"] = "notice" if caution else "good"
-        return Finding("tolerance", level, seen, lines, cause, trust.again(most.level), most.benchmark)
+        return Finding("tolerance", level, observed, lines, cause, trust.again(most.level), most.benchmark)
     return Finding(
-        "tolerance", "notice", seen, lines, role.shared, _remedy(role, most), most.benchmark, 1 / most.efficiency
+        "tolerance", "notice", observed, lines, role.shared, _remedy(role, most), most.benchmark, 1 / most.efficiency
     )
 
 

@@ -10,7 +10,7 @@ BENCHMARK = "memory.stream"
 # Triad reads two vectors and writes one; with write-allocate it reads that one, too: four transfers instead
 # of three.
 EXPECTED = 4 / 3
-SEEN = 1.08  # a quarter of it: less cannot be told from other differences of the two loops
+SEEN = 1.08  # a quarter of it: less cannot be distinguished from other differences of the two loops
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -24,14 +24,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ordinary, streaming, factor = max(compared, key=lambda c: cases.number(c[0], "threads") or 0)
     lines = tuple(_line(*c) for c in sorted(compared, key=lambda c: cases.number(c[0], "threads") or 0))
     caution = cases.caution(ordinary, streaming)
-    seen = (
+    observed = (
         f"With {in_words('threads', cases.value(ordinary, 'threads'))} Triad takes {factor.value:.2f} "
         f"times as long with ordinary stores as with streaming ones.{caution}"
     )
-    return _judge(seen, lines, factor, not caution)
+    return _judge(observed, lines, factor, not caution)
 
 
-def _judge(seen: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> list[Finding]:
+def _judge(observed: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> list[Finding]:
     if factor.value > SEEN and factor.low > 1:
         cause = (
             "Write-allocate: the memory reads every line before it is written, so that Triad moves four "
@@ -43,26 +43,28 @@ def _judge(seen: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> l
             "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc); compare systems by the same kind of "
             "stores: steelyard run --only memory.stream --set stores=ordinary,streaming"
         )
-        return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK, factor.value, "program")]
+        return [Finding("write_allocate", "notice", observed, lines, cause, remedy, BENCHMARK, factor.value, "program")]
     if factor.value < 1 / SEEN and factor.high < 1:
         cause = "Streaming stores wait for their few write-combining buffers: dearer here than reading."
         remedy = "Use ordinary stores here: steelyard run --only memory.stream --set stores=ordinary"
-        return [Finding("write_allocate", "notice", seen, lines, cause, remedy, BENCHMARK, 1 / factor.value, "program")]
+        return [
+            Finding("write_allocate", "notice", observed, lines, cause, remedy, BENCHMARK, 1 / factor.value, "program")
+        ]
     if factor.high < SEEN and factor.low > 1 / SEEN and certain:
         cause = (
             "Either the processor recognises whole lines being written and does not read them first, or "
             "something other than the memory is the limit here."
         )
-        return [Finding("write_allocate", "good", seen, lines, cause, "", BENCHMARK)]
+        return [Finding("write_allocate", "good", observed, lines, cause, "", BENCHMARK)]
     return []
 
 
 def _line(ordinary: Result, streaming: Result, factor: Ratio) -> str:
-    told = []
+    reported = []
     for result, word in ((ordinary, "ordinary"), (streaming, "streaming")):
         bandwidth = result.metrics.get("bandwidth")
         if bandwidth:
-            told.append(f"{quantity(bandwidth.value, bandwidth.unit)} {word}")
-    counted = f" ({', '.join(told)}, counted as STREAM counts)" if told else ""
+            reported.append(f"{quantity(bandwidth.value, bandwidth.unit)} {word}")
+    counted = f" ({', '.join(reported)}, counted as STREAM counts)" if reported else ""
     name = cases.describe(ordinary, but=("elements", "stores"))
     return f"{name}: a factor of {factor.value:.2f}, {factor.low:.2f} to {factor.high:.2f}{counted}."

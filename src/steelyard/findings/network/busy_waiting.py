@@ -22,7 +22,7 @@ NAMED = 8  # results that are listed
 MOVING = ("ranks", "partner", "pairs", "round", "placement")  # parameters that change with the number of ranks
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """A result of more ranks than processors, the same with fewer ranks, and how many times the time of an operation is."""
 
     crowded: Result
@@ -38,26 +38,26 @@ def find(evaluation: Evaluation) -> list[Finding]:
     spare: dict[Identity, Result] = {}
     for result in sorted((r for r in usable if not messages.oversubscribed(r)), key=_ranks):
         spare[identity(result, *MOVING)] = result
-    by_mpi: dict[str, list[Seen]] = {}
+    by_mpi: dict[str, list[Observed]] = {}
     for result in filter(messages.oversubscribed, usable):
-        seen = _seen(result, spare.get(identity(result, *MOVING)))
-        if seen:
-            by_mpi.setdefault(str(result.parameters.get("mpi", "")), []).append(seen)
-    return [_finding(mpi, sorted(seen, key=lambda s: -s.factor)) for mpi, seen in by_mpi.items()]
+        observed = _examine(result, spare.get(identity(result, *MOVING)))
+        if observed:
+            by_mpi.setdefault(str(result.parameters.get("mpi", "")), []).append(observed)
+    return [_finding(mpi, sorted(observed, key=lambda s: -s.factor)) for mpi, observed in by_mpi.items()]
 
 
 def _ranks(result: Result) -> float:
     return cases.number(result, "ranks") or 1.0
 
 
-def _seen(crowded: Result, spare: Result | None) -> Seen | None:
+def _examine(crowded: Result, spare: Result | None) -> Observed | None:
     """None where the ranks' number explains the time: all of them exchange with all, and take turns on a processor."""
     seconds = messages.operation(crowded)
     if spare is None:
-        return Seen(crowded, None, seconds / TURN) if seconds > TURN and _waited(crowded) > WAITED else None
+        return Observed(crowded, None, seconds / TURN) if seconds > TURN and _waited(crowded) > WAITED else None
     explained = (_ranks(crowded) / _ranks(spare)) ** 3
     factor = seconds / messages.operation(spare)
-    return Seen(crowded, spare, factor) if factor > SLOWER * explained else None
+    return Observed(crowded, spare, factor) if factor > SLOWER * explained else None
 
 
 def _waited(result: Result) -> float:
@@ -68,25 +68,25 @@ def _waited(result: Result) -> float:
     return median(known) if known else 0.0
 
 
-def _finding(mpi: str, seen: list[Seen]) -> Finding:
-    most = seen[0]
-    told = f"{mpi or 'The MPI'} waits in a loop: with {_ranks(most.crowded):g} ranks on fewer processors an operation takes "
+def _finding(mpi: str, observed: list[Observed]) -> Finding:
+    most = observed[0]
+    reported = f"{mpi or 'The MPI'} waits in a loop: with {_ranks(most.crowded):g} ranks on fewer processors an operation takes "
     if most.spare is not None:
-        told += (
+        reported += (
             f"up to {significant(most.factor, 2)} times as long as with {_ranks(most.spare):g} "
             f"({quantity(messages.operation(most.crowded), 's')} instead of {quantity(messages.operation(most.spare), 's')})."
         )
     else:
-        told += f"{quantity(messages.operation(most.crowded), 's')}, longer than a turn of the scheduler."
+        reported += f"{quantity(messages.operation(most.crowded), 's')}, longer than a turn of the scheduler."
     lines: dict[str, str] = {}
-    for each in seen:  # the worst of a kernel and size comes first
+    for each in observed:  # the worst of a kernel and size comes first
         lines.setdefault(_called(each.crowded), _times(each))
     known = labelled(mpi)
     advice = (known and known.waiting) or "see how it is told to yield"
     return Finding(
         "busy_waiting",
         "notice",
-        told,
+        reported,
         tuple(f"{what}: {times}." for what, times in lines.items())[:NAMED],
         "A rank that waits for a message looks for it again and again, and keeps the processor from the rank that should send "
         "it, until the scheduler takes it away: each message costs a turn of about a millisecond.",
@@ -102,6 +102,10 @@ def _called(result: Result) -> str:
     return f"{result.benchmark} {result.kernel}{of_size}"
 
 
-def _times(seen: Seen) -> str:
-    before = f", {quantity(messages.operation(seen.spare), 's')} with {_ranks(seen.spare):g}" if seen.spare else ""
-    return f"{quantity(messages.operation(seen.crowded), 's')} with {_ranks(seen.crowded):g} ranks{before}"
+def _times(observed: Observed) -> str:
+    before = (
+        f", {quantity(messages.operation(observed.spare), 's')} with {_ranks(observed.spare):g}"
+        if observed.spare
+        else ""
+    )
+    return f"{quantity(messages.operation(observed.crowded), 's')} with {_ranks(observed.crowded):g} ranks{before}"

@@ -13,14 +13,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not shared:
         return []
     names = sorted({host for record in shared for host in messages.hosts(record)})
-    told = f"The hosts {_listed(names)} are not all machines of their own: at least two of them share one."
+    reported = f"The hosts {_listed(names)} are not all machines of their own: at least two of them share one."
     if len(names) == 2:
-        told = f"The hosts {' and '.join(names)} share one machine."
+        reported = f"The hosts {' and '.join(names)} share one machine."
     return [
         Finding(
             "colocated",
             "notice",
-            told,
+            reported,
             (
                 f"It was so in {len(shared)} of {len(records)} records of many ranks; the kernel's boot identity tells it.",
                 f"These records come from {_listed(sorted({r.benchmark for r in shared}))}.",

@@ -6,7 +6,7 @@ from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.roles import Messages
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.parts import playing
-from steelyard.statistics.results.reuse import Seen, artefacts
+from steelyard.statistics.results.reuse import Observed, artefacts
 from steelyard.units import binary_size, quantity, significant
 
 NAMED = 8  # curves that are listed
@@ -26,44 +26,44 @@ def find(evaluation: Evaluation) -> list[Finding]:
     roles = [(name, role) for name, role in playing(evaluation, Messages) if role.reused]
     for benchmark in dict.fromkeys(name for name, _ in roles):
         kernels = [(role.kernel, role.reused) for name, role in roles if name == benchmark]
-        seen = [
+        observed = [
             s
             for kernel, buffers in kernels
             for s in artefacts(cases.of(evaluation.results, benchmark, kernel), evaluation.run.machine, buffers)
         ]
-        if seen:
-            found.append(_finding(benchmark, sorted(seen, key=lambda s: -s.artefact.factor)))
+        if observed:
+            found.append(_finding(benchmark, sorted(observed, key=lambda s: -s.artefact.factor)))
     return found
 
 
-def _finding(benchmark: str, seen: list[Seen]) -> Finding:
-    most = seen[0].artefact
-    told = (
+def _finding(benchmark: str, observed: list[Observed]) -> Finding:
+    most = observed[0].artefact
+    reported = (
         f"Where buffers are used again, messages of {messages.sizes(most.first, most.last)} look up to "
-        f"{significant(most.factor, 2)} times as fast as they are ({_called(seen[0])}): an application can count on "
+        f"{significant(most.factor, 2)} times as fast as they are ({_called(observed[0])}): an application can count on "
         f"{quantity(most.bandwidth, 'B/s')} at {binary_size(int(most.size))}, not on {quantity(most.apparent, 'B/s')}."
-        f"{cases.caution(*_at(seen[0]))}"
+        f"{cases.caution(*_at(observed[0]))}"
     )
-    lines = tuple(line for s in seen[:NAMED] for line in _lines(s))
-    return Finding("message_cache", "notice", told, lines, CAUSE, REMEDY, benchmark, effect=most.factor)
+    lines = tuple(line for s in observed[:NAMED] for line in _lines(s))
+    return Finding("message_cache", "notice", reported, lines, CAUSE, REMEDY, benchmark, effect=most.factor)
 
 
-def _at(seen: Seen) -> list[Result]:
-    return [r for r in seen.curve if messages.size(r) == seen.artefact.size]
+def _at(observed: Observed) -> list[Result]:
+    return [r for r in observed.curve if messages.size(r) == observed.artefact.size]
 
 
-def _called(seen: Seen) -> str:
-    return f"{seen.curve[0].kernel}, {messages.called(seen.curve[0])}"
+def _called(observed: Observed) -> str:
+    return f"{observed.curve[0].kernel}, {messages.called(observed.curve[0])}"
 
 
-def _lines(seen: Seen) -> Iterator[str]:
-    a, name = seen.artefact, _called(seen)
+def _lines(observed: Observed) -> Iterator[str]:
+    a, name = observed.artefact, _called(observed)
     interval = f" ({quantity(a.low, 'B/s')} to {quantity(a.high, 'B/s')})" if a.low is not None else ""
     yield (
-        f"{name}: {len(a.sizes)} of {seen.compared} sizes, most at {binary_size(int(a.size))}: "
+        f"{name}: {len(a.sizes)} of {observed.compared} sizes, most at {binary_size(int(a.size))}: "
         f"{quantity(a.apparent, 'B/s')} with reused buffers, {quantity(a.bandwidth, 'B/s')}{interval} with fresh ones."
     )
-    held = {"core": seen.caches.core, "last": seen.caches.last, "memory": None}
+    held = {"core": observed.caches.core, "last": observed.caches.last, "memory": None}
     for part in a.parts:
         size = f" ({binary_size(bytes_)})" if (bytes_ := held[part.place]) else ""
         yield f"{name}, {messages.sizes(part.first, part.last)}: {part.explanation}{size}."

@@ -32,7 +32,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
         pairs = cases.pairs(usable, "mpi", a, b)
         if pairs:
             compared = compare_all([(messages.seconds(x), messages.seconds(y)) for x, y in pairs], SMALLEST)
-            found.append(_finding(a, b, [Pair(*pair, seen) for pair, seen in zip(pairs, compared, strict=True)]))
+            found.append(
+                _finding(a, b, [Pair(*pair, observed) for pair, observed in zip(pairs, compared, strict=True)])
+            )
     return found
 
 
@@ -40,7 +42,7 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
     calls = [p.seen.call for p in pairs]
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster > 0
-    told = (
+    reported = (
         f"{b} is faster than {a} in {faster} of {len(calls)} cases, slower in {slower}; the others do not differ for sure by "
         f"more than {percent(SMALLEST)}.{_sums(pairs)}"
         if different
@@ -54,7 +56,7 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
     return Finding(
         "mpi_compared",
         "notice" if different else "good",
-        told,
+        reported,
         tuple(_line(name, members, a, b) for name, members in furthest),
         "MPIs differ in how they cross shared memory, in where the protocol changes, and in the algorithms of collectives."
         if different

@@ -41,7 +41,7 @@ def _finding(benchmark: str, title: str, curves: list[list[PairTolerance]]) -> F
     apart = messages.over_a_network(ends[0].many)
     where = "The network is" if apart else "Within one machine, the passing of messages is"
     said = "; ".join(
-        f"{word or 'not to be judged (too wide)'} with {_told(one)}" for word, one in zip(words, ends, strict=True)
+        f"{word or 'not to be judged (too wide)'} with {_describe(one)}" for word, one in zip(words, ends, strict=True)
     )
     good = all(word == "tolerant" for word in words)
     care = cases.caution(*(r for t in ends for r in (t.one, t.many)))
@@ -59,7 +59,7 @@ def _finding(benchmark: str, title: str, curves: list[list[PairTolerance]]) -> F
     )
 
 
-def _told(one: PairTolerance) -> str:
+def _describe(one: PairTolerance) -> str:
     gain = f"{one.ratio:.2f} times the rate of one, {percent(one.efficiency)} of the ideal"
     return f"{binary_size(one.size)}: {one.pairs} pairs get {gain}"
 

@@ -19,7 +19,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     apart = any(messages.apart(r) for r in most.results)
     alike = most.share <= ALIKE
     partners = len(most.results)
-    seen = (
+    observed = (
         f"The {partners} partners of rank 0 {'are alike' if alike else 'differ'}: {_what(most)} spreads by "
         f"{quantity(most.share, '%', 2)} over them.{cases.caution(*most.results)}"
     )
@@ -27,7 +27,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "partners_spread",
             "good" if alike else "notice",
-            seen,
+            observed,
             tuple(_line(s) for s in sorted(found, key=lambda s: -s.share)),
             "All ways from rank 0 are as long and as wide."
             if alike

@@ -22,7 +22,7 @@ CAUSE = (
 REMEDY = "Move the limit and measure again, or keep the program's messages on the better side: "
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """The `switches` of a curve (at least one), the greatest first, and the lines between them; `title`: what kind of curve."""
 
     title: str
@@ -33,87 +33,87 @@ class Seen(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding on all kinds of curves: of each placement, transport and MPI the buffers that show it best."""
-    clearest: dict[Identity, Seen] = {}
+    clearest: dict[Identity, Observed] = {}
     judged: dict[str, set[Identity]] = {}  # by what the curves are called
-    # By the benchmarks' names the ping-pong comes first: where it shows a switch, it is told by that.
+    # By the benchmarks' names the ping-pong comes first: where it shows a switch, it is reported by that.
     for benchmark, role in ((name, role) for name, role in playing(evaluation, Messages) if role.title):
         for curve in messages.curves(cases.of(evaluation.results, benchmark, role.kernel)):
             lines = regions(messages.times(curve))
-            seen = _switches(evaluation, role.title, curve, lines)
+            observed = _switches(evaluation, role.title, curve, lines)
             key = identity(curve[0], messages.SIZE, "buffers")
             if lines:
                 judged.setdefault(role.title, set()).add(key)
-            if seen and (key not in clearest or seen.switches[0].factor > clearest[key].switches[0].factor):
-                clearest[key] = seen
+            if observed and (key not in clearest or observed.switches[0].factor > clearest[key].switches[0].factor):
+                clearest[key] = observed
     ordered = sorted(clearest.values(), key=lambda s: (list(judged).index(s.title), -s.switches[0].factor))
     return [_finding(ordered, judged)] if ordered else []
 
 
-def _switches(evaluation: Evaluation, title: str, curve: list[Result], lines: tuple[Region, ...]) -> Seen | None:
+def _switches(evaluation: Evaluation, title: str, curve: list[Result], lines: tuple[Region, ...]) -> Observed | None:
     caches = messages.caches(evaluation.run.machine, curve[0])
     reused = cases.value(curve[0], "buffers") == "reused"
     # Buffers that outgrow a cache take longer at once, too, without any change of protocol: fresh ones never lay in one.
     found = [s for s in switches(lines) if not (reused and place(s.after, caches) != place(s.size, caches))]
-    return Seen(title, curve, sorted(found, key=lambda s: -s.factor), lines) if found else None
+    return Observed(title, curve, sorted(found, key=lambda s: -s.factor), lines) if found else None
 
 
-def _finding(seen: list[Seen], judged: dict[str, set[Identity]]) -> Finding:
-    most = seen[0].switches[0]
-    told = (
+def _finding(observed: list[Observed], judged: dict[str, set[Identity]]) -> Finding:
+    most = observed[0].switches[0]
+    reported = (
         f"From {binary_size(int(most.size))} on a message takes {significant(most.factor, 2)} times as long as smaller ones "
-        f"foretell ({_called(seen[0])}): above {binary_size(int(most.after))} the MPI changes its protocol."
-        f"{cases.caution(*seen[0].curve)}"
+        f"foretell ({_called(observed[0])}): above {binary_size(int(most.after))} the MPI changes its protocol."
+        f"{cases.caution(*observed[0].curve)}"
     )
-    named = [s for title in judged for s in [s for s in seen if s.title == title][:NAMED]]
+    named = [s for title in judged for s in [s for s in observed if s.title == title][:NAMED]]
     lines = tuple(line for s in named for line in (_jumps(s), _lines(s)))
-    evidence, where = (*lines, *_without(seen, judged)), seen[0].curve[0].benchmark
+    evidence, where = (*lines, *_without(observed, judged)), observed[0].curve[0].benchmark
     return Finding(
         "protocol_switch",
         "notice",
-        told,
+        reported,
         evidence,
         CAUSE,
-        REMEDY + _limits(seen),
+        REMEDY + _limits(observed),
         where,
         effect=most.factor,
         reach="program",
     )
 
 
-def _limits(seen: list[Seen]) -> str:
+def _limits(observed: list[Observed]) -> str:
     """What holds the limit, of each MPI that shows a switch and of the layer below."""
-    mpis = dict.fromkeys(str(s.curve[0].parameters.get("mpi", "")) for s in seen)
+    mpis = dict.fromkeys(str(s.curve[0].parameters.get("mpi", "")) for s in observed)
     known = {k.name: f"{k.title} {k.eager}" for k in map(labelled, mpis) if k and k.eager}
     return ", ".join([*known.values(), "UCX UCX_RNDV_THRESH."])
 
 
-def _without(seen: list[Seen], judged: dict[str, set[Identity]]) -> list[str]:
+def _without(observed: list[Observed], judged: dict[str, set[Identity]]) -> list[str]:
     """How many curves of each kind show one; where all of a single kind do, the lines say it."""
     if len(judged) < 2:
         return []
-    counts = {title: sum(s.title == title for s in seen) for title in judged}
+    counts = {title: sum(s.title == title for s in observed) for title in judged}
     return [f"{title}: a switch shows in {count or 'none'} of {len(judged[title])}." for title, count in counts.items()]
 
 
-def _called(seen: Seen) -> str:
-    first = seen.curve[0]
+def _called(observed: Observed) -> str:
+    first = observed.curve[0]
     more = [str(first.parameters["direction"])] if "direction" in first.parameters else []
     more += [f"with rank {first.parameters['partner']}"] if "partner" in first.parameters else []
-    words = [] if first.benchmark == PINGPONG else [seen.title]
+    words = [] if first.benchmark == PINGPONG else [observed.title]
     return ", ".join([*words, messages.called(first), *more, f"{cases.value(first, 'buffers')} buffers"])
 
 
-def _jumps(seen: Seen) -> str:
+def _jumps(observed: Observed) -> str:
     jumps = (
         f"{significant(s.factor, 2)} times between {binary_size(int(s.after))} and {binary_size(int(s.size))}"
-        for s in seen.switches
+        for s in observed.switches
     )
-    return f"{_called(seen)}: {', '.join(jumps)}."
+    return f"{_called(observed)}: {', '.join(jumps)}."
 
 
-def _lines(seen: Seen) -> str:
-    what = "one way" if seen.curve[0].benchmark == PINGPONG else "a message"
-    return f"The time of {what} of n bytes, {_called(seen)}: {'; '.join(map(_line, seen.regions))}."
+def _lines(observed: Observed) -> str:
+    what = "one way" if observed.curve[0].benchmark == PINGPONG else "a message"
+    return f"The time of {what} of n bytes, {_called(observed)}: {'; '.join(map(_line, observed.regions))}."
 
 
 def _line(region: Region) -> str:

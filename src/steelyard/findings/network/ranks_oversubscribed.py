@@ -17,7 +17,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for result in crowded:
         by_benchmark.setdefault(result.benchmark, []).append(result)
     most = max(crowded, key=lambda r: cases.number(r, "ranks") or 0)
-    told = (
+    reported = (
         f"{len(crowded)} of {len(measured)} results of many ranks were measured with more ranks than processors "
         f"(up to {in_words('ranks', most.parameters['ranks'])}{_processors(most)})."
     )
@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "ranks_oversubscribed",
             "notice",
-            told,
+            reported,
             tuple(lines),
             "The ranks take turns on the processors: while one waits for a message, the one that should send it may not be "
             "running. Their latencies, message rates, bandwidths, overlap and times of collectives tell of the scheduler and of "

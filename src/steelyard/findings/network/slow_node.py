@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import Witness
 from steelyard.statistics.results.parts import playing
-from steelyard.statistics.results.peer_groups import Look, Told, tell
+from steelyard.statistics.results.peer_groups import Look, Report, tell
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity, significant
 
@@ -49,45 +49,47 @@ class Slow(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """A finding for each slow node, link and rank; one that is good where there is none and enough was measured."""
     alike = {(name, role.kernel) for name, role in playing(evaluation, Witness)}
-    told = tell(evaluation.results, evaluation.run.machine, alike)
-    slow = sorted((s for t in told for s in _slow(t)), key=lambda s: -s.factor)
+    reported = tell(evaluation.results, evaluation.run.machine, alike)
+    slow = sorted((s for t in reported for s in _slow(t)), key=lambda s: -s.factor)
     nodes = {host for s in slow if s.kind == "node" for host in s.hosts}
-    # A rank of a slow node, and a link that ends there, are told with it.
+    # A rank of a slow node, and a link that ends there, are reported with it.
     slow = [s for s in slow if s.kind == "node" or not s.hosts & nodes or not s.look.apart]
     by_name: dict[tuple[str, str], list[Slow]] = {}
     for s in slow:
         by_name.setdefault((s.kind, ", ".join(sorted(s.hosts)) if s.kind == "node" else s.who), []).append(s)
     order = ("node", "link", "rank")
-    found = [_finding(mine, told) for _, mine in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))]
-    return found or _good(told)
+    found = [_finding(mine, reported) for _, mine in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))]
+    return found or _good(reported)
 
 
-def _slow(told: Told) -> Iterable[Slow]:
-    look = told.look
-    for one in told.single or ():
+def _slow(reported: Report) -> Iterable[Slow]:
+    look = reported.look
+    for one in reported.single or ():
         name, host = look.names[one.ranks[0]], look.hosts[one.ranks[0]]
         node = look.apart and look.hosts.count(host) == 1
         yield Slow("node" if node else "rank", name, frozenset([host]), one.factor, one.p, look)
-    for link in told.links or ():
+    for link in reported.links or ():
         a, b = link.ranks
         who = f"{look.names[a]} and {look.names[b]}"
         yield Slow("link", who, frozenset([look.hosts[a], look.hosts[b]]), link.factor, link.p, look)
 
 
-def _finding(mine: list[Slow], told: list[Told]) -> Finding:
+def _finding(mine: list[Slow], reported: list[Report]) -> Finding:
     most = mine[0]
     what = {"node": "Node ", "link": "The link between ", "rank": "Rank "}[most.kind] + most.who.removeprefix("rank ")
     caution = trust.caution(min((s.look.level for s in mine), key=trust.ORDER.index))
-    seen = (
+    observed = (
         f"{what} is slow: it takes {significant(most.factor, 2)} times as long as its peers{_at(most.look)}"
         f"{_sizes(mine, most)}.{caution}"
     )
     named = [s.look for s in mine]
-    others = [t.look.what for t in told if t.single is not None and t.look not in named and most.who in t.look.names]
+    others = [
+        t.look.what for t in reported if t.single is not None and t.look not in named and most.who in t.look.names
+    ]
     clear = [f"It does not stand out in: {'; '.join(others[:NAMED])}."] if others else []
     level: Literal["serious", "notice"] = "serious" if most.look.apart else "notice"
     evidence = (*map(_shown, mine[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in mine) else []))
-    return Finding("slow_node", level, seen, evidence, CAUSES[most.kind], REMEDIES[most.kind], effect=most.factor)
+    return Finding("slow_node", level, observed, evidence, CAUSES[most.kind], REMEDIES[most.kind], effect=most.factor)
 
 
 def _shown(slow: Slow) -> str:
@@ -105,8 +107,8 @@ def _sizes(mine: list[Slow], most: Slow) -> str:
     return f", and shows from {binary_size(sizes[0])} on" if len(sizes) > 1 and most.look.size is not None else ""
 
 
-def _good(told: list[Told]) -> list[Finding]:
-    judged = [t for t in told if t.single is not None and not t.look.crowded and (t.scatter or 0.0) < PRECISE]
+def _good(reported: list[Report]) -> list[Finding]:
+    judged = [t for t in reported if t.single is not None and not t.look.crowded and (t.scatter or 0.0) < PRECISE]
     if not judged:
         return []
     apart = [t for t in judged if t.look.apart] or judged
@@ -115,10 +117,10 @@ def _good(told: list[Told]) -> list[Finding]:
     among = f"the {count} partners of rank 0" if apart[0].look.partners else str(count)
     links = any(t.links is not None for t in apart)
     who = ("No node and no link" if links else "No node") if apart[0].look.apart else "No rank"
-    seen, cause = f"{who} stands out among {among}.", "All are alike within their scatter."
-    return [Finding("slow_node", "good", seen, tuple(map(_line, judged[:NAMED])), cause, "")]
+    observed, cause = f"{who} stands out among {among}.", "All are alike within their scatter."
+    return [Finding("slow_node", "good", observed, tuple(map(_line, judged[:NAMED])), cause, "")]
 
 
-def _line(told: Told) -> str:
-    scatter = f"; one varies by {quantity(told.scatter, '%', 2)} from launch to launch" if told.scatter else ""
-    return f"{told.look.what}: {len(told.look.names)} were compared{scatter}."
+def _line(reported: Report) -> str:
+    scatter = f"; one varies by {quantity(reported.scatter, '%', 2)} from launch to launch" if reported.scatter else ""
+    return f"{reported.look.what}: {len(reported.look.names)} were compared{scatter}."

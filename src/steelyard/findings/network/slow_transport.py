@@ -16,7 +16,7 @@ ABOVE = 1.05  # times the link's rate: more cannot be
 LINK_SHARE = 0.5  # of the link's rate; TCP on a fast fabric and one slot too narrow stay below it
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """The same small message by default and without shared memory; `gain` is how much longer the latter takes."""
 
     usual: Result
@@ -38,33 +38,35 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _within(mpi: str, results: list[Result]) -> list[Finding]:
     small = [r for r in results if messages.size(r) <= SMALL and r.parameters.get("placement") != "other node"]
     pairs = cases.pairs(small, "transport", "default", "no shared memory")
-    seen = [Seen(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
-    if not seen:
+    observed = [Observed(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
+    if not observed:
         return []
-    lines = tuple(_line(s) for s in sorted(seen, key=lambda s: messages.size(s.usual)))
-    least, caution = min(seen, key=lambda s: s.gain.value), cases.caution(*(r for s in seen for r in s[:2]))
-    if all(s.gain.high < SAME for s in seen) and _seconds(least.other) < KERNEL:
-        told = (
+    lines = tuple(_line(s) for s in sorted(observed, key=lambda s: messages.size(s.usual)))
+    least, caution = min(observed, key=lambda s: s.gain.value), cases.caution(*(r for s in observed for r in s[:2]))
+    if all(s.gain.high < SAME for s in observed) and _seconds(least.other) < KERNEL:
+        reported = (
             f"The transport 'no shared memory' of {mpi or 'the MPI'} is as fast as the default: {_line(least)}{caution} So short "
             f"is no way through the kernel's network."
         )
         cause = "The MPI's switch did not take: some layer below still uses shared memory."
         remedy = "Do not take these results for those of a network; see which transport it takes (UCX_LOG_LEVEL=info, fi_info)."
-        return [Finding("slow_transport", "notice", told, lines, cause, remedy, BENCHMARK)]
-    if all(s.gain.high < SAME for s in seen):
-        told = f"{mpi or 'The MPI'} is no faster with shared memory than without: {_line(least)}{caution}"
+        return [Finding("slow_transport", "notice", reported, lines, cause, remedy, BENCHMARK)]
+    if all(s.gain.high < SAME for s in observed):
+        reported = f"{mpi or 'The MPI'} is no faster with shared memory than without: {_line(least)}{caution}"
         cause = "Shared memory is not used within this machine: its component is missing, switched off, or may not be used here."
         remedy = f"{_advice(mpi)}. In a container allow it enough of /dev/shm."
-        return [Finding("slow_transport", "notice", told, lines, cause, remedy, BENCHMARK)]
-    if all(s.gain.low > SHARED for s in seen):
-        first = min(seen, key=lambda s: messages.size(s.usual))
-        told = (
+        return [Finding("slow_transport", "notice", reported, lines, cause, remedy, BENCHMARK)]
+    if all(s.gain.low > SHARED for s in observed):
+        first = min(observed, key=lambda s: messages.size(s.usual))
+        reported = (
             f"{mpi or 'The MPI'} uses shared memory within the machine: without it a message of "
             f"{binary_size(messages.size(first.usual))} takes {quantity(_seconds(first.other), 's')} instead of "
             f"{quantity(_seconds(first.usual), 's')}, {significant(first.gain.value, 2)} times as long.{caution}"
         )
         return [
-            Finding("slow_transport", "good", told, lines, "The copy goes without the kernel's network.", "", BENCHMARK)
+            Finding(
+                "slow_transport", "good", reported, lines, "The copy goes without the kernel's network.", "", BENCHMARK
+            )
         ]
     return []
 
@@ -81,7 +83,7 @@ def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]
         return [_beyond(best, rate, link)]
     if not 0 < rate < LINK_SHARE * link.value:
         return []
-    told = (
+    reported = (
         f"Between two hosts {mpi or 'the MPI'} reaches {quantity(rate, 'B/s')}, {percent(rate / link.value)} of the link's "
         f"{quantity(link.value, 'B/s')}.{cases.caution(best)}"
     )
@@ -90,7 +92,7 @@ def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]
         "The messages may go by TCP or another network than the one that is meant, or the card's slot is too narrow."
     )
     remedy = f"See which the MPI takes ({_verbose(mpi)})."
-    return [Finding("slow_transport", "notice", told, evidence, cause, remedy, BENCHMARK, effect=link.value / rate)]
+    return [Finding("slow_transport", "notice", reported, evidence, cause, remedy, BENCHMARK, effect=link.value / rate)]
 
 
 def _beyond(best: Result, rate: float, link: Limit) -> Finding:
@@ -109,11 +111,13 @@ def _beyond(best: Result, rate: float, link: Limit) -> Finding:
     )
 
 
-def _line(seen: Seen) -> str:
-    times = [quantity(_seconds(result), "s") for result in seen[:2]]
+def _line(observed: Observed) -> str:
+    times = [quantity(_seconds(result), "s") for result in observed[:2]]
     return (
-        f"{binary_size(messages.size(seen.usual))}, {messages.called(seen.usual)}: {times[0]} by default, {times[1]} without "
-        f"shared memory, {significant(seen.gain.value)} times ({significant(seen.gain.low)} to {significant(seen.gain.high)})."
+        f"{binary_size(messages.size(observed.usual))}, {messages.called(observed.usual)}: {times[0]} by default, "
+        f"{times[1]} without "
+        f"shared memory, {significant(observed.gain.value)} times ({significant(observed.gain.low)} to "
+        f"{significant(observed.gain.high)})."
     )
 
 

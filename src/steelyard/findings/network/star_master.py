@@ -11,13 +11,13 @@ from steelyard.units import binary_size, percent, quantity
 BENCHMARK = "network.nettest"
 # All of a star's messages pass its master: twice the link's rate B with full-duplex links, for any number of ranks.
 NEAR, TOO_MUCH = 0.6, 1.3  # of 2·B, within which the star is at its limit; beyond B is not its link's rate
-BEYOND = 1.3  # times the star, from which the links of the others are seen to carry more
+BEYOND = 1.3  # times the star, from which the links of the others are observed to carry more
 LEAST_RANKS = 4  # of three the master's link is as good as all the others together
 NAMED = 8  # cases that are listed
 OTHERS = {"ring": "a ring", "chaos": "chaos"}
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """The star at its best size, and the better of ring and chaos at the same; `link` is B and where it is known from."""
 
     star: Result
@@ -29,11 +29,11 @@ class Seen(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding on all directions, numbers of ranks and MPIs; nothing where the link's rate is not known."""
     usable = [r for r in evaluation.results if r.benchmark == BENCHMARK and _throughput(r) > 0]
-    seen = [s for s in _stars(evaluation, [r for r in usable if not messages.oversubscribed(r)]) if _limited(s)]
-    if not seen:
+    observed = [s for s in _stars(evaluation, [r for r in usable if not messages.oversubscribed(r)]) if _limited(s)]
+    if not observed:
         return []
-    most = max(seen, key=lambda s: _throughput(s.other) / _throughput(s.star))
-    told = (
+    most = max(observed, key=lambda s: _throughput(s.other) / _throughput(s.star))
+    reported = (
         f"The master's link limits the star: {_ranks(most.star)} ranks get {quantity(_throughput(most.star), 'B/s')} together, "
         f"{percent(_throughput(most.star) / (2 * most.link))} of twice the link's {quantity(most.link, 'B/s')}, but "
         f"{quantity(_throughput(most.other), 'B/s')} in {OTHERS[str(most.other.parameters['topology'])]}."
@@ -43,8 +43,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "star_master",
             "notice",
-            told,
-            (*map(_line, seen[:NAMED]), f"The link's rate: {most.source}."),
+            reported,
+            (*map(_line, observed[:NAMED]), f"The link's rate: {most.source}."),
             "Every message of a star passes the master, whose link carries each direction once, however many ranks there are; in "
             "a ring and in chaos each rank has a link of its own.",
             "Do not let all data pass one rank: use collectives (their trees and rings spread the load) or several masters, or "
@@ -64,7 +64,7 @@ def _ranks(result: Result) -> int:
     return int(cases.number(result, "ranks") or 0)
 
 
-def _stars(evaluation: Evaluation, results: list[Result]) -> Iterator[Seen]:
+def _stars(evaluation: Evaluation, results: list[Result]) -> Iterator[Observed]:
     """Of each direction, number of ranks and MPI the size with which the star is fastest."""
     best: dict[Identity, Result] = {}
     for star in cases.where(results, topology="star"):
@@ -76,12 +76,12 @@ def _stars(evaluation: Evaluation, results: list[Result]) -> Iterator[Seen]:
         others = [r for r in results if r.parameters.get("topology") in OTHERS and identity(r, "topology") == same]
         link = _link(evaluation, star)
         if others and link:
-            yield Seen(star, max(others, key=_throughput), *link)
+            yield Observed(star, max(others, key=_throughput), *link)
 
 
-def _limited(seen: Seen) -> bool:
-    star, other = _throughput(seen.star), _throughput(seen.other)
-    return NEAR <= star / (2 * seen.link) <= TOO_MUCH and other > BEYOND * star and other > 2 * seen.link
+def _limited(observed: Observed) -> bool:
+    star, other = _throughput(observed.star), _throughput(observed.other)
+    return NEAR <= star / (2 * observed.link) <= TOO_MUCH and other > BEYOND * star and other > 2 * observed.link
 
 
 def _link(evaluation: Evaluation, star: Result) -> tuple[float, str] | None:
@@ -105,10 +105,11 @@ def _one_way(result: Result) -> float:
     return known.value if known and pair and result.parameters.get("direction", "one-way") == "one-way" else 0.0
 
 
-def _line(seen: Seen) -> str:
-    star = seen.star
+def _line(observed: Observed) -> str:
+    star = observed.star
     return (
         f"{star.parameters.get('direction', '')}, {messages.called(star)}, {binary_size(messages.size(star))}: star "
-        f"{quantity(_throughput(star), 'B/s')}, {seen.other.parameters['topology']} {quantity(_throughput(seen.other), 'B/s')}, "
-        f"twice the link {quantity(2 * seen.link, 'B/s')}."
+        f"{quantity(_throughput(star), 'B/s')}, {observed.other.parameters['topology']} "
+        f"{quantity(_throughput(observed.other), 'B/s')}, "
+        f"twice the link {quantity(2 * observed.link, 'B/s')}."
     )

@@ -20,19 +20,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
     first, second = best[0], best[1]
     span = messages.sizes(first.first, first.last)
     if second.variation >= CLEAR * first.variation:
-        told = f"The {first.topology} is the steadiest topology"
+        reported = f"The {first.topology} is the steadiest topology"
     else:
-        told = f"{first.topology.capitalize()} and {second.topology} are about as steady"
+        reported = f"{first.topology.capitalize()} and {second.topology} are about as steady"
     ranks = in_words("ranks", first.results[0].parameters["ranks"])
-    seen = (
-        f"{told} ({ranks}): from {span} its throughput varies by {quantity(first.variation, '%', 2)} over the sizes, "
+    observed = (
+        f"{reported} ({ranks}): from {span} its throughput varies by {quantity(first.variation, '%', 2)} over the sizes, "
         f"that of the {second.topology} by {quantity(second.variation, '%', 2)}.{cases.caution(*first.results)}"
     )
     return [
         Finding(
             "steadiest",
             "good",
-            seen,
+            observed,
             tuple(_line(s) for rows in found for s in rows),
             "Where each rank has one partner on either side, few messages meet at a port; where many meet, it depends on their "
             "size how they get past each other.",

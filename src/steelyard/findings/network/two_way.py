@@ -30,7 +30,7 @@ REMEDIES = {
 }
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """The same message in one direction and in both; `gain` is the bandwidth of both over that of one."""
 
     one: Result
@@ -43,13 +43,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     found: list[Finding] = []
     for benchmark in ("network.transfer", "network.rate"):
         mine = [r for r in evaluation.results if r.benchmark == benchmark and messages.size(r) >= LEAST_BYTES]
-        seen = _compared([r for r in mine if not messages.oversubscribed(r)])
-        if seen:
-            found += _judged(benchmark, seen)
+        observed = _compared([r for r in mine if not messages.oversubscribed(r)])
+        if observed:
+            found += _judged(benchmark, observed)
     return found
 
 
-def _compared(results: list[Result]) -> list[Seen]:
+def _compared(results: list[Result]) -> list[Observed]:
     """Costs are of a message, so that their ratio is that of the bandwidths."""
     one_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="one-way")
     two_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="two-way")
@@ -57,17 +57,17 @@ def _compared(results: list[Result]) -> list[Seen]:
     two_way += cases.of(results, "network.rate", "both_ways")
     others = {identity(r, "direction")[2:]: r for r in two_way}
     pairs = ((r, others.get(identity(r, "direction")[2:])) for r in one_way)
-    return [Seen(a, b, gain) for a, b in pairs if b and (gain := ratio(a, b)) and gain.high <= KNOWN * gain.low]
+    return [Observed(a, b, gain) for a, b in pairs if b and (gain := ratio(a, b)) and gain.high <= KNOWN * gain.low]
 
 
-def _judged(benchmark: str, seen: list[Seen]) -> list[Finding]:
-    impossible = sorted((s for s in seen if s.gain.low > IMPOSSIBLE), key=lambda s: -s.gain.value)
-    possible = [s for s in seen if s not in impossible]
-    doubt = [_impossible(benchmark, impossible, len(seen))] if impossible else []
+def _judged(benchmark: str, observed: list[Observed]) -> list[Finding]:
+    impossible = sorted((s for s in observed if s.gain.low > IMPOSSIBLE), key=lambda s: -s.gain.value)
+    possible = [s for s in observed if s not in impossible]
+    doubt = [_impossible(benchmark, impossible, len(observed))] if impossible else []
     return doubt + (_possible(benchmark, possible) if possible else [])
 
 
-def _impossible(benchmark: str, impossible: list[Seen], count: int) -> Finding:
+def _impossible(benchmark: str, impossible: list[Observed], count: int) -> Finding:
     most = impossible[0]
     return Finding(
         "two_way",
@@ -85,28 +85,28 @@ def _impossible(benchmark: str, impossible: list[Seen], count: int) -> Finding:
     )
 
 
-def _possible(benchmark: str, seen: list[Seen]) -> list[Finding]:
-    poor = sorted((s for s in seen if s.gain.high < FULL), key=lambda s: s.gain.value)
-    evidence = tuple(_line(s) for s in (poor or sorted(seen, key=lambda s: s.gain.value))[:NAMED])
-    middle = median(s.gain.value for s in seen)
+def _possible(benchmark: str, observed: list[Observed]) -> list[Finding]:
+    poor = sorted((s for s in observed if s.gain.high < FULL), key=lambda s: s.gain.value)
+    evidence = tuple(_line(s) for s in (poor or sorted(observed, key=lambda s: s.gain.value))[:NAMED])
+    middle = median(s.gain.value for s in observed)
     if poor and middle < FULL:
         worst = poor[0]
-        told = (
+        reported = (
             f"Both directions at once reach {worst.gain.value:.2f} times the bandwidth of one ({_called(worst)}); in "
-            f"{len(poor)} of {len(seen)} comparisons it is less than {FULL:g} times for sure."
+            f"{len(poor)} of {len(observed)} comparisons it is less than {FULL:g} times for sure."
             f"{cases.caution(worst.one, worst.both)}"
         )
         apart = messages.over_a_network(worst.one)
         effect = 2 / worst.gain.value
-        return [Finding("two_way", "notice", told, evidence, CAUSES[apart], REMEDIES[apart], benchmark, effect)]
-    if not poor and sum(s.gain.low > FULL for s in seen) * 2 > len(seen):
-        told = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_of(len(seen))}."
+        return [Finding("two_way", "notice", reported, evidence, CAUSES[apart], REMEDIES[apart], benchmark, effect)]
+    if not poor and sum(s.gain.low > FULL for s in observed) * 2 > len(observed):
+        reported = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_of(len(observed))}."
         cause = (
             "The links carry both directions side by side."
-            if messages.over_a_network(seen[0].one)
+            if messages.over_a_network(observed[0].one)
             else "The copies go on side by side."
         )
-        return [Finding("two_way", "good", told, evidence, cause, "", benchmark)]
+        return [Finding("two_way", "good", reported, evidence, cause, "", benchmark)]
     return []
 
 
@@ -118,21 +118,21 @@ def _of(count: int) -> str:
     return f"(the median of {count} comparisons)" if count > 1 else "(in the only comparison)"
 
 
-def _called(seen: Seen) -> str:
-    size, partner = messages.size(seen.one), seen.one.parameters.get("partner")
-    told = [
+def _called(observed: Observed) -> str:
+    size, partner = messages.size(observed.one), observed.one.parameters.get("partner")
+    reported = [
         messages.sizes(size, size),
         f"with rank {partner}" if partner is not None else "",
-        messages.called(seen.one),
+        messages.called(observed.one),
     ]
-    if "pairs" in seen.one.parameters:
-        told.insert(1, in_words("pairs", seen.one.parameters["pairs"]))
-    return ", ".join(word for word in told if word)
+    if "pairs" in observed.one.parameters:
+        reported.insert(1, in_words("pairs", observed.one.parameters["pairs"]))
+    return ", ".join(word for word in reported if word)
 
 
-def _line(seen: Seen) -> str:
-    rates = [r.metrics["bandwidth"].value if "bandwidth" in r.metrics else None for r in (seen.one, seen.both)]
+def _line(observed: Observed) -> str:
+    rates = [r.metrics["bandwidth"].value if "bandwidth" in r.metrics else None for r in (observed.one, observed.both)]
     return (
-        f"{_called(seen)}: {quantity(rates[0], 'B/s')} one way, {quantity(rates[1], 'B/s')} both ways, "
-        f"{seen.gain.value:.2f} times ({seen.gain.low:.2f} to {seen.gain.high:.2f})."
+        f"{_called(observed)}: {quantity(rates[0], 'B/s')} one way, {quantity(rates[1], 'B/s')} both ways, "
+        f"{observed.gain.value:.2f} times ({observed.gain.low:.2f} to {observed.gain.high:.2f})."
     )

@@ -16,7 +16,7 @@ LOSS = 1.10  # worth a notice: both alone were tried when the share was chosen, 
 NAMED = 12  # kernels that are listed
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """A kernel in mixed mode, by the threads alone, by the device alone; `seen` compares with the better of these."""
 
     mixed: Result
@@ -45,7 +45,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         best = [min(three[1:], key=messages.operation) for three in threes]
         rows = [(messages.seconds(b), messages.seconds(three[0])) for b, three in zip(best, threes, strict=True)]
         compared = compare_all(rows, SMALLEST)
-        found.append(_finding(evaluation.run.machine, [Seen(*t, c) for t, c in zip(threes, compared, strict=True)]))
+        found.append(_finding(evaluation.run.machine, [Observed(*t, c) for t, c in zip(threes, compared, strict=True)]))
     return found
 
 
@@ -54,22 +54,24 @@ def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
     return [(s.mixed, s.threads, s.device) for s in sides(results) if s.threads and s.device]
 
 
-def _finding(machine: Machine, seen: list[Seen]) -> Finding:
-    number = cases.number(seen[0].mixed, "device") or 0
+def _finding(machine: Machine, observed: list[Observed]) -> Finding:
+    number = cases.number(observed[0].mixed, "device") or 0
     device = next((d for d in machine.devices if d.number == number), None)
     called = f"device {number:.0f} ({device.name})" if device else f"device {number:.0f}"
-    pays, loses = [s for s in seen if s.seen.call == "FASTER"], [s for s in seen if s.loses]
-    told = [f"faster in {_listed(pays, len(seen))}" if pays else f"faster in none of {plural(len(seen), 'kernel')}"]
-    told += [f"slower by more than {percent(LOSS - 1)} in {_listed(loses, len(seen))}"] if loses else []
-    unsure = sum(s.seen.call == "UNCLEAR" for s in seen)
-    rest = len(seen) - len(pays) - len(loses) - unsure
-    told += [f"{rest} without a difference that matters"] if rest else []
-    told += [f"{unsure} not sure"] if unsure else []
-    ordered = sorted(seen, key=lambda s: (not s.loses, s.seen.ratio))
+    pays, loses = [s for s in observed if s.seen.call == "FASTER"], [s for s in observed if s.loses]
+    reported = [
+        f"faster in {_listed(pays, len(observed))}" if pays else f"faster in none of {plural(len(observed), 'kernel')}"
+    ]
+    reported += [f"slower by more than {percent(LOSS - 1)} in {_listed(loses, len(observed))}"] if loses else []
+    unsure = sum(s.seen.call == "UNCLEAR" for s in observed)
+    rest = len(observed) - len(pays) - len(loses) - unsure
+    reported += [f"{rest} without a difference that matters"] if rest else []
+    reported += [f"{unsure} not sure"] if unsure else []
+    ordered = sorted(observed, key=lambda s: (not s.loses, s.seen.ratio))
     return Finding(
         "mixed_mode",
         "notice" if loses else "good",
-        f"Threads and {called} together, against the better of both alone: {'; '.join(told)}.",
+        f"Threads and {called} together, against the better of both alone: {'; '.join(reported)}.",
         tuple(_line(s) for s in ordered[:NAMED]),
         _cause(device, bool(pays), bool(loses)),
         _remedy(device, pays) if loses else "",
@@ -78,7 +80,7 @@ def _finding(machine: Machine, seen: list[Seen]) -> Finding:
     )
 
 
-def _listed(members: list[Seen], of: int) -> str:
+def _listed(members: list[Observed], of: int) -> str:
     """'2 of 5 kernels (vector 0.71 times the time, spmv 0.80)'."""
     ordered = sorted(members, key=lambda s: -abs(s.seen.ratio - 1))[:NAMED]
     words = [f"{s.mixed.kernel} {s.seen.ratio:.2f}{' times the time' if n == 0 else ''}" for n, s in enumerate(ordered)]
@@ -102,28 +104,29 @@ def _cause(device: Device | None, pays: bool, loses: bool) -> str:
     return "One side is so much faster that what the other could take off it is less than handing it over costs."
 
 
-def _remedy(device: Device | None, pays: list[Seen]) -> str:
+def _remedy(device: Device | None, pays: list[Observed]) -> str:
     if device and device.kind == "CPU":
         return "Use the threads alone on these cores: --set mode=threads; a device of its own (a GPU) is what the mode is for."
     keep = f" Keep it for {', '.join(s.mixed.kernel for s in pays[:NAMED])}." if pays else ""
     return f"Use the better of both alone for these kernels, or leave a core free to drive the device (--set threads=…).{keep}"
 
 
-def _line(seen: Seen) -> str:
-    times = [quantity(messages.operation(r), "s") for r in (seen.mixed, seen.threads, seen.device)]
-    threads = in_words("threads", seen.threads.parameters.get("threads"))
-    best = "the threads" if seen.best is seen.threads else "the device"
+def _line(observed: Observed) -> str:
+    times = [quantity(messages.operation(r), "s") for r in (observed.mixed, observed.threads, observed.device)]
+    threads = in_words("threads", observed.threads.parameters.get("threads"))
+    best = "the threads" if observed.best is observed.threads else "the device"
     return (
-        f"{seen.mixed.benchmark} {seen.mixed.kernel}: together {times[0]}, {threads} alone {times[1]}, the device alone "
-        f"{times[2]}; {seen.seen.ratio:.2f} times ({seen.seen.low:.2f} to {seen.seen.high:.2f}) as long as {best} alone; "
-        f"{_share(seen.mixed)}.{cases.caution(seen.mixed, seen.best)}"
+        f"{observed.mixed.benchmark} {observed.mixed.kernel}: together {times[0]}, {threads} alone {times[1]}, the device alone "
+        f"{times[2]}; {observed.seen.ratio:.2f} times ({observed.seen.low:.2f} to {observed.seen.high:.2f}) as "
+        f"long as {best} alone; "
+        f"{_share(observed.mixed)}.{cases.caution(observed.mixed, observed.best)}"
     )
 
 
 def _share(result: Result) -> str:
     """Which share of the work the device had, as the kernel chose it: the median of the launches."""
-    told = [r.surroundings.get("details") for r in result.records]
-    shares = [s for d in told if isinstance(d, dict) and isinstance(s := d.get("share"), int | float)]
+    reported = [r.surroundings.get("details") for r in result.records]
+    shares = [s for d in reported if isinstance(d, dict) and isinstance(s := d.get("share"), int | float)]
     if not shares:
         return "how the work was split is not known"
     share = median(shares)

@@ -14,7 +14,7 @@ from steelyard.units import quantity, significant
 BENCHMARK = "noise.quanta"
 LOST, SLOWER = 0.01, 0.05  # of the time: less is hidden by what launches differ by
 BURSTS = (1e-4, 1e-3, 1e-2)  # s of computing between two meetings; the middle one is judged
-MANY = 1024  # ranks, for which a small machine's noise is told, too
+MANY = 1024  # ranks, for which a small machine's noise is reported, too
 FASTEST = 4.0  # quanta in a period: a rhythm that seems faster may be the mirror of another one
 TICKS = (100.0, 250.0, 300.0, 1000.0)  # Hz that Linux offers
 
@@ -29,9 +29,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     quanta = [r for r in evaluation.results if (r.benchmark, r.kernel) == (BENCHMARK, "fixed_work")]
     for result in cases.with_most(quanta, "threads"):
         for record in rests_on(result):
-            seen = _usual(record)
-            if seen:
-                return [_finding(evaluation, result, record, seen)]
+            observed = _usual(record)
+            if observed:
+                return [_finding(evaluation, result, record, observed)]
     return []
 
 
@@ -42,32 +42,35 @@ def _usual(record: Record) -> Detours | None:
         return None
 
 
-def _finding(evaluation: Evaluation, result: Result, record: Record, seen: Detours) -> Finding:
+def _finding(evaluation: Evaluation, result: Result, record: Record, observed: Detours) -> Finding:
     machine = evaluation.run.machine
     ranks = max(2, sum(host.slots for host in machine.hosts) or len(machine.cpus))
-    slower = expected_collective_slowdown(seen, ranks, BURSTS[1]).slowdown
-    told = (
-        f"A processor loses {quantity(seen.lost, '%', 2)} of its time{_detours(seen)}. {ranks} ranks that wait for each other "
+    slower = expected_collective_slowdown(observed, ranks, BURSTS[1]).slowdown
+    reported = (
+        f"A processor loses {quantity(observed.lost, '%', 2)} of its time{_detours(observed)}. {ranks} ranks that "
+        f"wait for each other "
         f"after every {quantity(BURSTS[1], 's', 1)} of computing should take {quantity(slower, '%', 2)} longer."
         f"{cases.caution(result)}"
     )
-    rhythms = _fundamental(series.tones(record), seen.base)
-    threads = of_threads(record, [s for _, s in series.analysed(record)], seen)
+    rhythms = _fundamental(series.tones(record), observed.base)
+    threads = of_threads(record, [s for _, s in series.analysed(record)], observed)
     evidence = (
         *map(_rhythm, rhythms),
-        *(_expected(seen, n) for n in sorted({ranks, max(MANY, ranks)})),
-        *map(_measured, [*([threads] if threads else []), *of_ranks(evaluation, seen)]),
+        *(_expected(observed, n) for n in sorted({ranks, max(MANY, ranks)})),
+        *map(_measured, [*([threads] if threads else []), *of_ranks(evaluation, observed)]),
     )
-    if seen.lost <= LOST and slower <= SLOWER:
-        return Finding("noise", "good", told, evidence, "The system is quiet enough for so many ranks.", "", BENCHMARK)
-    cause, effect = _cause(machine, result, rhythms), 1 + max(slower, seen.lost)
-    return Finding("noise", "notice", told, evidence, cause, REMEDY, BENCHMARK, effect=effect)
+    if observed.lost <= LOST and slower <= SLOWER:
+        return Finding(
+            "noise", "good", reported, evidence, "The system is quiet enough for so many ranks.", "", BENCHMARK
+        )
+    cause, effect = _cause(machine, result, rhythms), 1 + max(slower, observed.lost)
+    return Finding("noise", "notice", reported, evidence, cause, REMEDY, BENCHMARK, effect=effect)
 
 
-def _detours(seen: Detours) -> str:
-    if seen.greatest is None:
+def _detours(observed: Detours) -> str:
+    if observed.greatest is None:
         return ", none of it in single detours"
-    return f", in {significant(seen.count / seen.seconds)} detours a second of up to {quantity(seen.greatest, 's')}"
+    return f", in {significant(observed.count / observed.seconds)} detours a second of up to {quantity(observed.greatest, 's')}"
 
 
 def _fundamental(tones: Sequence[Tone], quantum: float) -> list[Tone]:
@@ -89,8 +92,8 @@ def _rhythm(tone: Tone) -> str:
     return f"Detours come at {quantity(tone.frequency, 'Hz')}, every {quantity(tone.period, 's')}{what}."
 
 
-def _expected(seen: Detours, ranks: int) -> str:
-    found = (expected_collective_slowdown(seen, ranks, burst) for burst in BURSTS)
+def _expected(observed: Detours, ranks: int) -> str:
+    found = (expected_collective_slowdown(observed, ranks, burst) for burst in BURSTS)
     parts = (f"{quantity(s.slowdown, '%', 2)} with {quantity(s.burst, 's', 1)}" for s in found)
     return (
         f"Expected of {ranks} ranks that are hit like this one, by the computing between meetings: {', '.join(parts)}."

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
-from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, told
+from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, with_work
 from steelyard.telemetry.watched import basis
 from steelyard.units import percent, quantity, significant
 from steelyard.words import in_words, plural
@@ -73,7 +73,11 @@ def _prices(line: Roofline) -> Prices | None:
 
 def _price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
     """Energy of an operation over its work of that name."""
-    if roof is None or (energy := roof.result.metrics.get("energy")) is None or (record := told(roof.result)) is None:
+    if (
+        roof is None
+        or (energy := roof.result.metrics.get("energy")) is None
+        or (record := with_work(roof.result)) is None
+    ):
         return None
     work = next((amount for name in names if (amount := record.work.get(name))), None)
     if not work or not energy.value > 0:
@@ -84,7 +88,7 @@ def _price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
 
 def _paid(line: Roofline, prices: Prices) -> Iterable[Paid]:
     for place in line.places:
-        energy, record = place.result.metrics.get("energy"), told(place.result)
+        energy, record = place.result.metrics.get("energy"), with_work(place.result)
         if energy and record and place.level == MEMORY and not any(place.result is r for r in prices.results):
             flops = record.work["flops"]
             yield Paid(place, flops * prices.flop.value, flops / place.intensity * prices.byte.value, energy)
@@ -93,20 +97,20 @@ def _paid(line: Roofline, prices: Prices) -> Iterable[Paid]:
 def _finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Finding:
     much = [p for p in paid if p.much]
     threads = in_words("threads", line.threads)
-    told = [
+    reported = [
         f"At the roofs ({threads}) a flop costs {quantity(prices.flop.value, 'J')} and a byte of the memory "
         f"{quantity(prices.byte.value, 'J')}: below {significant(prices.balance)} flop/B the bytes cost the more"
     ]
     if paid:
         bytes_first = sum(p.bytes > p.flops for p in paid)
-        told.append(f"so in {bytes_first} of {plural(len(paid), 'kernel')} that work in memory")
+        reported.append(f"so in {bytes_first} of {plural(len(paid), 'kernel')} that work in memory")
     if much:
-        told.append(f"{len(much)} of them take more than {MUCH:.0f} times what their work costs there")
+        reported.append(f"{len(much)} of them take more than {MUCH:.0f} times what their work costs there")
     ordered = sorted(paid, key=lambda p: -p.times)
     return Finding(
         "energy_roof",
         "notice" if much else "good",
-        f"{by}{'; '.join(told)}.{cases.caution(*prices.results)}",
+        f"{by}{'; '.join(reported)}.{cases.caution(*prices.results)}",
         (*_bases(prices), *(_line(p) for p in ordered[:NAMED])),
         "Power is drawn for each second: what stays below its roof draws the idle machine's, too, for longer."
         if much

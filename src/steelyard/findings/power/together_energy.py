@@ -13,7 +13,7 @@ NAMED = 12  # kernels that are listed
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observed:
     """A kernel by both sides together, and by the one that takes less energy alone; `ratio` of the energies, `low` … `high`."""
 
     mixed: Result
@@ -30,8 +30,8 @@ class Seen:
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding on all kernels that were measured by both together, and by threads or device alone."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and _sure(r)]
-    seen = [_seen(one) for one in sides(usable) if one.threads or one.device]
-    return [_finding(seen, basis(evaluation.power))] if seen else []
+    observed = [_compare(one) for one in sides(usable) if one.threads or one.device]
+    return [_finding(observed, basis(evaluation.power))] if observed else []
 
 
 def _sure(result: Result) -> bool:
@@ -39,24 +39,24 @@ def _sure(result: Result) -> bool:
     return value is not None and value.low is not None and value.high is not None and value.low > 0
 
 
-def _seen(of: Sides) -> Seen:
+def _compare(of: Sides) -> Observed:
     best = min((r for r in (of.threads, of.device) if r), key=lambda r: r.metrics["energy"].value)
     a, b = of.mixed.metrics["energy"], best.metrics["energy"]
     low, high = (a.low or 0.0) / (b.high or b.value), (a.high or a.value) / (b.low or b.value)
-    return Seen(of.mixed, best, a.value / b.value, low, high)
+    return Observed(of.mixed, best, a.value / b.value, low, high)
 
 
-def _finding(seen: list[Seen], by: str) -> Finding:
-    costs, saves = [s for s in seen if s.low > 1], [s for s in seen if s.high < 1]
-    rest = len(seen) - len(costs) - len(saves)
-    many = plural(len(seen), "kernel")
+def _finding(observed: list[Observed], by: str) -> Finding:
+    costs, saves = [s for s in observed if s.low > 1], [s for s in observed if s.high < 1]
+    rest = len(observed) - len(costs) - len(saves)
+    many = plural(len(observed), "kernel")
     others = [f"less in {len(saves)}"] if saves else []
     others += [f"not sure in {rest}"] if rest else []
     if costs:
         said = ", ".join((f"cost more energy than the better one alone in {len(costs)} of {many}", *others))
     else:
         said = f"nowhere cost more energy than the better one alone, as far as is sure: {', '.join(others)} of {many}"
-    ordered = sorted(seen, key=lambda s: -s.ratio)
+    ordered = sorted(observed, key=lambda s: -s.ratio)
     return Finding(
         "together_energy",
         "notice" if costs else "good",
@@ -70,18 +70,21 @@ def _finding(seen: list[Seen], by: str) -> Finding:
     )
 
 
-def _line(seen: Seen) -> str:
-    one, both = seen.best, seen.mixed
+def _line(observed: Observed) -> str:
+    one, both = observed.best, observed.mixed
     needed = both.metrics["power"].value / one.metrics["power"].value
     return (
-        f"{both.benchmark} {both.kernel}: together {_told(both, 'energy')}, {seen.name} alone {_told(one, 'energy')}: "
-        f"{seen.ratio:.2f} times ({seen.low:.2f} to {seen.high:.2f}). Together they draw {_told(both, 'power')} instead of "
-        f"{_told(one, 'power')}, and need a speed-up above {needed:.2f} (P2/P1); they have {_seconds(one) / _seconds(both):.2f}."
+        f"{both.benchmark} {both.kernel}: together {_describe(both, 'energy')}, {observed.name} alone "
+        f"{_describe(one, 'energy')}: "
+        f"{observed.ratio:.2f} times ({observed.low:.2f} to {observed.high:.2f}). Together they draw "
+        f"{_describe(both, 'power')} instead of "
+        f"{_describe(one, 'power')}, and need a speed-up above {needed:.2f} (P2/P1); they have "
+        f"{_seconds(one) / _seconds(both):.2f}."
         f"{cases.caution(both, one)}"
     )
 
 
-def _remedy(costs: list[Seen]) -> str:
+def _remedy(costs: list[Observed]) -> str:
     """Where least energy is wanted: each kernel by the side that takes less of it."""
     parts = []
     for side, mode in (("the device", "opencl"), ("the threads", "threads")):
@@ -95,6 +98,6 @@ def _seconds(result: Result) -> float:
     return result.metrics["energy"].value / result.metrics["power"].value
 
 
-def _told(result: Result, metric: str) -> str:
+def _describe(result: Result, metric: str) -> str:
     value = result.metrics[metric]
     return quantity(value.value, value.unit)

@@ -198,13 +198,13 @@ def submitting(name: str | None) -> tuple[Scheduler, Batch]:
     return able[name or next(present, USUAL)]
 
 
-def ask(words: Sequence[str], told: str = "") -> Answer:
+def ask(words: Sequence[str], reported: str = "") -> Answer:
     """Runs a command of a scheduler's, and waits for its answer."""
     try:
         # A session of its own: Ctrl-C is for this tool alone.
         return subprocess.run(
             words,
-            input=told,
+            input=reported,
             env={**os.environ, "LC_ALL": "C"},
             capture_output=True,
             text=True,

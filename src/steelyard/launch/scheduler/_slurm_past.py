@@ -36,7 +36,7 @@ def _read(done: Answer, now: float, read: Callable[[str], Iterator[tuple[str, st
         return ()
     found = []
     for begin, end, nodes in read(done.stdout):
-        if begin.isdigit() and float(begin) < now:  # a job that waits is told an expected start, or none
+        if begin.isdigit() and float(begin) < now:  # a job that waits is reported an expected start, or none
             ended = min(float(end), now) if end.isdigit() else now
             try:
                 found += [Ran(host, float(begin), ended) for host in hostlist.expand(nodes)]

@@ -75,14 +75,14 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     job = ask(["flux", "getattr", "jobid"])
     if job.returncode != 0:
         return None
-    nodes = hostlist.expand(_told("getattr", "hostlist"))
+    nodes = hostlist.expand(_output("getattr", "hostlist"))
     given = environ.get("STEELYARD_RANKS_PER_NODE", "")  # by our own batch script
-    cores = _told("resource", "list", "--states=all", "--no-header", "--format={ncores}")
+    cores = _output("resource", "list", "--states=all", "--no-header", "--format={ncores}")
     each = int(given) if given.isdecimal() else int(cores) // len(nodes) if cores.isdecimal() else 1
     return Allocation(job.stdout.strip(), tuple(Host(name, max(1, each)) for name in nodes))
 
 
-def _told(*words: str) -> str:
+def _output(*words: str) -> str:
     done = ask(["flux", *words])
     if done.returncode != 0 or not done.stdout.strip():
         raise MachineFailed(
@@ -141,12 +141,12 @@ def read_state(about: Mapping[str, object]) -> State:
 
 def _reason(about: Mapping[str, object]) -> str:
     """Why a job waits, or what ended it."""
-    told: object = about
+    reported: object = about
     for name in ("annotations", "sched", "reason_pending"):
-        told = told.get(name) if isinstance(told, Mapping) else None
+        reported = reported.get(name) if isinstance(reported, Mapping) else None
     ended = about.get("exception")
     note = ended.get("note") if isinstance(ended, Mapping) else None
-    return str(told or note or "")
+    return str(reported or note or "")
 
 
 scheduler = Scheduler(

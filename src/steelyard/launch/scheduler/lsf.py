@@ -31,15 +31,15 @@ _SIGNALLED = 128  # an exit code above is a signal's number and this
 
 def allocation(environ: Mapping[str, str]) -> Allocation | None:
     """From the file that LSB_DJOB_HOSTFILE names (a line for each slot), or else from LSB_MCPU_HOSTS ('a 2 b 1')."""
-    job, file, told = (environ.get(f"LSB_{name}") for name in ("JOBID", "DJOB_HOSTFILE", "MCPU_HOSTS"))
-    if not job or not (file or told):
+    job, file, reported = (environ.get(f"LSB_{name}") for name in ("JOBID", "DJOB_HOSTFILE", "MCPU_HOSTS"))
+    if not job or not (file or reported):
         return None
-    if not told:
+    if not reported:
         return Allocation(job, listed(str(file), "LSF's file of hosts LSB_DJOB_HOSTFILE"))
-    words = told.split()
+    words = reported.split()
     if len(words) % 2 or not all(count.isdecimal() and int(count) for count in words[1::2]):
         raise MachineFailed(
-            f"LSF's variable LSB_MCPU_HOSTS='{told}' cannot be read: expected names of hosts, each with its number of slots. "
+            f"LSF's variable LSB_MCPU_HOSTS='{reported}' cannot be read: expected names of hosts, each with its number of slots. "
             "Do not set it yourself; ask for a new job."
         )
     return Allocation(job, tuple(Host(name, int(count)) for name, count in zip(words[::2], words[1::2], strict=True)))

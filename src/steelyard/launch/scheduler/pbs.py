@@ -67,21 +67,21 @@ def read_state(about: Mapping[str, object]) -> State:
     letter, comment = str(about.get("job_state", "")), str(about.get("comment", ""))
     hosts = [part.partition("/")[0] for part in str(about.get("exec_host", "")).split("+")]
     took, asked = (_walltime(about.get(name)) for name in ("resources_used", "Resource_List"))
-    seen = State("", comment, "+".join(dict.fromkeys(hosts)), hosts[0], took=took)
+    observed = State("", comment, "+".join(dict.fromkeys(hosts)), hosts[0], took=took)
     if letter in STATES:
-        return replace(seen, name=STATES[letter], reason="" if letter in "BR" else comment)
+        return replace(observed, name=STATES[letter], reason="" if letter in "BR" else comment)
     status = about.get("Exit_status")
     if letter == "M":
-        return replace(seen, name="REVOKED")
+        return replace(observed, name="REVOKED")
     if not isinstance(status, int):  # deleted before it began
-        return replace(seen, name="CANCELLED")
+        return replace(observed, name="CANCELLED")
     if status < 0:  # PBS could not start it, or gave it up (JOB_EXEC_… in job.h)
-        return replace(seen, name="BOOT_FAIL")
+        return replace(observed, name="BOOT_FAIL")
     if status <= _SHELL_SIGNALLED:
-        return replace(seen, name="FAILED" if status else "COMPLETED", code=status)
+        return replace(observed, name="FAILED" if status else "COMPLETED", code=status)
     signal = status - (_SIGNALLED if status > _SIGNALLED else _SHELL_SIGNALLED)
     over = asked and _seconds(took) >= _seconds(asked)
-    return replace(seen, name="TIMEOUT" if over else "FAILED", signal=signal)
+    return replace(observed, name="TIMEOUT" if over else "FAILED", signal=signal)
 
 
 def _walltime(resources: object) -> str:

@@ -97,8 +97,8 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     # In a step's environment (srun --pty bash) the tasks are those of the step.
     within = "SLURM_STEP_ID" in environ
     for variable in ("SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"):
-        told = environ.get(variable) and not (within and variable == "SLURM_TASKS_PER_NODE")
-        found = _read(environ, variable, expand_counts) if told else ()
+        reported = environ.get(variable) and not (within and variable == "SLURM_TASKS_PER_NODE")
+        found = _read(environ, variable, expand_counts) if reported else ()
         if found and len(found) != len(nodes):
             raise MachineFailed(
                 f"Slurm's variable {variable}='{environ[variable]}' is for {len(found)} nodes, but {name}='{environ[name]}' "

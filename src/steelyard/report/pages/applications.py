@@ -117,14 +117,14 @@ def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_b
 
 def _nominal(results: tuple[Result, ...]) -> str:
     shares = {r.benchmark.removeprefix(applications.PREFIX).upper(): applications.carried_out(r) for r in results}
-    told = [
+    reported = [
         f"{name} carries out {units.percent(share)} of the operations that NPB counts"
         for name, share in shares.items()
         if share
     ]
-    if not told:
+    if not reported:
         return ""
-    told_all = ", ".join(told)
+    told_all = ", ".join(reported)
     return f"{told_all}, by a better algorithm: its Mop/s follow the nominal count, and do not measure the arithmetic done."
 
 
@@ -211,8 +211,8 @@ def _links(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[s
             mine = values.of_benchmark(evaluation, name)
             made = drawing.figures(evaluation.benchmarks[name], mine, evaluation.run.machine)
             own = f"NPB {name.removeprefix(applications.PREFIX).upper()}"
-            told = tuple((f.title.removeprefix(own).lstrip(":, "), f.anchor) for f in made)
-            found.append((evaluation.benchmarks[name].title, told))
+            reported = tuple((f.title.removeprefix(own).lstrip(":, "), f.anchor) for f in made)
+            found.append((evaluation.benchmarks[name].title, reported))
     return tuple((title, figures) for title, figures in found if figures)
 
 

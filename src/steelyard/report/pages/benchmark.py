@@ -133,7 +133,7 @@ def _table(
     only: dict[str, Scalar] = {"kernel": results[0].kernel} if not kernel else {}
     fixed = only | values.constant(results) | values.partial(results)
     new = list(notes.values())[before:]
-    told = tuple(Note(number, *folded(evidence)) for number, evidence in enumerate(new, before + 1))
+    reported = tuple(Note(number, *folded(evidence)) for number, evidence in enumerate(new, before + 1))
     return Table(
         (("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
         main.title if main else "Value",
@@ -143,8 +143,8 @@ def _table(
         tuple((values.words(n), values.parameter(n, v)) for n, v in fixed.items()),
         *same,
         len(limits) > 0,
-        told[:MOST_NOTES],
-        told[MOST_NOTES:],
+        reported[:MOST_NOTES],
+        reported[MOST_NOTES:],
     )
 
 
@@ -154,10 +154,10 @@ def _cell(text: str) -> Cell:
 
 def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
     level = values.level(result)
-    told = values.evidence(result) if level != "CLEAN" else ()
-    text = sentences(told)
-    if told:
-        notes.setdefault(text, told)
+    reported = values.evidence(result) if level != "CLEAN" else ()
+    text = sentences(reported)
+    if reported:
+        notes.setdefault(text, reported)
     shown = shape.shown(result)
     cells = tuple(_cell(values.parameter(name, result.parameters.get(name))) for name in shape.varying)
     return Row(
@@ -167,7 +167,7 @@ def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
         (*(_other(result, metric, level) for metric in shape.others), *counter_columns.cells(result, shape.counted)),
         level,
         text,
-        list(notes).index(text) + 1 if told else None,
+        list(notes).index(text) + 1 if reported else None,
     )
 
 

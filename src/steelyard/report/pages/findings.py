@@ -1,4 +1,4 @@
-"""The findings: what was seen, on what evidence, why it may be so, and what to try."""
+"""The findings: what was observed, on what evidence, why it may be so, and what to try."""
 
 from dataclasses import dataclass
 

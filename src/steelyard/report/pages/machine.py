@@ -196,7 +196,7 @@ def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
     for cache in caches:
         key = (cache.level, cache.kind, cache.size, cache.line, len(cache.cpus), cache.inclusive)
         kinds[key] = kinds.get(key, 0) + 1
-    told = {None: "not told", True: "yes", False: "no"}
+    reported = {None: "not told", True: "yes", False: "no"}
     return tuple(
         (
             f"L{level}",
@@ -205,7 +205,7 @@ def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
             units.binary_size(size),
             f"{line} B",
             str(sharers),
-            told[inclusive],
+            reported[inclusive],
         )
         for key in sorted(kinds, key=lambda k: k[:5])
         for level, kind, size, line, sharers, inclusive in [key]

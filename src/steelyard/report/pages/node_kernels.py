@@ -47,15 +47,15 @@ def data(evaluation: Evaluation) -> Page | None:
 def _part(toolchain: str, kernels: list[Measured], reference: Mode, evaluation: Evaluation) -> Part:
     machine = evaluation.run.machine
     modes = sorted({mode for k in kernels for mode in k.modes})
-    told = called(reference, machine)
+    reported = called(reference, machine)
     figure = Figure(
         name="node-kernels",
-        title=f"Time of an iteration against {told}{f', {toolchain}' if toolchain else ''}",
+        title=f"Time of an iteration against {reported}{f', {toolchain}' if toolchain else ''}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"time over that of {told}"),
-        marks=(Mark("y", 1.0, told),),
-        caption=NOTE.format(reference=told),
+        y=Axis(f"time over that of {reported}"),
+        marks=(Mark("y", 1.0, reported),),
+        caption=NOTE.format(reference=reported),
     )
     rows = [
         Kernel(

@@ -78,10 +78,10 @@ def _grouped(found: Course) -> tuple[tuple[str, ...], ...]:
 
 def _within(steps: Sequence[Step]) -> str:
     held = {name: _held(steps, kinds) for name, kinds in _PARTS.items()}
-    told = [(name, share) for name, share in held.items() if share]
-    if not told:
+    reported = [(name, share) for name, share in held.items() if share]
+    if not reported:
         return "No reading could be compared with another."
-    (first, share), *others = told
+    (first, share), *others = reported
     listed = _listed([f"{share} records", *(f"{name} in {part}" for name, part in others)])
     return f"{first.capitalize()} were within bounds in {listed}."
 
@@ -128,7 +128,7 @@ def _further(added: int) -> str:
 
 def _compared(shown: Shown) -> str:
     if not shown.runs:
-        return "The machine was seen for the first time: there is nothing but this run to compare with."
+        return "The machine was observed for the first time: there is nothing but this run to compare with."
     many = "1 earlier run" if shown.runs == 1 else f"{shown.runs} earlier runs"
     return f"The readings are compared with the best of this run and of {many} since {shown.since[:10]}."
 

@@ -83,8 +83,8 @@ def _roof(roof: Roof) -> tuple[str, str, str, Level]:
     unit = "flop/s" if roof.kind == "peak" else "B/s"
     named = f"peak, {roof.name}" if roof.kind == "peak" else f"bandwidth of {_placed(roof.name)}"
     size = working_set(roof.result)
-    told = f", {binary_size(int(size))}" if size else ""
-    by = f"{roof.result.benchmark} {cases.describe(roof.result, but=('threads', 'precision', 'elements'))}{told}"
+    reported = f", {binary_size(int(size))}" if size else ""
+    by = f"{roof.result.benchmark} {cases.describe(roof.result, but=('threads', 'precision', 'elements'))}{reported}"
     return named, quantity(roof.value, unit), by, values.level(roof.result)
 
 

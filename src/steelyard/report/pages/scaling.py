@@ -146,8 +146,10 @@ def _brief(sweep: Sweep, among: Sequence[Sweep]) -> Brief:
     cells = scaling_rows.row(last)
     counts = ", ".join(str(p.count) for p in sweep.scaling.points)
     stop = sweep.scaling.stop
-    told = "–" if stop is None else f"{stop.count}{'' if stop.beyond else ' or more'}{'' if stop.certain else ' (?)'}"
-    shown = (counts, f"{cells[1]} of {last.count}", *cells[2:5], told)
+    reported = (
+        "–" if stop is None else f"{stop.count}{'' if stop.beyond else ' or more'}{'' if stop.certain else ' (?)'}"
+    )
+    shown = (counts, f"{cells[1]} of {last.count}", *cells[2:5], reported)
     return Brief(sweep.benchmark, slug(sweep.benchmark), scaling_rows.named(sweep, among), shown, sweep.level)
 
 

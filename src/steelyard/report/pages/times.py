@@ -20,19 +20,19 @@ class Times:
 
 def data(evaluation: Evaluation) -> Times | None:
     """The seconds of the phases by benchmark; None where no record tells them."""
-    told = [(record, found) for record in evaluation.run.records if (found := phases(record))]
-    if not told:
+    reported = [(record, found) for record in evaluation.run.records if (found := phases(record))]
+    if not reported:
         return None
     by_name: dict[str, list[dict[str, float]]] = {}
-    for record, found in told:
+    for record, found in reported:
         by_name.setdefault(record.benchmark, []).append(found)
     rows = [_row(name, each) for name, each in by_name.items()]
     if len(by_name) > 1:
-        rows.append(_row("All", (found for _, found in told)))
-    silent = len(evaluation.run.records) - len(told)
+        rows.append(_row("All", (found for _, found in reported)))
+    silent = len(evaluation.run.records) - len(reported)
     return Times(
         tuple(rows),
-        _again(told),
+        _again(reported),
         f"{silent} of {len(evaluation.run.records)} records do not tell their time." if silent else "",
     )
 
@@ -60,13 +60,13 @@ def _share(part: float) -> str:
     return "< 1 %" if 0 < part < 0.01 else f"{100 * part:.0f} %"
 
 
-def _again(told: list[tuple[Record, dict[str, float]]]) -> str:
+def _again(reported: list[tuple[Record, dict[str, float]]]) -> str:
     """What attempts took that were measured again: all but the last of each case."""
     last: dict[tuple[int, int], int] = {}
-    for record, _ in told:
+    for record, _ in reported:
         place = record.launch, record.case
         last[place] = max(last.get(place, 0), record.attempt)
-    spent = [sum(f.values()) for r, f in told if r.attempt < last[r.launch, r.case]]
+    spent = [sum(f.values()) for r, f in reported if r.attempt < last[r.launch, r.case]]
     if not spent:
         return ""
     many = "1 attempt that was" if len(spent) == 1 else f"{len(spent)} attempts that were"

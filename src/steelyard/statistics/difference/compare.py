@@ -73,8 +73,8 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
     tail = (1 - confidence) / 2
     low, high = min(low, float(np.quantile(draws, tail))), max(high, float(np.quantile(draws, 1 - tail)))
     p = max(p, _rank_test(logs_a, logs_b, medians_a, medians_b))
-    seen = Comparison(ratio, math.exp(low), math.exp(high), p, "UNCLEAR", "")
-    return _called(seen, smallest, 1 - confidence, _advice(a, b))
+    observed = Comparison(ratio, math.exp(low), math.exp(high), p, "UNCLEAR", "")
+    return _called(observed, smallest, 1 - confidence, _advice(a, b))
 
 
 def compare_in_turn(a: Launches, b: Launches, smallest: float = 0.015, level: float = 0.05) -> Comparison:
@@ -116,8 +116,8 @@ def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: 
         raise ValueError("expected at least one pair, and the logarithm of a positive ratio of each")
     middle = _middle(row)
     low, high = -_end(-row, -middle), _end(row, middle)
-    seen = Comparison(math.exp(middle), math.exp(low), math.exp(high), _sign_flips(row), "UNCLEAR", "")
-    return _called(seen, smallest, level, MORE_ROUNDS)
+    observed = Comparison(math.exp(middle), math.exp(low), math.exp(high), _sign_flips(row), "UNCLEAR", "")
+    return _called(observed, smallest, level, MORE_ROUNDS)
 
 
 def _scores(row: Array) -> Array:
@@ -215,20 +215,20 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _called(seen: Comparison, smallest: float, level: float, advice: str) -> Comparison:
-    span = f"the ratio of the times is {seen.ratio:.3f}, its interval {seen.low:.3f} to {seen.high:.3f}"
-    certain = (seen.low > 1 or seen.high < 1) and seen.p < level
-    if certain and abs(seen.ratio - 1) > smallest:
-        word: Call = "SLOWER" if seen.ratio > 1 else "FASTER"
-        return replace(seen, call=word, detail=f"{word.capitalize()}: {span} (p = {seen.p:.2g}).")
-    if seen.low > 1 - smallest and seen.high < 1 + smallest:
-        return replace(seen, call="SAME", detail=f"The same: {span}, all within {percent(smallest, 1)} of 1.")
+def _called(observed: Comparison, smallest: float, level: float, advice: str) -> Comparison:
+    span = f"the ratio of the times is {observed.ratio:.3f}, its interval {observed.low:.3f} to {observed.high:.3f}"
+    certain = (observed.low > 1 or observed.high < 1) and observed.p < level
+    if certain and abs(observed.ratio - 1) > smallest:
+        word: Call = "SLOWER" if observed.ratio > 1 else "FASTER"
+        return replace(observed, call=word, detail=f"{word.capitalize()}: {span} (p = {observed.p:.2g}).")
+    if observed.low > 1 - smallest and observed.high < 1 + smallest:
+        return replace(observed, call="SAME", detail=f"The same: {span}, all within {percent(smallest, 1)} of 1.")
     why = f"too wide for a difference of {percent(smallest, 1)}"
     if certain:
         why = f"a difference, but hardly of {percent(smallest, 1)}"
-    elif seen.low > 1 or seen.high < 1:
-        why = f"but with p = {seen.p:.2g} this may be chance"
-    return replace(seen, call="UNCLEAR", detail=f"Unclear: {span}, {why}{advice}.")
+    elif observed.low > 1 or observed.high < 1:
+        why = f"but with p = {observed.p:.2g} this may be chance"
+    return replace(observed, call="UNCLEAR", detail=f"Unclear: {span}, {why}{advice}.")
 
 
 def _advice(a: Launches, b: Launches) -> str:
@@ -246,7 +246,7 @@ def _logs(launches: Launches, side: str) -> list[Array]:
 
 
 def median_errors(logs: list[Array]) -> Array:
-    """Standard error of each launch's median: √(π/2) · robust deviation / √effective; 0 if unseen."""
+    """Standard error of each launch's median: √(π/2) · robust deviation / √effective; 0 if unknown."""
     middles = medians(logs)
     spreads = 1.4826 * medians([np.abs(row - middle) for row, middle in zip(logs, middles, strict=True)])
     errors: Array = math.sqrt(math.pi / 2) * spreads / np.sqrt(effective_sizes(logs))

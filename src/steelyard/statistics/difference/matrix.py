@@ -38,7 +38,7 @@ class Effects:
 
 @dataclass(frozen=True)
 class Outliers:
-    """Slow nodes and slow links, the slowest first; None where that cannot be told.
+    """Slow nodes and slow links, the slowest first; None where that cannot be determined.
 
     `scatter` is the relative standard deviation of a pair from one launch to the next; None: not known.
     """
@@ -75,14 +75,14 @@ def effects(seconds: Mapping[Pair, float], groups: Mapping[int, str] | None = No
         return None
     middle = medians(np.moveaxis(known.values, 0, -1))[np.newaxis]
     nodes, between = (part[0] for part in polished(known, middle))
-    seen = known.measured
-    typical = float(np.median(between[seen]))
+    observed = known.measured
+    typical = float(np.median(between[observed]))
     left = middle[0] - between - nodes[:, None] - nodes
     levels = {names: math.exp(between[mask][0] - typical) for names, mask in known.classes.items()}
     return Effects(
         math.exp(typical),
         dict(zip(known.ranks, np.exp(nodes).tolist(), strict=True)),
-        dict(zip(known.pairs(seen), np.exp(left[seen]).tolist(), strict=True)),
+        dict(zip(known.pairs(observed), np.exp(left[observed]).tolist(), strict=True)),
         levels if groups else {},
     )
 
@@ -105,9 +105,9 @@ def outliers(
     known = table(seconds, groups)
     if known is None:
         return Outliers(None, None, None)
-    seen = known.measured
+    observed = known.measured
     # What a whole launch is slower by is nobody's fault.
-    common = medians((known.values - medians(np.moveaxis(known.values, 0, -1)))[:, seen])
+    common = medians((known.values - medians(np.moveaxis(known.values, 0, -1)))[:, observed])
     steady = known.values - common[:, None, None]
     middle = medians(np.moveaxis(steady, 0, -1))
     nodes, between = (part[0] for part in polished(known, middle[np.newaxis]))
@@ -115,10 +115,10 @@ def outliers(
     pairs = _scatter(known, steady, left)
     if pairs is None:
         return Outliers(None, None, None)
-    fewest = int(np.isfinite(steady).sum(axis=0)[seen].min())
+    fewest = int(np.isfinite(steady).sum(axis=0)[observed].min())
     shrunk = median_error(fewest) / math.sqrt(fewest)
     count = len(known.ranks)
-    tests = count + (int(seen.sum()) if count >= LEAST_NODES_FOR_LINKS else 0)
+    tests = count + (int(observed.sum()) if count >= LEAST_NODES_FOR_LINKS else 0)
     inflated = NODE_ERROR if count > 4 else NODE_ERROR_OF_FOUR
     error = max(pairs.deviation * inflated / math.sqrt(count - 2), _moving(known, steady)) * shrunk
     slow = _slow_nodes(known, nodes, error, pairs.freedom, tests, smallest, level)
@@ -131,18 +131,18 @@ def outliers(
 
 def _scatter(known: Table, steady: Array, left: Array) -> Scatter | None:
     """Of one pair from launch to launch; with one launch, of the residuals of many."""
-    seen = known.measured
-    rows = [row[np.isfinite(row)] for row in steady[:, seen].T]
+    observed = known.measured
+    rows = [row[np.isfinite(row)] for row in steady[:, observed].T]
     within = peers.scatter(rows)
     if within.freedom:
         # As many degrees went with the launches' common levels.
         return Scatter(within.deviation, max(1.0, within.freedom - (len(steady) - 1)))
     spent = len(known.ranks) - len(known.names) + len(known.classes)
-    freedom = int(seen.sum()) - spent
+    freedom = int(observed.sum()) - spent
     if len(known.ranks) < LEAST_NODES_FOR_ONE_LAUNCH or freedom < LEAST_NODES_FOR_ONE_LAUNCH:
         return None
     # Medians leave as many residuals at nothing as they took degrees of freedom.
-    distances = np.sort(np.abs(left[seen]))[spent:]
+    distances = np.sort(np.abs(left[observed]))[spent:]
     return Scatter(peers.MAD * float(np.median(distances)), MAD_EFFICIENCY * freedom)
 
 
@@ -172,5 +172,5 @@ def _slow_links(
     for mask in known.classes.values():
         if mask.sum() >= LEAST_LINKS:
             errors[mask] = max(error, peers.spread(left[mask]))
-    seen = known.measured
-    return peers.beyond_chance(known.pairs(seen), left[seen], errors[seen], freedom, tests, smallest, level)
+    observed = known.measured
+    return peers.beyond_chance(known.pairs(observed), left[observed], errors[observed], freedom, tests, smallest, level)

@@ -25,8 +25,8 @@ class Table:
     @property
     def measured(self) -> NDArray[np.bool_]:
         """Which pairs were, each once: nodes × nodes."""
-        seen: NDArray[np.bool_] = np.triu(np.isfinite(self.values).any(axis=0))
-        return seen
+        observed: NDArray[np.bool_] = np.triu(np.isfinite(self.values).any(axis=0))
+        return observed
 
     @property
     def classes(self) -> dict[tuple[str, str], NDArray[np.bool_]]:

@@ -47,7 +47,7 @@ class Part:
 class Artefact:
     """At the sizes from `first` to `last` (bytes) a reused buffer is faster than fresh ones by more than a fifth.
 
-    `sizes` are those at which it was seen. It is greatest at `size`: `factor` times, `apparent` instead of `bandwidth`
+    `sizes` are those at which it was observed. It is greatest at `size`: `factor` times, `apparent` instead of `bandwidth`
     (B/s, with its interval `low` … `high`), on which an application can count. `parts` say by which cache.
     """
 

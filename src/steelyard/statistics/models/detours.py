@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import Samples
 
-LEAST = 100  # quanta, of whose fastest tenth a mode can be told
+LEAST = 100  # quanta, of whose fastest tenth a mode can be determined
 FALSE_DETOUR = 0.01  # the chance that normal jitter makes any quantum of a measurement a detour
 ROUNDING = 1e-9  # relative: smaller steps between times are those of arithmetic, not of a clock
 BINS_PER_DECADE = 5
@@ -118,10 +118,10 @@ def histogram(durations: Sequence[float], per_decade: int = BINS_PER_DECADE) -> 
     )
 
 
-def expected_collective_slowdown(seen: Detours, ranks: int, burst: float) -> Slowdown:
+def expected_collective_slowdown(observed: Detours, ranks: int, burst: float) -> Slowdown:
     """What `seen` costs `ranks` alike that meet after each `burst` of computing (seconds), if they are hit by chance.
 
-    Detours come to each rank at the rate and with the durations that were seen, independently: hit = 1 − exp(−rate ·
+    Detours come to each rank at the rate and with the durations that were observed, independently: hit = 1 − exp(−rate ·
     burst) and any_hit = 1 − (1 − hit)^ranks. The delay is the expectation of the longest single detour, E = ∫ 1 − (1 −
     P(a rank is hit by one longer than x))^ranks dx; for one duration d that is d · any_hit. Where several detours fall
     into each burst it is at least what a rank loses on average. No detour longer than the greatest seen is expected:
@@ -130,8 +130,8 @@ def expected_collective_slowdown(seen: Detours, ranks: int, burst: float) -> Slo
     """
     if ranks < 1 or not 0 < burst < math.inf:
         raise ValueError(f"'{ranks}' ranks and a burst of '{burst}' s; expected at least one rank and seconds > 0")
-    each = seen.count / seen.seconds * burst  # expected detours of a rank in a burst
-    ordered = np.sort(np.asarray(seen.durations, dtype=float))
+    each = observed.count / observed.seconds * burst  # expected detours of a rank in a burst
+    ordered = np.sort(np.asarray(observed.durations, dtype=float))
     longer = each * (1 - np.arange(len(ordered)) / max(1, len(ordered)))  # expected ones that reach ordered[i]
     steps = np.diff(ordered, prepend=0.0)
     longest = float((steps * -np.expm1(-ranks * longer)).sum())
@@ -142,7 +142,7 @@ def expected_collective_slowdown(seen: Detours, ranks: int, burst: float) -> Slo
 
 
 def _threshold(ordered: Array) -> float:
-    """Beyond the jitter of undisturbed quanta, told from the lower half, which holds while fewer than half were hit."""
+    """Beyond the jitter of undisturbed quanta, distinguished from the lower half, which holds while fewer than half were hit."""
     quarter, middle = np.quantile(ordered, (0.25, 0.5))
     steps = np.diff(ordered)
     step = float(steps[steps > ROUNDING * middle].min(initial=math.inf))

@@ -28,7 +28,7 @@ SIGMAS = 3.0  # by which a jump exceeds the residuals of both lines
 class Region:
     """Sizes `first` … `last` (bytes), in which a message takes `startup` + `per_byte` · size seconds.
 
-    `startup` is the line's value at size 0: no time that was seen unless `first` is 0, and negative where the line
+    `startup` is the line's value at size 0: no time that was observed unless `first` is 0, and negative where the line
     bends upward before. `per_byte` is None where time does not grow with size: then `startup` is their mean.
     `residuals` are (measured − line) / measured, by size; `worst` is the greatest of them without its sign.
     """

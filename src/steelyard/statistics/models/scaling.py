@@ -24,7 +24,7 @@ from steelyard.statistics.models.scaling_models import (
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import combine, median_error, moderated
 
-Worth = Literal["worth", "not worth", "not told apart"]
+Worth = Literal["worth", "not worth", "not distinguished"]
 # Of a core's worth that one more core must add. A core that adds less would do more than twice as much in another run of the
 # same program: two runs side by side then finish more work than one that is given all the cores.
 HALF = 0.5
@@ -220,7 +220,7 @@ def _step(costs: Costs, base: int, start: int, end: int) -> Step:
     adding = Estimate(value, min(value, float(ends[0])), max(value, float(ends[1])))
     assert adding.low is not None
     assert adding.high is not None
-    call: Worth = "worth" if adding.low >= HALF else "not worth" if adding.high < HALF else "not told apart"
+    call: Worth = "worth" if adding.low >= HALF else "not worth" if adding.high < HALF else "not distinguished"
     return Step(start, end, adding, call)
 
 

@@ -10,7 +10,7 @@ from steelyard.statistics.models.detours import detours
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import Samples
 
-LEAST = 16  # detours, of which a rhythm can be told
+LEAST = 16  # detours, of which a rhythm can be determined
 LEAST_PERIODS = 10  # in the measurement: fewer lie too near to each other's overtones to see the noise between
 CHANCE = 1e-3  # of a false tone in a whole spectrum
 FINER = 2  # lines of the transform in one of the spectrum

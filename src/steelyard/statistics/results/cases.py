@@ -32,7 +32,7 @@ def of(results: Iterable[Result], benchmark: str, kernel: str) -> list[Result]:
 
 
 def usable(results: Iterable[Result]) -> list[Result]:
-    """Those from which a cost can be told (INVALID ones have none)."""
+    """Those from which a cost can be determined (INVALID ones have none)."""
     return [r for r in results if r.verdict.level != "INVALID" and cost(r) is not None]
 
 

@@ -13,8 +13,8 @@ from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import medians
 
-# The first of these that a kernel counts is its unit: an access is what a latency is told for, a byte what a
-# bandwidth is told for.
+# The first of these that a kernel counts is its unit: an access is what a latency is reported for, a byte what a
+# bandwidth is reported for.
 UNITS = {"accesses": "access", "messages": "message", "bytes": "byte", "flops": "flop"}
 
 # Of any unit's work in one operation: beyond, a damaged record was read, and ratios of costs would overflow.

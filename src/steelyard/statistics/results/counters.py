@@ -50,14 +50,14 @@ def counted(result: Result) -> Counted | None:
 
 def reasons(records: Iterable[Record]) -> tuple[str, ...]:
     """Why there are no counters, each reason once; empty where all records were counted, or none tells."""
-    told = (_part(record).get("reason") for record in records)
-    return tuple(dict.fromkeys(str(reason) for reason in told if reason))
+    reported = (_part(record).get("reason") for record in records)
+    return tuple(dict.fromkeys(str(reason) for reason in reported if reason))
 
 
 def sources(records: Iterable[Record]) -> tuple[str, ...]:
     """The meters of energy that the records name, each once."""
-    told = (_part(record).get("energy_source") for record in records)
-    return tuple(dict.fromkeys(str(source) for source in told if source))
+    reported = (_part(record).get("energy_source") for record in records)
+    return tuple(dict.fromkeys(str(source) for source in reported if source))
 
 
 def _part(record: Record) -> Counters:
@@ -74,5 +74,5 @@ def _numbers(parts: Sequence[Counters], name: str) -> list[float]:
 
 
 def _median(parts: Sequence[Counters], name: str) -> float | None:
-    seen = _numbers(parts, name)
-    return median(seen) if seen else None
+    observed = _numbers(parts, name)
+    return median(observed) if observed else None

@@ -27,15 +27,15 @@ class Loss(NamedTuple):
     expected: float
 
 
-def of_threads(record: Record, seen: Sequence[Detours], usual: Detours) -> Loss | None:
+def of_threads(record: Record, observed: Sequence[Detours], usual: Detours) -> Loss | None:
     """Of equal series of quanta, after which the harness waits for the slowest thread; None for one thread.
 
     `seen` are all threads' detours; a series without any takes as long as the slowest thread's undisturbed quanta.
     """
     threads, quanta = record.parameters.get("threads"), record.work.get("quanta", 0.0)
-    if type(threads) is not int or threads < 2 or not seen or not record.samples or not 0 < quanta < math.inf:
+    if type(threads) is not int or threads < 2 or not observed or not record.samples or not 0 < quanta < math.inf:
         return None
-    burst = max(s.base for s in seen) * quanta / threads
+    burst = max(s.base for s in observed) * quanta / threads
     return _loss(f"{threads} threads", threads, burst, record.samples, usual)
 
 

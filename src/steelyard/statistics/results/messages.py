@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from steelyard.model import Machine, Record, Result
-from steelyard.model.observed import RanksSeen
+from steelyard.model.observed import RanksObserved
 from steelyard.once import once
 from steelyard.statistics.models.artefact import Caches, Point
 from steelyard.statistics.results import cases
@@ -62,13 +62,13 @@ def transport(result: Result) -> str:
     return str(result.parameters.get("transport") or "default")
 
 
-def ranks(record: Record) -> RanksSeen:
+def ranks(record: Record) -> RanksObserved:
     """What the record tells of its ranks; empty where it was no program of many ranks."""
     return record.surroundings.get("ranks") or {}
 
 
 def rank_seconds(record: Record) -> tuple[tuple[float, ...], ...]:
-    """Of each rank the whole length of each sample (NaN: unknown), none for one that took no part; empty where not told."""
+    """Of each rank the whole length of each sample (NaN: unknown), none for one that took no part; empty where not reported."""
     rows = ranks(record).get("seconds") or ()
     return tuple(tuple(math.nan if s is None else float(s) for s in row) for row in rows)
 
@@ -136,14 +136,14 @@ def _instance(machine: Machine, level: int | None, placed: Sequence[tuple[str, i
 
 def called(result: Result, but: Sequence[str] = ()) -> str:
     """How the ranks lie and talk, in words: 'same cache, without shared memory, openmpi-4.1.4'."""
-    told = []
+    reported = []
     if cases.number(result, "ranks") not in (None, 2.0):
-        told.append(in_words("ranks", result.parameters["ranks"]))
+        reported.append(in_words("ranks", result.parameters["ranks"]))
     for name in ("placement", "transport", "mpi"):
         value = result.parameters.get(name)
         if isinstance(value, str) and name not in but and value not in ("", "compact", "default"):
-            told.append(SAID.get(value, value))
-    return ", ".join(told) or result.kernel
+            reported.append(SAID.get(value, value))
+    return ", ".join(reported) or result.kernel
 
 
 def sizes(first: float, last: float) -> str:

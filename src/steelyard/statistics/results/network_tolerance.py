@@ -35,8 +35,8 @@ def tolerances(results: Iterable[Result]) -> list[list[PairTolerance]]:
     usable = [r for r in usable if r.parameters.get("matching", "halves") == "halves"]
     found = []
     for group in cases.groups(usable, "pairs"):
-        if cases.number(group[0], "pairs") == 1 and (told := _of(group)):
-            found.append(told)
+        if cases.number(group[0], "pairs") == 1 and (reported := _of(group)):
+            found.append(reported)
     return sorted(found, key=lambda rows: rows[0].size)
 
 

@@ -48,7 +48,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Told:
+class Report:
     """What a look tells: the slow ones and the slow links (None: it cannot tell), and the relative scatter of one of them
     from launch to launch (from sample to sample where there is one launch; None: not known)."""
 
@@ -58,7 +58,7 @@ class Told:
     scatter: float | None = None
 
 
-def tell(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]] = ()) -> list[Told]:
+def tell(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]] = ()) -> list[Report]:
     """All looks at `results`, judged: the chance of any false alarm among them all stays below `peers.LEVEL`.
 
     `alike`: benchmarks and kernels in which all ranks do the same.
@@ -68,14 +68,14 @@ def tell(results: Iterable[Result], machine: Machine, alike: Collection[tuple[st
     return [_judged(look, peers.LEVEL / len(found)) for look in found]
 
 
-def _judged(look: Look, level: float) -> Told:
+def _judged(look: Look, level: float) -> Report:
     if look.pairs is not None:
         smallest = CROWDED if look.crowded else peers.SMALLEST
         groups = None if look.apart else dict(enumerate(look.groups))
-        seen = matrix.outliers(look.pairs, groups, smallest, level)
+        observed = matrix.outliers(look.pairs, groups, smallest, level)
         # Within a machine no cable connects two ranks, and turns on one processor look like a slow link.
-        links = seen.links if look.apart and not look.crowded else None
-        return Told(look, seen.nodes, links, seen.scatter)
+        links = observed.links if look.apart and not look.crowded else None
+        return Report(look, observed.nodes, links, observed.scatter)
     parts = [[i for i, g in enumerate(look.groups) if g == group and look.rows[i]] for group in set(look.groups)]
     single: list[Outlier] | None = None
     for members in parts:
@@ -83,7 +83,7 @@ def _judged(look: Look, level: float) -> Told:
         if slow is not None:
             single = [*(single or []), *(Outlier((members[o.ranks[0]],), o.factor, o.p) for o in slow)]
     scatter = peers.scatter([peers.logarithms(row, look.what) for row in look.rows])
-    return Told(look, None if single is None else tuple(single), None, scatter.deviation if scatter.freedom else None)
+    return Report(look, None if single is None else tuple(single), None, scatter.deviation if scatter.freedom else None)
 
 
 def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
@@ -250,5 +250,5 @@ def _name(host: str, ranks: Sequence[int], apart: bool, cpu: int) -> str:
     if len(ranks) == 1:
         return f"{host} (rank {ranks[0]})"
     through = list(ranks) == list(range(ranks[0], ranks[-1] + 1))
-    told = f"{ranks[0]} to {ranks[-1]}" if through else ", ".join(map(str, ranks))
-    return f"{host} (ranks {told})"
+    reported = f"{ranks[0]} to {ranks[-1]}" if through else ", ".join(map(str, ranks))
+    return f"{host} (ranks {reported})"

@@ -8,11 +8,11 @@ from steelyard.statistics.models.artefact import Artefact, Caches, Point, artefa
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import identity
 
-# Greatest over least bandwidth of a size's interval: of a wider one no factor can be told.
+# Greatest over least bandwidth of a size's interval: of a wider one no factor can be determined.
 KNOWN = 1.5
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """What only reuse gives on the `curve` of reused buffers; `compared` sizes have both kinds."""
 
     curve: list[Result]
@@ -21,7 +21,7 @@ class Seen(NamedTuple):
     artefact: Artefact
 
 
-def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iterator[Seen]:
+def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iterator[Observed]:
     """Each curve of one kernel's results on which reuse changes the bandwidth; those of crowded processors are left out.
 
     `buffers`: of the size of a message, that each rank uses.
@@ -36,9 +36,9 @@ def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iter
         reused = _known(curve)
         other = fresh.get(identity(curve[0], messages.SIZE, "buffers"), [])
         caches = messages.caches(machine, curve[0])
-        seen = artefact(reused, other, caches, buffers)
-        if seen:
-            yield Seen(curve, len({p.size for p in reused} & {p.size for p in other}), caches, seen)
+        observed = artefact(reused, other, caches, buffers)
+        if observed:
+            yield Observed(curve, len({p.size for p in reused} & {p.size for p in other}), caches, observed)
 
 
 def _known(curve: list[Result]) -> list[Point]:

@@ -21,8 +21,8 @@ from steelyard.statistics.results.roofs import (
     level_of,
     peaks,
     threads_of,
-    told,
     usable,
+    with_work,
     working_set,
 )
 from steelyard.statistics.samples.launches import combine
@@ -109,7 +109,7 @@ def speed_of(result: Result) -> Value | None:
 
 
 def _place(result: Result, threads: int, roofs: Sequence[Roof], machine: Machine) -> Place | None:
-    record, speed = told(result), speed_of(result)
+    record, speed = with_work(result), speed_of(result)
     if record is None or speed is None:
         return None
     size, work = working_set(result), record.work
@@ -178,13 +178,13 @@ def _standing(result: Result) -> tuple[float, ...]:
 
 
 def _computes(result: Result) -> bool:
-    record = told(result)
+    record = with_work(result)
     return bool(record and usable(result) and record.work.get("flops") and record.work.get("bytes"))
 
 
 def _of_this_machine(result: Result) -> bool:
     """Not on several hosts, nor on a device with a memory of its own: the roofs are those of this machine's processors."""
-    record = told(result)
+    record = with_work(result)
     around = record.surroundings if record else {}
     ranks, details = around.get("ranks"), around.get("details")
     hosts = ranks.get("hosts") if isinstance(ranks, dict) else None

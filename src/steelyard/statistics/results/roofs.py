@@ -113,7 +113,7 @@ def _best(results: Sequence[Result], metric: str) -> Result | None:
 
 def working_set(result: Result) -> float | None:
     """Bytes that an operation works on: every word that it names once. None where it jumps about, or does not tell."""
-    record = told(result)
+    record = with_work(result)
     if record is None or record.work.get("accesses"):
         return None
     if record.work.get("operations"):  # a whole program: its bytes are those of many passes
@@ -138,6 +138,6 @@ def usable(result: Result) -> bool:
     return result.verdict.level != "INVALID"
 
 
-def told(result: Result) -> Record | None:
+def with_work(result: Result) -> Record | None:
     """The first record that tells its work; None where every case failed."""
     return next((record for record in result.records if record.error is None and record.work), None)

@@ -131,11 +131,11 @@ def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]
 
 def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | None, str, Mapping[int, float] | None]:
     """Whether the work of an operation stays the same or grows with the count, in which unit, and how much it is."""
-    told = {count: rests_on(result)[0].work for count, result in counted.items()}
-    unit = next((u for u in WORK if all(work.get(u, 0) > 0 for work in told.values())), None)
+    reported = {count: rests_on(result)[0].work for count, result in counted.items()}
+    unit = next((u for u in WORK if all(work.get(u, 0) > 0 for work in reported.values())), None)
     if unit is None:
-        return ("strong", "", None) if not any(any(work.values()) for work in told.values()) else (None, "", None)
-    amounts = {count: float(work[unit]) for count, work in told.items()}
+        return ("strong", "", None) if not any(any(work.values()) for work in reported.values()) else (None, "", None)
+    amounts = {count: float(work[unit]) for count, work in reported.items()}
     each = [amount / count for count, amount in amounts.items()]
     if max(amounts.values()) <= SAME * min(amounts.values()):
         return "strong", unit, amounts

@@ -68,8 +68,8 @@ def tolerance(point: Point) -> list[Tolerance]:
     for group in groups:
         alone, name = group[0], point.role.point
         if cases.number(alone, "threads") == 1:
-            told = ", ".join(in_words(name_, cases.value(alone, name_)) for name_ in varying)
-            found += _of_group(name, f"{name} ({told})" if told else name, alone, group[1:], group is chosen)
+            reported = ", ".join(in_words(name_, cases.value(alone, name_)) for name_ in varying)
+            found += _of_group(name, f"{name} ({reported})" if reported else name, alone, group[1:], group is chosen)
     return found
 
 

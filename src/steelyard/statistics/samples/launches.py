@@ -14,7 +14,7 @@ from steelyard.statistics.samples.summary import Samples, Summary, summarise_all
 LAUNCHES_FOR_RANKS = 6
 CONFIDENCE = 0.95
 SAMPLES_FOR_RANGE = 6  # the same for independent samples
-# What launches of the same program usually differ by, believed as if seen in two launches more (see `moderated`).
+# What launches of the same program usually differ by, believed as if observed in two launches more (see `moderated`).
 USUAL_SPREAD, USUAL_WEIGHT = 0.005, 2
 LONE_SPREAD = 0.01  # instead, where one launch shows nothing
 # Standard error of the median of k normal values over that of their mean; at k = 3 1.16, in the limit √(π/2).

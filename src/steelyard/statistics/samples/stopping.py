@@ -52,7 +52,7 @@ def enough(samples: Sequence[float], width: float, least: int) -> bool:
 def relative_half_width(samples: Sequence[float], asked: float = math.inf) -> float:
     """Half of the 95 % interval of the median over the median; infinite where too little is known to state one.
 
-    Where the dependence of neighbours alone makes it wider than `asked`, it is told without the costlier estimate.
+    Where the dependence of neighbours alone makes it wider than `asked`, it is reported without the costlier estimate.
     """
     n, ordered = len(samples), sorted(samples)
     median = value_at(ordered, (n + 1) / 2) if samples else 0.0

@@ -117,7 +117,7 @@ def median_interval(samples: Samples, confidence: float = 0.95) -> tuple[float |
     Simulated coverage of 95 % intervals (see `simulate.coverage`; 4000 repetitions, ± 0.8): normal, lognormal
     and heavy-tailed independent samples 95 … 97 %; first-order dependence with coefficient 0.3, 0.5, 0.7:
     93.5 … 96.5 %, at n = 30, 100 and 300. Where samples are too few for their correlation time it holds less
-    often, since the dependence itself cannot be seen: at n = 30 84 % for 0.9; at n = 10 94 %, 87 %, 75 % for
+    often, since the dependence itself cannot be observed: at n = 30 84 % for 0.9; at n = 10 94 %, 87 %, 75 % for
     0.3, 0.5, 0.7. Slow waves beneath noise (half of the variance a process with 0.9): 75, 83, 89 % at n = 30,
     100, 300. Raises ValueError if there are no samples or one is not finite.
     """

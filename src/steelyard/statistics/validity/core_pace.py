@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.evidence import noted
 from steelyard.statistics.samples.interval import Array, quantile_of
-from steelyard.statistics.validity.observations import HIT_SHARE, Observation, Seen, numbers, short_percent
+from steelyard.statistics.validity.observations import HIT_SHARE, Measured, Observation, numbers, short_percent
 from steelyard.units import percent
 
 # Relative: a sample's below the fastest; from before to after, the median thread's and any one thread's.
@@ -18,15 +18,15 @@ ISSUE_DIP = 0.15  # relative: a second thread on the core takes up to half, and 
 CLOCK_READINGS = 4  # fewer are judged by what was read before and after all samples
 
 
-def core_clock(seen: Seen) -> Observation | None:
+def core_clock(observed: Measured) -> Observation | None:
     """A true core clock that was not the same all the time, where the figure followed it."""
-    around = seen.part("core_clock")
+    around = observed.part("core_clock")
     before, after = (numbers(around.get(when)) for when in ("before", "after"))
-    clocks = seen.column("core_clock")
+    clocks = observed.column("core_clock")
     if clocks is None or np.isfinite(clocks).sum() < CLOCK_READINGS:
-        return _changed(seen, before, after)
+        return _changed(observed, before, after)
     return _followed(
-        seen,
+        observed,
         "core clock",
         "core_clock",
         clocks,
@@ -38,13 +38,13 @@ def core_clock(seen: Seen) -> Observation | None:
     )
 
 
-def shared_core(seen: Seen) -> Observation | None:
+def shared_core(observed: Measured) -> Observation | None:
     """Another hardware thread on the same core, which no account tells of, where the figure followed it."""
-    issued = seen.column("issued")
+    issued = observed.column("issued")
     if issued is None or np.isfinite(issued).sum() < CLOCK_READINGS:
         return None
     return _followed(
-        seen,
+        observed,
         "shared core",
         "issued",
         issued,
@@ -57,7 +57,7 @@ def shared_core(seen: Seen) -> Observation | None:
 
 
 def _followed(
-    seen: Seen, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str]
+    observed: Measured, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str]
 ) -> Observation | None:
     """Whether the figure followed a pace of the core that was sometimes lower than its usual best by the share `dip`.
 
@@ -69,16 +69,16 @@ def _followed(
     slow = steady < (1 - dip) * most
     if not slow.any():
         return None
-    moved = seen.moved(slow)
+    moved = observed.moved(slow)
     # A slower core makes samples longer; where those are not, the core is not what the figure follows.
     disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
     effect = (
         f"that moved the median by {percent(moved, 1, signed=True)}" if disturbed else "the figure did not follow it"
     )
     border, least = (1 - dip) * most, float(steady.min())
-    told = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
+    reported = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
     numbers = {"samples": int(slow.sum()), "of": len(slow), name: least, "best": most, "bound": border}
-    return Observation(disturbed, noted(kind, f"{told}; {effect}.", **numbers, moved=moved if disturbed else None))
+    return Observation(disturbed, noted(kind, f"{reported}; {effect}.", **numbers, moved=moved if disturbed else None))
 
 
 def _steady(clocks: Array) -> Array:
@@ -93,7 +93,7 @@ def _steady(clocks: Array) -> Array:
     return np.asarray(highest[np.maximum(0, np.searchsorted(at, np.arange(len(clocks)), side="right") - 1)])
 
 
-def _changed(seen: Seen, before: Array, after: Array) -> Observation | None:
+def _changed(observed: Measured, before: Array, after: Array) -> Observation | None:
     if len(before) != len(after):
         return None
     known = (before > 0) & (after > 0)
@@ -105,8 +105,8 @@ def _changed(seen: Seen, before: Array, after: Array) -> Observation | None:
         return None
     change = typical if abs(typical - 1) > CLOCK_CHANGE else furthest
     word = "rose" if change > 1 else "dropped"
-    quarter = max(1, len(seen.row) // 4)
-    moved = float(np.median(seen.row[-quarter:]) / np.median(seen.row[:quarter])) - 1
+    quarter = max(1, len(observed.row) // 4)
+    moved = float(np.median(observed.row[-quarter:]) / np.median(observed.row[:quarter])) - 1
     disturbed = abs(moved) > CLOCK_EFFECT
     effect = (
         f"the time changed by {percent(moved, 1, signed=True)} meanwhile"

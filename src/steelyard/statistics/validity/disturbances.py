@@ -1,4 +1,4 @@
-"""What disturbed a case: one rule a function, from what was seen around its samples and from their shape.
+"""What disturbed a case: one rule a function, from what was observed around its samples and from their shape.
 
 Missing evidence is no evidence: a rule whose numbers the platform does not give says nothing. A median stands
 where few samples were hit: a rule asks for a share of the samples, or of the time, that could move it.
@@ -12,7 +12,7 @@ from steelyard.evidence import noted
 from steelyard.statistics.samples.interval import correlations
 from steelyard.statistics.samples.shape import drift, modes
 from steelyard.statistics.validity.core_pace import core_clock, shared_core
-from steelyard.statistics.validity.observations import HIT_SHARE, Observation, Seen, number, numbers, short_percent
+from steelyard.statistics.validity.observations import HIT_SHARE, Measured, Observation, number, numbers, short_percent
 
 HIT = 0.01  # of a sample, lost: half of the width that is usually asked of the interval
 SOME = 0.02  # of the samples: more than a lone event
@@ -20,24 +20,24 @@ MOSTLY = 0.75  # of all ranks' waiting: then one rank is named for it
 TICK = 0.01  # s: what the kernel's processor accounts count in
 FAULT_SECONDS = 5e-7  # of one minor page fault of 4 KiB, cleared: 0.25 … 1 µs on current processors
 
-Rule = Callable[[Seen], Observation | None]
+Rule = Callable[[Measured], Observation | None]
 
 
-def competing_load(seen: Seen) -> Observation | None:
-    """Threads that wanted to run and were not let, or, where that is not told, were interrupted by others."""
-    waited = seen.column("waited")
-    if waited is None or seen.lengths is None:
-        return _switched(seen)
-    known = np.isfinite(waited) & (seen.lengths > 0)
-    hit = known & (waited > HIT * seen.lengths)
+def competing_load(observed: Measured) -> Observation | None:
+    """Threads that wanted to run and were not let, or, where that is not reported, were interrupted by others."""
+    waited = observed.column("waited")
+    if waited is None or observed.lengths is None:
+        return _switched(observed)
+    known = np.isfinite(waited) & (observed.lengths > 0)
+    hit = known & (waited > HIT * observed.lengths)
     if not hit.any():
         return None
     share = float(hit.sum() / known.sum())
-    lost = float(waited[known].sum() / seen.lengths[known].sum())
-    disturbed = share > HIT_SHARE and (lost > 0.01 or abs(seen.moved(hit)) > 0.01)
+    lost = float(waited[known].sum() / observed.lengths[known].sum())
+    disturbed = share > HIT_SHARE and (lost > 0.01 or abs(observed.moved(hit)) > 0.01)
     disturbed = disturbed or (share > SOME and lost > 0.05)
     effect = "" if disturbed else "; too few to move the median"
-    mostly, of_rank = _waiting_rank(seen)
+    mostly, of_rank = _waiting_rank(observed)
     return Observation(
         disturbed,
         noted(
@@ -52,9 +52,9 @@ def competing_load(seen: Seen) -> Observation | None:
     )
 
 
-def _waiting_rank(seen: Seen) -> tuple[str, Mapping[str, float]]:
+def _waiting_rank(observed: Measured) -> tuple[str, Mapping[str, float]]:
     """Which of many ranks it was, where it was mostly one."""
-    ranks = seen.part("ranks")
+    ranks = observed.part("ranks")
     waited, hosts, cpus = (ranks.get(name) for name in ("waited", "hosts", "cpus"))
     if not (isinstance(waited, list) and isinstance(hosts, list) and isinstance(cpus, list)):
         return "", {}
@@ -70,12 +70,12 @@ def _waiting_rank(seen: Seen) -> tuple[str, Mapping[str, float]]:
     return words, {"rank": most, "rank_share": share}
 
 
-def _switched(seen: Seen) -> Observation | None:
-    switches = seen.column("switches")
+def _switched(observed: Measured) -> Observation | None:
+    switches = observed.column("switches")
     if switches is None:
         return None
     hit = switches > 0
-    share, moved = float(hit.mean()), seen.moved(hit)
+    share, moved = float(hit.mean()), observed.moved(hit)
     # A switch alone costs little and comes on every machine: only with its effect it is a disturbance.
     if share <= 0.25 or moved <= 0.02 or np.isinf(moved):
         return None
@@ -92,66 +92,66 @@ def _switched(seen: Seen) -> Observation | None:
     )
 
 
-def other_load(seen: Seen) -> Observation | None:
+def other_load(observed: Measured) -> Observation | None:
     """Processor time of other processes on the processors used."""
     # Where each thread tells how long it waited, this adds only what pollutes caches between the waits.
-    share = 0.03 if seen.column("waited") is None else 0.10
+    share = 0.03 if observed.column("waited") is None else 0.10
     # What is usual on an idle machine (0.3 % a processor), and what one tick on each processor can look like.
     return _processor_time(
-        seen,
+        observed,
         "other",
-        share + 0.003 * seen.cpus,
-        0.01 + TICK * seen.cpus,
+        share + 0.003 * observed.cpus,
+        0.01 + TICK * observed.cpus,
         "competing load",
         "other processes ran on the processors used",
     )
 
 
-def machine_load(seen: Seen) -> Observation | None:
+def machine_load(observed: Measured) -> Observation | None:
     """Other processes on the whole machine: they share caches, memory channels and the power budget."""
-    cores = number(seen.surroundings.get("machine_other"))
-    if cores is None or cores <= 0.5 or (seen.elapsed is not None and cores * seen.elapsed < 10 * TICK):
+    cores = number(observed.surroundings.get("machine_other"))
+    if cores is None or cores <= 0.5 or (observed.elapsed is not None and cores * observed.elapsed < 10 * TICK):
         return None
     text = f"other processes kept {cores:.1f} cores of the machine busy meanwhile."
     return Observation(True, noted("competing load", text, cores=cores))
 
 
-def steal(seen: Seen) -> Observation | None:
+def steal(observed: Measured) -> Observation | None:
     """Time that the hypervisor gave to other guests."""
     what = "the hypervisor gave processors used to other guests"
-    return _processor_time(seen, "steal", 0.02, 2 * TICK, "steal", what)
+    return _processor_time(observed, "steal", 0.02, 2 * TICK, "steal", what)
 
 
-def interrupts(seen: Seen) -> Observation | None:
+def interrupts(observed: Measured) -> Observation | None:
     """Time spent in interrupts on the processors used."""
     what = "the processors used served interrupts"
-    return _processor_time(seen, "interrupts", 0.05, 2 * TICK, "interrupts", what)
+    return _processor_time(observed, "interrupts", 0.05, 2 * TICK, "interrupts", what)
 
 
-def throttled(seen: Seen) -> Observation | None:
+def throttled(observed: Measured) -> Observation | None:
     """Time in which the control group's processor quota was used up."""
-    seconds = number(seen.surroundings.get("throttled"))
+    seconds = number(observed.surroundings.get("throttled"))
     if seconds is None or seconds <= 0:
         return None
-    disturbed = seen.elapsed is None or seconds > HIT * seen.elapsed
+    disturbed = observed.elapsed is None or seconds > HIT * observed.elapsed
     return Observation(
         disturbed,
         noted(
             "throttled",
-            f"the control group's processor quota stopped it for {seconds:.3g} s{_of(seconds, seen)}.",
+            f"the control group's processor quota stopped it for {seconds:.3g} s{_of(seconds, observed)}.",
             seconds=seconds,
-            elapsed=seen.elapsed,
-            share=seconds / seen.elapsed if seen.elapsed else None,
+            elapsed=observed.elapsed,
+            share=seconds / observed.elapsed if observed.elapsed else None,
         ),
     )
 
 
-def page_faults(seen: Seen) -> Observation | None:
+def page_faults(observed: Measured) -> Observation | None:
     """Page faults inside samples: memory was touched for the first time, or moved, while time was taken."""
-    faults = seen.column("faults")
-    if faults is None or seen.lengths is None:
+    faults = observed.column("faults")
+    if faults is None or observed.lengths is None:
         return None
-    hit = faults * FAULT_SECONDS > HIT * seen.lengths
+    hit = faults * FAULT_SECONDS > HIT * observed.lengths
     if not hit.any():
         return None
     return Observation(
@@ -167,17 +167,17 @@ def page_faults(seen: Seen) -> Observation | None:
     )
 
 
-def oversubscribed(seen: Seen) -> Observation | None:
+def oversubscribed(observed: Measured) -> Observation | None:
     """More threads or ranks than processors."""
-    if seen.surroundings.get("oversubscribed") is not True:
+    if observed.surroundings.get("oversubscribed") is not True:
         return None
-    text = f"more threads than processors ({seen.cpus}) shared them by turns."
-    return Observation(True, noted("oversubscribed", text, processors=seen.cpus))
+    text = f"more threads than processors ({observed.cpus}) shared them by turns."
+    return Observation(True, noted("oversubscribed", text, processors=observed.cpus))
 
 
-def bimodal(seen: Seen) -> Observation | None:
+def bimodal(observed: Measured) -> Observation | None:
     """Two modes: the median is one of two answers by chance."""
-    found = modes(seen.row)
+    found = modes(observed.row)
     if found is None:
         return None
     return Observation(
@@ -192,9 +192,9 @@ def bimodal(seen: Seen) -> Observation | None:
     )
 
 
-def drifting(seen: Seen) -> Observation | None:
+def drifting(observed: Measured) -> Observation | None:
     """A trend over time: the median depends on how long was measured."""
-    total = drift(seen.row)
+    total = drift(observed.row)
     if total is None:
         return None
     word = "rose" if total > 0 else "fell"
@@ -202,10 +202,10 @@ def drifting(seen: Seen) -> Observation | None:
     return Observation(True, noted("drift", text, change=total))
 
 
-def autocorrelation(seen: Seen) -> Observation | None:
+def autocorrelation(observed: Measured) -> Observation | None:
     """Samples that depend on each other: no disturbance, but a wider interval."""
-    n = len(seen.row)
-    effective = float(correlations(seen.row[np.newaxis, :])[1][0])
+    n = len(observed.row)
+    effective = float(correlations(observed.row[np.newaxis, :])[1][0])
     if effective >= n / 2:
         return None
     return Observation(
@@ -226,16 +226,18 @@ RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-def _processor_time(seen: Seen, name: str, share: float, least: float, kind: str, what: str) -> Observation | None:
-    seconds = number(seen.part("processor_seconds").get(name))
-    if seconds is None or seen.elapsed is None or seconds <= least + share * seen.elapsed:
+def _processor_time(
+    observed: Measured, name: str, share: float, least: float, kind: str, what: str
+) -> Observation | None:
+    seconds = number(observed.part("processor_seconds").get(name))
+    if seconds is None or observed.elapsed is None or seconds <= least + share * observed.elapsed:
         return None
-    text = f"{what} for {seconds:.3g} s{_of(seconds, seen)}."
-    lost = {"seconds": seconds, "elapsed": seen.elapsed, "share": seconds / seen.elapsed}
+    text = f"{what} for {seconds:.3g} s{_of(seconds, observed)}."
+    lost = {"seconds": seconds, "elapsed": observed.elapsed, "share": seconds / observed.elapsed}
     return Observation(True, noted(kind, text, **lost))
 
 
-def _of(seconds: float, seen: Seen) -> str:
-    if seen.elapsed is None:
+def _of(seconds: float, observed: Measured) -> str:
+    if observed.elapsed is None:
         return ""
-    return f", {short_percent(seconds / seen.elapsed)} of the case's {seen.elapsed:.3g} s"
+    return f", {short_percent(seconds / observed.elapsed)} of the case's {observed.elapsed:.3g} s"

@@ -23,7 +23,7 @@ SHORTEST, LONGEST = 1e-18, 1e9
 
 
 @dataclass(frozen=True)
-class Seen:
+class Measured:
     """A case as the rules see it: `row` are its samples (seconds per operation), positive and finite."""
 
     row: Array
@@ -88,7 +88,7 @@ def times(row: Array) -> NDArray[np.bool_]:
 
 
 def part(surroundings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """One of the surroundings' parts; an empty one where it was not seen."""
+    """One of the surroundings' parts; an empty one where it was not observed."""
     found = surroundings.get(name)
     # The plain type first: to ask for the abstract one takes many times as long.
     return found if isinstance(found, (dict, Mapping)) else {}

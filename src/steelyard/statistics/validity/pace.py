@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from steelyard.evidence import noted
 from steelyard.model import Evidence, Record
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.validity.observations import Seen, number, numbers, part
+from steelyard.statistics.validity.observations import Measured, number, numbers, part
 from steelyard.units import percent
 
 Kind = Literal["core_clock", "issued", "stream", "chase", "exchange"]
@@ -146,29 +146,29 @@ class Choice:
         return kept >= min(LEAST_KEPT, len(self.aside)) and kept > 0
 
 
-def choose(seen: Seen, bounds: Bounds, beyond: Beyond | None = None) -> Choice:
+def choose(observed: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choice:
     """The samples whose own surroundings were disturbed: a reading beside them beyond a bound, or threads that waited.
 
     `beyond`: what `exceeded` found of them, where that is known.
     """
-    aside = np.zeros(len(seen.row), dtype=bool)
+    aside = np.zeros(len(observed.row), dtype=bool)
     causes: dict[str, int] = {}
     found: list[tuple[Kind, _Beside]] = []
-    for measure, bound in exceeded(seen.surroundings, bounds) if beyond is None else beyond:
-        beside = _beside(seen, measure, bound)
+    for measure, bound in exceeded(observed.surroundings, bounds) if beyond is None else beyond:
+        beside = _beside(observed, measure, bound)
         if beside.hit.any():
             cause = measure.cause
             causes[cause] = max(causes.get(cause, 0), int(beside.hit.sum()))
             found.append((measure.kind, beside))
             aside |= beside.hit
-    waiting = _waited(seen)
+    waiting = _waited(observed)
     if waiting.any():
         causes["competing load"] = int(waiting.sum())
         aside |= waiting
     choice = Choice(aside, causes)
     if choice.enough:
         return choice
-    return replace(choice, evidence=tuple(_evidence(seen, kind, beside, bounds) for kind, beside in found))
+    return replace(choice, evidence=tuple(_evidence(observed, kind, beside, bounds) for kind, beside in found))
 
 
 def waiting(surroundings: Mapping[str, Any]) -> bool:
@@ -200,10 +200,10 @@ class _Beside:
     worst: float
 
 
-def _beside(seen: Seen, measure: Measure, bound: float) -> _Beside:
+def _beside(observed: Measured, measure: Measure, bound: float) -> _Beside:
     """The samples with a reading beyond the bound beside them."""
-    count = len(seen.row)
-    place, readings = _readings(seen, measure.kind)
+    count = len(observed.row)
+    place, readings = _readings(observed, measure.kind)
     known = np.isfinite(readings)
     place, readings = place[known], readings[known]
     if not readings.size:
@@ -220,12 +220,12 @@ def _beside(seen: Seen, measure: Measure, bound: float) -> _Beside:
     return _Beside(~spared, float(readings.min() if measure.higher else readings.max()))
 
 
-def _readings(seen: Seen, kind: Kind) -> tuple[NDArray[np.intp], Array]:
+def _readings(observed: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     """All readings in the order of time, NaN for none, each with the number of the sample that follows it."""
-    count = len(seen.row)
-    column = seen.column(kind)
+    count = len(observed.row)
+    column = observed.column(kind)
     rows = column if column is not None else np.full(count, np.nan)
-    around = seen.part("pace")
+    around = observed.part("pace")
     before, after = (np.nan if (x := _end(around, when, kind)) is None else x for when in ("before", "after"))
     looks = part(around, "looks")
     places, looked = numbers(looks.get("sample")), numbers(looks.get(kind))
@@ -248,29 +248,29 @@ def _end(around: Mapping[str, Any], when: str, kind: Kind) -> float | None:
     return number(part(around, when).get(kind))
 
 
-def _waited(seen: Seen) -> Mask:
-    waited = seen.column("waited")
-    if waited is None or seen.lengths is None:
-        return np.zeros(len(seen.row), dtype=bool)
-    hit = np.isfinite(waited) & (waited > HIT * seen.lengths)
+def _waited(observed: Measured) -> Mask:
+    waited = observed.column("waited")
+    if waited is None or observed.lengths is None:
+        return np.zeros(len(observed.row), dtype=bool)
+    hit = np.isfinite(waited) & (waited > HIT * observed.lengths)
     hit[1:] |= hit[:-1]  # the next one finds the caches as the other process left them
     return np.asarray(hit)
 
 
-def _evidence(seen: Seen, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
+def _evidence(observed: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
     measure, hit = MEASURES[kind], int(beside.hit.sum())
     many = f"{hit} of {len(beside.hit)} samples" if len(beside.hit) > 1 else "the sample"
     worst = measure.words.format(measure.written(beside.worst))
     best = measure.written(bounds.best[kind])
-    mostly, of_rank = _rank(seen, kind)
+    mostly, of_rank = _rank(observed, kind)
     numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
     text = f"beside {many} {worst}; the best that this machine has shown is {best}.{mostly}"
     return noted(measure.cause, text, **numbers)
 
 
-def _rank(seen: Seen, kind: Kind) -> tuple[str, Mapping[str, float]]:
+def _rank(observed: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
     """Which of many ranks it was, where its slowest reading is clearly beyond the others'."""
-    ranks = seen.part("ranks")
+    ranks = observed.part("ranks")
     readings, hosts, cpus = numbers(ranks.get(kind)), ranks.get("hosts"), ranks.get("cpus")
     if not (isinstance(hosts, list) and isinstance(cpus, list)) or not len(readings) == len(hosts) == len(cpus) > 1:
         return "", {}

@@ -12,7 +12,7 @@ from steelyard.model import Check, Evidence, Level, Record, Verdict
 from steelyard.statistics.samples.interval import Array, middle, quantile_of
 from steelyard.statistics.validity import pace
 from steelyard.statistics.validity.disturbances import RULES, competing_load
-from steelyard.statistics.validity.observations import Seen, number, times
+from steelyard.statistics.validity.observations import Measured, number, times
 from steelyard.units import percent
 
 # Of a sample. Below 0.1 % the clock does not matter (the harness makes samples that long). Up to 1 % the
@@ -42,26 +42,26 @@ def judgement(
     """The verdict on one case of one launch, and which of its samples it is about.
 
     `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (any key may
-    be missing or null: what was not seen is not judged), `check` the kernel's own test of its result, `error`
+    be missing or null: what was not observed is not judged), `check` the kernel's own test of its result, `error`
     why it failed, `bounds` the best pace that the machine has shown.
 
     INVALID: an error, a failed check, no samples, samples that are no positive times, or a clock too coarse
     for them. Few samples alone are not: they state no interval. DISTURBED: too few samples had undisturbed
     surroundings, or a rule of `disturbances` found in those what could move their median. CLEAN: otherwise; its
-    evidence then holds what was seen and did not matter.
+    evidence then holds what was observed and did not matter.
     """
     if error is not None:
         return Judgement(Verdict("INVALID", (noted("error", error),)))
     row = np.asarray(samples, dtype=np.float64)
     sound = bool(row.size) and bool(times(row).all())
-    seen = Seen(row, surroundings or {})
-    invalid = [*_wrong(row, sound, check), *_too_coarse(seen, CLOCK_INVALID)]
+    observed = Measured(row, surroundings or {})
+    invalid = [*_wrong(row, sound, check), *_too_coarse(observed, CLOCK_INVALID)]
     if not sound:
         return Judgement(Verdict("INVALID", tuple(invalid)))
-    choice = pace.choose(seen, bounds)
-    kept = seen.only(~choice.aside) if choice.enough else seen
+    choice = pace.choose(observed, bounds)
+    kept = observed.only(~choice.aside) if choice.enough else observed
     # Who took the processor in many samples left his traces in the caches of the others, too.
-    observations = [found for rule in RULES if (found := rule(seen if rule is competing_load else kept))]
+    observations = [found for rule in RULES if (found := rule(observed if rule is competing_load else kept))]
     disturbing = [observation.evidence for observation in observations if observation.disturbed]
     harmless = [observation.evidence for observation in observations if not observation.disturbed]
     if not choice.enough:
@@ -75,8 +75,8 @@ def judgement(
         disturbing = [_set_aside(choice)]
     level: Level = "DISTURBED" if disturbing else "CLEAN"
     if disturbing:
-        disturbing += _range(seen)
-    return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(seen, CLOCK_NOTED))), aside)
+        disturbing += _range(observed)
+    return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(observed, CLOCK_NOTED))), aside)
 
 
 def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
@@ -90,7 +90,7 @@ def stands(record: Record, bounds: pace.Bounds) -> bool:
     beyond = pace.exceeded(record.surroundings, bounds)
     if record.samples and not beyond and not pace.waiting(record.surroundings):
         return not record.aside
-    choice = pace.choose(Seen(np.asarray(record.samples, dtype=np.float64), record.surroundings), bounds, beyond)
+    choice = pace.choose(Measured(np.asarray(record.samples, dtype=np.float64), record.surroundings), bounds, beyond)
     if not choice.enough:
         return record.verdict.level == "DISTURBED" and not record.aside
     return tuple(np.flatnonzero(choice.aside)) == record.aside
@@ -115,10 +115,10 @@ def _set_aside(choice: pace.Choice) -> Evidence:
     return noted("set aside", text, **numbers)
 
 
-def _range(seen: Seen) -> Iterator[Evidence]:
+def _range(observed: Measured) -> Iterator[Evidence]:
     """What the disturbance makes of the samples: no interval, since more of them would not narrow it."""
-    if len(seen.row) >= pace.LEAST_KEPT:
-        ordered = np.sort(seen.row)
+    if len(observed.row) >= pace.LEAST_KEPT:
+        ordered = np.sort(observed.row)
         low, high = (quantile_of(ordered, share) / quantile_of(ordered, 0.5) for share in (0.05, 0.95))
         text = f"the middle 90 % of the samples took {low:.2f} to {high:.2f} times their median."
         yield noted("range", text, low=low, high=high)
@@ -141,11 +141,11 @@ def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
         )
 
 
-def _too_coarse(seen: Seen, share: float) -> Iterator[Evidence]:
-    resolution = number(seen.part("clock").get("resolution"))
-    if resolution is None or seen.lengths is None:
+def _too_coarse(observed: Measured, share: float) -> Iterator[Evidence]:
+    resolution = number(observed.part("clock").get("resolution"))
+    if resolution is None or observed.lengths is None:
         return
-    length = middle(seen.lengths[~np.isnan(seen.lengths)])
+    length = middle(observed.lengths[~np.isnan(observed.lengths)])
     if resolution > share * length:
         part = resolution / length if length > 0 else math.inf
         yield noted(

@@ -81,8 +81,8 @@ def last_minutes(query: Query, series: Sequence[Series], moments: Moments) -> li
     start = (int(moments[0]) - BACK) // MINUTE * MINUTE
     columns = []
     for _, found in query.rollup(names, 60, start, int(moments[-1])) if names else ():
-        told = found.count > 0
-        minutes = Trace(Sensor("", "power", ""), found.at[told] + MINUTE, found.mean[told])
+        reported = found.count > 0
+        minutes = Trace(Sensor("", "power", ""), found.at[reported] + MINUTE, found.mean[reported])
         columns.append(_last(minutes, moments))
     return columns
 
@@ -101,10 +101,13 @@ def _of_rollup(of: Rollup, function: str, begins: Moments, ends: Moments, length
         known = np.concatenate(([0.0], np.cumsum(of.known)))
         low, high = np.searchsorted(of.at, begins), np.searchsorted(of.at, ends)
         return _mean_power(function, whole[high] - whole[low], known[high] - known[low], length)
-    told = of.count > 0
-    count = of.count[told].astype(np.float64)
+    reported = of.count > 0
+    count = of.count[reported].astype(np.float64)
     return _reduced(
-        _Rows(of.at[told], count, of.mean[told] * count, of.least[told], of.greatest[told]), function, begins, ends
+        _Rows(of.at[reported], count, of.mean[reported] * count, of.least[reported], of.greatest[reported]),
+        function,
+        begins,
+        ends,
     )
 
 
@@ -117,9 +120,9 @@ def _of_readings(query: Query, of: Series, function: str, begins: Moments, ends:
     known = course(replace(trace, sensor=replace(of.sensor, quantity="energy")))
     if known is None:
         return Column(np.full(len(ends), np.nan), np.zeros(len(ends), dtype=bool))
-    told = known.gap == 0
-    joules = np.concatenate(([0.0], np.cumsum(np.where(told, np.diff(known.joules), 0.0))))
-    seconds = np.concatenate(([0.0], np.cumsum(np.where(told, np.diff(known.at), 0.0))))
+    reported = known.gap == 0
+    joules = np.concatenate(([0.0], np.cumsum(np.where(reported, np.diff(known.joules), 0.0))))
+    seconds = np.concatenate(([0.0], np.cumsum(np.where(reported, np.diff(known.at), 0.0))))
     edges = ((begins - known.origin) * NANO, (ends - known.origin) * NANO)
     spent, over_seconds = (
         np.interp(edges[1], known.at, column) - np.interp(edges[0], known.at, column) for column in (joules, seconds)

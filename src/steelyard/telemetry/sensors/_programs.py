@@ -34,8 +34,8 @@ def answer(command: Sequence[str]) -> str:
     except ValueError as problem:  # a zero byte in a word
         raise OSError(f"'{called}' cannot be started: {problem}") from None
     if done.returncode != 0:
-        told = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
-        raise OSError(f"'{called}' ended with exit code {done.returncode}: {told[:_SHOWN] or '(it said nothing)'}")
+        reported = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
+        raise OSError(f"'{called}' ended with exit code {done.returncode}: {reported[:_SHOWN] or '(it said nothing)'}")
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -68,14 +68,14 @@ def slug(text: str) -> str:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The names in their order; one that came before gets its number: fan, fan → fan, fan-2."""
-    seen: Counter[str] = Counter()
+    observed: Counter[str] = Counter()
     taken = set(names)
     result = []
     for name in names:
-        seen[name] += 1
+        observed[name] += 1
         chosen = name
-        while seen[name] > 1 and (chosen := f"{name}-{seen[name]}") in taken:
-            seen[name] += 1
+        while observed[name] > 1 and (chosen := f"{name}-{observed[name]}") in taken:
+            observed[name] += 1
         taken.add(chosen)
         result.append(chosen)
     return result

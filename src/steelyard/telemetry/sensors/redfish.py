@@ -92,9 +92,9 @@ class Redfish:
         readings = []
         for power in dict.fromkeys(power for power, _ in self._names):
             before = time.time_ns()
-            told = _watts(self._service.get(power))
+            reported = _watts(self._service.get(power))
             at = (before + time.time_ns()) // 2
-            for place, (_, watts, _) in told.items():
+            for place, (_, watts, _) in reported.items():
                 if (power, place) in self._names:
                     readings.append(Reading(self._names[power, place], at, watts))
         return readings

@@ -183,7 +183,7 @@ def _each(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Fig
     over = _counted(results)
     one = " or ".join(word.removesuffix("s") for word in over.split(" or "))
     loads = any("ranks_per_node" in r.parameters for r in results)
-    told = " Each line of several nodes is named by how many cores it loads on each of them." if loads else ""
+    reported = " Each line of several nodes is named by how many cores it loads on each of them." if loads else ""
     return Figure(
         name=f"npb-{code.kernel}-each{name}",
         title=f"{title}: speed of each {one}",
@@ -192,7 +192,7 @@ def _each(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Fig
         y=Axis(f"speed of each {one}", code.unit),
         series=_lines(results, "rate_each"),
         caption="Level where all work as if they were alone. A line that falls: they share something, as memory or a "
-        f"network.{told}{_counted_by(code)}",
+        f"network.{reported}{_counted_by(code)}",
     )
 
 

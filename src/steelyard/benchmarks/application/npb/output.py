@@ -126,19 +126,19 @@ def block(result: Result) -> str:
         ("Operation type", printed.operation if printed else "unknown"),
         ("Verification", "SUCCESSFUL" if applications.verified(result) else "UNSUCCESSFUL"),
         ("Version", f"Steelyard {__version__}"),
-        *_told_besides(result),
+        *_besides(result),
     )
     lines = [f" {name:<{_NAME}}={value:>{_VALUE}}" for name, value in rows]
     return "\n".join((f"{title} Completed.", *lines, ""))
 
 
-def _told_besides(result: Result) -> list[tuple[str, str]]:
+def _besides(result: Result) -> list[tuple[str, str]]:
     """What tells results of one run apart, as far as it applies; after NPB's own lines, where NPB tells how it was built."""
-    told = [("Model", said("model", applications.model(result)) or "")]
+    reported = [("Model", said("model", applications.model(result)) or "")]
     if share := applications.carried_out(result):  # the Mop/s above follow NPB's count
-        told.append(("Ops carried out", f"{percent(share)} of the count"))
+        reported.append(("Ops carried out", f"{percent(share)} of the count"))
     names = (("Compiler", "toolchain"), ("MPI", "mpi"), ("Each node", "ranks_per_node"))
-    return told + [(line, str(result.parameters[name])) for line, name in names if name in result.parameters]
+    return reported + [(line, str(result.parameters[name])) for line, name in names if name in result.parameters]
 
 
 def _speed(result: Result, metric: str) -> str:

@@ -125,8 +125,8 @@ def phases(result: Result) -> dict[str, float]:
     """Seconds of each phase inside the timed region, a median over the launches; empty where they were not asked for."""
     found: dict[str, list[float]] = {}
     for record in result.records:
-        told = _details(record).get("phases")
-        for name, value in told.items() if isinstance(told, Mapping) else ():
+        reported = _details(record).get("phases")
+        for name, value in reported.items() if isinstance(reported, Mapping) else ():
             if _number(value) is not None:
                 found.setdefault(str(name), []).append(float(value))
     return {name: median(values) for name, values in found.items()}
@@ -142,15 +142,15 @@ def named(result: Result, but: Iterable[str] = ()) -> str:
 
 
 def _details(record: Record) -> Mapping[str, Any]:
-    told = record.surroundings.get("details")
-    return told if isinstance(told, Mapping) else {}
+    reported = record.surroundings.get("details")
+    return reported if isinstance(reported, Mapping) else {}
 
 
 def _quantities(record: Record) -> list[Quantity]:
-    told = _details(record).get("verification")
-    if not isinstance(told, Mapping):
+    reported = _details(record).get("verification")
+    if not isinstance(reported, Mapping):
         return []
-    tolerance, rows = _number(told.get("tolerance")), told.get("quantities")
+    tolerance, rows = _number(reported.get("tolerance")), reported.get("quantities")
     found = []
     for row in rows if isinstance(rows, list | tuple) else ():
         if isinstance(row, Mapping):
