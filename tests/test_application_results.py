@@ -642,7 +642,7 @@ def test_only_the_same_problem_on_as_many_cores_is_cut_differently() -> None:
 def test_an_unclear_comparison_of_one_sided_communication_is_no_verdict() -> None:
     found = told("one_sided", against_messages(0.97, spread=0.2, launches=1))
     assert found.level == "notice"
-    assert "cannot be told" in found.seen
+    assert "cannot be determined" in found.seen
     assert "--preset" in found.remedy
 
 

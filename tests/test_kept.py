@@ -93,12 +93,12 @@ def test_of_a_benchmark_from_outside_the_files_around_it_count_and_nothing_below
     (folder / "below").mkdir(parents=True)
     stream = evaluation.evaluate(run).benchmarks["memory.stream"]
     strange = {"left.behind": replace(stream, sources=(replace(stream.sources[0], path=str(folder / "behind.cpp")),))}
-    keys = [kept.key(run, strange)]
+    keys = [kept.key(run, b"", strange)]
     for changed in ("behind.py", "../helpers.py", "below/other.py"):
         (folder / changed).write_text("X = 1\n")
-        keys.append(kept.key(run, strange))
+        keys.append(kept.key(run, b"", strange))
     (folder / ".#behind.py").symlink_to("an-editor@its.host")  # leads nowhere
-    assert kept.key(run, strange) == keys[-1]
+    assert kept.key(run, b"", strange) == keys[-1]
     assert len(set(keys)) == 3
     assert keys[2] == keys[3]
 

@@ -6,7 +6,7 @@ from math import exp
 
 import pytest
 
-from steelyard.benchmarks.memory.latency import Level, levels, plateaus, told
+from steelyard.benchmarks.memory.latency import Level, describe, levels, plateaus
 from steelyard.model import Machine, Result, Value, Verdict
 from steelyard.units import binary_size
 
@@ -93,7 +93,7 @@ def test_the_ladder_with_the_most_points_is_judged_and_parallel_chains_are_left_
 
 
 def test_the_caption_sets_the_levels_beside_the_reported_caches(two_sockets: Machine) -> None:
-    text = told((Level(4096, 32 << 10, 1.5e-9), Level(64 << 20, 512 << 20, 110e-9)), two_sockets)
+    text = describe((Level(4096, 32 << 10, 1.5e-9), Level(64 << 20, 512 << 20, 110e-9)), two_sockets)
     assert f"1.50 ns up to {binary_size(32 << 10)};" in text
     assert f"L1 {binary_size(32 << 10)}, L2 {binary_size(1 << 20)}, L3 {binary_size(8 << 20)}" in text
-    assert told((), two_sockets) == "No level is flat enough to be recognised."
+    assert describe((), two_sockets) == "No level is flat enough to be recognised."

@@ -117,9 +117,9 @@ def test_the_memorys_pace_counts_like_the_cores():
     surroundings = around([FULL] * 20, stream=[2e10] * 20, chase=[1e-7] * 10 + [2e-7] * 10)
     bounds = Bounds({"issued": FULL, "stream": 2.1e10, "chase": 1e-7})
     assert aside([1.0] * 20, surroundings, bounds) == tuple(range(10, 20))
-    (reported,) = judgement([1.0] * 20, surroundings, PASSED, bounds=bounds).verdict.evidence
-    assert reported.text == "10 of 20 samples, whose own surroundings were disturbed (shared memory 10)."
-    assert reported.numbers == {"samples": 10, "of": 20, "shared memory": 10}
+    (given,) = judgement([1.0] * 20, surroundings, PASSED, bounds=bounds).verdict.evidence
+    assert given.text == "10 of 20 samples, whose own surroundings were disturbed (shared memory 10)."
+    assert given.numbers == {"samples": 10, "of": 20, "shared memory": 10}
 
 
 def test_slow_messages_before_or_after_a_case_disturb_it():
@@ -135,9 +135,9 @@ def test_one_ranks_neighbour_is_named_with_its_host_and_processor():
     surroundings = around([2.0] * 20, before=2.0) | {
         "ranks": {"hosts": ["a", "a", "b"], "cpus": [0, 1, 0], "issued": [3.9, 4.0, 2.0]}
     }
-    reported = judgement([1.0] * 20, surroundings, PASSED, bounds=BOUNDS).verdict.evidence[0]
-    assert reported.text.endswith("Mostly it was rank 2 on b (processor 0), 49 % behind the others.")
-    assert (reported.numbers["rank"], round(reported.numbers["behind"], 2)) == (2, 0.49)
+    given = judgement([1.0] * 20, surroundings, PASSED, bounds=BOUNDS).verdict.evidence[0]
+    assert given.text.endswith("Mostly it was rank 2 on b (processor 0), 49 % behind the others.")
+    assert (given.numbers["rank"], round(given.numbers["behind"], 2)) == (2, 0.49)
 
 
 def test_a_thread_that_waited_takes_the_next_sample_along_whose_caches_it_finds_cold():
@@ -224,10 +224,10 @@ def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
         return judged([clean, replace(clean, samples=quiet_row(middle, 2), launch=2, verdict=Verdict("DISTURBED"))])[2]
 
     assert beside(0.6).level == "UNSETTLED"
-    reported = beside(0.6).evidence[0]
-    assert reported.kind == "launches differ"
-    assert reported.text.startswith("one that was disturbed took 3")
-    assert 0.35 < reported.numbers["faster"] < 0.45
+    given = beside(0.6).evidence[0]
+    assert given.kind == "launches differ"
+    assert given.text.startswith("one that was disturbed took 3")
+    assert 0.35 < given.numbers["faster"] < 0.45
     # What a disturbance can explain, and what lies within an interval, contradict nothing.
     assert beside(1.6).level == beside(0.97).level == "CLEAN"
 
@@ -287,9 +287,9 @@ def test_the_best_of_all_runs_counts_and_old_or_many_runs_are_forgotten(cache):
         shown.save(machine, learned(rate, rate, rate))
     assert shown.load(machine).best["issued gcc"] == 3.9
     (file,) = (cache / "pace").iterdir()
-    reported = json.loads(file.read_text())
-    reported["runs"][1]["at"] = (datetime.now(UTC) - timedelta(days=shown.KEPT_DAYS + 1)).isoformat()
-    file.write_text(json.dumps(reported))
+    given = json.loads(file.read_text())
+    given["runs"][1]["at"] = (datetime.now(UTC) - timedelta(days=shown.KEPT_DAYS + 1)).isoformat()
+    file.write_text(json.dumps(given))
     assert shown.load(machine).best["issued gcc"] == 2.1
     for _ in range(shown.KEPT_RUNS + 5):
         shown.save(machine, learned(2.2, 2.2, 2.2))
@@ -339,28 +339,28 @@ def test_every_kind_of_pace_is_judged_in_its_own_direction():
 def restless():
     """Both runs' records, as far as the rules look at them."""
     for run in json.loads(lzma.decompress(DATA.read_bytes())):
-        yield [_record(reported) for reported in run]
+        yield [_record(given) for given in run]
 
 
-def _record(reported):
-    lengths = [s * reported["n"] if s else s for s in reported["s"]]
+def _record(given):
+    lengths = [s * given["n"] if s else s for s in given["s"]]
     surroundings = {
-        "core_clock": {"before": reported["before"], "after": reported["after"]},
+        "core_clock": {"before": given["before"], "after": given["after"]},
         "samples": {
             "seconds": lengths,
-            "waited": reported["w"],
-            "faults": reported["f"],
-            "core_clock": reported["h"],
-            "issued": reported["i"],
+            "waited": given["w"],
+            "faults": given["f"],
+            "core_clock": given["h"],
+            "issued": given["i"],
         },
-        "processor_seconds": reported["t"],
-        "machine_other": reported["m"],
-        "oversubscribed": reported["o"],
-        "cpus": reported["cpus"],
+        "processor_seconds": given["t"],
+        "machine_other": given["m"],
+        "oversubscribed": given["o"],
+        "cpus": given["cpus"],
     }
     return Record(
-        reported["b"], reported["k"], reported["p"], reported["l"], reported["c"], reported["a"], tuple(reported["s"]), reported["n"], {},
-        Check(reported["ok"]), Verdict(reported["v"]), surroundings, reported["e"],
+        given["b"], given["k"], given["p"], given["l"], given["c"], given["a"], tuple(given["s"]), given["n"], {},
+        Check(given["ok"]), Verdict(given["v"]), surroundings, given["e"],
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ import pytest
 from mpis import FLAVOURS, mpi, shadow
 from steelyard import build
 from steelyard.errors import ProgramFailed
-from steelyard.launch.complaints import _describe
+from steelyard.launch.complaints import _reports
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
 from steelyard.machine.tools import mpiexec_of
@@ -56,7 +56,7 @@ def tool(request: pytest.FixtureRequest, here: Machine) -> Tool:
 def processes(program: Program) -> dict[int, int]:
     """Rank → process, as the ranks told before MPI started."""
     program._errors.seek(0)
-    return {t.rank: t.process for t in _describe(program._errors.read().decode())}
+    return {t.rank: t.process for t in _reports(program._errors.read().decode())}
 
 
 def alive(process: int) -> bool:

@@ -98,7 +98,7 @@ def test_a_quiet_run_says_that_nothing_was_waited_for_or_set_aside() -> None:
 
 def test_what_the_readings_are_compared_with_is_said() -> None:
     records = [record(n) for n in range(3)]
-    assert "seen for the first time" in page_of(judged(records)).paragraphs[0]
+    assert "measured for the first time" in page_of(judged(records)).paragraphs[0]
     earlier = Shown({"issued gcc": 2 * ISSUED}, 7, "2026-01-02T03:04:05+00:00")
     within = page_of(judged(records, shown=earlier)).paragraphs[0]
     assert within.startswith("The cores were within bounds in 0 % of 3 records")

@@ -410,9 +410,9 @@ def test_where_to_stop_is_said_in_a_sentence() -> None:
     told = sentence(amdahl(0.05))
     assert told.startswith("Stop at 8 threads: from 8 to 16 each further one adds 0.4")
     assert told.endswith("of what one thread does alone, less than half.")
-    assert "No reason to stop was seen up to 32 threads" in sentence(amdahl(0.0))
+    assert "No reason to stop was observed up to 32 threads" in sentence(amdahl(0.0))
     assert "what one of the first 2 does" in sentence(amdahl(0.05), (2, 4, 8, 16))
-    assert "not told apart from half" in sentence(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4))
+    assert "not distinguished from half" in sentence(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4))
 
 
 def test_sweeps_of_a_benchmark_are_told_apart_by_what_differs() -> None:

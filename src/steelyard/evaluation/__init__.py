@@ -24,12 +24,13 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
 
     Judged once: what follows from the same files by the same rules is read from the user's cache.
     """
-    run = records.read(path)
-    power, unreadable = read_power(path)
+    with kept.digested(path) as files:
+        run = records.read(path)
+        power, unreadable = read_power(path)
     run = replace(run, notes=(*run.notes, *unreadable, *remembered.unread(run, paths)))
     known = catalogue.find(remembered.folders(run, paths))
     benchmarks = {name: known[name] for name in benchmarks_of(run) if name in known}
-    name = kept.key(path, benchmarks)
+    name = kept.key(path, files.result(), benchmarks)
     with uncollected():
         if found := kept.load(name, run, benchmarks, power):
             return found

@@ -8,6 +8,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +24,7 @@ from steelyard.records import power
 from steelyard.records.writing import write_whole
 
 MOST = 40  # runs
+BLOCK = 16 << 20  # bytes: the interpreter is asked for but once a block
 HOUSE = Path(__file__).parents[1]
 
 
@@ -55,11 +57,17 @@ class _Kept:
     findings: tuple[Finding, ...]
 
 
-def key(path: Path, benchmarks: Mapping[str, Benchmark]) -> str:
-    """Of everything that the judgement of the run in the folder `path` follows from."""
-    found = hashlib.blake2b(digest_size=20)
-    for file in (path / "run.json", path / "records.jsonl", path / power.FILE):
-        found.update(_digest(file))
+@contextlib.contextmanager
+def digested(path: Path) -> Iterator[Future[bytes]]:
+    """A digest of the files of the run in the folder `path`, taken beside what is done within: that reads them, too."""
+    files = (path / "run.json", path / "records.jsonl", path / power.FILE)
+    with ThreadPoolExecutor(1) as beside:
+        yield beside.submit(lambda: b"".join(map(_digest, files)))
+
+
+def key(path: Path, digest: bytes, benchmarks: Mapping[str, Benchmark]) -> str:
+    """Of everything that the judgement of the run in the folder `path` follows from; `digest` is that of the run's own."""
+    found = hashlib.blake2b(digest, digest_size=20)
     beside = {Path(s.path).parent for b in benchmarks.values() for s in b.sources}
     strange = {folder for folder in beside if HOUSE not in (folder, *folder.parents)}
     # Of a benchmark from outside the files beside it, and those a folder above: no deeper, since that may be anything.
@@ -73,8 +81,11 @@ def key(path: Path, benchmarks: Mapping[str, Benchmark]) -> str:
 def _digest(file: Path) -> bytes:
     if not file.is_file():
         return b""
+    found = hashlib.blake2b()
     with file.open("rb") as content:
-        return hashlib.file_digest(content, "blake2b").digest()
+        while block := content.read(BLOCK):
+            found.update(block)
+    return found.digest()
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -122,7 +122,8 @@ class Sampler {
 
  private:
   // seconds, where the case's own limit allows: the kernel's accounts of steal and other load tick in 10 ms, and a
-  // processor's clock and its neighbours change over tens of milliseconds; what is sampled for less has observed neither.
+  // processor's clock and its neighbours change over tens of milliseconds; what is sampled for less has observed
+  // neither.
   static constexpr double shortest = 0.2;
   static constexpr timespec between_looks = {0, 2'000'000};  // while waiting
 

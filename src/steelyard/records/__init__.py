@@ -21,6 +21,7 @@ from steelyard.uncollected import uncollected
 __all__ = ["FORMAT", "RunFolder", "all_runs", "find", "finished_cases", "head", "read"]
 
 END = b"\n"
+BUFFER = 1 << 20  # bytes: a line of a record is longer than Python's usual buffer
 
 
 def read(path: Path) -> Run:
@@ -80,7 +81,7 @@ def _opened(path: Path, name: str) -> Iterator[BinaryIO]:
     try:
         if file.exists() and not file.is_file():  # a pipe would be waited for, and some devices have no end
             raise MachineFailed(f"The run folder {path} cannot be read: {name} is no ordinary file.")
-        with file.open("rb") as opened:
+        with file.open("rb", buffering=BUFFER) as opened:
             yield opened
     except FileNotFoundError:
         raise UsageError(f"'{path}' is not a run folder: it has no {name}.{_runs_near(path)}") from None

@@ -15,7 +15,7 @@ from typing import cast
 
 from steelyard.model import Machine, Parameters, Record, Run, Shown
 from steelyard.records.writing import write_whole
-from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED, Bounds, Kind, Measure, typicals
+from steelyard.statistics.validity.pace import MEASURES, THIRD, UNBOUNDED, Bounds, Kind, Measure, typicals
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
 
@@ -40,8 +40,10 @@ class Best:
         read = typicals(record)
         keys = _keys(_case(record.benchmark, record.kernel, record.parameters))
         for kind, found in read.items():
-            known = self._now.get(keys[kind], [])
-            leading = MEASURES[kind].leading((*known, found))
+            known, measure = self._now.get(keys[kind], []), MEASURES[kind]
+            if len(known) == THIRD and measure.best((found, known[-1])) == known[-1]:
+                continue  # as for most records
+            leading = measure.leading((*known, found))
             if leading != known:
                 self._now[keys[kind]] = leading
                 self._bounds.clear()
@@ -81,7 +83,7 @@ def learned(run: Run) -> Best:
 
 
 def load(machine: Machine) -> Shown:
-    """What this machine has shown in earlier runs; nothing where it is observed for the first time."""
+    """What this machine has shown in earlier runs; nothing where it is measured for the first time."""
     runs = _kept(_file(machine))
     best: dict[str, float] = {}
     for _, shown in runs:

@@ -38,7 +38,8 @@ def how(records: list[Record], results: Iterable[Result]) -> str:
     shares = [c.share for c in found if c.share is not None]
     reported = "in user mode, all threads together, from before the first sample to after the last, by the number of operations"
     if shares and min(shares) < 0.999:
-        reported += f"; the counters took turns with others' (down to {values.percent(min(shares))} of the time) and are scaled up"
+        least = values.percent(min(shares))
+        reported += f"; the counters took turns with others' (down to {least} of the time) and are scaled up"
     meters = ", ".join(sources(records))
     return f"{reported}; energy of the whole machine by {meters}" if meters else reported
 

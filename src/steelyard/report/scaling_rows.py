@@ -112,7 +112,8 @@ def _stop(sweep: Sweep) -> str:
 def _doubt(beyond: Step, into: Step | None, half: str) -> str:
     if beyond.call == "not distinguished" or into is None:
         return f"That is not distinguished from {half}."
-    return f"But the step from {into.start} to {into.end}, which adds {with_interval(into.adds, 2)}, is not distinguished from {half}."
+    adds = with_interval(into.adds, 2)
+    return f"But the step from {into.start} to {into.end}, which adds {adds}, is not distinguished from {half}."
 
 
 def base(sweep: Sweep) -> str:

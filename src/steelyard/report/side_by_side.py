@@ -203,7 +203,7 @@ def _parameter(name: str, value: object) -> str:
 
 
 def _unclear(rows: Sequence[Row], width: int) -> list[Text]:
-    """The commonest reasons for cases that could not be determined, each with how often it stands; numbers do not tell them apart."""
+    """The commonest reasons for cases that could not be determined, each with how often it stands, whatever its numbers."""
     unclear = [row for row in rows if row.call == "UNCLEAR" and row.detail]
     if not unclear:
         return []

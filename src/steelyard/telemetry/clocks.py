@@ -43,7 +43,7 @@ class Offset:
 
 @dataclass(frozen=True)
 class _Changes:
-    """How the power of both changed (W) around the points of a common grid of `step` seconds; `slow`: what is distinguished (s)."""
+    """How the power of both changed (W) around the points of a common grid of `step` seconds; `slow`: what is resolved (s)."""
 
     a: Values
     b: Values

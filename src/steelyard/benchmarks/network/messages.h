@@ -29,7 +29,8 @@ inline std::size_t last_level_caches() {
   return all ? all : std::size_t{32} << 20;  // where the system does not tell: more than most cores have had
 }
 
-// What stands at this offset of a rank's buffer of outgoing messages: the sender and the place can be distinguished from it.
+// What stands at this offset of a rank's buffer of outgoing messages: the sender and the place can be distinguished
+// from it.
 inline unsigned char pattern(std::size_t offset, int sender) {
   return static_cast<unsigned char>(offset % 251 + static_cast<std::size_t>(sender) * 31 + 1);
 }

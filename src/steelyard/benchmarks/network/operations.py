@@ -11,9 +11,9 @@ transfers (messages between neighbours, gather, scatter, allgather, alltoall) an
 change: what is paid is the start, not the bytes.
 
 Caution: The difference is an estimate. A barrier after an operation finds ranks that are apart, or just met, and may take more
-or less than one after another barrier; where it is not above zero it cannot be determined. The clock and the latency are timed without
-a barrier: the one needs no other rank, the other is its own. Of a message between neighbours with integers both ends wait for the
-same barrier, so that sending and receiving are not distinguished.
+or less than one after another barrier; where it is not above zero it cannot be determined. The clock and the latency are timed
+without a barrier: the one needs no other rank, the other is its own. Of a message between neighbours with integers both ends wait
+for the same barrier, so that sending and receiving are not distinguished.
 
 Source: Test mpitest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
 of eight nodes used it: its classes of operations, and S = T / 2N for the latency. The list of the operations of each class is our

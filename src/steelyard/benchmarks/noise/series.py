@@ -1,4 +1,4 @@
-"""What a record of noise.quanta holds: the single quanta of each thread, and what is distinguished from them."""
+"""What a record of noise.quanta holds: the single quanta of each thread, and what follows from them."""
 
 import math
 from dataclasses import dataclass

@@ -49,7 +49,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
         doubt = max(shares)
         cause = "The processor has more pipes than the table of processors says, or the clock rose after it was read."
         remedy = "Give the peak yourself (flops = … in a system file, --system FILE.toml), and report the processor."
-        observed = f"The widest vectors reach {percent(doubt)} of their limit, and more than the limit cannot be: {reported}.{caution}"
+        much = percent(doubt)
+        observed = (
+            f"The widest vectors reach {much} of their limit, and more than the limit cannot be: {reported}.{caution}"
+        )
         return [Finding("peak", "notice", observed, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
     if min(shares) >= NEAR:
         cause = "The pipes are busy in every cycle: the peak is as the processor's description says."

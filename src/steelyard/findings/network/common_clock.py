@@ -19,7 +19,7 @@ SEVERAL = "The clocks of ranks on several machines are brought together with an 
 GOOD = "So exact is the common clock by which collectives begin and end."
 GOOD_BETWEEN = "The way between the machines is short beside what is measured by the clock."
 CAUSE = (
-    "The offset of two clocks is distinguished from the least of 60 round trips: it may be wrong by half of the difference between the "
+    "The offset of two clocks follows from the least of 60 round trips: it may be wrong by half of the difference between the "
     "way there and the way back, and each is longer where ranks wait for their processor."
 )
 REMEDY = (

@@ -114,8 +114,10 @@ def _beyond(best: Result, rate: float, link: Limit) -> Finding:
 def _line(observed: Observed) -> str:
     times = [quantity(_seconds(result), "s") for result in observed[:2]]
     return (
-        f"{binary_size(messages.size(observed.usual))}, {messages.called(observed.usual)}: {times[0]} by default, {times[1]} without "
-        f"shared memory, {significant(observed.gain.value)} times ({significant(observed.gain.low)} to {significant(observed.gain.high)})."
+        f"{binary_size(messages.size(observed.usual))}, {messages.called(observed.usual)}: {times[0]} by default, "
+        f"{times[1]} without "
+        f"shared memory, {significant(observed.gain.value)} times ({significant(observed.gain.low)} to "
+        f"{significant(observed.gain.high)})."
     )
 
 

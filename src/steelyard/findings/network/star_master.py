@@ -109,6 +109,7 @@ def _line(observed: Observed) -> str:
     star = observed.star
     return (
         f"{star.parameters.get('direction', '')}, {messages.called(star)}, {binary_size(messages.size(star))}: star "
-        f"{quantity(_throughput(star), 'B/s')}, {observed.other.parameters['topology']} {quantity(_throughput(observed.other), 'B/s')}, "
+        f"{quantity(_throughput(star), 'B/s')}, {observed.other.parameters['topology']} "
+        f"{quantity(_throughput(observed.other), 'B/s')}, "
         f"twice the link {quantity(2 * observed.link, 'B/s')}."
     )

@@ -117,7 +117,8 @@ def _line(observed: Observed) -> str:
     best = "the threads" if observed.best is observed.threads else "the device"
     return (
         f"{observed.mixed.benchmark} {observed.mixed.kernel}: together {times[0]}, {threads} alone {times[1]}, the device alone "
-        f"{times[2]}; {observed.seen.ratio:.2f} times ({observed.seen.low:.2f} to {observed.seen.high:.2f}) as long as {best} alone; "
+        f"{times[2]}; {observed.seen.ratio:.2f} times ({observed.seen.low:.2f} to {observed.seen.high:.2f}) as "
+        f"long as {best} alone; "
         f"{_share(observed.mixed)}.{cases.caution(observed.mixed, observed.best)}"
     )
 

@@ -47,7 +47,8 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, observed: D
     ranks = max(2, sum(host.slots for host in machine.hosts) or len(machine.cpus))
     slower = expected_collective_slowdown(observed, ranks, BURSTS[1]).slowdown
     reported = (
-        f"A processor loses {quantity(observed.lost, '%', 2)} of its time{_detours(observed)}. {ranks} ranks that wait for each other "
+        f"A processor loses {quantity(observed.lost, '%', 2)} of its time{_detours(observed)}. {ranks} ranks that "
+        f"wait for each other "
         f"after every {quantity(BURSTS[1], 's', 1)} of computing should take {quantity(slower, '%', 2)} longer."
         f"{cases.caution(result)}"
     )

@@ -74,9 +74,12 @@ def _line(observed: Observed) -> str:
     one, both = observed.best, observed.mixed
     needed = both.metrics["power"].value / one.metrics["power"].value
     return (
-        f"{both.benchmark} {both.kernel}: together {_describe(both, 'energy')}, {observed.name} alone {_describe(one, 'energy')}: "
-        f"{observed.ratio:.2f} times ({observed.low:.2f} to {observed.high:.2f}). Together they draw {_describe(both, 'power')} instead of "
-        f"{_describe(one, 'power')}, and need a speed-up above {needed:.2f} (P2/P1); they have {_seconds(one) / _seconds(both):.2f}."
+        f"{both.benchmark} {both.kernel}: together {_describe(both, 'energy')}, {observed.name} alone "
+        f"{_describe(one, 'energy')}: "
+        f"{observed.ratio:.2f} times ({observed.low:.2f} to {observed.high:.2f}). Together they draw "
+        f"{_describe(both, 'power')} instead of "
+        f"{_describe(one, 'power')}, and need a speed-up above {needed:.2f} (P2/P1); they have "
+        f"{_seconds(one) / _seconds(both):.2f}."
         f"{cases.caution(both, one)}"
     )
 

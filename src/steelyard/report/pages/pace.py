@@ -128,7 +128,7 @@ def _further(added: int) -> str:
 
 def _compared(shown: Shown) -> str:
     if not shown.runs:
-        return "The machine was observed for the first time: there is nothing but this run to compare with."
+        return "The machine was measured for the first time: there is nothing but this run to compare with."
     many = "1 earlier run" if shown.runs == 1 else f"{shown.runs} earlier runs"
     return f"The readings are compared with the best of this run and of {many} since {shown.since[:10]}."
 

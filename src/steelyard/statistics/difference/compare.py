@@ -3,9 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.statistics.difference.rank_test import mann_whitney
 from steelyard.statistics.samples.interval import Array
@@ -265,10 +267,17 @@ def _student(a: Array, b: Array, errors: Array, confidence: float) -> tuple[floa
 
 
 def _bootstrap(medians: Array, errors: Array, seed: int) -> Array:
+    drawn, moved = _draws(len(medians), seed)
+    found: Array = np.median(medians[drawn] + errors[drawn] * moved, axis=1, overwrite_input=True)
+    return found
+
+
+@lru_cache(maxsize=4)  # of a thousand launches 30 MB each
+def _draws(launches: int, seed: int) -> tuple[NDArray[np.int64], Array]:
+    """Which launches are drawn, and by how many of their errors each is moved: the same for all that are as many."""
     random = np.random.default_rng(seed)
-    drawn = random.integers(len(medians), size=(BOOTSTRAPS, len(medians)))
-    moved: Array = np.median(medians[drawn] + errors[drawn] * random.standard_normal(drawn.shape), axis=1)
-    return moved
+    drawn = random.integers(launches, size=(BOOTSTRAPS, launches))
+    return drawn, random.standard_normal(drawn.shape)
 
 
 def _rank_test(logs_a: list[Array], logs_b: list[Array], medians_a: Array, medians_b: Array) -> float:

@@ -7,6 +7,7 @@ from statistics import median
 
 from steelyard.model import Record, Result
 from steelyard.model.observed import Counters
+from steelyard.once import once
 from steelyard.statistics.results.result import rests_on
 
 
@@ -31,6 +32,7 @@ class Counted:
         return self.instructions / self.cycles if self.instructions is not None and self.cycles else None
 
 
+@once
 def counted(result: Result) -> Counted | None:
     """The medians over the records on which the result rests; None where nothing was counted for any of them."""
     parts = [part for record in rests_on(result) if (part := _part(record))]

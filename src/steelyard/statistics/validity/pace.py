@@ -5,7 +5,7 @@ whose surroundings looked undisturbed stays in it.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -93,6 +93,8 @@ class Bounds:
 
 UNBOUNDED = Bounds({})
 
+Beyond = Sequence[tuple[Measure, float]]  # kinds of which a reading lies beyond its bound, and that bound
+
 
 def typical(record: Record, kind: Kind) -> float | None:
     """The median of what was read beside the samples of a record; None: nothing was."""
@@ -110,7 +112,9 @@ def typicals(record: Record) -> dict[Kind, float]:
 def _median(column: Any, *ends: Any) -> float | None:
     readings = [*column, *ends] if isinstance(column, list) else ends
     try:
-        known = sorted([x for x in readings if x is not None and 0 < x < math.inf])
+        known = sorted(filter(None, readings))
+        if known and not (known[0] > 0 and sum(known) < math.inf):
+            known = sorted([x for x in known if 0 < x < math.inf])
     except TypeError:  # of a damaged record
         return None
     middle = len(known) // 2
@@ -142,12 +146,15 @@ class Choice:
         return kept >= min(LEAST_KEPT, len(self.aside)) and kept > 0
 
 
-def choose(observed: Measured, bounds: Bounds) -> Choice:
-    """The samples whose own surroundings were disturbed: a reading beside them beyond a bound, or threads that waited."""
+def choose(observed: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choice:
+    """The samples whose own surroundings were disturbed: a reading beside them beyond a bound, or threads that waited.
+
+    `beyond`: what `exceeded` found of them, where that is known.
+    """
     aside = np.zeros(len(observed.row), dtype=bool)
     causes: dict[str, int] = {}
     found: list[tuple[Kind, _Beside]] = []
-    for measure, bound in _exceeded(observed.surroundings, bounds):
+    for measure, bound in exceeded(observed.surroundings, bounds) if beyond is None else beyond:
         beside = _beside(observed, measure, bound)
         if beside.hit.any():
             cause = measure.cause
@@ -164,17 +171,17 @@ def choose(observed: Measured, bounds: Bounds) -> Choice:
     return replace(choice, evidence=tuple(_evidence(observed, kind, beside, bounds) for kind, beside in found))
 
 
-def calm(surroundings: Mapping[str, Any], bounds: Bounds) -> bool:
-    """Whether nothing can set a sample aside: told without arrays, since most records are."""
+def waiting(surroundings: Mapping[str, Any]) -> bool:
+    """Whether threads may have waited for a processor."""
     waited = part(surroundings, "samples").get("waited")
-    waiting = any(waited) if isinstance(waited, list) else waited is not None
-    return not waiting and not any(True for _ in _exceeded(surroundings, bounds))
+    return any(waited) if isinstance(waited, list) else waited is not None
 
 
-def _exceeded(surroundings: Mapping[str, Any], bounds: Bounds) -> Iterator[tuple[Measure, float]]:
-    """The kinds of which a reading lies beyond its bound, and that."""
+def exceeded(surroundings: Mapping[str, Any], bounds: Bounds) -> Beyond:
+    """The kinds of which a reading lies beyond its bound, and that: of most records none, found without arrays."""
     around, samples = part(surroundings, "pace"), part(surroundings, "samples")
     before, after, looks = (part(around, name) for name in ("before", "after", "looks"))
+    beyond = []
     for kind, measure in MEASURES.items():
         bound = bounds.bound(kind)
         if bound is None:
@@ -182,8 +189,9 @@ def _exceeded(surroundings: Mapping[str, Any], bounds: Bounds) -> Iterator[tuple
         for column in (samples.get(kind), looks.get(kind), (before.get(kind), after.get(kind))):
             known = [x for x in column if x is not None] if isinstance(column, (list, tuple)) else None
             if known and (min(known) < bound if measure.higher else max(known) > bound):
-                yield measure, bound
+                beyond.append((measure, bound))
                 break
+    return beyond
 
 
 @dataclass(frozen=True)
@@ -221,8 +229,8 @@ def _readings(observed: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     before, after = (np.nan if (x := _end(around, when, kind)) is None else x for when in ("before", "after"))
     looks = part(around, "looks")
     places, looked = numbers(looks.get("sample")), numbers(looks.get(kind))
-    if len(places) != len(looked):
-        places = looked = np.empty(0)
+    if len(places) != len(looked) or not len(places):
+        return np.arange(count + 2), np.concatenate(([before], rows, [after]))
     place = np.concatenate((np.arange(count + 2), places)).astype(np.intp)
     order = np.argsort(place, kind="stable")  # a look follows what was read right after the sample before it
     return place[order], np.concatenate(([before], rows, [after], looked))[order]

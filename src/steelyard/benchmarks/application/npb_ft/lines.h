@@ -1,8 +1,8 @@
 // Fourier transforms of many lines side by side: eight lines to a block, each in a lane of the vectors.
 //
-// A line's numbers may lie anywhere: where is reported by tables of offsets. By decimation in frequency within a worker's
-// own memory, one radix after the other; the last one puts the results where they belong, so that none is put in order
-// for itself.
+// A line's numbers may lie anywhere: where is reported by tables of offsets. By decimation in frequency within a
+// worker's own memory, one radix after the other; the last one puts the results where they belong, so that none is put
+// in order for itself.
 #pragma once
 #include <algorithm>
 #include <cstddef>
