@@ -125,6 +125,6 @@ def test_the_command_writes_a_trace_and_mistakes_get_a_sentence(small: Path, tmp
     assert "There is no format 'json' for traces" in run(str(small))
     assert "There is no format 'ti' for runs" in run("--format", "ti")
     assert "name it with -o" in run(str(small), "--format", "ti")
-    assert "has no times of the run" in run(str(tmp_path / "x.goal"), "--format", "prv", "-o", str(tmp_path / "y"))
+    assert "has no calls of the run" in run(str(tmp_path / "x.goal"), "--format", "prv", "-o", str(tmp_path / "y"))
     assert not (tmp_path / "y").exists()
     assert "something is there" in run(str(small), "--format", "ti", "-o", str(small))

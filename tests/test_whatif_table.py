@@ -66,7 +66,7 @@ def test_a_table_is_asked_in_sql(trace: Path, tmp_path: Path) -> None:
 
 def test_what_is_no_trace_of_ours_and_a_torn_table_get_a_sentence(trace: Path, tmp_path: Path) -> None:
     (tmp_path / "x.goal").write_text("num_ranks 1\nrank 0 {\n}\n")
-    with pytest.raises(UsageError, match="only a folder of steelyard trace can be a table"):
+    with pytest.raises(UsageError, match="has no calls of the run: only traces of steelyard trace"):
         cli.arguments(["export", str(tmp_path / "x.goal"), "--format", "parquet", "-o", str(tmp_path / "y")])
     table.export(trace, tmp_path / "table", describe())
     records = tmp_path / "table" / "records.parquet"

@@ -24,7 +24,8 @@ def command(
     trace: Annotated[
         Path | None,
         typer.Argument(
-            metavar="TRACE", help="A folder of steelyard trace, or GOAL, or SimGrid's time-independent (TI) format."
+            metavar="TRACE",
+            help="A folder of steelyard trace, or Liballprof's files, GOAL, or SimGrid's time-independent (TI) format.",
         ),
     ] = None,
     network: Annotated[

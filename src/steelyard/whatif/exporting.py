@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard import files
-from steelyard.errors import UsageError
 from steelyard.model import Machine
 from steelyard.whatif import table, tracing
 
@@ -23,8 +22,19 @@ class Exported:
 
 
 def is_trace(path: Path) -> bool:
-    """A folder of ours, or any file: a run is a folder."""
-    return files.is_file(path) or files.is_file(path / "rank-0.trace") or table.is_table(path)
+    """A folder with a trace, or any file: a run is a folder."""
+    if files.is_file(path) or files.is_file(path / "rank-0.trace") or table.is_table(path):
+        return True
+    return files.is_folder(path) and not files.is_file(path / "run.json") and any(map(_has_calls, path.iterdir()))
+
+
+def _has_calls(path: Path) -> bool:
+    """Whether it is a file of Liballprof's: text whose first line that is no comment is a call."""
+    if not files.is_file(path):
+        return False
+    with path.open("rb") as file:
+        lines = (line.strip() for line in file.read(4096).splitlines())
+        return next((line for line in lines if line and not line.startswith(b"#")), b"").startswith(b"MPI_")
 
 
 def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
@@ -35,7 +45,5 @@ def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
         files.expect_output(output, "The export")
     with table.readable(trace, machine) as readable:
         if form == "parquet":
-            if files.is_file(trace):
-                raise UsageError(f"'{trace}' has no calls of the run: only a folder of steelyard trace can be a table.")
             return Exported(**table.export(readable, output, machine))
         return Exported(**table.written([str(readable), repr(WORK), form, str(output)], machine))

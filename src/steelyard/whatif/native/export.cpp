@@ -6,6 +6,10 @@
 #include "early.cpp"
 #include "goal.cpp"
 #include "json.h"
+#include "liballprof.cpp"
+#include "liballprof_calls.cpp"
+#include "liballprof_names.cpp"
+#include "rank_files.cpp"
 #include "readers.cpp"
 #include "schedule.cpp"
 #include "text.cpp"
@@ -26,16 +30,18 @@ namespace steelyard::whatif {
 namespace {
 
 json::Object write(const std::string& trace, double speed, const std::string& format, const std::string& path) {
-  const bool own = is_traced(trace), timed = format == "prv" || format == "perfetto";
+  const bool own = is_traced(trace), calls = format != "ti" && format != "goal";
   if (format == "rebuilt") {
     rebuild(trace, path);
     return json::Object();
   }
-  if (timed && !own)
-    throw Refused("'" + trace + "' has no times of the run: only a folder of steelyard trace can be written so");
+  if (calls && !own)
+    throw Refused("'" + trace + "' has no calls of the run: only traces of steelyard trace, of Liballprof and in OTF2 can " +
+                  "be written so");
   Traced about;
   Timeline timeline;
-  Builder builder = own ? read_traced(trace, about, timed ? &timeline : nullptr) : read(trace, contents(trace), speed);
+  const bool drawn = format == "prv" || format == "perfetto";
+  Builder builder = own ? read_traced(trace, about, drawn ? &timeline : nullptr) : read(trace, contents(trace), speed);
   const Schedule schedule = builder.finish();
   if (format == "ti" || format == "prv") std::filesystem::create_directory(path);
   std::uint64_t apart = 0;

@@ -17,10 +17,14 @@
 #include "excerpt.cpp"
 #include "goal.cpp"
 #include "json.h"
+#include "liballprof.cpp"
+#include "liballprof_calls.cpp"
+#include "liballprof_names.cpp"
 #include "network.cpp"
 #include "params.h"
 #include "perturbation.cpp"
 #include "phases.cpp"
+#include "rank_files.cpp"
 #include "readers.cpp"
 #include "recorded_noise.cpp"
 #include "scenarios.cpp"
@@ -256,6 +260,8 @@ std::string answered(Act act) {
   } catch (const CaseError& error) {
     return json::Object().add("error", json::text(error.what())).str();
   } catch (const Refused& error) {
+    return json::Object().add("error", json::text(error.what())).str();
+  } catch (const std::filesystem::filesystem_error& error) {
     return json::Object().add("error", json::text(error.what())).str();
   } catch (const std::bad_alloc&) {
     return json::Object().add("error", json::text("the memory of this machine is too small for this trace")).str();

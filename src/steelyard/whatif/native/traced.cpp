@@ -2,9 +2,9 @@
 #include "traced.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "json.h"
+#include "rank_files.h"
 #include "traced_file.h"
 
 namespace steelyard::whatif {
@@ -34,25 +34,17 @@ trace::Collective collective_of(const std::string& name) {
   throw Refused("iterations begin with no collective '" + name + "'");
 }
 
-bool is_traced(const std::string& path) { return std::filesystem::is_directory(path); }
-
-Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline,
+Builder read_traced(const RankFiles& ranks, Traced& about, Timeline* timeline,
                     std::optional<trace::Collective> iterations) {
-  std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    files += name.starts_with("rank-") && name.ends_with(".trace");
-  }
-  if (files == 0)
-    throw Refused("The folder '" + folder + "' has no trace: no file rank-0.trace, as steelyard trace writes it");
+  const std::size_t files = ranks.size();
   Shared shared;
   shared.iterations = iterations;
   std::vector<Outcomes> outcomes(files);
   Span span;
   for (std::uint32_t rank = 0; rank < files; ++rank) {
-    RankFile file(folder, rank);
+    RankFile file = ranks.of(rank);
     if (file.header.ranks != files)
-      throw Refused("The trace in '" + folder + "' has files of " + std::to_string(files) + " ranks, and rank " +
+      throw Refused("The trace in '" + ranks.path() + "' has files of " + std::to_string(files) + " ranks, and rank " +
                     std::to_string(rank) + " says that there were " + std::to_string(file.header.ranks));
     learn(shared, file, outcomes[rank], about, span);
   }
@@ -60,7 +52,7 @@ Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline
   Builder out(files);
   std::vector<std::vector<std::size_t>> lengths(about.broken.empty() ? 0 : files);
   for (std::uint32_t rank = 0; rank < files; ++rank) {
-    RankFile file(folder, rank);
+    RankFile file = ranks.of(rank);
     Timeline::OfRank* line = timeline ? &timeline->ranks.emplace_back() : nullptr;
     if (line) line->host.assign(file.header.host, strnlen(file.header.host, sizeof file.header.host));
     write_program(shared, file, outcomes[rank], out.rank(rank), span, about.measured,
@@ -68,6 +60,11 @@ Builder read_traced(const std::string& folder, Traced& about, Timeline* timeline
   }
   if (!about.broken.empty()) end_early(out, lengths, about);
   return out;
+}
+
+Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
+                    std::optional<trace::Collective> iterations) {
+  return read_traced(RankFiles(path), about, timeline, iterations);
 }
 
 std::string said(const Traced& traced) {

@@ -31,8 +31,7 @@ struct Event {
 // The file of a rank, record by record. Refused names the place; a record that the end of the file cuts is the end.
 class RankFile {
  public:
-  RankFile(const std::string& folder, std::uint32_t rank)
-      : path_(folder + "/rank-" + std::to_string(rank) + ".trace"), text_(contents(path_)) {
+  RankFile(std::string path, std::string text, std::uint32_t rank) : path_(std::move(path)), text_(std::move(text)) {
     if (text_.size() < sizeof header) refuse(0, "the file ends within its header");
     std::memcpy(&header, text_.data(), sizeof header);
     if (std::memcmp(header.magic, trace::MAGIC, sizeof header.magic) != 0)

@@ -3,7 +3,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "traced_file.h"
+#include "rank_files.h"
+#include "traced_bytes.h"
 #include "writers.h"
 
 namespace steelyard::whatif {
@@ -174,22 +175,17 @@ class Rebuilding {
       throw Refused(path_ + ": a record of no rank, or of no kind");
     std::string& out = files_[f[0]];
     out.push_back(static_cast<char>(f[1] | (f[2] ? trace::OTHER : 0)));
-    put(out, f[3]), put(out, f[4]);
-    if (f[2]) put(out, f[2]);
+    trace::put(out, f[3]), trace::put(out, f[4]);
+    if (f[2]) trace::put(out, f[2]);
     const char *at = rest.data(), *const last = rest.data() + rest.size();
     numbers_of(static_cast<Record>(f[1]), [&](bool folded) {
       std::int64_t value = 0;
       const auto [end, failed] = std::from_chars(at, last, value);
       if (failed != std::errc{}) throw Refused(path_ + ": a record has too few numbers");
       at = end == last ? end : end + 1;
-      const auto word = static_cast<std::uint64_t>(value);
-      put(out, folded ? word << 1 ^ static_cast<std::uint64_t>(value >> 63) : word);
+      folded ? trace::put_folded(out, value) : trace::put(out, static_cast<std::uint64_t>(value));
       return value;
     });
-  }
-  static void put(std::string& out, std::uint64_t number) {
-    for (; number >= 0x80; number >>= 7) out.push_back(static_cast<char>(number | 0x80));
-    out.push_back(static_cast<char>(number));
   }
 
   const std::string path_, to_;
@@ -200,10 +196,11 @@ class Rebuilding {
 
 void write_table(const std::string& trace, std::uint32_t ranks, const std::string& folder) {
   Output records(folder + "/records.csv"), about(folder + "/ranks.csv");
+  const RankFiles files(trace);
   double first = 1e300;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) first = std::min(first, beginning(RankFile(trace, rank)));
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) first = std::min(first, beginning(files.of(rank)));
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    RankFile file(trace, rank);
+    RankFile file = files.of(rank);
     for (std::uint64_t field : fields(file.header)) about.write("%lld,", static_cast<long long>(field));
     about.write("%.63s\n", file.header.host);
     write_rank(file, (beginning(file) - first) * 1e-9, records);
