@@ -9,7 +9,7 @@ from replays import Parameters
 from steelyard.commands import cli
 from steelyard.errors import UsageError
 from steelyard.machine import describe
-from steelyard.whatif import engine, table
+from steelyard.whatif import engine, readable, table
 from traces import ALL_KINDS, by_hand, rank_file
 
 P = Parameters(L=1_000_000, o=100_000, g=50_000, O=3, G=100)
@@ -24,11 +24,11 @@ def trace(tmp_path: Path) -> Path:
 
 def test_files_from_a_table_are_the_same_to_the_last_byte(trace: Path, tmp_path: Path) -> None:
     cli.arguments(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "it's a table")])
-    with table.readable(tmp_path / "it's a table", describe()) as again:
+    with readable.opened(tmp_path / "it's a table", describe()) as found:
         for rank in (0, 1):
             whole = (trace / f"rank-{rank}.trace").read_bytes()
-            assert (again / f"rank-{rank}.trace").read_bytes() == whole[: len(whole) - 4096 * rank]
-        folder = again
+            assert (found.path / f"rank-{rank}.trace").read_bytes() == whole[: len(whole) - 4096 * rank]
+        folder = found.path
     assert not folder.exists()
 
 
@@ -71,5 +71,5 @@ def test_what_is_no_trace_of_ours_and_a_torn_table_get_a_sentence(trace: Path, t
     table.export(trace, tmp_path / "table", describe())
     records = tmp_path / "table" / "records.parquet"
     records.write_bytes(records.read_bytes()[:300])
-    with pytest.raises(UsageError, match="cannot be read: "), table.readable(tmp_path / "table", describe()):
+    with pytest.raises(UsageError, match="cannot be read: "), readable.opened(tmp_path / "table", describe()):
         pass

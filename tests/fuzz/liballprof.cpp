@@ -1,5 +1,7 @@
-// libFuzzer's target: whatever Liballprof's files of two ranks say, they are read and replayed in both modes, or refused
-// with a sentence. The first two bytes are the length of rank 0's file; the rest is rank 1's.
+// libFuzzer's target: whatever Liballprof's files of two ranks say, they are read and replayed in both modes, or
+// refused with a sentence. The first two bytes are the length of rank 0's file; the rest is rank 1's.
+#include "../../src/steelyard/whatif/native/liballprof.cpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +14,6 @@
 #include "../../src/steelyard/whatif/native/dataflow.cpp"
 #include "../../src/steelyard/whatif/native/early.cpp"
 #include "../../src/steelyard/whatif/native/events.cpp"
-#include "../../src/steelyard/whatif/native/liballprof.cpp"
 #include "../../src/steelyard/whatif/native/liballprof_calls.cpp"
 #include "../../src/steelyard/whatif/native/liballprof_names.cpp"
 #include "../../src/steelyard/whatif/native/network.cpp"

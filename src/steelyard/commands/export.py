@@ -14,18 +14,18 @@ def command(
         str | None,
         typer.Argument(
             metavar="[RUN]",
-            help="A run's id or folder, the newest when left out; or a trace, as **steelyard trace** writes it.",
+            help="A run's id or folder, the newest when left out; or a trace, of **steelyard trace** or another tool.",
         ),
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help="json, csv or parquet; of a trace ti, goal, prv, perfetto or parquet.")
+        str, typer.Option("--format", help="json, csv or parquet; of a trace ti, goal, prv, perfetto, otf2 or parquet.")
     ] = "json",
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="A file, or of ti, prv and a trace's parquet a new folder; standard output when left out, of runs.",
+            help="A file, or of ti, prv, otf2 and a trace's parquet a new folder; standard output when left out, of runs.",
         ),
     ] = None,
     runs: Runs = Path("runs"),
@@ -63,7 +63,9 @@ def _trace(trace: Path, form: str, output: Path | None) -> None:
             f"There is no format '{form}' for traces (given by --format). {nearest(form, exporting.FORMATS)}"
         )
     if not output:
-        raise UsageError("A trace is exported to a file, or of ti, prv and parquet to a new folder: name it with -o.")
+        raise UsageError(
+            "A trace is exported to a file, or of ti, prv, otf2 and parquet to a new folder: name it with -o."
+        )
     found = exporting.export(trace, form, output, describe())
     if found.apart:
         print(

@@ -109,6 +109,7 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
         "seconds": found.seconds,
         "seed": asked.seed,
         "crossing": trace.crossing,
+        "even": trace.even,
         "traced": to_plain(trace.traced) if trace.traced else None,
         "mode": asked.mode,
         "ranks": trace.ranks,
@@ -208,6 +209,11 @@ def _traced(trace: "Trace", console: Console) -> None:
         console.print(
             f"Left out: {plural(trace.crossing, 'message')} across the borders of the region, sent within and taken outside or "
             "the other way round."
+        )
+    if trace.even:
+        console.print(
+            f"Of {plural(trace.even, 'call')} of MPI_Alltoallv the archive has the sum of bytes alone: each rank's are shared "
+            "out evenly."
         )
     if not traced:
         return

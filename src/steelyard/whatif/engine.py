@@ -11,7 +11,7 @@ from steelyard.build import Program as Source
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.program import Program
 from steelyard.model import Machine
-from steelyard.whatif import speeds, table
+from steelyard.whatif import readable, speeds
 
 SOURCE = Path(__file__).with_name("native") / "replay.cpp"
 FOREVER = 7 * 86400.0  # s: a replay takes as long as it takes; Ctrl-C ends it
@@ -52,7 +52,8 @@ class Trace:
     unreceived: int
     seconds: float  # that reading took
     crossing: int | None = None  # of a part of a trace: messages across its borders, which are left out
-    traced: Traced | None = None  # of a trace of ours
+    traced: Traced | None = None  # of a trace with the calls of the run
+    even: int = 0  # of an OTF2 archive: collectives of which it has the sum of bytes, and not those of each pair
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,11 @@ def part(iterations: str | None, region: str | None) -> Part:
 class Engine:
     """A conversation about one trace."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, even: int = 0) -> None:
         self._program = program
         self._known: Mapping[str, dict[str, Any]] = {}
         found = {name: value for name, value in self._answer("").items() if name != "memory"}
-        self.trace = Trace(**found | {"traced": _traced(found.get("traced"))})
+        self.trace = Trace(**found | {"traced": _traced(found.get("traced")), "even": even})
 
     def ask(self, line: str) -> dict[str, Any]:
         """The answer to a line (`question.lines`). UsageError with the engine's sentence."""
@@ -119,11 +120,11 @@ def program(machine: Machine) -> Path:
 def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> Iterator[Engine]:
     """The engine with that trace loaded; `flops` (flop/s) makes times of traces that count work."""
     regions = [] if part.regions is None else [str(number) for number in part.regions]
-    with table.readable(trace, machine) as readable:
-        words = [str(readable), repr(flops), part.iterations or "-", *regions]
+    with readable.opened(trace, machine) as found:
+        words = [str(found.path), repr(flops), part.iterations or "-", *regions]
         running = Program([str(program(machine)), *words], {})
         try:
-            yield Engine(running)
+            yield Engine(running, found.even)
         except BaseException:
             running.kill()
             raise

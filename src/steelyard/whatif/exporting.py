@@ -1,14 +1,14 @@
-"""Traces written in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto; and as Parquet."""
+"""Traces written in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto, OTF2; and as Parquet."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard import files
 from steelyard.model import Machine
-from steelyard.whatif import table, tracing
+from steelyard.whatif import otf2, program, readable, table, tracing
 
 # Whether it is a folder of several files.
-FORMATS = {"ti": True, "goal": False, "prv": True, "perfetto": False, "parquet": True}
+FORMATS = {"ti": True, "goal": False, "prv": True, "perfetto": False, "parquet": True, "otf2": True}
 WORK = 1e9  # flop/s: one flop of a TI trace is 1 ns
 
 
@@ -23,7 +23,7 @@ class Exported:
 
 def is_trace(path: Path) -> bool:
     """A folder with a trace, or any file: a run is a folder."""
-    if files.is_file(path) or files.is_file(path / "rank-0.trace") or table.is_table(path):
+    if files.is_file(path) or files.is_file(path / "rank-0.trace") or table.is_table(path) or otf2.anchor_of(path):
         return True
     return files.is_folder(path) and not files.is_file(path / "run.json") and any(map(_has_calls, path.iterdir()))
 
@@ -43,7 +43,9 @@ def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
         tracing.expect_folder(output)
     else:
         files.expect_output(output, "The export")
-    with table.readable(trace, machine) as readable:
+    with readable.opened(trace, machine) as found:
         if form == "parquet":
-            return Exported(**table.export(readable, output, machine))
-        return Exported(**table.written([str(readable), repr(WORK), form, str(output)], machine))
+            return Exported(**table.export(found.path, output, machine))
+        if form == "otf2":
+            return Exported(**otf2.export(found.path, output, machine))
+        return Exported(**program.written([str(found.path), repr(WORK), form, str(output)], machine))

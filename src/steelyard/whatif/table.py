@@ -1,20 +1,14 @@
 """Traces of our own as two Parquet files in a folder, a row a record, and back without a loss."""
 
-import contextlib
-import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from steelyard import build, files
-from steelyard.build import Program as Source
+from steelyard import files
 from steelyard.errors import UsageError
-from steelyard.launch.program import Program
 from steelyard.model import Machine
+from steelyard.whatif import program
 
-SOURCE = Path(__file__).with_name("native") / "export.cpp"
-LONGEST = 7 * 86400.0  # s: writing takes as long as it takes
 RANKS, RECORDS = "ranks.parquet", "records.parquet"
 
 # Of a rank: what the header of its file holds. Ticks and keys of 64 bits stand as signed numbers.
@@ -25,22 +19,6 @@ _RECORDS = {
     "duration": "UBIGINT", "begin": "DOUBLE", "seconds": "DOUBLE", "numbers": "VARCHAR",
 }  # fmt: skip
 _AS_LIST = "CASE WHEN numbers IS NULL THEN []::BIGINT[] ELSE string_split(numbers, ' ')::BIGINT[] END"
-
-
-def written(words: list[str], machine: Machine) -> dict[str, Any]:
-    """What the program that writes traces answers. UsageError where it refuses."""
-    source = Source("whatif.export", SOURCE, build.resolve(build.default(machine), machine))
-    build.make([source])
-    program = Program([str(source.path), *words], {})
-    try:
-        found = program.ask("", LONGEST)
-    except BaseException:
-        program.kill()
-        raise
-    program.close()
-    if "error" in found:
-        raise UsageError(f"{found['error']}.")
-    return found
 
 
 def is_table(path: Path) -> bool:
@@ -54,7 +32,7 @@ def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory(prefix="steelyard-") as found:
         folder = Path(found)
-        answer = written([str(trace), "1e9", "table", str(folder)], machine)
+        answer = program.written([str(trace), "1e9", "table", str(folder)], machine)
         output.mkdir(exist_ok=True)
         rows = [line.split(",", len(_RANKS) - 1) for line in _lines(folder / "ranks.csv")]
         with duckdb.connect() as base:
@@ -69,21 +47,8 @@ def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
     return answer
 
 
-@contextlib.contextmanager
-def readable(trace: Path, machine: Machine) -> Iterator[Path]:
-    """The trace as the engine reads it: that of a table in a folder of its own, every other one as it is."""
-    if not is_table(trace):
-        yield trace
-        return
-    folder = Path(tempfile.mkdtemp(prefix="steelyard-"))
-    try:
-        _rebuild(trace, folder, machine)
-        yield folder
-    finally:
-        shutil.rmtree(folder)
-
-
-def _rebuild(table: Path, folder: Path, machine: Machine) -> None:
+def rebuild(table: Path, folder: Path, machine: Machine) -> None:
+    """Makes the ranks' files of a table in `folder`. UsageError where it cannot be read."""
     import duckdb
 
     try:
@@ -101,7 +66,7 @@ def _rebuild(table: Path, folder: Path, machine: Machine) -> None:
         raise UsageError(f"The table of a trace in '{table}' cannot be read: {first}") from None
     lines = (",".join(map(str, row)) + "\n" for row in ranks)
     (folder / "ranks.csv").write_text("".join(lines), encoding="utf-8")
-    written([str(folder), "1e9", "rebuilt", str(folder)], machine)
+    program.written([str(folder), "1e9", "rebuilt", str(folder)], machine)
 
 
 def _type(name: str) -> str:

@@ -36,7 +36,8 @@ json::Object write(const std::string& trace, double speed, const std::string& fo
     return json::Object();
   }
   if (calls && !own)
-    throw Refused("'" + trace + "' has no calls of the run: only traces of steelyard trace, of Liballprof and in OTF2 can " +
+    throw Refused("'" + trace +
+                  "' has no calls of the run: only traces of steelyard trace, of Liballprof and in OTF2 can " +
                   "be written so");
   Traced about;
   Timeline timeline;

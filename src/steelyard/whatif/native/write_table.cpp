@@ -82,7 +82,7 @@ void write_rank(RankFile& file, double since, Output& out) {
     ticks += static_cast<double>(event.gap);
     const double begin = since + file.seconds(ticks);
     ticks += static_cast<double>(event.duration);
-    out.write("%u,%llu,%u,%u,%llu,%llu,%.9f,%.9f,", file.header.rank, static_cast<unsigned long long>(number),
+    out.write("%u,%llu,%u,%u,%llu,%llu,%.14f,%.14f,", file.header.rank, static_cast<unsigned long long>(number),
               static_cast<unsigned>(event.kind), event.communicator, static_cast<unsigned long long>(event.gap),
               static_cast<unsigned long long>(event.duration), begin,
               file.seconds(static_cast<double>(event.duration)));
@@ -195,7 +195,7 @@ class Rebuilding {
 }  // namespace
 
 void write_table(const std::string& trace, std::uint32_t ranks, const std::string& folder) {
-  Output records(folder + "/records.csv"), about(folder + "/ranks.csv");
+  Output records(folder + "/records.csv"), about(folder + "/ranks.csv"), begins(folder + "/begins.csv");
   const RankFiles files(trace);
   double first = 1e300;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) first = std::min(first, beginning(files.of(rank)));
@@ -203,10 +203,13 @@ void write_table(const std::string& trace, std::uint32_t ranks, const std::strin
     RankFile file = files.of(rank);
     for (std::uint64_t field : fields(file.header)) about.write("%lld,", static_cast<long long>(field));
     about.write("%.63s\n", file.header.host);
-    write_rank(file, (beginning(file) - first) * 1e-9, records);
+    const double since = (beginning(file) - first) * 1e-9;
+    begins.write("%.12f\n", since);
+    write_rank(file, since, records);
   }
   records.close();
   about.close();
+  begins.close();
 }
 
 void rebuild(const std::string& table, const std::string& folder) { Rebuilding(table, folder).write(); }

@@ -1,0 +1,73 @@
+"""What an OTF2 archive defines: its ranks, and their communicators and windows by the numbers that a trace of ours gives them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from otf2 import enums
+
+from steelyard.whatif.otf2.records import WAITED
+
+WORLD, SELF = 0, 1
+
+
+class Refusal(Exception):
+    """An archive that cannot be replayed: the sentence."""
+
+
+class Definitions:
+    """Ranks are the locations of the group of all MPI processes, in its order."""
+
+    def __init__(self, defined: Any) -> None:
+        groups = [g for g in defined.groups if g.paradigm == enums.Paradigm.MPI]
+        all_ranks = [g for g in groups if g.group_type == enums.GroupType.COMM_LOCATIONS]
+        if len(all_ranks) != 1 or not all_ranks[0].members:
+            raise Refusal("it has no ranks of MPI: no group of their locations is defined")
+        self.locations: list[Any] = list(all_ranks[0].members)
+        self.rank_of: Mapping[int, int] = {id(one): rank for rank, one in enumerate(self.locations)}
+        self.resolution = int(defined.clock_properties.timer_resolution)
+        if self.resolution <= 0:
+            raise Refusal("its clock has no resolution")
+        self.ours = any(one.name == WAITED for one in defined.attributes)  # written by this tool
+        self.members: dict[int, tuple[int, ...]] = {}  # ranks of each communicator, by our number
+        self._numbers: dict[int, int] = {}
+        self._take(defined.comms)
+        self.windows: dict[int, tuple[int, int]] = {}  # by the definition: our number, and its communicator
+        for window in defined.rma_wins:
+            on = self._numbers.get(id(window.comm))
+            if on is not None:
+                self.windows[id(window)] = len(self.windows), on
+
+    def _take(self, communicators: Any) -> None:
+        whole = tuple(range(len(self.locations)))
+        for one in communicators:
+            if type(one).__name__ == "InterComm" or one.group.paradigm != enums.Paradigm.MPI:
+                continue
+            group = one.group
+            if group.group_type == enums.GroupType.COMM_SELF:
+                self._numbers[id(one)] = SELF
+                continue
+            ranks = tuple(self.rank_of.get(id(member), -1) for member in group.members)
+            if -1 in ranks or len(set(ranks)) != len(ranks):
+                raise Refusal(f"the communicator '{one.name}' has members that are no ranks, or one twice")
+            first = ranks == whole and WORLD not in self.members
+            number = WORLD if first else len(self.members) + 2
+            self._numbers[id(one)] = number
+            self.members[number] = ranks
+
+    def number(self, communicator: Any) -> int:
+        """Of a communicator in an event. Refusal for one that has two groups, or none of MPI."""
+        found = self._numbers.get(id(communicator))
+        if found is None:
+            name = getattr(communicator, "name", "?")
+            raise Refusal(f"the communicator '{name}' joins two groups, or is none of MPI: such cannot be replayed")
+        return found
+
+    def ranks(self, number: int, own: int) -> tuple[int, ...]:
+        """The members of a communicator, as rank `own` has it."""
+        return (own,) if number == SELF else self.members[number]
+
+    def host(self, rank: int) -> str:
+        """Where the rank ran, as far as the archive says."""
+        node = getattr(self.locations[rank].group, "system_tree_parent", None)
+        name = str(node.name) if node is not None else ""
+        return "".join(c for c in name if c.isascii() and c.isprintable() and c != ",")[:63]

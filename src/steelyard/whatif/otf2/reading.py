@@ -1,0 +1,137 @@
+"""Makes a trace of ours of an OTF2 archive: python -m steelyard.whatif.otf2.reading ANCHOR FOLDER, a process of its own.
+
+OTF2's library ends the process that reads a damaged archive, or is ended by it. One line of JSON is the answer.
+"""
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import otf2
+
+from steelyard.whatif.otf2 import sizes
+from steelyard.whatif.otf2.archive import SELF, WORLD, Definitions, Refusal
+from steelyard.whatif.otf2.calls import COMMUNICATION, PS, Calls
+from steelyard.whatif.otf2.records import CALL, COMMUNICATOR, FINALIZE, WINDOW
+from steelyard.whatif.otf2.rows import Row, Together
+
+LONGEST = 1_900_000  # s: what the replay takes
+NS = 1000  # ps
+
+
+def convert(anchor: Path, folder: Path) -> int:
+    """Writes the tables of which the program of exports makes files of ranks. How many collectives have their bytes of each
+    pair shared out evenly, as the archive has only their sum. Refusal where it cannot be replayed.
+    """
+    with otf2.reader.open(str(anchor)) as archive:
+        defined = Definitions(archive.definitions)
+        ranks = [Calls(rank, defined) for rank in range(len(defined.locations))]
+        for location, event in archive.events:
+            rank = defined.rank_of.get(id(location))
+            if rank is not None:
+                ranks[rank].take(event)
+            elif type(event).__name__ in COMMUNICATION:
+                raise Refusal(
+                    f"'{location.name}' of '{location.group.name}' communicates, and is the thread of no rank"
+                )
+        for rank, location in enumerate(defined.locations):
+            expected = int(location.number_of_events)
+            if ranks[rank].events != expected:
+                raise Refusal(f"rank {rank} has {ranks[rank].events} events, and its definition says {expected}")
+        even = _agree(ranks)
+        _finish(ranks, defined.ours)
+        _write(ranks, defined, folder)
+    return even
+
+
+def _agree(ranks: Sequence[Calls]) -> int:
+    """Gives collectives their numbers: of each communicator the n-th of each member belong together."""
+    found: dict[int | tuple[int, int], dict[int, list[Together]]] = defaultdict(lambda: defaultdict(list))
+    for of_rank in ranks:
+        for on, one in sorted(of_rank.together, key=lambda pair: pair[1].begun):
+            found[on if on != SELF else (SELF, of_rank.rank)][one.part.own].append(one)
+    even = 0
+    for members in found.values():
+        for place in range(max(map(len, members.values()))):
+            even += _agreed({own: all_of[place] for own, all_of in members.items() if place < len(all_of)})
+    return even
+
+
+def _agreed(members: dict[int, Together]) -> int:
+    first = next(iter(members.values()))
+    shares = [0] * first.part.ranks
+    for own, one in members.items():
+        if one.name != first.name or one.part.ranks != first.part.ranks:
+            raise Refusal(f"members of a communicator call {first.name} and {one.name} at the same time")
+        shares[own] = sizes.contribution(one.name, one.part)
+    even = 0
+    for one in members.values():
+        if not sizes.NUMBERS[one.name][1]:
+            one.row.numbers += [sizes.same(one.name, one.part), *one.request]
+            continue
+        numbers, exact = sizes.several(one.name, one.part, shares)
+        if one.given is not None and len(one.given) == 2 * one.part.ranks and min(one.given) >= 0:
+            numbers, exact = one.given, True
+        even |= not exact
+        one.row.numbers += [len(numbers), *numbers, *one.request]
+    return even
+
+
+def _finish(ranks: Sequence[Calls], ours: bool) -> None:
+    """An archive of others without MPI_Finalize of any rank was made without it: its ranks end where it ends."""
+    for of_rank in ranks:
+        for row in of_rank.rows:
+            if row.kind == CALL:
+                row.numbers.clear()  # a collective that was begun and never completed
+    if not ours and not any(row.kind == FINALIZE for of_rank in ranks for row in of_rank.rows):
+        for of_rank in ranks:
+            of_rank.rows.append(Row(FINALIZE))
+
+
+def _write(ranks: Sequence[Calls], defined: Definitions, folder: Path) -> None:
+    start = min((one.first for one in ranks if one.first is not None), default=0)
+    with (folder / "records.csv").open("w") as records, (folder / "ranks.csv").open("w") as headers:
+        for of_rank in ranks:
+            late = ((of_rank.first if of_rank.first is not None else start) - start) * PS // defined.resolution
+            rows = [*_made(of_rank, defined), *of_rank.rows]
+            if rows:
+                rows[0].gap += late % NS
+            length = sum(row.gap + row.duration for row in rows)
+            if late + length > LONGEST * PS:
+                raise Refusal("it is longer than 22 days")
+            for row in rows:
+                numbers = " ".join(map(str, row.numbers))
+                records.write(f"{of_rank.rank},{row.kind},{row.communicator},{row.gap},{row.duration},{numbers}\n")
+            # A tick is a picosecond; the clock begins at a second, and is known over a whole one.
+            begin = PS // NS + late // NS
+            header = [of_rank.rank, len(ranks), 0, 1, 0, begin, PS, begin + PS // NS, 0, 0, 0, 0, 0]
+            headers.write(",".join(map(str, header)) + f",{defined.host(of_rank.rank)}\n")
+
+
+def _made(of_rank: Calls, defined: Definitions) -> list[Row]:
+    """What a trace of ours says of communicators and windows before they are used."""
+    windows = {number: on for number, on in defined.windows.values() if of_rank.rank in defined.ranks(on, of_rank.rank)}
+    used = sorted(of_rank.used | {on for on in windows.values() if on > SELF})
+    rows = []
+    for number in used:
+        members = defined.members[number]
+        steps = [rank - before for rank, before in zip(members, (0, *members), strict=False)]
+        rows.append(Row(COMMUNICATOR, WORLD, [number, number, len(members), *steps]))
+    return [*rows, *(Row(WINDOW, on, [number]) for number, on in windows.items())]
+
+
+def main(anchor: str, folder: str) -> None:
+    """Prints what `convert` found, or why it refused."""
+    try:
+        found: dict[str, object] = {"even": convert(Path(anchor), Path(folder))}
+    except Refusal as refusal:
+        found = {"error": str(refusal)}
+    except Exception as error:  # whatever the library makes of a damaged archive
+        found = {"failed": f"{type(error).__name__}: {error}"}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,42 @@
+"""What a rank's events in OTF2 become, before all ranks are known."""
+
+from dataclasses import dataclass, field
+
+from steelyard.whatif.otf2 import sizes
+from steelyard.whatif.otf2.records import EXCHANGE, NOBODY, RECEIVE, SEND
+
+
+@dataclass(slots=True)
+class Row:
+    """A record: its kind, the communicator's number, ps since the record before and of the call, and its numbers."""
+
+    kind: int
+    communicator: int = 0
+    numbers: list[int] = field(default_factory=list)
+    gap: int = 0
+    duration: int = 0
+
+
+@dataclass(slots=True)
+class Together:
+    """A collective whose numbers follow from all members' parts: its record, and when among the rank's calls it was begun."""
+
+    begun: int
+    row: Row
+    name: str
+    part: sizes.Part
+    given: list[int] | None  # the bytes to and from each, where the archive has them
+    request: list[int]
+
+
+def exchanged(rows: list[Row]) -> list[Row]:
+    """What MPI_Sendrecv did, as one record: a send and a receive, or one of them where the other partner is nobody."""
+    send = next((row for row in rows if row.kind == SEND), None)
+    receive = next((row for row in rows if row.kind == RECEIVE), None)
+    one = send or receive
+    if one is None or len(rows) != (send is not None) + (receive is not None):
+        return rows
+    if send and receive and send.communicator != receive.communicator:
+        return rows
+    sent = send.numbers if send else [NOBODY, 0, 0]
+    return [Row(EXCHANGE, one.communicator, [*sent, *(receive.numbers if receive else [NOBODY, 0])])]

@@ -1,0 +1,126 @@
+"""The bytes of collectives: what OTF2 counts as sent and received by a rank, and what a trace of ours says of the call.
+
+Ours has one number of bytes where all ranks have the same, and else one for each member. OTF2 has the sum of what the rank
+sends and the sum of what it receives, its own part counted; MPI_IN_PLACE leaves that part out. So Score-P counts them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# By their numbers in ours: the names of OTF2's operations, of those with one number of bytes and with several.
+ALIKE = (
+    "BARRIER", "BCAST", "REDUCE", "ALLREDUCE", "GATHER", "SCATTER", "ALLGATHER", "ALLTOALL", "REDUCE_SCATTER", "SCAN",
+)  # fmt: skip
+VARIED = {4: "GATHERV", 5: "SCATTERV", 6: "ALLGATHERV", 7: "ALLTOALLV"}
+ROOTED = frozenset((1, 2, 4, 5))
+# OTF2's operations as those of ours, and whether they have several numbers.
+NUMBERS = {
+    **{name: (number, False) for number, name in enumerate(ALIKE)},
+    "EXSCAN": (9, False),
+    "REDUCE_SCATTER_BLOCK": (8, False),
+    **{name: (number, True) for number, name in VARIED.items()},
+    "ALLTOALLW": (7, True),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A rank's part in a collective, as OTF2 has it: its number among `ranks`, and the bytes that it sent and received."""
+
+    ranks: int
+    own: int
+    root: int
+    sent: int
+    received: int
+
+
+def alike(number: int, root: int, own: int, ranks: int, each: int) -> tuple[int, int]:
+    """What OTF2 has of a collective of ours with one number of bytes: sent and received."""
+    at_root = own == root
+    match ALIKE[number]:
+        case "BARRIER":
+            return 0, 0
+        case "BCAST" | "SCATTER":
+            return (ranks * each if at_root else 0), each
+        case "REDUCE" | "GATHER":
+            return each, (ranks * each if at_root else 0)
+        case "REDUCE_SCATTER":
+            return each, each
+        case "SCAN":
+            return (ranks - own) * each, (own + 1) * each
+        case _:
+            return ranks * each, ranks * each
+
+
+def varied(number: int, root: int, own: int, ranks: int, each: Sequence[int]) -> tuple[int, int]:
+    """The same of one with several."""
+    at_root = own == root
+    mine = each[own] if len(each) > own and len(each) != 1 else sum(each[:1])
+    match VARIED.get(number):
+        case "GATHERV":
+            return mine, (sum(each) if at_root else 0)
+        case "SCATTERV":
+            return (sum(each) if at_root else 0), mine
+        case "ALLGATHERV":
+            return ranks * mine, sum(each)
+        case _:
+            return sum(each[:ranks]), sum(each[ranks:])
+
+
+def _share(whole: int, ranks: int) -> int:
+    """What each of so many has; the own part left out where the whole cannot be divided otherwise (MPI_IN_PLACE)."""
+    if whole % ranks == 0 or ranks == 1:
+        return whole // ranks
+    return whole // (ranks - 1)
+
+
+def _others(whole: int, ranks: int) -> int:
+    return whole // (ranks - 1) if ranks > 1 else whole
+
+
+def same(name: str, part: Part) -> int:
+    """The one number of bytes of a collective of OTF2's that has one."""
+    whole = part.sent + part.received
+    match name:
+        case "BARRIER":
+            found = 0
+        case "BCAST" | "SCATTER":
+            found = part.received or _others(part.sent, part.ranks)
+        case "REDUCE" | "GATHER":
+            found = part.sent or _others(part.received, part.ranks)
+        case "REDUCE_SCATTER" | "REDUCE_SCATTER_BLOCK":
+            found = part.sent
+        case "SCAN" if whole % (part.ranks + 1) == 0:
+            found = whole // (part.ranks + 1)
+        case "SCAN" | "EXSCAN":
+            found = _others(whole, part.ranks)
+        case _:
+            found = _share(part.sent, part.ranks)
+    return found
+
+
+def contribution(name: str, part: Part) -> int:
+    """The bytes of the rank itself in a collective with several numbers."""
+    match name:
+        case "GATHERV":
+            return part.sent
+        case "SCATTERV":
+            return part.received
+        case _:
+            return _share(part.sent, part.ranks)
+
+
+def several(name: str, part: Part, contributions: Sequence[int]) -> tuple[list[int], bool]:
+    """The numbers of a collective that has several, as ours has them; `contributions` are all members'.
+
+    False where the bytes of each pair are not known: then what a rank sends to all of them is shared out evenly.
+    """
+    if name in ("GATHERV", "SCATTERV"):
+        return (list(contributions) if part.own == part.root else [contributions[part.own]]), True
+    if name == "ALLGATHERV":
+        return list(contributions), True
+    return [*_even(part.sent, part.ranks), *_even(part.received, part.ranks)], part.ranks == 1
+
+
+def _even(whole: int, ranks: int) -> list[int]:
+    return [whole // ranks + (number < whole % ranks) for number in range(ranks)]

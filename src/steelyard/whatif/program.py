@@ -1,0 +1,29 @@
+"""The program that writes traces in other forms: compiled where the cache lacks it, and asked once."""
+
+from pathlib import Path
+from typing import Any
+
+from steelyard import build
+from steelyard.build import Program as Source
+from steelyard.errors import UsageError
+from steelyard.launch.program import Program
+from steelyard.model import Machine
+
+SOURCE = Path(__file__).with_name("native") / "export.cpp"
+LONGEST = 7 * 86400.0  # s: writing takes as long as it takes
+
+
+def written(words: list[str], machine: Machine) -> dict[str, Any]:
+    """What the program answers. UsageError where it refuses."""
+    source = Source("whatif.export", SOURCE, build.resolve(build.default(machine), machine))
+    build.make([source])
+    program = Program([str(source.path), *words], {})
+    try:
+        found = program.ask("", LONGEST)
+    except BaseException:
+        program.kill()
+        raise
+    program.close()
+    if "error" in found:
+        raise UsageError(f"{found['error']}.")
+    return found

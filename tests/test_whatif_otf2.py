@@ -1,0 +1,439 @@
+"""OTF2 archives: what is written of a trace of ours replays as the trace, and archives as others write them are read."""
+
+import importlib.util
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from replays import Parameters, asked
+from steelyard.commands import cli
+from steelyard.commands.cli import app
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.machine import describe
+from steelyard.whatif import exporting, readable
+from traces import ALL_KINDS, FINALIZE, by_hand, folded, rank_file, record
+
+otf2 = pytest.importorskip("otf2", reason="the Python package otf2 is not installed (the extra 'otf2')")
+
+P = Parameters(L=1_000_000, o=100_000, g=50_000, O=3, G=100)
+ASKED = P.word(), P.word() + " mode=event"
+
+
+def answers(trace: Path) -> list[dict[str, Any]]:
+    with readable.opened(trace, describe()) as found:
+        return asked(found.path, *ASKED)
+
+
+def exported(trace: Path, output: Path) -> Path:
+    exporting.export(trace, "otf2", output, describe())
+    return output
+
+
+def alike(trace: Path, output: Path) -> list[dict[str, Any]]:
+    """The answers about a trace, which those about its archive must equal to a nanosecond; returned are the archive's."""
+    before, after = answers(trace), answers(exported(trace, output))
+    for name in ("ranks", "messages", "bytes", "unreceived", "events"):
+        assert after[0][name] == before[0][name], name
+    for one, other in zip(before[1:], after[1:], strict=True):
+        assert other["time"][0] == pytest.approx(one["time"][0], abs=1000)
+    for name in ("time", "computing", "preempted", "tool"):
+        assert after[0]["traced"][name] == pytest.approx(before[0]["traced"][name], abs=1e-9)
+    return after
+
+
+def test_each_kind_of_record_comes_back_from_an_archive(tmp_path: Path) -> None:
+    """Rank 1's clock is another, and gains on rank 0's."""
+    files = [rank_file(0, 2, ALL_KINDS[0]), rank_file(1, 2, ALL_KINDS[1], offsets=(-5_000, -7_000), error=100)]
+    alike(by_hand(tmp_path / "x", files), tmp_path / "y")
+
+
+# Of three ranks: a collective and its numbers, rank after rank.
+SEVERAL = {
+    "gatherv": [[4, 1, 1, 8], [4, 1, 3, 8, 16, 40], [4, 1, 1, 40]],
+    "scatterv": [[5, 2, 1, 8], [5, 2, 1, 16], [5, 2, 3, 8, 16, 40]],
+    "allgatherv": [[6, 0, 3, 8, 0, 40]] * 3,
+    "alltoallv, uneven": [[7, 0, 6, 0, 1, 2, 0, 9, 8], [7, 0, 6, 9, 0, 4, 1, 0, 3], [7, 0, 6, 8, 3, 0, 2, 4, 0]],
+    "alltoallv, even": [[7, 0, 6, 8, 8, 8, 8, 8, 8]] * 3,
+}
+
+
+@pytest.mark.parametrize("numbers", SEVERAL.values(), ids=SEVERAL)
+@pytest.mark.parametrize("begun", [False, True])
+def test_collectives_with_several_numbers_come_back(tmp_path: Path, numbers: list[list[int]], begun: bool) -> None:
+    ranks = []
+    for of_rank in numbers:
+        calls = (
+            [record(12, 10, 10, *of_rank, 7), record(7, 500, 10, 1, 7 << 2)]
+            if begun
+            else [record(11, 10, 10, *of_rank)]
+        )
+        ranks.append([*calls, FINALIZE])
+    trace = by_hand(tmp_path / "x", [rank_file(r, 3, calls) for r, calls in enumerate(ranks)])
+    alike(trace, tmp_path / "y")
+
+
+@pytest.mark.parametrize("what", range(10))
+@pytest.mark.parametrize("size", [0, 1, 24, 100_001])
+def test_collectives_with_one_number_come_back(tmp_path: Path, what: int, size: int) -> None:
+    size = 0 if what == 0 else size
+    files = [
+        rank_file(r, 4, [record(9, 10, 10, what, 2 if what in (1, 2, 4, 5) else 0, size), FINALIZE]) for r in range(4)
+    ]
+    alike(by_hand(tmp_path / "x", files), tmp_path / "y")
+
+
+def drawn(seed: int) -> list[list[bytes]]:
+    """Three ranks that send to each other in all ways, compute between, and meet in collectives of two communicators."""
+    lots = random.Random(seed)
+    ranks: list[list[bytes]] = [[record(13, 3, 5, 2, 99, 3, folded(2), folded(-1), folded(-1))] for _ in range(3)]
+    for step in range(lots.randrange(1, 12)):
+        gap = [lots.randrange(1, 10**6) for _ in range(3)]
+        on = lots.choice([0, 2])  # 2: the ranks in reverse order
+        for rank in range(3):
+            own, near, far = (
+                (rank, (rank + 1) % 3, (rank + 2) % 3) if on == 0 else (2 - rank, (3 - rank) % 3, (4 - rank) % 3)
+            )
+            out, size = ranks[rank], 8 << step
+            match step % 4:
+                case 0:
+                    out.append(record(5, gap[rank], 5, folded(-1), folded(-1), step, communicator=on))
+                    out.append(record(3, 7, 5, folded(near), folded(step), size, 50 + step, communicator=on))
+                    taken = [step << 2 | 1, folded(far), folded(step)]
+                    out.append(record(7, gap[own], 900, 2, *taken, (50 + step) << 2))
+                case 1:
+                    words = folded(near), folded(step), size, folded(far), folded(step)
+                    out.append(record(6, gap[rank], 5, *words, communicator=on))
+                case 2:
+                    out.append(record(9, gap[rank], 5, 3, 0, size, communicator=on))
+                case _:
+                    out.append(record(24, 3, 1, folded(step)))
+                    out.append(record(19, gap[rank], 90, 4))
+    return [[*calls, FINALIZE] for calls in ranks]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_traces_that_are_drawn_come_back(tmp_path: Path, seed: int) -> None:
+    lots = random.Random(seed)
+    files = [rank_file(r, 3, calls, (lots.randrange(10**6),) * 2) for r, calls in enumerate(drawn(seed))]
+    alike(by_hand(tmp_path / "x", files), tmp_path / "y")
+
+
+def test_a_request_that_was_freed_does_not_answer_for_the_next_one_of_its_number(tmp_path: Path) -> None:
+    first = [
+        record(5, 10, 5, folded(1), folded(0), 1), record(14, 10, 5, 1), record(3, 10, 5, folded(1), folded(1), 8, 1),
+        record(7, 10, 5, 1, 1 << 2), FINALIZE,
+    ]  # fmt: skip
+    second = [record(2, 10, 5, folded(0), folded(0), 24), record(4, 10, 5, folded(0), folded(1)), FINALIZE]
+    trace = by_hand(tmp_path / "x", [rank_file(0, 2, first), rank_file(1, 2, second)])
+    (before, *times), (after, *again) = answers(trace), answers(exported(trace, tmp_path / "y"))
+    assert [one["time"] for one in again] == [one["time"] for one in times]
+    # An archive does not say of whom a receive was that nobody has waited for.
+    assert (before["unreceived"], after["unreceived"]) == (0, 1)
+
+
+def test_ranks_that_were_broken_are_so_again(tmp_path: Path) -> None:
+    first = [record(2, 10, 5, folded(1), folded(0), 8), record(9, 10, 5, 0, 0, 0), FINALIZE]
+    second = [record(4, 10, 5, folded(0), folded(0))]
+    after = alike(by_hand(tmp_path / "x", [rank_file(0, 2, first), rank_file(1, 2, second)]), tmp_path / "y")
+    assert [one["rank"] for one in after[0]["traced"]["broken"]] == [0, 1]
+    after = alike(by_hand(tmp_path / "all", [rank_file(0, 2, first[:1]), rank_file(1, 2, second)]), tmp_path / "z")
+    assert [one["why"] for one in after[0]["traced"]["broken"]] == ["its trace ends"] * 2
+
+
+def events(archive: Path) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    with otf2.reader.open(str(archive / "traces.otf2")) as trace:
+        places = {id(one): rank for rank, one in enumerate(trace.definitions.locations)}
+        for location, event in trace.events:
+            found.setdefault(places[id(location)], []).append(event)
+    return found
+
+
+def test_other_tools_find_regions_messages_and_bytes_in_the_archive(tmp_path: Path) -> None:
+    first = [record(2, 4000, 999, folded(1), folded(3), 101), record(9, 100, 200, 1, 1, 80), FINALIZE]
+    second = [record(4, 0, 9999, folded(0), folded(3)), record(9, 100, 200, 1, 1, 80), FINALIZE]
+    trace = by_hand(tmp_path / "x", [rank_file(0, 2, first), rank_file(1, 2, second, (2_000, 2_000))])
+    found = events(exported(trace, tmp_path / "y"))
+    seen = [(type(e).__name__, getattr(getattr(e, "region", None), "name", ""), e.time / 1e6) for e in found[0]]
+    assert seen == [
+        ("Enter", "main", 0), ("Enter", "MPI_Send", 4), ("MpiSend", "", 4), ("Leave", "MPI_Send", 4.999),
+        ("Enter", "MPI_Bcast", 5.099), ("MpiCollectiveBegin", "", 5.099), ("MpiCollectiveEnd", "", 5.299),
+        ("Leave", "MPI_Bcast", 5.299), ("Enter", "MPI_Finalize", 5.299), ("Leave", "MPI_Finalize", 5.299),
+        ("Leave", "main", 5.299),
+    ]  # fmt: skip
+    assert found[1][0].time / 1e6 == 2  # on rank 0's clock
+    [received] = [e for e in found[1] if type(e).__name__ == "MpiRecv"]
+    assert (received.sender, received.msg_tag, received.msg_length, received.communicator.name) == (
+        0, 3, 101, "MPI_COMM_WORLD",
+    )  # fmt: skip
+    sizes = [(e.size_sent, e.size_received, e.root) for r in (0, 1) for e in found[r] if hasattr(e, "size_sent")]
+    assert sizes == [(0, 80, 1), (160, 80, 1)]
+
+
+class Foreign:
+    """An archive as a tool writes it that measures a program: times in ticks of a clock of 1 GHz that begins somewhere."""
+
+    def __init__(self, trace: Any, ranks: int, threads: int) -> None:
+        enums, made = otf2.enums, trace.definitions
+        self.enums, self.trace, self.made = enums, trace, made
+        node = made.system_tree_node("node7", class_name="node", parent=made.system_tree_node("machine"))
+        groups = [made.location_group(f"MPI Rank {r}", system_tree_parent=node) for r in range(ranks)]
+        self.masters = [made.location("Master thread", group=group) for group in groups]
+        self.others = [made.location(f"OMP thread {t}", group=groups[0]) for t in range(1, threads)]
+        self.mpi = {"paradigm": enums.Paradigm.MPI}
+        # The locations of all ranks stand in the order of ranks, whatever the order of definitions is.
+        made.group("MPI", group_type=enums.GroupType.COMM_LOCATIONS, members=self.masters, **self.mpi)
+        self.world = self.communicator("MPI_COMM_WORLD", range(ranks))
+        own = made.group("self", group_type=enums.GroupType.COMM_SELF, members=[], **self.mpi)
+        self.self = made.comm("MPI_COMM_SELF", group=own)
+        self.out = [trace.event_writer_from_location(one) for one in [*self.masters, *self.others]]
+        self.now = [7_000_000_000] * len(self.out)
+
+    def communicator(self, name: str, ranks: Sequence[int]) -> Any:
+        members = [self.masters[rank] for rank in ranks]
+        group = self.made.group(name, group_type=self.enums.GroupType.COMM_GROUP, members=members, **self.mpi)
+        return self.made.comm(name, group=group)
+
+    @contextmanager
+    def call(self, rank: int, name: str, gap: int = 1000, paradigm: str = "MPI") -> Iterator[tuple[Any, int]]:
+        region = self.made.region(name, paradigm=getattr(self.enums.Paradigm, paradigm))
+        self.now[rank] += gap
+        self.out[rank].enter(self.now[rank], region)
+        yield self.out[rank], self.now[rank]
+        self.now[rank] += 10
+        self.out[rank].leave(self.now[rank], region)
+
+    def together(self, rank: int, name: str, sent: int, received: int, on: Any = None, root: int = 0xFFFFFFFF) -> None:
+        with self.call(rank, f"MPI_{name.capitalize()}") as (out, now):
+            out.mpi_collective_begin(now)
+            operation = getattr(self.enums.CollectiveOp, name)
+            out.mpi_collective_end(now + 5, operation, on or self.world, root, sent, received)
+
+
+def foreign(folder: Path, write: Callable[[Foreign], None], ranks: int = 2, threads: int = 1) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    with otf2.writer.open(str(folder), timer_resolution=10**9) as trace:
+        write(Foreign(trace, ranks, threads))
+    return folder
+
+
+def test_an_archive_of_another_tool_is_replayed(tmp_path: Path) -> None:
+    def write(a: Foreign) -> None:
+        with a.call(0, "main", 0, "USER"), a.call(0, "solve", 100, "USER"), a.call(0, "MPI_Send", 400) as (out, now):
+            out.mpi_send(now, 1, a.world, 7, 24)
+        with a.call(1, "MPI_Irecv", 0) as (out, now):
+            out.mpi_irecv_request(now, 4711)
+        for _ in range(3):
+            with a.call(1, "MPI_Test", 2) as (out, now):
+                out.mpi_request_test(now, 4711)
+        with a.call(1, "MPI_Wait", 3) as (out, now):
+            out.mpi_irecv(now, 0, a.world, 7, 24, 4711)
+        with a.call(1, "omp parallel", 50, "OPENMP"):
+            a.now[1] += 1000
+        with a.call(1, "TRACE BUFFER FLUSH", 0, "MEASUREMENT_SYSTEM"):
+            a.now[1] += 10**6
+        with a.call(1, "MPI_Finalize", 40):
+            pass
+        with a.call(0, "MPI_Finalize", 0):
+            pass
+        for thread in a.out[2:]:
+            thread.enter(7_000_000_000, a.made.region("omp parallel", paradigm=a.enums.Paradigm.OPENMP))
+
+    folder = foreign(tmp_path / "x", write, threads=3)
+    about, found, _ = answers(folder)
+    # Rank 1 computes 2 ns before its first test and 3 behind the last one; then 50, 1000 and 10, and 40 behind the flush.
+    assert found["time"] == [500_000 + 2 * (P.o + 23 * P.O) + P.L + 23 * P.G + 1_060_000 + 40_000]
+    assert about["traced"]["tool"] == pytest.approx(1e-3 + 10e-9)
+    assert about["traced"]["broken"] == []
+
+
+IN_PLACE = {  # what Score-P counts of 24 bytes, four ranks, root 1: the own part is left out
+    "BCAST": [(0, 24), (96, 24), (0, 24), (0, 24)],
+    "GATHER": [(24, 0), (0, 72), (24, 0), (24, 0)],
+    "REDUCE": [(24, 0), (0, 72), (24, 0), (24, 0)],
+    "SCATTER": [(0, 24), (72, 0), (0, 24), (0, 24)],
+    "ALLREDUCE": [(72 + 3, 72 + 3)] * 4,
+    "ALLGATHER": [(72 + 3, 72 + 3)] * 4,
+    "ALLTOALL": [(72 + 3, 72 + 3)] * 4,
+    "EXSCAN": [(72, 0), (48, 24), (24, 48), (0, 72)],
+    "REDUCE_SCATTER_BLOCK": [(24, 24)] * 4,
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_bytes_of_collectives_in_place_are_found(tmp_path: Path, name: str) -> None:
+    """Of three that all ranks have alike a count is needed that says which of the two it is: 25 bytes are 75 without the own."""
+    rooted = name in ("BCAST", "GATHER", "REDUCE", "SCATTER")
+
+    def write(a: Foreign) -> None:
+        for rank, (sent, received) in enumerate(IN_PLACE[name]):
+            a.together(rank, name, sent, received, root=1 if rooted else 0xFFFFFFFF)
+
+    about, found, _ = answers(foreign(tmp_path / "x", write, ranks=4))
+    numbers = {
+        "BCAST": 1,
+        "REDUCE": 2,
+        "ALLREDUCE": 3,
+        "GATHER": 4,
+        "SCATTER": 5,
+        "ALLGATHER": 6,
+        "ALLTOALL": 7,
+        "EXSCAN": 9,
+    }
+    size = 25 if IN_PLACE[name][0][0] == 75 else 24
+    call = record(9, 0, 10, numbers.get(name, 8), 1 if rooted else 0, size)
+    expected, same, _ = answers(by_hand(tmp_path / "y", [rank_file(r, 4, [call, FINALIZE]) for r in range(4)]))
+    assert (about["messages"], about["bytes"]) == (expected["messages"], expected["bytes"])
+    assert found["time"] == same["time"]
+
+
+def test_sums_of_bytes_are_shared_out_evenly_and_the_command_says_so(tmp_path: Path) -> None:
+    def write(a: Foreign) -> None:
+        for rank in range(2):
+            a.together(rank, "ALLTOALLV", 100, 100)
+            a.together(rank, "ALLGATHERV", 2 * (8 + rank), 17)
+
+    folder = foreign(tmp_path / "x", write)
+    network = ["--network", "L=1us,G=1ns/B"]
+    shown = CliRunner().invoke(app, ["whatif", str(folder), *network]).output
+    assert "Of 1 call of MPI_Alltoallv the archive has the sum of bytes alone" in " ".join(shown.split())
+    found = json.loads(CliRunner().invoke(app, ["whatif", str(folder / "traces.otf2"), *network, "--json"]).output)
+    assert found["even"] == 1
+    same = [record(11, 0, 10, 7, 0, 4, 50, 50, 50, 50), record(11, 1000, 10, 6, 0, 2, 8, 9), FINALIZE]
+    about, *times = answers(folder)
+    expected, *others = answers(by_hand(tmp_path / "y", [rank_file(r, 2, same) for r in range(2)]))
+    assert about["bytes"] == expected["bytes"]
+    assert [one["time"] for one in times] == [one["time"] for one in others]
+
+
+def test_an_archive_is_exported_and_listed_as_every_trace(tmp_path: Path) -> None:
+    trace = by_hand(tmp_path / "x", [rank_file(r, 2, ALL_KINDS[r]) for r in (0, 1)])
+    archive = exported(trace, tmp_path / "otf2")
+    for path in (archive, archive / "traces.otf2"):
+        cli.arguments(["export", str(path), "--format", "goal", "-o", str(tmp_path / f"{path.name}.goal")])
+    cli.arguments(["export", str(trace), "--format", "goal", "-o", str(tmp_path / "x.goal")])
+    assert (tmp_path / "otf2.goal").read_bytes() == (tmp_path / "traces.otf2.goal").read_bytes()
+    assert (tmp_path / "otf2.goal").read_text() == (tmp_path / "x.goal").read_text()
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(UsageError) as refused:
+        answers(path)
+    return str(refused.value)
+
+
+def _lone(a: Foreign) -> None:
+    with a.call(0, "MPI_Send") as (out, now):
+        out.mpi_send(now, 2, a.world, 7, 24)
+
+
+def _heavy(a: Foreign) -> None:
+    with a.call(0, "MPI_Send") as (out, now):
+        out.mpi_send(now, 1, a.world, 7, 1 << 60)
+
+
+def _tagged(a: Foreign) -> None:
+    with a.call(0, "MPI_Send") as (out, now):
+        out.mpi_send(now, 1, a.world, 1 << 31, 8)
+
+
+def _threaded(a: Foreign) -> None:
+    with a.call(2, "MPI_Send") as (out, now):
+        out.mpi_send(now, 1, a.world, 7, 8)
+
+
+def _stranger(a: Foreign) -> None:
+    with a.call(1, "MPI_Send") as (out, now):
+        out.mpi_send(now, 0, a.communicator("half", [0]), 7, 8)
+
+
+def _crossed(a: Foreign) -> None:
+    a.together(0, "ALLREDUCE", 8, 8)
+    a.together(1, "BARRIER", 0, 0)
+
+
+def _rootless(a: Foreign) -> None:
+    a.together(0, "BCAST", 8, 8)
+
+
+def _long(a: Foreign) -> None:
+    for rank, gap in ((0, 10), (1, 3 * 10**15)):
+        with a.call(rank, "MPI_Finalize", gap):
+            pass
+    a.out[1].enter(a.now[1] + 3 * 10**15, a.made.region("main"))
+
+
+@pytest.mark.parametrize(
+    ("write", "sentence"),
+    [
+        (_lone, "rank 0 has a message with rank 2 of 'MPI_COMM_WORLD', which it lacks"),
+        (_heavy, "rank 0 has a message of 1152921504606846976 B; they have 0 to 2^50"),
+        (_tagged, "a message with tag 2147483648; they lie between 0 and 2^31 - 1"),
+        (_threaded, "'OMP thread 1' of 'MPI Rank 0' communicates, and is the thread of no rank"),
+        (_stranger, "rank 1 is none of the ranks of 'half', in which it communicates"),
+        (_crossed, "members of a communicator call ALLREDUCE and BARRIER at the same time"),
+        (_rootless, "a collective with the root 4294967295, which is none of its ranks"),
+        (_long, "it is longer than 22 days"),
+    ],
+)
+def test_what_cannot_be_replayed_gets_a_sentence(
+    tmp_path: Path, write: Callable[[Foreign], None], sentence: str
+) -> None:
+    said = refusal(foreign(tmp_path / "x", write, threads=2))
+    assert said.startswith(f"The OTF2 archive '{tmp_path / 'x' / 'traces.otf2'}' cannot be read: ")
+    assert sentence in said
+
+
+def test_an_archive_without_ranks_and_a_folder_with_two_get_a_sentence(tmp_path: Path) -> None:
+    with otf2.writer.open(str(tmp_path / "x"), timer_resolution=10**9):
+        pass
+    assert "it has no ranks of MPI" in refusal(tmp_path / "x")
+    shutil.copy(tmp_path / "x" / "traces.otf2", tmp_path / "x" / "more.otf2")
+    assert "has several OTF2 archives" in refusal(tmp_path / "x")
+
+
+def test_an_archive_that_lacks_a_file_names_it(tmp_path: Path) -> None:
+    archive = exported(by_hand(tmp_path / "x", [rank_file(r, 2, ALL_KINDS[r]) for r in (0, 1)]), tmp_path / "y")
+    (archive / "traces" / "1.evt").unlink()
+    assert (
+        f"it is damaged, or not whole; OTF2's library says: File or directory does not exist: POSIX: '{archive}"
+        in refusal(archive)
+    )
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_damaged_archive_gets_a_sentence_or_an_answer(tmp_path: Path, seed: int) -> None:
+    """A file is cut, or some of its bytes are others: whatever OTF2's library does, the tool goes on."""
+    lots = random.Random(seed)
+    archive = exported(by_hand(tmp_path / "x", [rank_file(r, 2, ALL_KINDS[r]) for r in (0, 1)]), tmp_path / "y")
+    path = sorted(archive.rglob("*.*"))[seed % 6]
+    data = bytearray(path.read_bytes())
+    if seed % 4 == 0:
+        del data[lots.randrange(len(data)) :]
+    else:
+        for _ in range(lots.choice([1, 1, 4, 30])):
+            data[lots.randrange(len(data))] = lots.randrange(256)
+    path.write_bytes(data)
+    try:
+        assert "error" in (answered := answers(archive))[0] or len(answered) == 3
+    except UsageError as error:
+        assert "cannot be read: " in str(error)
+        assert "Traceback" not in str(error)
+
+
+def test_without_the_package_both_ways_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = by_hand(tmp_path / "x", [rank_file(0, 1, [FINALIZE])])
+    archive = exported(trace, tmp_path / "y")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "otf2" else found(name))
+    with pytest.raises(MachineFailed, match=r"pip install 'steelyard\[otf2\]'"):
+        answers(archive)
+    with pytest.raises(MachineFailed, match=r"pip install 'steelyard\[otf2\]'"):
+        exported(trace, tmp_path / "z")
