@@ -21,6 +21,7 @@ from steelyard import build, published
 from steelyard.benchmarks.node import modes
 from steelyard.compare import modes as across
 from steelyard.errors import UsageError
+from steelyard.findings.application import openmp
 from steelyard.findings.node import mixed_mode
 from steelyard.machine.devices import find_devices
 from steelyard.model import Device, Evaluation, Machine, Parameters, Result, Value
@@ -322,7 +323,45 @@ def test_other_threads_or_sizes_are_not_compared() -> None:
     assert mixed_mode.find(with_device([mixed, *fewer])) == []
 
 
+def on_openmp(kernel: str, ours: float, theirs: float, policy: str = "default") -> list[Result]:
+    """A kernel by four threads of our own, and by four of OpenMP's."""
+    own = in_modes(kernel, ours, 1.0, 1.0)[0]
+    other = in_modes(kernel, theirs, 1.0, 1.0)[0]
+    parameters = {**other.parameters, "model": "openmp", "wait_policy": policy}
+    records = tuple(replace(r, parameters=parameters) for r in other.records)
+    return [own, replace(other, parameters=parameters, records=records)]
+
+
+def test_openmps_threads_are_compared_with_our_own() -> None:
+    (found,) = openmp.find(with_device(on_openmp("vector", 1e-3, 2e-3) + on_openmp("nbody", 1e-3, 1e-3)))
+    assert "OpenMP's threads are slower than our own: down to 0.50 (" in found.seen
+    assert "surely in 1 of 2 cases" in found.seen
+    assert found.evidence[0].startswith("node.vector (4 threads, ")
+    (alike,) = openmp.find(with_device(on_openmp("nbody", 1e-3, 1e-3)))
+    assert alike.level == "good"
+    assert openmp.find(with_device(in_modes("vector", 1e-3, 2e-3, 1e-3))) == []
+
+
 # --------------------------------------------------------------------------- the page
+
+
+def test_openmps_threads_have_a_column_beside_our_own_and_stand_for_neither_in_comparisons() -> None:
+    both = on_openmp("vector", 1e-3, 2e-3) + on_openmp("nbody", 1e-3, 1e-3)
+    page = node_kernels.data(with_device(both))
+    assert page
+    assert page.reference == "4 threads"
+    rows = [tuple(map(str, row)) for row in page.parts[0].figure.rows]
+    assert [row[:3] for row in rows if "OpenMP" in row[0]] == [
+        ("4 OpenMP threads", "nbody", "1.00"),
+        ("4 OpenMP threads", "vector", "2.00"),
+    ]
+    waiting = node_kernels.data(with_device([*both, *on_openmp("vector", 1e-3, 3e-3, "active")[1:]]))
+    assert waiting
+    assert len(waiting.parts[0].figure.rows) == len(rows)
+    a, b = with_device(both), with_device([r for r in both if "model" not in r.parameters])
+    (found,) = across.together(a, b)
+    assert found.modes == ("4 threads",)
+    assert {pair[0].parameters.get("model") for k in found.kernels for pair in k.modes.values()} == {None}
 
 
 def test_the_page_sets_every_mode_against_all_threads() -> None:

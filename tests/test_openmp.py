@@ -15,7 +15,7 @@ from steelyard.launch import site
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
 from steelyard.machine import openmp
-from steelyard.model import Benchmark, Case, Launch, Machine, Toolchain
+from steelyard.model import Benchmark, Case, Device, Launch, Machine, Toolchain
 from steelyard.plan import EFFORTS, catalogue
 from steelyard.run import setup
 
@@ -27,6 +27,10 @@ CODES = {
     "application.finite_elements": "kernel=program elements=4096",
     "application.molecular_dynamics": "kernel=dynamics particles=4000 steps=20",
     "application.turbulence": "kernel=flow points=32768 steps=2",
+    "node.matmul": "kernel=matmul order=96",
+    "node.mergesort": "kernel=mergesort elements=20000",
+    "node.reduction": "kernel=reduction elements=100000",
+    "node.stencil": "kernel=stencil elements=32768",
 }
 two_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 
@@ -45,6 +49,29 @@ def test_it_is_planned_where_the_model_is_named(two_sockets: Machine, effort: st
     assert "openmp" not in {launch.model for launch in planned(two_sockets, effort)}
     assert {launch.model for launch in planned(two_sockets, effort, model=["openmp"])} == {"openmp"}
     assert {launch.model for launch in planned(two_sockets, effort, model=["openmp", "mpi"])} == {"openmp", "mpi"}
+
+
+def kernels(here: Machine, **settings: Any) -> set[tuple[str, str, str]]:
+    """Model of the program, `mode` and `model` of each case of the node's stencil."""
+    chosen = {"node.stencil": catalogue.find()["node.stencil"]}
+    made = plan.make(chosen, here, EFFORTS["quick"], settings, ["gcc"])
+    return {
+        (launch.model, str(case.parameters["mode"]), str(case.parameters.get("model", "")))
+        for launch in made.launches
+        for case in launch.cases
+    }
+
+
+def test_kernels_of_the_node_name_a_model_only_where_it_is_openmp(two_sockets: Machine) -> None:
+    here = replace(two_sockets, devices=(Device(0, "Example GPU", "GPU", 8 << 30, False),))
+    ours = {("", "threads", ""), ("", "opencl", ""), ("", "mixed", "")}
+    theirs = {("openmp", "threads", "openmp")}
+    assert kernels(here) == kernels(here, model=["threads"]) == ours
+    assert kernels(here, model=["openmp"]) == theirs
+    assert kernels(here, model=["threads", "openmp"]) == ours | theirs
+    assert kernels(here, model=["openmp", "threads"], mode=["mixed"]) == {("", "mixed", "")}
+    with pytest.raises(UsageError, match="no model 'mpi'|has a model 'mpi'"):
+        kernels(here, model=["mpi"])
 
 
 def test_cases_that_the_runtime_must_know_at_its_start_have_starts_of_their_own(two_sockets: Machine) -> None:
@@ -194,5 +221,7 @@ def test_another_compilers_runtime_is_told_apart(here: Machine) -> None:
 def test_benchmarks_that_have_it_say_so() -> None:
     found: dict[str, Benchmark] = catalogue.find()
     assert {n for n, b in found.items() if any(s.model == "openmp" for s in b.sources)} == {
-        n for n, b in found.items() if n.startswith("application.") and any(s.model == "threads" for s in b.sources)
+        n
+        for n, b in found.items()
+        if n.startswith("node.") or (n.startswith("application.") and any(s.model == "threads" for s in b.sources))
     }

@@ -75,7 +75,7 @@ def alone(a: Evaluation, b: Evaluation, found: Iterable[Together]) -> tuple[str,
 
 def _usable(evaluation: Evaluation) -> list[Result]:
     mine = (r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters)
-    return [r for r in mine if r.verdict.level != "INVALID" and messages.seconds(r)]
+    return [r for r in mine if "model" not in r.parameters and r.verdict.level != "INVALID" and messages.seconds(r)]
 
 
 def _cases(results: Iterable[Result], toolchain: str, machine: Machine) -> dict[Identity, dict[Role, Result]]:

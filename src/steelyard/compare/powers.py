@@ -55,7 +55,7 @@ def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]
     """Those in that mode: one thread, all of them, the device, or both. Of several devices a GPU where there is one."""
     usable = [r for r in results if POWER.name in r.metrics and r.verdict.level != "INVALID"]
     sides = {"1 cpu": "threads", "2 cpu": "threads", "gpu": "opencl", "gpu+1 cpu": "mixed"}
-    mine = [r for r in usable if r.parameters["mode"] == sides.get(state)]
+    mine = [r for r in usable if r.parameters["mode"] == sides.get(state) and "model" not in r.parameters]
     if state == "1 cpu":
         return cases.where(mine, threads=1)
     if state == "2 cpu":  # all that the node has

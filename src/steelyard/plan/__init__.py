@@ -170,7 +170,9 @@ def _cases(
     """Those that the program of `source` carries out."""
     found: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
     for block in benchmark.axes(machine, effort):
-        if source.model and source.model not in block.values["model"]:
+        if source.model not in block.values.get("model", ("",)):
+            continue
+        if not source.model and _other_model(block, settings):
             continue
         if block.when and block.when not in settings:
             continue
@@ -187,6 +189,12 @@ def _cases(
             case = Case(benchmark.name, kernel, point, sampling, setup)
             found.setdefault((kernel, tuple(sorted(point.items(), key=lambda item: item[0]))), case)
     return list(found.values())
+
+
+def _other_model(block: Axes, settings: Mapping[str, Sequence[Scalar]]) -> bool:
+    """Whether the settings name models, and not the one that this block has without naming it."""
+    own = block.choices.get("model", ())
+    return bool(own) and not set(own) & set(settings.get("model", own))
 
 
 def _points(

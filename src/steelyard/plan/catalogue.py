@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -126,9 +127,13 @@ def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
 
 
 def _sources(module: ModuleType, path: Path) -> tuple[Source, ...]:
-    """The source beside a declaration, or all those of its folder: `parallel` is then the tuple of the models that are."""
+    """The source beside a declaration, or all those of its folder: `parallel` is then the tuple of the models that are.
+
+    A single source whose declaration has `openmp` is a second program, on the threads of the compiler's OpenMP runtime.
+    """
     if path.stem != "__init__":
-        return (Source(str(path.with_suffix(".cpp")), bool(getattr(module, "parallel", False))),)
+        own = Source(str(path.with_suffix(".cpp")), bool(getattr(module, "parallel", False)))
+        return (own, replace(own, model="openmp")) if getattr(module, "openmp", False) else (own,)
     parallel = tuple(getattr(module, "parallel", ()))
     return tuple(Source(str(p), p.stem in parallel, p.stem) for p in sorted(path.parent.glob("*.cpp")))
 

@@ -68,7 +68,7 @@ def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], mpis: Se
     """UsageError where the value is none of those that there are: of the benchmarks that state them, or of the harness."""
     possible = {*map(str, mpis)} if name == "mpi" else {*WORDS.get(name, ())}
     for blocks in having:
-        stated = [b.values.get(name, ()) if name in CHOSEN else b.choices.get(name, ()) for b in blocks]
+        stated = [(*b.choices.get(name, ()), *(b.values.get(name, ()) if name in CHOSEN else ())) for b in blocks]
         own = {str(v) for values in stated for v in values}
         if not own and name not in WORDS and name != "mpi":
             return  # a benchmark that takes any

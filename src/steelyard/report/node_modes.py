@@ -1,4 +1,6 @@
-"""The kernels of the node, each with the modes in which it was measured: by threads, by an OpenCL device, by both together."""
+"""The kernels of the node, each with the modes in which it was measured: by threads, ours or OpenMP's, by an OpenCL device, by
+threads and device together.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +8,7 @@ from dataclasses import dataclass
 from steelyard.model import Machine, Record, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.words import in_words
+from steelyard.words import in_words, plural
 
 Mode = tuple[int, int, int]  # kind, threads, device: the order of the columns, too
 
@@ -25,25 +27,26 @@ def mode_of(result: Result | Record) -> Mode:
     mode = str(result.parameters["mode"])
     threads, device = (int(cases.number(result, name) or 0) for name in ("threads", "device"))
     if mode == "threads":
-        return (0, threads, 0)
-    return (1, 0, device) if mode == "opencl" else (2, threads, device)
+        return (1 if "model" in result.parameters else 0, threads, 0)
+    return (2, 0, device) if mode == "opencl" else (3, threads, device)
 
 
 def called(mode: Mode, machine: Machine) -> str:
-    """'4 threads', 'GPU 0 (OpenCL)', '4 threads and GPU 0 (OpenCL)'."""
+    """'4 threads', '4 OpenMP threads', 'GPU 0 (OpenCL)', '4 threads and GPU 0 (OpenCL)'."""
     kind, threads, number = mode
     words = in_words("threads", threads)
     device = next((d.kind for d in machine.devices if d.number == number), "device")
     named = f"{device} {number} (OpenCL)"
-    return (words, named, f"{words} and {named}")[kind]
+    return (words, plural(threads, "OpenMP thread"), named, f"{words} and {named}")[kind]
 
 
 def measured(results: Iterable[Result]) -> list[Measured]:
     """The modes of each case; a kernel with several sizes has them in its name."""
-    own = ("mode", "threads", "device", "toolchain", "pinning")
+    own = ("mode", "model", "threads", "device", "toolchain", "pinning")
     groups: dict[Identity, dict[Mode, Result]] = {}
     for r in results:
-        groups.setdefault(identity(r, *own), {})[mode_of(r)] = r
+        usual = ("wait_policy",) if r.parameters.get("wait_policy") == "default" else ()
+        groups.setdefault(identity(r, *own, *usual), {})[mode_of(r)] = r
     plain = [key[:2] for key in groups]
     found = []
     for key, modes in sorted(groups.items(), key=lambda item: str(item[0])):

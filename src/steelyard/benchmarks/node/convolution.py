@@ -14,9 +14,9 @@ Source: The kernel "2dcon" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.
 program are our own.
 """
 
-from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit
+from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
 
 axes = axes_of(("convolution",), "elements", quick=1024**2, usual=4096**2, setup=0.4, weak=True)
 metrics = (TIME, FLOPS, BANDWIDTH)
 figures = figures_of("convolution")
-__all__ = ["axes", "figures", "limit", "metrics"]
+__all__ = ["axes", "figures", "limit", "metrics", "openmp"]

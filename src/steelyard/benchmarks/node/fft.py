@@ -15,7 +15,7 @@ own. D. Bailey, FFTs in external or hierarchical memory (1990); T. Stockham (196
 and S. Johnson, The design and implementation of FFTW3 (2005).
 """
 
-from steelyard.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit
+from steelyard.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit, openmp
 from steelyard.benchmarks.node.site_libraries import beside
 
 axes = beside(
@@ -25,4 +25,4 @@ axes = beside(
 )
 metrics = (TIME, FLOPS)
 figures = figures_of("fft")
-__all__ = ["axes", "figures", "limit", "metrics"]
+__all__ = ["axes", "figures", "limit", "metrics", "openmp"]

@@ -14,10 +14,10 @@ Source: The kernel "hist" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.,
 our own.
 """
 
-from steelyard.benchmarks.node.modes import BANDWIDTH, TIME, axes_of, figures_of, limit, rate
+from steelyard.benchmarks.node.modes import BANDWIDTH, TIME, axes_of, figures_of, limit, openmp, rate
 from steelyard.model import Metric
 
 axes = axes_of(("histogram",), "elements", quick=1 << 22, usual=1 << 24, setup=0.2, weak=True)
 metrics = (TIME, Metric("keys", "1/s", "higher", "keys counted", rate), BANDWIDTH)
 figures = figures_of("histogram")
-__all__ = ["axes", "figures", "limit", "metrics"]
+__all__ = ["axes", "figures", "limit", "metrics", "openmp"]

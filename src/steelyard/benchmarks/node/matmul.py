@@ -16,7 +16,7 @@ own. The order of the loops is that of K. Goto and R. van de Geijn, Anatomy of h
 the result is verified as R. Freivalds proposed (1977).
 """
 
-from steelyard.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit
+from steelyard.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit, openmp
 from steelyard.benchmarks.node.site_libraries import beside
 
 axes = beside(
@@ -26,4 +26,4 @@ axes = beside(
 )
 metrics = (TIME, FLOPS)
 figures = figures_of("matmul")
-__all__ = ["axes", "figures", "limit", "metrics"]
+__all__ = ["axes", "figures", "limit", "metrics", "openmp"]

@@ -1,13 +1,16 @@
 """What the benchmarks of a node share: the three modes as a factor, the metrics, and the figure that sets them side by side."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from steelyard.benchmarks.axes import thread_counts
+from steelyard.benchmarks.axes import thread_counts, with_openmp
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.words import plural
+from steelyard.words import in_words, plural
 
-MODES: dict[str, tuple[Scalar, ...]] = {"mode": ("threads", "opencl", "mixed")}
+# The threads are our own, as in records that do not name a model; or, where a setting names it, OpenMP's.
+WAYS: dict[str, tuple[Scalar, ...]] = {"mode": ("threads", "opencl", "mixed"), "model": ("threads",)}
+openmp = True
 
 
 def axes_of(
@@ -28,17 +31,16 @@ def axes_of(
         seconds = setup * (quick / usual if fast else 1)
         common: dict[str, tuple[Scalar, ...]] = {"kernel": kernels, "pinning": ("compact",), **sizes}
         grows = size if weak else None
-        blocks = [
-            Axes({**common, "mode": ("threads",), "threads": counts}, sampling, seconds, choices=MODES, weak=grows)
-        ]
+        threads = Axes({**common, "mode": ("threads",), "threads": counts}, sampling, seconds, choices=WAYS, weak=grows)
+        ours, theirs = with_openmp(threads)
+        blocks = [ours, replace(theirs, keep=lambda point: point["mode"] == "threads")]
         if machine.devices:
             numbers = tuple(d.number for d in machine.devices)
-            blocks.append(
-                Axes({**common, "mode": ("opencl",), "threads": (1,), "device": numbers}, sampling, 2 * seconds)
-            )
-            blocks.append(
-                Axes({**common, "mode": ("mixed",), "threads": counts[-1:], "device": numbers}, sampling, 3 * seconds)
-            )
+            device = {**common, "device": numbers}
+            blocks += [
+                Axes({**device, "mode": ("opencl",), "threads": (1,)}, sampling, 2 * seconds, choices=WAYS),
+                Axes({**device, "mode": ("mixed",), "threads": counts[-1:]}, sampling, 3 * seconds, choices=WAYS),
+            ]
         return tuple(blocks)
 
     return axes
@@ -79,7 +81,9 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 def called(result: Result, machine: Machine) -> str:
     """The mode in words: "2 threads", the device's kind, or both."""
     mode, threads = result.parameters.get("mode"), int(result.parameters.get("threads", 1))
-    words = plural(threads, "thread")
+    words = plural(threads, "OpenMP thread" if "model" in result.parameters else "thread")
+    if (policy := result.parameters.get("wait_policy", "default")) != "default":
+        words += f", {in_words('wait_policy', policy)}"
     if mode == "threads":
         return words
     number = int(result.parameters.get("device", 0))

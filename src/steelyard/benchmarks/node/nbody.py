@@ -13,9 +13,9 @@ machines only with care. The symmetry of the forces, which would halve the work,
 Source: The kernel "nbody" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """
 
-from steelyard.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit
+from steelyard.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit, openmp
 
 axes = axes_of(("nbody",), "bodies", quick=2048, usual=8192, setup=0.1)
 metrics = (TIME, FLOPS)
 figures = figures_of("nbody")
-__all__ = ["axes", "figures", "limit", "metrics"]
+__all__ = ["axes", "figures", "limit", "metrics", "openmp"]

@@ -20,9 +20,9 @@ device's blocks of rows J. Greathouse and M. Daga, Efficient sparse matrix-vecto
 format (SC 2014).
 """
 
-from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit
+from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
 
 axes = axes_of(("spmv",), "elements", quick=1 << 18, usual=1 << 20, setup=0.5, weak=True)
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("spmv")
-__all__ = ["axes", "figures", "limit", "metrics"]
+__all__ = ["axes", "figures", "limit", "metrics", "openmp"]

@@ -11,9 +11,9 @@ data to a device and back is not in the time: for one sum alone it would take fa
 Source: The kernel "vecop" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """
 
-from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit
+from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
 
 axes = axes_of(("vector",), "elements", quick=1 << 22, usual=1 << 24, setup=0.3, weak=True)
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("vector")
-__all__ = ["axes", "figures", "limit", "metrics"]
+__all__ = ["axes", "figures", "limit", "metrics", "openmp"]

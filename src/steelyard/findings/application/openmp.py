@@ -2,7 +2,7 @@
 
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Evaluation, Finding, Result
-from steelyard.statistics.results import cases
+from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.results.rivals import Rivals, compared, judged
 
@@ -12,8 +12,9 @@ NAMED = 12
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding for all programs on more than one thread; runs that are too short are left out."""
     timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
+    timed += [r for r in evaluation.results if r.parameters.get("mode") == "threads" and _kernel_timed(r)]
     usable = [r for r in timed if applications.workers(r) > 1 and not _crowded(r, evaluation)]
-    ours = {_case(r): r for r in usable if r.parameters.get("model") == "threads"}
+    ours = {_case(r): r for r in usable if r.parameters.get("model", "threads") == "threads"}
     theirs = [r for r in usable if r.parameters.get("model") == "openmp" and _case(r) in ours]
     if not theirs:
         return []
@@ -40,13 +41,18 @@ def _case(result: Result) -> object:
     return identity(result, "model", "wait_policy")
 
 
+def _kernel_timed(result: Result) -> bool:
+    """Of a kernel of the node, which does not name our own threads."""
+    return result.verdict.level != "INVALID" and bool(messages.seconds(result))
+
+
 def _crowded(result: Result, evaluation: Evaluation) -> bool:
     return applications.workers(result) > len(evaluation.run.machine.cpus)
 
 
 def _line(pair: Rivals) -> str:
     call = {"FASTER": "OpenMP is faster", "SLOWER": "our own are faster", "SAME": "no difference"}
-    program = f"{applications.program(pair.second)} ({applications.named(pair.second)})"
+    program = f"{applications.program(pair.second)} ({applications.named(pair.second, ('mode',))})"
     return (
         f"{program}: {pair.speed} times as fast on OpenMP's threads: {call.get(pair.seen.call, 'not distinguished')}."
     )

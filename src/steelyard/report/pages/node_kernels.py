@@ -28,7 +28,7 @@ def data(evaluation: Evaluation) -> Page | None:
     """The page's data; None unless two kernels of the node were measured by all threads, and in some other mode."""
     mine = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
     usable = [r for r in mine if kernel_bars.usable(r)]
-    most = max((mode_of(r)[1] for r in usable if r.parameters["mode"] == "threads"), default=0)
+    most = max((mode_of(r)[1] for r in usable if mode_of(r)[0] == 0), default=0)
     reference: Mode = (0, most, 0)
     toolchains = dict.fromkeys(r.parameters.get("toolchain") for r in usable)
     parts = []

@@ -30,7 +30,7 @@ from steelyard.statistics.validity import trust
 from steelyard.units import binary_size
 
 # Two cases that differ in one of these are two points; of all others the usual one, and the largest, stands for all.
-_OWN = ("toolchain", "mpi", "stores", "vectors", "mode", "device", "precision")
+_OWN = ("toolchain", "mpi", "stores", "vectors", "mode", "model", "device", "precision")
 _USUAL = ("page_size", "memory_policy", "pinning", "start", "transport")
 
 
