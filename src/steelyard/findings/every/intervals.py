@@ -4,6 +4,7 @@ from statistics import median
 
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics.results import cases
+from steelyard.statistics.samples.launches import with_runs
 from steelyard.units import percent, quantity
 
 ENOUGH, FEW = 0.90, 0.50  # shares of the results that reach the width
@@ -56,12 +57,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _asked(evaluation: Evaluation) -> dict[str, float]:
-    """The widest interval that the plan asked of each benchmark's cases."""
+    """The widest interval that the plan asked of each benchmark's cases, with what runs differ by."""
     found: dict[str, float] = {}
     for launch in evaluation.run.plan.launches:
         for case in launch.cases:
             found[launch.benchmark] = max(found.get(launch.benchmark, 0.0), case.sampling.width)
-    return found
+    return {name: with_runs(width) for name, width in found.items()}
 
 
 def _half(result: Result) -> float | None:

@@ -10,13 +10,14 @@ from steelyard.evidence import distinct, noted
 from steelyard.model import Benchmark, Evidence, Metric, Record, Result, Value, Verdict
 from steelyard.once import once
 from steelyard.statistics.results.identity import identity
-from steelyard.statistics.samples.launches import Spread, combine, combined
+from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import summarise_all
 from steelyard.statistics.validity.observations import LONGEST, SHORTEST
 from steelyard.units import percent
 
-# Of the interval's half: two results that are this near to their truths lie within 10 % of each other.
-SETTLED_WIDTH = 0.05
+# Of the interval's half: of two results that are as sure, the ratio has an interval √2 times as wide. Within 10 % of each
+# other shall be 95 of 100 such pairs.
+SETTLED_WIDTH = 0.07
 # By so much a launch that was set aside may lie below the interval: nothing that disturbs makes a program faster.
 FASTER = 0.05
 
@@ -31,7 +32,7 @@ def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> t
     summaries = iter(summarise_all([undisturbed(r) for _, used, _ in believed_of for r in used]))
     found = []
     for members, used, verdict in believed_of:
-        spread = combined([next(summaries) for _ in used]) if used else None
+        spread = over_runs(combined([next(summaries) for _ in used])) if used else None
         settled = _settled(members, used, spread, verdict)
         found.append(_result(members, used, spread, settled, benchmarks[members[0].benchmark]))
     return tuple(found)
@@ -91,7 +92,7 @@ def _measured(record: Record) -> bool:
 def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
     """The records of one case that its value rests on, how they spread, and the verdict of all; None where nothing is usable."""
     used, verdict = believed(records)
-    spread = combine([undisturbed(r) for r in used]) if used else None
+    spread = over_runs(combine([undisturbed(r) for r in used])) if used else None
     return used, spread, _settled(records, used, spread, verdict)
 
 

@@ -25,7 +25,7 @@ from steelyard.statistics.results.roofs import (
     with_work,
     working_set,
 )
-from steelyard.statistics.samples.launches import combine
+from steelyard.statistics.samples.launches import combine, over_runs
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size
 
@@ -101,7 +101,7 @@ def speed_of(result: Result) -> Value | None:
     flops = used[0].work.get("flops") if used else None
     if not flops or not usable(result):
         return None
-    spread = combine([undisturbed(r) for r in used])
+    spread = over_runs(combine([undisturbed(r) for r in used]))
     if not spread.value > 0:
         return None
     low, high = (flops / end if end else None for end in (spread.high, spread.low))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 
 import numpy as np
@@ -17,6 +17,9 @@ SAMPLES_FOR_RANGE = 6  # the same for independent samples
 # What launches of the same program usually differ by, believed as if observed in two launches more (see `moderated`).
 USUAL_SPREAD, USUAL_WEIGHT = 0.005, 2
 LONE_SPREAD = 0.01  # instead, where one launch shows nothing
+# What two undisturbed runs of one machine differ by besides, as a standard deviation: heat and distant neighbours move the
+# clock of all of a run's launches by some percent.
+RUN_SPREAD = 0.01
 # Standard error of the median of k normal values over that of their mean; at k = 3 1.16, in the limit √(π/2).
 MEDIAN_ERROR = {1: 1.0, 2: 1.0, 3: 1.16, 4: 1.09, 5: 1.20}
 MEDIAN_OF_MANY = math.sqrt(math.pi / 2)
@@ -69,6 +72,20 @@ def combined(summaries: Sequence[Summary]) -> Spread:
         launches=len(summaries),
         effective=sum(summary.effective for summary in summaries),
     )
+
+
+def over_runs(spread: Spread) -> Spread:
+    """With the interval in which another run of the machine is expected, too: no launch of this one shows how runs differ."""
+    if spread.low is None or spread.high is None or spread.low <= 0:
+        return spread
+    ends = spread.value / spread.low, spread.high / spread.value
+    down, up = (math.exp(with_runs(math.log(end))) for end in ends)
+    return replace(spread, low=spread.value / down, high=spread.value * up)
+
+
+def with_runs(half: float) -> float:
+    """Half the width of an interval, relative, with what runs differ by."""
+    return math.hypot(half, normal_quantile(CONFIDENCE) * RUN_SPREAD)
 
 
 def median_error(n: int) -> float:
