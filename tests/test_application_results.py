@@ -188,6 +188,23 @@ def test_wherever_mops_of_lu_can_be_compared_it_is_said_that_they_follow_the_nom
     assert "nominal count" not in section(other) + output.blocks(other) + "".join(f.caption for f in drawn(other))
 
 
+def test_a_problem_so_many_times_a_class_is_not_called_by_the_class(judged: Callable[..., Evaluation]) -> None:
+    due = {"quantity": "fall", "value": 1.1, "reference": 1.0, "error": 0.1, "tolerance": 0.2}
+    made = judged(
+        npb(1.0, "mg", scale=4, quantities=(due,)), npb(2.0, "mg", scale=8, quantities=(due | {"error": 0.3},))
+    )
+    first, second = applications.of(made.results)
+    assert applications.size(first) == "A × 4"
+    assert [applications.quantities(r)[0].passed for r in (first, second)] == [True, False]
+    text = output.blocks(made)
+    assert " Class           =                    A x 4\n Size            =                  unknown\n" in text
+    assert "256" not in text
+    shown = page.data(made)
+    assert shown
+    assert [s.run.letter for s in shown.speeds] == ["A × 4", "A × 8"]
+    assert "4 times as large" in applications.named(first)
+
+
 def test_neither_an_unverified_run_nor_class_s_has_a_speed_in_the_block(judged: Callable[..., Evaluation]) -> None:
     small, wrong = (
         output.blocks(judged(npb(0.01, letter="S"))),

@@ -27,6 +27,40 @@ def test_each_level_of_the_cycle_is_timed_on_request(ask: Asked, model: str) -> 
     assert phases["grid 32"] > 0
 
 
+GROWN = [(1, 1), (2, 1), (2, 2), (4, 8), (16, 2)]
+
+
+@pytest.mark.parametrize("model", MODELS["mg"])
+@pytest.mark.parametrize(("scale", "workers"), GROWN)
+def test_a_problem_so_many_times_as_large_is_verified_by_invariants(
+    ask: Asked, model: str, scale: int, workers: int
+) -> None:
+    answer = ask(model, workers, scale=str(scale))
+    assert answer["check"]["passed"], answer
+    verified = answer["surroundings"]["details"]["verification"]
+    assert verified["basis"] == ("published" if scale == 1 else "invariants")
+    assert len(verified["quantities"]) == (1 if scale == 1 else 4)
+    assert answer["work"]["operations"] == scale * 58 * 4 * 32**3
+    assert answer["surroundings"]["details"]["size"] == {
+        1: "32 x 32 x 32", 2: "32 x 32 x 64", 4: "32 x 64 x 64", 16: "64 x 64 x 128"
+    }[scale]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS["mg"])
+@pytest.mark.parametrize("plant", ["skip", "wrong"])
+def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str) -> None:
+    assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
+
+
+def test_what_it_needs_of_memory_grows_with_it(ask: Asked) -> None:
+    answer = ask("threads", 2, memory=str(64 << 20), **{"class": "B", "scale": "8"})
+    assert "not enough memory: class B, 8 times as large, needs" in answer["error"]
+
+
+def test_a_size_that_it_cannot_have_gets_a_sentence(ask: Asked) -> None:
+    assert "scale='3' cannot be used: expected a power of two from 1 to" in ask("threads", 1, scale="3")["error"]
+
+
 def test_the_operators_on_lines_agree_with_plain_loops(here: Machine, tmp_path: Path) -> None:
     """Stencils, restriction and prolongation of random points, each point by its 27 neighbours one after another."""
     [worst] = told(compiled(here, "mg", OPERATORS, tmp_path, "-O2", "-march=native"))

@@ -489,6 +489,11 @@ def test_settings_choose_values_and_may_give_several() -> None:
 def test_the_work_grows_with_the_count_where_it_is_asked_to() -> None:
     cases = planned("node.vector", {"elements": [1000]}, weak=True, counts="1,2,4")
     assert of(cases, "threads", "elements") == [(1, 1000), (2, 2000), (4, 4000)]
+    grown = planned("application.npb_mg", {"class": ["W"], "model": ["threads"]}, weak=True, counts="1,2,4")
+    assert {(c.parameters["threads"], c.parameters["scale"]) for c in grown} == {(1, 1), (2, 2), (4, 4)}
+    grown = planned("application.npb_mg", {"scale": [8], "model": ["threads"]}, weak=True, counts="1,2")
+    assert {(c.parameters["threads"], c.parameters["scale"]) for c in grown} == {(1, 8), (2, 16)}
+    assert not any("scale" in c.parameters for c in planned("application.npb_mg", counts="1,2"))
     flops = planned("cluster.flops", weak=True, counts="1,2")
     (_, one), (_, two) = of(flops, "ranks", "intervals")
     assert two == 2 * int(one)  # type: ignore[arg-type]

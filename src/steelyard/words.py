@@ -36,6 +36,8 @@ def said(name: str, value: Scalar | None) -> str | None:
         return value if name in ("kernel", "toolchain") else _SAID.get((name, value))
     if name == "bytes" and isinstance(value, int):
         return binary_size(value)
+    if name == "scale" and isinstance(value, int):
+        return "once" if value == 1 else f"{value} times as large"
     if name in _COUNTED and isinstance(value, int):
         return plural(value, name.removesuffix("s"))
     return None

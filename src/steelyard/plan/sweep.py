@@ -194,7 +194,10 @@ def _swept(block: Axes, usual: Sequence[Axes], asked: Wanted, machine: Machine, 
     for count, point in _points(values, usual, asked, machine, settings):
         own: dict[str, tuple[Scalar, ...]] = {name: (value,) for name, value in point.items()}
         if asked.weak and block.weak:
-            own[block.weak] = tuple(_times(block.weak, v, count) for v in values[block.weak])
+            least = values.get(block.weak) or settings.get(
+                block.weak, (1,)
+            )  # one that is not declared counts times a class
+            own[block.weak] = tuple(_times(block.weak, v, count) for v in least)
         made.append(replace(block, values={**values, **own}))
     return made if len(made) > 1 else []
 

@@ -104,7 +104,7 @@ def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_b
     return phase_bars.Cell(
         result.benchmark.removeprefix(applications.PREFIX).upper(),
         slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
-        str(result.parameters.get("class", "–")),
+        applications.size(result) or "–",
         ", ".join([phrase("model", applications.model(result)), *rest]),
         applications.workers(result),
         values.level(result),

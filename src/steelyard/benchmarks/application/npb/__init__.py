@@ -32,6 +32,7 @@ class Code:
     unit: str = "op/s"  # of its speed: what NPB calls Mop/s counts other things in each of them
     counted: str = ""  # a sentence where far fewer operations are carried out than NPB counts
     usable: Callable[[int], bool] = lambda ranks: ranks & (ranks - 1) == 0  # whether its decomposition can
+    grows: bool = False  # whether a problem can be so many times a class: `scale`, which weak scaling sets
 
 
 def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
@@ -50,7 +51,8 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
         for model in code.models:
             for workers in loads(model in PARALLEL, code.usable, machine, effort):
                 values = {**common, "model": (model,), **workers}
-                block = Axes(values, expected=expected, choices={"class": CLASSES, "phases": ("off", "on")})
+                choices: dict[str, tuple[Scalar, ...]] = {"class": CLASSES, "phases": ("off", "on")}
+                block = Axes(values, expected=expected, choices=choices, weak="scale" if code.grows else None)
                 blocks += with_openmp(block) if model == "threads" else [block]
         return tuple(blocks)
 
@@ -91,7 +93,7 @@ def _doubled(most: int) -> tuple[int, ...]:
 
 def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """The sampling of a case, and what it takes besides: setting up, NPB's untimed start, verification."""
-    one = code.seconds.get(str(point["class"]), 1.0)
+    one = code.seconds.get(str(point["class"]), 1.0) * int(point.get("scale", 1))
     cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
     each = one / min(workers_in(point), cores)
     if effort.name == "quick":

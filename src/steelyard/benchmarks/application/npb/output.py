@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard import __version__
+from steelyard.benchmarks.application.npb import CLASSES
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Result
@@ -113,6 +114,8 @@ def block(result: Result) -> str:
     letter = str(result.parameters.get("class", ""))
     printed = PRINTED.get(result.kernel)
     size, iterations = printed.classes.get(letter, ("", None)) if printed else ("", None)
+    if (letter := applications.size(result).replace("×", "x")) not in CLASSES:
+        size = ""  # NPB's are those of classes
     each = "process" if applications.parallel(result) else "thread"
     seconds = applications.seconds(result)
     rows = (

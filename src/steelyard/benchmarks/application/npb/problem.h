@@ -1,6 +1,8 @@
-// What every NPB program is asked: its class, in which programming model it runs, and whether its phases are timed.
+// What every NPB program is asked: its class and how many times as large, in which programming model it runs, and
+// whether its phases are timed.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,13 +14,19 @@
 
 namespace steelyard::npb {
 
-// The parameters `class` (one of `known`, as "SWABCD"), `model` (which must be this program's) and `phases`.
+// By how much the problem of a class can grow: not at all, in powers of two, or any number of times.
+enum class Growth { none, doubled, any };
+
+// The parameters `class` (one of `known`, as "SWABCD"), `model` (which must be this program's), `phases`, and, of a
+// program that grows, `scale`.
 struct Problem {
+  static constexpr std::size_t most = std::size_t{1} << 20;  // times a class: so that no size overflows
   char letter;
   std::string model;
   bool phases;
+  std::size_t scale = 1;  // times the class
 
-  Problem(Params& p, const std::string& this_model, std::string_view known)
+  Problem(Params& p, const std::string& this_model, std::string_view known, Growth growth = Growth::none)
       : model(p.choice("model", this_model, {this_model})), phases(p.choice("phases", "off", {"off", "on"}) == "on") {
     std::string given = p.word("class", "S");
     if (given.size() != 1 || known.find(given[0]) == std::string_view::npos) {
@@ -27,12 +35,21 @@ struct Problem {
       throw CaseError("parameter class='" + given + "' must be one of: " + list);
     }
     letter = given[0];
+    if (growth != Growth::none) scale = p.count("scale", 1);
+    if (scale < 1 || scale > most || (growth == Growth::doubled && !std::has_single_bit(scale)))
+      throw CaseError("scale='" + std::to_string(scale) + "' cannot be used: expected a " +
+                      (growth == Growth::doubled ? "power of two" : "number") + " from 1 to " + std::to_string(most));
+  }
+
+  std::string name() const {
+    std::string out = "class " + std::string(1, letter);
+    return scale == 1 ? out : out + ", " + std::to_string(scale) + " times as large,";
   }
 
   // Before anything is allocated: `bytes` in all on this host, of a program that several ranks of a host may share.
   void require(std::size_t bytes) const {
     if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError("not enough memory: class " + std::string(1, letter) + " needs " + std::to_string(bytes >> 20) +
+      throw CaseError("not enough memory: " + name() + " needs " + std::to_string(bytes >> 20) +
                       " MiB on this host, and " + std::to_string(available >> 20) + " MiB may be used");
   }
 };

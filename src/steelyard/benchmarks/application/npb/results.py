@@ -97,6 +97,12 @@ def verified(result: Result) -> bool:
     return bool(result.records) and all(r.error is None and r.check.passed for r in result.records)
 
 
+def size(result: Result) -> str:
+    """Its class, and how many times as large the problem is: 'A', 'A × 4'; "" where it has none."""
+    letter, scale = str(result.parameters.get("class", "")), result.parameters.get("scale", 1)
+    return f"{letter} × {scale}" if letter and scale != 1 else letter
+
+
 def failed(result: Result) -> str:
     """Why it could not be run at all; "" where it ran."""
     errors = [r.error for r in result.records if r.error]
@@ -182,7 +188,8 @@ def _quantities(record: Record) -> list[Quantity]:
     for row in rows if isinstance(rows, list | tuple) else ():
         if isinstance(row, Mapping):
             value, reference, error = (_number(row.get(name)) for name in ("value", "reference", "error"))
-            found.append(Quantity(str(row.get("quantity", "")), value, reference, error, tolerance or 0.0))
+            allowed = _number(row.get("tolerance"))
+            found.append(Quantity(str(row.get("quantity", "")), value, reference, error, allowed or tolerance or 0.0))
     return found
 
 

@@ -14,6 +14,10 @@ Caution: An operation is one of NPB's estimate of 58 for a point and iteration; 
 they are written, without what is computed twice. The residual on the finest grid is never stored: NPB's own program moves
 several times the bytes.
 
+With `scale` (`steelyard scale --weak`) the box has so many times the points of a class, a power of two: its edges are doubled
+along z, y and x in turn. Nothing is published for it. It is verified by what must hold of any size: the charges, the sum of the
+residual, which is 0, its norm by plain loops, and by how much the cycles lessen that, as in the class that grew.
+
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.3; classes, norms and operation counts as in NPB 3.4.1. Written anew.
 """
 
@@ -27,6 +31,7 @@ CODE = npb.Code(
     memory={"S": 2e6, "W": 7e7, "A": 5.2e8, "B": 5.2e8, "C": 3.8e9, "D": 2.9e10},
     quick="A",
     usual="A",
+    grows=True,
 )
 axes = npb.axes_of(CODE)
 metrics = npb.metrics_of(CODE)

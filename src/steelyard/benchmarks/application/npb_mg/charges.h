@@ -1,4 +1,5 @@
-// MG's right-hand side: +1 where the ten greatest of n³ random numbers fall, −1 where the ten smallest do.
+// MG's right-hand side: +1 where the ten greatest of as many random numbers as points fall, −1 where the ten smallest
+// do.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,7 +12,7 @@ namespace steelyard::npb {
 
 struct Charge {
   double number;   // the random number that fell there
-  std::size_t at;  // x + n (y + n z)
+  std::size_t at;  // x + nx (y + ny z)
 };
 
 // The ten greatest and the ten smallest of the numbers so far, each in order.
@@ -50,15 +51,18 @@ class Extremes {
   std::vector<Charge> greatest_, smallest_;
 };
 
-// Adds `value` at the point `at` of the whole grid of n³ points, in the part that begins at `begin`, and wherever the
-// part's halo holds that point again.
-inline void put(const Grid& part, const std::array<int, 3>& begin, int n, std::size_t at, double value) {
-  auto edge = static_cast<std::size_t>(n);
-  std::array<int, 3> place{static_cast<int>(at % edge), static_cast<int>(at / edge % edge),
-                           static_cast<int>(at / edge / edge)};
+// Adds `value` at the point `at` of the whole grid of so many points along each edge, in the part that begins at
+// `begin`, and wherever the part's halo holds that point again.
+inline void put(const Grid& part, const std::array<int, 3>& begin, const std::array<int, 3>& edges, std::size_t at,
+                double value) {
+  std::array<int, 3> place;
+  for (std::size_t d = 0; d < 3; ++d) {
+    place[d] = static_cast<int>(at % static_cast<std::size_t>(edges[d]));
+    at /= static_cast<std::size_t>(edges[d]);
+  }
   std::array<std::vector<int>, 3> found;
   for (std::size_t d = 0; d < 3; ++d)
-    for (int turn = -n; turn <= n; turn += n) {
+    for (int n = edges[d], turn = -n; turn <= n; turn += n) {
       int local = place[d] - begin[d] + turn, halo = part.ghosts(static_cast<int>(d));
       if (local >= -halo && local < part.extent.points[d] + halo) found[d].push_back(local);
     }

@@ -10,24 +10,31 @@ namespace steelyard::npb {
 
 // Powers of two along z, y and x in turn, so that each direction has as many or twice as many as the next.
 inline Layout layout_of(const MgClass& c, int ranks, int rank) {
-  int most = c.edge() / Layout::least;
-  auto usable = [&](int n) { return (n & (n - 1)) == 0 && n <= most * most * most; };
+  auto cut = [](int into) {
+    std::array<int, 3> parts{1, 1, 1};
+    for (int left = into, d = 2; left > 1; left /= 2, d = (d + 2) % 3) parts[static_cast<std::size_t>(d)] *= 2;
+    return parts;
+  };
+  auto wide = [&](const std::array<int, 3>& parts, int level) {
+    Layout whole{.whole = 0, .longer = c.longer()};
+    for (std::size_t d = 0; d < 3; ++d)
+      if (whole.edge(d, level) < parts[d] * Layout::least) return false;
+    return true;
+  };
+  auto usable = [&](int n) { return (n & (n - 1)) == 0 && wide(cut(n), c.levels()); };
   if (!usable(ranks)) {
     std::string list;
     for (int n = 1; usable(n); n *= 2) list.append(list.empty() ? "" : ", ").append(std::to_string(n));
     throw CaseError("ranks='" + std::to_string(ranks) + "' cannot be used by MG of class " + std::string(1, c.letter) +
                     ", which needs a power of two: " + list);
   }
-  Layout out{.whole = c.levels};
-  for (int left = ranks, d = 2; left > 1; left /= 2, d = (d + 2) % 3) out.parts[static_cast<std::size_t>(d)] *= 2;
+  Layout out{.parts = cut(ranks), .whole = c.levels(), .longer = c.longer()};
   for (std::size_t d = 0, rest = static_cast<std::size_t>(rank); d < 3; ++d) {
     out.place[d] = static_cast<int>(rest) % out.parts[d];
     rest /= static_cast<std::size_t>(out.parts[d]);
   }
   // Grids of 16³ are solved by every rank for itself: telling all of them costs less than many small messages.
-  auto shared = [&](int level) {
-    return level > 4 && (1 << level) / *std::max_element(out.parts.begin(), out.parts.end()) >= Layout::least;
-  };
+  auto shared = [&](int level) { return level > 4 && wide(out.parts, level); };
   if (ranks > 1)
     while (out.whole > 1 && shared(out.whole)) --out.whole;
   return out;
@@ -42,9 +49,10 @@ class Halo {
     for (std::size_t d = 0; d < 3; ++d)
       if (finest.extent.shared[d]) most = std::max(most, Grid::halo * around[(d + 1) % 3] * around[(d + 2) % 3]);
     for (auto& buffer : buffers_) buffer.resize(most);
-    auto parts = layout.parts;
-    std::size_t all = std::size_t{1} << 3 * layout.whole, mine = all;
-    for (int p : parts) mine /= static_cast<std::size_t>(p);
+    std::size_t all = 1;
+    for (std::size_t d = 0; d < 3; ++d) all *= static_cast<std::size_t>(layout.edge(d, layout.whole));
+    std::size_t mine = all;
+    for (int p : layout.parts) mine /= static_cast<std::size_t>(p);
     if (mine < all) mine_.resize(mine), all_.resize(all);
   }
 

@@ -4,56 +4,33 @@
 #include <cmath>
 #include <deque>
 
-#include "../npb/problem.h"
 #include "../npb/threads.h"
-#include "../npb/verification.h"
-#include "charges.h"
+#include "classes.h"
 #include "sweep.h"
 
 namespace steelyard::npb {
-
-constexpr Weights smoother_a{-3.0 / 8, 1.0 / 32, -1.0 / 64, 0}, smoother_b{-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
-
-// Published norms, NPB 3.4.1.
-struct MgClass {
-  char letter;
-  int levels, iterations;  // 2^levels points along each edge
-  Weights smoother;
-  double norm;
-  int edge() const { return 1 << levels; }
-  double points() const { return std::ldexp(1.0, 3 * levels); }
-};
-constexpr MgClass mg_classes[] = {
-    {'S', 5, 4, smoother_a, 0.5307707005734e-04},  {'W', 7, 4, smoother_a, 0.6467329375339e-05},
-    {'A', 8, 4, smoother_a, 0.2433365309069e-05},  {'B', 8, 20, smoother_b, 0.1800564401355e-05},
-    {'C', 9, 20, smoother_b, 0.5706732285740e-06}, {'D', 10, 50, smoother_b, 0.1583275060440e-09}};
-
-inline const MgClass& mg_class(char letter) {
-  for (const MgClass& c : mg_classes)
-    if (c.letter == letter) return c;
-  throw CaseError("MG has no class '" + std::string(1, letter) + "'");
-}
 
 // Which part of the grids a process has: of each level above `whole` its share, of the others all.
 struct Layout {
   std::array<int, 3> parts{1, 1, 1}, place{0, 0, 0};  // processes along x, y, z, and which of them this one is
   int whole;
+  std::array<int, 3> longer{0, 0, 0};  // how many more times an edge is halved than the shortest
 
   static constexpr int least = 8;  // points along an edge of a share: twice the halo
+  int edge(std::size_t direction, int level) const { return 1 << (level + longer[direction]); }
   Extent extent(int level) const {
-    int n = 1 << level;
-    if (level <= whole) return {{n, n, n}, {false, false, false}};
+    if (level <= whole) return {{edge(0, level), edge(1, level), edge(2, level)}, {false, false, false}};
     return share(level);
   }
   Extent share(int level) const {
     Extent out;
-    for (std::size_t d = 0; d < 3; ++d) out.points[d] = (1 << level) / parts[d], out.shared[d] = parts[d] > 1;
+    for (std::size_t d = 0; d < 3; ++d) out.points[d] = edge(d, level) / parts[d], out.shared[d] = parts[d] > 1;
     return out;
   }
   // Where the share of a level begins.
   std::array<int, 3> begin(int level) const {
     std::array<int, 3> out;
-    for (std::size_t d = 0; d < 3; ++d) out[d] = (1 << level) / parts[d] * place[d];
+    for (std::size_t d = 0; d < 3; ++d) out[d] = edge(d, level) / parts[d] * place[d];
     return out;
   }
 };
@@ -62,22 +39,22 @@ class Multigrid {
  public:
   // Of one process.
   static std::size_t bytes(const MgClass& c, const Layout& layout, std::size_t threads) {
-    std::size_t doubles = 3 * Grid(layout.extent(c.levels)).size();
-    for (int k = 1; k < c.levels; ++k) doubles += 2 * Grid(layout.extent(k)).size();
+    std::size_t doubles = 3 * Grid(layout.extent(c.levels())).size();
+    for (int k = 1; k < c.levels(); ++k) doubles += 2 * Grid(layout.extent(k)).size();
     return (doubles + threads * 2 * cached) * sizeof(double);
   }
 
   Multigrid(const MgClass& c, const Layout& layout, const MemoryPolicy& policy, Team& team)
-      : class_(c), layout_(layout), zeros_(static_cast<std::size_t>(c.edge()) + 64) {
-    for (int k = 0; k < c.levels; ++k) {  // level 0 is not used
+      : class_(c), layout_(layout), zeros_(static_cast<std::size_t>(c.edge(0)) + 64) {
+    for (int k = 0; k < c.levels(); ++k) {  // level 0 is not used
       Extent extent = layout.extent(std::max(1, k));
       right_.emplace_back(extent, policy, team), solution_.emplace_back(extent, policy, team);
     }
-    for (int i = 0; i < 2; ++i) solution_.emplace_back(layout.extent(c.levels), policy, team);
-    right_.emplace_back(layout.extent(c.levels), policy, team);
-    if (layout.whole < c.levels) share_.emplace_back(layout.share(layout.whole), policy, team);
+    for (int i = 0; i < 2; ++i) solution_.emplace_back(layout.extent(c.levels()), policy, team);
+    right_.emplace_back(layout.extent(c.levels()), policy, team);
+    if (layout.whole < c.levels()) share_.emplace_back(layout.share(layout.whole), policy, team);
     std::size_t scratch = 0;
-    for (int k = 0; k <= c.levels; ++k) {
+    for (int k = 0; k <= c.levels(); ++k) {
       boxes_.push_back(boxes(layout.extent(std::max(1, k)), static_cast<int>(team.size())));
       for (const Box& b : boxes_.back())
         scratch = std::max(scratch, Sweep<true>::scratch(right_[static_cast<std::size_t>(k)], b.y1 - b.y0));
@@ -86,7 +63,7 @@ class Multigrid {
     team.each([&](Worker w) { std::fill_n(scratch_[w.index].data(), scratch, 0.0); });
   }
 
-  int top() const { return class_.levels; }
+  int top() const { return class_.levels(); }
   int whole() const { return layout_.whole; }
   const Layout& layout() const { return layout_; }
   Grid& right(int level) { return right_[static_cast<std::size_t>(level)]; }
@@ -110,7 +87,8 @@ class Multigrid {
     meet();
   }
   void put(std::size_t at, double value) {
-    steelyard::npb::put(right(top()), layout_.begin(top()), class_.edge(), at, value);
+    steelyard::npb::put(right(top()), layout_.begin(top()), {class_.edge(0), class_.edge(1), class_.edge(2)}, at,
+                        value);
   }
 
   // The residual of the beginning on the finest level, restricted. This thread's share of the sum of its squares.
@@ -180,38 +158,10 @@ class Multigrid {
   std::vector<Buffer<double>> scratch_;
 };
 
-// What both models tell of a run.
-struct MgResult {
-  const MgClass& c;
-  double first = 0, norm = 0;
-  bool done = false;
-
-  void finish(double squares) { norm = std::sqrt(squares / c.points()), done = true; }
-  std::string details(const Problem& problem, const PhaseTimes& phases) const {
-    return details_of(problem, verification(), phases).add("first_norm", json::number(first)).str();
-  }
-  Verification verification() const {
-    Verification out{1e-8, {}};
-    if (done) out.quantities = {{"norm of the residual", norm, c.norm}};
-    return out;
-  }
-  // Operations: NPB's count. Flops by the loops as written, without what boxes compute twice: 15 for a residual, 17 for
-  // the smoother, 2 for a prolongation, 1 to add it, 25/8 for a restriction; the coarser levels are 1/7 of the points.
-  // Bytes: on the finest level u and v are read and the new u is written around the caches; on the others the
-  // right-hand side is written (and read before, as caches do), restricted and read again, the solution written (the
-  // same) and read: 7 doubles for a point.
-  Work work() const {
-    double points = c.points(), cycle = 15 + 17 + 3 + 15 + 25.0 / 8 + (25.0 / 8 + 2 + 15 + 17) / 7;
-    return {{"operations", 58 * c.iterations * points},
-            {"flops", points * (c.iterations * cycle + 15 + 25.0 / 8)},
-            {"bytes", points * (c.iterations * (24 + 56.0 / 7) + 16 + 2)},
-            {"working_set", 2 * 8 * points * 8 / 7}};
-  }
-};
-
+// Levels by their shortest edge.
 inline std::vector<std::string> mg_phases(const MgClass& c) {
   std::vector<std::string> out{"first residual"};
-  for (int k = 1; k <= c.levels; ++k) out.push_back("grid " + std::to_string(1 << k));
+  for (int k = 1; k <= c.levels(); ++k) out.push_back("grid " + std::to_string(1 << k));
   out.push_back("exchanges");
   return out;
 }

@@ -10,7 +10,7 @@ struct MG {
   // Grids up to 16³ are done by one thread: a barrier each would take longer.
   static constexpr int alone = 4;
   Problem problem;
-  const MgClass& c;
+  const MgClass c;
   MemoryPolicy policy;
   Team& team;
   Multigrid grids;
@@ -21,17 +21,17 @@ struct MG {
   bool spoilt = false;
 
   MG(Params& p, Team& t)
-      : problem(p, thread_model, "SWABCD"),
-        c(mg_class(problem.letter)),
+      : problem(p, thread_model, "SWABCD", Growth::doubled),
+        c(mg_class(problem)),
         policy(p),
         team(t),
         grids(c, affordable(), policy, t),
         sum(t),
-        result{c},
+        result{c, 0, 0, false, {}},
         phases(problem.phases, mg_phases(c)) {
     std::vector<Extremes> found(t.size());
     t.each([&](Worker w) {
-      auto [first, last] = w.part(std::size_t{1} << 3 * c.levels);
+      auto [first, last] = w.part(c.count());
       found[w.index].draw(first, last);
     });
     for (const Extremes& e : found) charges.add(e);
@@ -56,7 +56,10 @@ struct MG {
     result.finish(squares);
   }
   Work work() const { return result.work(); }
-  Check check() { return result.verification().check(); }
+  Check check() {
+    if (!result.published()) prove();
+    return result.verification().check();
+  }
   void corrupt() {
     spoilt = true;
     team.each([&](Worker w) {
@@ -68,9 +71,19 @@ struct MG {
 
  private:
   Layout affordable() const {
-    Layout layout{.whole = c.levels};
+    Layout layout{.whole = c.levels(), .longer = c.longer()};
     problem.require(Multigrid::bytes(c, layout, team.size()));
     return layout;
+  }
+  void prove() {
+    const Grid &last = grids.solution(grids.top(), c.iterations), &right = grids.right(grids.top());
+    std::vector<MgProof> shares(team.size());
+    team.each([&](Worker w) {
+      auto [first, end] = w.part(static_cast<std::size_t>(last.extent.points[2]), 1);
+      shares[w.index].add(last, right, static_cast<int>(first), static_cast<int>(end));
+    });
+    result.proof = {};
+    for (const MgProof& share : shares) result.proof.squares += share.squares, result.proof.sum += share.sum;
   }
   double begin(Worker w) { return sum(w, grids.begin(w)); }  // the sum is a barrier, too
   double cycle(Worker w, int iteration) {
