@@ -28,6 +28,31 @@ def test_the_eigenvalue_of_the_whole_matrix_is_found(ask: Asked, model: str, wor
     assert details["residual"] < 1e-13
 
 
+@pytest.mark.parametrize("scale", [3, 8])
+@pytest.mark.parametrize("model", MODELS["cg"])
+def test_a_matrix_so_many_times_as_large_is_verified_by_invariants(ask: Asked, model: str, scale: int) -> None:
+    """The same in all models, and however it is cut."""
+    alone = ask("threads", 1, scale=str(scale))
+    assert alone["work"]["operations"] == scale * ask("threads", 1)["work"]["operations"]
+    for workers in (2, 4):
+        answer = ask(model, workers, scale=str(scale))
+        assert answer["check"]["passed"], answer
+        verified, expected = (a["surroundings"]["details"]["verification"] for a in (answer, alone))
+        assert verified["basis"] == "invariants"
+        for found, same in zip(verified["quantities"], expected["quantities"], strict=True):
+            assert found["value"] == pytest.approx(same["value"], rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS["cg"])
+@pytest.mark.parametrize("plant", ["skip", "wrong"])
+def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str) -> None:
+    assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
+
+
+def test_more_rows_than_numbers_of_32_bits_can_count_get_a_sentence(ask: Asked) -> None:
+    assert "the matrix would have more than 1e9 rows" in ask("threads", 1, scale="1000000")["error"]
+
+
 def test_the_operations_are_those_that_npb_counts(ask: Asked) -> None:
     order, row = 1400, 7 * 8
     work = ask("threads", 1)["work"]

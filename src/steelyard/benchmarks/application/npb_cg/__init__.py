@@ -15,6 +15,11 @@ there are. The matrix is stored in slices of eight rows with columns numbered in
 vector stays in a cache, so that less is moved than by compressed rows with 32 bits; the entries and the steps are
 NPB's. Ranks must be a power of two. Class S lasts milliseconds and is for verification only.
 
+With `scale` (`steelyard scale --weak`) the matrix has so many times the rows of a class, and the shift, which must stay above the
+greatest eigenvalue of the products, is 5 % larger for each doubling. Nothing is published for it. It is verified by what must
+hold of any size: the sum of its entries, as the random vectors give it, the residual of the last system, and Rayleigh's quotient
+beside the estimate.
+
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.2 and NPB 3.4.1 for classes and operation counts. Sliced
 ELLPACK: M. Kreutzer et al., SIAM J. Sci. Comput. 36 (2014). Written anew.
 """
@@ -29,6 +34,7 @@ CODE = npb.Code(
     memory={"S": 2e6, "W": 9e6, "A": 3e7, "B": 2e8, "C": 5e8, "D": 9.2e9},
     quick="A",
     usual="A",
+    grows=True,
 )
 axes = npb.axes_of(CODE)
 metrics = npb.metrics_of(CODE)

@@ -18,8 +18,8 @@ struct Class {
   char letter;
   std::uint32_t order, entries;  // entries: drawn for each sparse vector
   std::size_t iterations;
-  double shift, estimate;
-  double nonzeros;  // of the matrix: published, or, of D, the most that it can have
+  double shift, estimate;  // estimate: published, or none_published
+  double nonzeros;         // of the matrix: published, or, of D, the most that it can have
 
   // NPB's own count, from an estimate of the rows' length.
   double operations() const {
@@ -45,9 +45,22 @@ inline constexpr Class classes[] = {
     {'D', 1500000, 21, 100, 500, 52.514532105794, 1500000.0 * 22 * 22},
 };
 
-inline const Class& class_of(const Problem& problem) {
-  for (const Class& c : classes)
-    if (c.letter == problem.letter) return c;
+// The class, or a matrix of so many times its rows, with as many entries drawn for each. The greatest eigenvalue of the
+// products grows with the logarithm of the order: the shift must stay above it, as in the classes.
+inline Class class_of(const Problem& problem) {
+  constexpr double most = 1e9;  // rows: what numbers of 32 bits hold, with the ends of pieces
+  for (Class c : classes)
+    if (c.letter == problem.letter) {
+      if (problem.scale == 1) return c;
+      if (static_cast<double>(c.order) * static_cast<double>(problem.scale) > most)
+        throw CaseError("scale='" + std::to_string(problem.scale) +
+                        "' cannot be used: the matrix would have more than " + "1e9 rows");
+      c.order *= static_cast<std::uint32_t>(problem.scale);
+      c.nonzeros *= static_cast<double>(problem.scale);
+      c.shift *= 1 + 0.05 * std::log2(static_cast<double>(problem.scale));
+      c.estimate = none_published;
+      return c;
+    }
   throw CaseError("CG has no class " + std::string(1, problem.letter));
 }
 

@@ -73,6 +73,19 @@ class VectorSource {
   double ratio_, next_weight_ = 1;
 };
 
+// Of all entries of the matrix, from the vectors alone.
+inline double sum_of_entries(const Class& c) {
+  VectorSource source(c);
+  double sum = c.order * (condition - c.shift);
+  for (std::uint32_t k = 0; k < c.order; ++k) {
+    source.next();
+    double of_vector = 0;
+    for (double value : source.values) of_vector += value;
+    sum += source.weight * of_vector * of_vector;
+  }
+  return sum;
+}
+
 // Of the vectors what the rows and columns of one block of the matrix need, by the rows that they add to.
 class Contributions {
  public:

@@ -1,8 +1,10 @@
 // CG's outer iteration, written once for threads and ranks: 25 steps of conjugate gradients and the estimate they give.
 #pragma once
+#include <algorithm>
 #include <array>
 
 #include "classes.h"
+#include "generation.h"
 #include "vectors.h"
 
 namespace steelyard::npb::cg {
@@ -47,9 +49,41 @@ Estimate outer_iteration(Side& side, double shift) {
   return {shift + 1 / product, std::sqrt(residual), true};
 }
 
-inline Verification verification_of(const Class& c, const Estimate& found) {
-  Verification out{tolerance, {}};
-  if (found.computed) out.quantities.emplace_back("eigenvalue estimate", found.value, c.estimate);
+// What must hold of a matrix of any order.
+struct Proof {
+  double quotient = NAN;                 // Rayleigh's, of the last vector
+  double entries = NAN, expected = NAN;  // the sum of all entries, by a product with ones and by the random vectors
+};
+
+// The last vector is x; `ones()` makes it a vector of ones. Both products go through the matrix as it was used.
+template <class Side, class Ones>
+Proof proof_of(Side& side, const Class& c, Ones ones) {
+  auto product = [&] {
+    std::copy_n(side.own.x, side.own.size, side.own.z);
+    side.product_of_solution();
+    return side.sum(side.own.products_of_x());
+  };
+  auto [square, quotient, image] = product();
+  Proof out{c.shift + quotient / square};
+  side.share();
+  ones();
+  out.entries = product()[1];
+  out.expected = sum_of_entries(c);
+  return out;
+}
+
+inline Verification verification_of(const Class& c, const Estimate& found, const Proof& proof) {
+  bool published = !std::isnan(c.estimate);
+  Verification out{tolerance, {}, published};
+  if (!found.computed) return out;
+  if (published) {
+    out.quantities.emplace_back("eigenvalue estimate", found.value, c.estimate);
+    return out;
+  }
+  out.require("sum of the matrix's entries", proof.entries, proof.expected, 1e-10);
+  out.require("residual of the last system", found.residual, 0, 1e-6, 1);
+  // Both estimate the same eigenvalue from the last vectors; the quotient's error is the square of the vector's.
+  out.require("eigenvalue estimate against Rayleigh's quotient", found.value, proof.quotient, 1e-3);
   return out;
 }
 

@@ -59,7 +59,7 @@ struct RankCG {
   static constexpr bool whole = true;
   Ranks& ranks;
   Problem problem;
-  const Class& size;
+  const Class size;
   MemoryPolicy policy;
   Grid grid;
   Arena arena;
@@ -70,11 +70,12 @@ struct RankCG {
   std::size_t turn = 0;
   PhaseTimes phases;
   Estimate found;
+  Proof proof;
   double entries = 0, places = 0;  // of all ranks
 
   RankCG(Params& p, Ranks& all)
       : ranks(all),
-        problem(p, Link::model, letters),
+        problem(p, Link::model, letters, Growth::any),
         size(class_of(problem)),
         policy(memory_policy(p)),
         grid(all.size(), all.rank()),
@@ -102,14 +103,17 @@ struct RankCG {
     found = last;
   }
   Work work() const { return work_of(size, entries, places); }
-  Check check() { return verification_of(size, found).check(); }
+  Check check() {
+    if (problem.scale > 1 && found.computed) proof = proof_of(*this, size, [&] { begin(); });
+    return verification_of(size, found, proof).check();
+  }
   void corrupt() {
     if (ranks.rank() == 0) matrix->spoil();
     prepare(1);
     run(1);
   }
   std::string details() const {
-    return details_of(problem, verification_of(size, found), phases)
+    return details_of(problem, verification_of(size, found, proof), phases)
         .add("residual", json::number(found.residual))
         .add("nonzeros", json::number(entries))
         .add("grid", json::text(std::to_string(grid.high) + " x " + std::to_string(grid.wide)))

@@ -14,7 +14,7 @@ struct CG {
   static constexpr bool whole = true;
   Team& team;
   Problem problem;
-  const Class& size;
+  const Class size;
   MemoryPolicy policy;
   std::uint32_t rows;  // with the end of the last line
   Matrix matrix;
@@ -22,10 +22,11 @@ struct CG {
   ThreadSum total;
   PhaseTimes phases;
   Estimate found;
+  Proof proof;
 
   CG(Params& parameters, Team& t)
       : team(t),
-        problem(parameters, thread_model, letters),
+        problem(parameters, thread_model, letters, Growth::any),
         size(class_of(problem)),
         policy(memory_policy(parameters)),
         rows(required()),
@@ -55,7 +56,10 @@ struct CG {
   Work work() const {
     return work_of(size, static_cast<double>(matrix.entries()), static_cast<double>(matrix.places()));
   }
-  Check check() { return verification_of(size, found).check(); }
+  Check check() {
+    if (problem.scale > 1 && found.computed) prove();
+    return verification_of(size, found, proof).check();
+  }
   void corrupt() {
     matrix.spoil();
     team.each([&](Worker w) {
@@ -64,7 +68,7 @@ struct CG {
     });
   }
   std::string details() const {
-    return details_of(problem, verification_of(size, found), phases)
+    return details_of(problem, verification_of(size, found, proof), phases)
         .add("residual", json::number(found.residual))
         .add("nonzeros", json::number(matrix.entries()))
         .str();
@@ -102,6 +106,13 @@ struct CG {
     }
   };
 
+  void prove() {
+    team.each([&](Worker w) {
+      Side side(*this, w);
+      Proof mine = proof_of(side, size, [&] { begin(w); });
+      if (w.index == 0) proof = mine;
+    });
+  }
   std::uint32_t required() const {
     problem.require(bytes_needed(size, Part::whole(size.order), Part::whole(size.order)));
     return Part::whole(size.order).size();

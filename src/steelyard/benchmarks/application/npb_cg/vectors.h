@@ -64,6 +64,15 @@ struct Own {
     }
     return {sum_of(residual), sum_of(product), sum_of(square)};
   }
+  // x·x, x·q and q·q.
+  std::array<double, 3> products_of_x() const {
+    Pack square{}, product{}, image{};
+    for (std::size_t i = 0; i < size; i += pack_doubles) {
+      Pack given = pack_at(x + i), made = pack_at(q + i);
+      square += given * given, product += given * made, image += made * made;
+    }
+    return {sum_of(square), sum_of(product), sum_of(image)};
+  }
   void scale(double factor) const {
     for (std::size_t i = 0; i < size; i += pack_doubles) pack_at(x + i) = pack_of(factor) * pack_at(z + i);
   }
