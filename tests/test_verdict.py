@@ -137,6 +137,14 @@ def test_a_competing_load_in_half_of_the_samples_is_named():
     assert numbers["share"] == pytest.approx(1 / 3, abs=0.01)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_wait_longer_than_any_machine_stands_is_no_observation():
+    samples, surroundings = quiet()
+    surroundings["samples"]["waited"][1] = 1e308
+    surroundings["ranks"] = {"waited": [1e308, 1e308], "hosts": ["a", "b"], "cpus": [0, 1]}
+    assert judge(samples, surroundings, PASSED).level == "CLEAN"
+
+
 def test_competing_time_slices_that_hit_few_but_long_samples_are_named():
     # 4 ms slices between samples of 0.2 ms: few samples are hit, each many times its length.
     samples, surroundings = quiet()

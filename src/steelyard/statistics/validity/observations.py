@@ -20,6 +20,7 @@ LISTS = (list, tuple, array)  # what a column may be; an array where it was read
 
 # Seconds of an operation: no machine is so quick, and no run so long. What lies beyond is no time, and its ratios overflow.
 SHORTEST, LONGEST = 1e-18, 1e9
+GREATEST = 1e24  # of any number that was observed, in its unit: sums and ratios of such are still finite
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def number(value: object) -> float | None:
 
 
 def numbers(values: object) -> Array:
-    """A list as an array, NaN for whatever is no finite number; anything else as an empty array."""
+    """A list as an array, NaN for whatever is no number below `GREATEST`; anything else as an empty array."""
     if not isinstance(values, LISTS):
         return np.empty(0)
     try:
@@ -109,7 +110,7 @@ def numbers(values: object) -> Array:
         array = np.array([math.nan if (known := number(value)) is None else known for value in values])
     if array.ndim != 1:
         return np.empty(0)
-    array[np.isinf(array)] = np.nan
+    array[~(np.abs(array) < GREATEST)] = np.nan
     return array
 
 
