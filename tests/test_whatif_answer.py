@@ -15,6 +15,7 @@ from steelyard.machine import describe
 from steelyard.report import drawing, prediction, sweep_figures
 from steelyard.whatif import Answer, engine, question, sensitivity, sentences
 from steelyard.whatif.factors import factors
+from steelyard.whatif.network import IDEAL, Network, Protocol
 from traces import by_hand, rank_file, record
 
 
@@ -30,6 +31,15 @@ def test_what_a_tenth_less_brings_is_a_tenth_of_its_part(tmp_path: Path) -> None
     assert {s.name: s.most for s in found.sensitivities} == {
         n: pytest.approx(p / whole, rel=1e-6) for n, p in parts.items()
     }
+
+
+def test_a_network_without_rendezvous_is_compared_with_an_ideal_one(tmp_path: Path) -> None:
+    trace = ti(tmp_path, [["compute 10000", "send 1 0 1000"], ["recv 0 0 1000"]])
+    measured = Network((Protocol(L=10e-6),), eager=IDEAL.eager, name="a run")
+    with engine.engine(trace, describe(), 1e9) as asked:
+        found = whatif.answer(asked, question.Question((question.Point(measured),)))
+    assert found.shares is not None
+    assert found.shares.transfer == pytest.approx(0.5)
 
 
 def test_a_cost_that_something_else_hides_stops_to_matter(tmp_path: Path) -> None:

@@ -98,6 +98,26 @@ def test_a_timer_that_counts_ticks_ends_with_one(tmp_path: Path, rto: str, tick:
     assert min(t for t in found["times"] if t) == pytest.approx(wait)
 
 
+def test_what_is_sent_again_because_others_came_may_be_lost_once_more(tmp_path: Path) -> None:
+    # The second message shows a round trip later that the first one was lost; its copy is lost with the same probability.
+    trace = str(ti(tmp_path, [["send 1 0 1", "compute 1000", "send 1 0 1"], ["recv 0 0 1", "recv 0 0 1"]]))
+    lost, repeats = 0.3, 4000
+    words = ("--mode", "event", "--network", "L=1ms", "--loss", f"probability={lost},rto=200ms,sack=on")
+    times = json.loads(said(trace, *words, "--repeats", str(repeats), "--json"))["times"]
+    once, twice = (sum(abs(time - after) < 1e-4 for time in times) for after in (3e-3, 203e-3))
+    assert once / repeats == pytest.approx(lost * (1 - lost) ** 2, abs=0.03)
+    share = lost / (1 + lost)
+    assert twice / (once + twice) == pytest.approx(share, abs=4 * (share * (1 - share) / (once + twice)) ** 0.5)
+
+
+def test_a_loss_that_others_reveal_has_a_page_with_timelines(tmp_path: Path) -> None:
+    trace = str(ti(tmp_path, stencil(2, 20, 100_000, 1000)))
+    page = tmp_path / "page.html"
+    words = ("--mode", "event", "--network", BOOK, "--loss", "probability=1%,sack=on", "--report", str(page))
+    assert "seed 1" in said(trace, *words)
+    assert "timelines" in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -9,7 +9,7 @@ from steelyard.whatif import phases, sensitivity, timelines
 from steelyard.whatif.engine import Engine
 from steelyard.whatif.network import IDEAL
 from steelyard.whatif.phases import Phases
-from steelyard.whatif.question import PS, Point, Question, lines
+from steelyard.whatif.question import PS, Point, Question, line, lines
 from steelyard.whatif.sensitivity import Sensitivity
 from steelyard.whatif.timelines import Timelines
 
@@ -95,13 +95,13 @@ def answer(engine: Engine, question: Question, show: Callable[[int, int], None] 
     plain = tuple(dict.fromkeys(p.undisturbed for p in points))
     total = sum(question.repeats if p.random else 1 for p in points)
     found: list[Prediction] = []
-    for part, line in lines(question):
-        found += _predictions(part, engine.ask(line))
+    for part, words in lines(question):
+        found += _predictions(part, engine.ask(words))
         show(sum(len(p.times) for p in found), total)
     known = {p.point: p for p in found}
     missing = tuple(p for p in plain if p not in known)
-    for part, line in lines(Question(missing, 1, question.seed, question.mode, question.ranks_per_node)):
-        known |= {p.point: p for p in _predictions(part, engine.ask(line))}
+    for part, words in lines(Question(missing, 1, question.seed, question.mode, question.ranks_per_node)):
+        known |= {p.point: p for p in _predictions(part, engine.ask(words))}
     shares, account, path, found_phases = _shares(engine, question, plain[0]) if len(plain) == 1 else (None,) * 4
     sensitive = _sensitivities(engine, question, plain[0]) if len(plain) == 1 else ()
     seconds = sum(p.seconds for p in {**known, **{p.point: p for p in found}}.values())
@@ -129,7 +129,7 @@ def _timelines(
 
 def _sensitivities(engine: Engine, question: Question, point: Point) -> tuple[Sensitivity, ...]:
     asked = replace(question, points=tuple(sensitivity.points(point)), repeats=1)
-    times = [p.time for part, line in lines(asked) for p in _predictions(part, engine.ask(line))]
+    times = [p.time for part, words in lines(asked) for p in _predictions(part, engine.ask(words))]
     return sensitivity.sensitivities(times)
 
 
@@ -156,8 +156,8 @@ def _shares(
     engine: Engine, question: Question, point: Point
 ) -> tuple[Shares | None, Account | None, CriticalPath | None, Phases | None]:
     """Of a network; no shares where nothing is computed."""
-    asked = Question((point, Point(IDEAL)), 1, question.seed, question.mode, question.ranks_per_node)
-    (_, real), (_, ideal) = lines(asked)
+    asked = Question((point,), 1, question.seed, question.mode, question.ranks_per_node)
+    real, ideal = line(asked), line(replace(asked, points=(Point(IDEAL),)))
     found = engine.ask(real + " accounts=yes path=yes phases=yes")
     computing, end = found["computing"], found["time"][0]
     account = Account(*(tuple(x / PS for x in found[name]) for name in ("computing", "talking", "waiting")))

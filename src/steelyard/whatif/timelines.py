@@ -44,10 +44,13 @@ def chosen(slowdowns: Sequence[tuple[Point, float]]) -> Point | None:
 
 def timelines(engine: Engine, question: Question, point: Point) -> Timelines:
     """Of the first draw, without contention."""
-    asked = replace(question, points=(point.undisturbed, point), repeats=1, mode="dataflow", recording=None)
+    # What follows on a connection can reveal a loss where there is an order of time only.
+    drawn = replace(point, loss=replace(point.loss, sack=False))
+    asked = replace(question, points=(point.undisturbed, drawn), repeats=1, mode="dataflow", recording=None)
     found = engine.ask(f"{line(asked)} timelines={STEPS}")
     times = [time / PS for time in found["time"]]
-    before, after = (_timeline(*each) for each in zip(asked.points, times, found["timelines"], strict=True))
+    points = (point.undisturbed, point)
+    before, after = (_timeline(*each) for each in zip(points, times, found["timelines"], strict=True))
     return Timelines(before, after, max(times), found["together"])
 
 

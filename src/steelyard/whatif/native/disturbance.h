@@ -61,6 +61,10 @@ class Disturbance {
     if (!affected_[w].empty() && !affected_[w][source] && !affected_[w][target]) return 0;
     return losses_[w].delay(which, size, round_trip);
   }
+  // By how much the n-th copy of a message that was lost is delayed.
+  Time resent(int w, std::uint64_t which, std::uint32_t copy, Time round_trip) const {
+    return losses_[w].resent(which, copy, round_trip);
+  }
   // Whether what follows on a connection reveals a loss.
   bool reveals(int w) const { return losses_[w].reveals(); }
   // When a message arrives that comes after all that were sent before it on its connection.

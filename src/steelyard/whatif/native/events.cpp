@@ -235,20 +235,26 @@ bool Events::hold(std::uint32_t message, Time now) {
   const Time delay = lost(schedule_.source[message], schedule_.target[message], message, size);
   if (delay == 0 && held.empty()) return false;
   if (delay > 0) {
-    held.push_back({message, now + delay, true});
+    held.push_back({message, now + delay, true, now});
     if (held.size() == 1) agenda_.push({now + delay, message * std::uint64_t{STAGES} + mended});
     return true;
   }
-  // The receiver tells the sender what it lacks, which sends it again: a round trip.
-  const Time again = now + 2 * cost_[size].latency[0];
-  if (disturbance_.reveals(0)) {
-    const bool sooner = again < held.front().due;
-    for (Held& one : held)
-      if (one.lost) one.due = std::min(one.due, again);
-    if (sooner) agenda_.push({again, held.front().message * std::uint64_t{STAGES} + mended});
-  }
+  if (disturbance_.reveals(0)) reveal(held, now, 2 * cost_[size].latency[0]);
   held.push_back({message, receive_at(message, now), false});
   return true;
+}
+
+// What was sent after it has come: the receiver says what it lacks, and the sender sends that again, a round trip. It
+// may be lost once more, which shows by what is sent after that, or by the timer.
+void Events::reveal(std::deque<Held>& held, Time now, Time round_trip) {
+  const Time again = now + round_trip, due = held.front().due;
+  for (Held& one : held)
+    if (one.lost && one.copy <= now && again < one.due) {
+      one.copy = again;
+      one.due = again + disturbance_.resent(0, one.message, ++one.again, round_trip);
+    }
+  // Of an earlier moment the agenda knows already: there the message proves not to be due.
+  if (held.front().due != due) agenda_.push({held.front().due, held.front().message * std::uint64_t{STAGES} + mended});
 }
 
 // What was lost has come, unless it came sooner: it and what waited for it alone go to the receiver.

@@ -52,11 +52,14 @@ class Events {
   };
 
   // What a connection holds back: messages lost by lot, and those that came after them. `due`: when the first byte of a
-  // lost one reaches the receiver, or when another was whole there.
+  // lost one reaches the receiver, or when another was whole there. `copy`: when what was sent last of a lost one would
+  // have come, `again`: how often that was because others came.
   struct Held {
     std::uint32_t message;
     Time due;
     bool lost;
+    Time copy = 0;
+    std::uint32_t again = 0;
   };
 
   void advance(std::uint32_t stream);
@@ -72,6 +75,7 @@ class Events {
   void pass(std::uint64_t slot, std::uint64_t stage, Time now);
   void reach(std::uint64_t slot, Time now);
   bool hold(std::uint32_t message, Time now);
+  void reveal(std::deque<Held>& held, Time now, Time round_trip);
   void mend(std::uint32_t message, Time now);
   Time receive_at(std::uint64_t slot, Time now);
   void arrive(std::uint64_t slot, Time arrival);

@@ -28,7 +28,7 @@ inline std::uint64_t threshold(double probability) {
 }
 
 // What is drawn, so that draws for different purposes never share a key.
-enum class Drawn : std::uint64_t { loss, burst, phase, affected };
+enum class Drawn : std::uint64_t { loss, burst, phase, affected, resent };
 
 // TCP on a lossy network. A packet lost before the last few is noticed by those after it and sent again at once (fast
 // retransmit: one round trip); one of the last waits for the timer, which doubles with each further loss.
@@ -143,6 +143,11 @@ class Losses {
     // Both draws of a message; most have neither.
     const bool again = mixed(key + 1) < chance.again, late = mixed(key + 2) < chance.late;
     return (again ? round_trip : 0) + (late ? timed_out(key + 2, chance.several, round_trip) : 0);
+  }
+  // That of the n-th copy of it, one packet, which is sent again because others came.
+  Time resent(std::uint64_t which, std::uint32_t copy, Time round_trip) const {
+    const std::uint64_t key = draw(draw(key_, static_cast<std::uint64_t>(Drawn::resent), which), copy, 0);
+    return mixed(key) < below_ ? timed_out(key, false, round_trip) : 0;
   }
   bool reveals() const { return loss_.sack; }
 
