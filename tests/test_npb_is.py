@@ -29,6 +29,32 @@ def test_the_phases_are_timed_on_request(ask: Asked, model: str) -> None:
     assert list(ask(model, 2, phases="on")["surroundings"]["details"]["phases"]) == PHASES[model]
 
 
+@pytest.mark.parametrize("model", PHASES)
+def test_so_many_times_the_keys_are_verified_by_a_count_of_them(ask: Asked, model: str) -> None:
+    alone = ask("threads", 1, scale="4")
+    assert alone["work"]["operations"] == 10 * 4 * 2**16
+    for workers in (1, 2, 4):
+        answer = ask(model, workers, scale="4")
+        assert answer["check"]["passed"], answer
+        verified, same = (a["surroundings"]["details"]["verification"] for a in (answer, alone))
+        assert verified["basis"] == "invariants"
+        assert len(verified["quantities"]) == 52
+        assert verified["quantities"] == same["quantities"]
+    # Neither the least nor the greatest key, and never alike: they say something of the keys.
+    assert len({q["value"] for q in same["quantities"]}) > 5
+
+
+@pytest.mark.parametrize("model", PHASES)
+@pytest.mark.parametrize("plant", ["skip", "wrong"])
+def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str) -> None:
+    assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
+
+
+def test_more_keys_than_words_can_count_and_other_numbers_get_a_sentence(ask: Asked) -> None:
+    assert "there would be more than 2^31 keys" in ask("threads", 1, scale=str(2**16))["error"]
+    assert "expected a power of two" in ask("threads", 1, scale="3")["error"]
+
+
 def test_counts_become_ranks(part: Part) -> None:
     assert part(COUNTING) == [0, 0, 2, 2, 5, 5, 5, 6] + [7] * 8
 

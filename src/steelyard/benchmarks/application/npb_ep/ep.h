@@ -19,6 +19,9 @@ struct EpClass {
   char letter;
   int log2_pairs;
   double x, y;
+  std::size_t scale = 1;  // times the class's pairs
+
+  std::size_t pairs() const { return scale << log2_pairs; }
 };
 constexpr EpClass ep_classes[] = {
     {'S', 24, -3.247834652034740e+3, -6.958407078382297e+3}, {'W', 25, -2.863319731645753e+3, -6.320053679109499e+3},
@@ -26,10 +29,18 @@ constexpr EpClass ep_classes[] = {
     {'C', 32, 4.764367927995374e+4, -8.084072988043731e+4},  {'D', 36, 1.982481200946593e+5, -1.020596636361769e+5}};
 constexpr std::array<double, 6> counts_of_s = {6140517, 5865300, 1100361, 68546, 1648, 17};
 
-inline const EpClass& ep_class(char letter) {
-  for (const EpClass& c : ep_classes)
-    if (c.letter == letter) return c;
-  throw CaseError("EP has no class '" + std::string(1, letter) + "'");
+// The class, or so many times its pairs: the same sequence, and more of it.
+inline EpClass ep_class(const Problem& problem) {
+  constexpr std::size_t most = std::size_t{1} << 43;  // pairs: then the generator begins again
+  for (EpClass c : ep_classes)
+    if (c.letter == problem.letter) {
+      if (problem.scale > most >> c.log2_pairs)
+        throw CaseError("scale='" + std::to_string(problem.scale) +
+                        "' cannot be used: the random numbers begin again after 2^43 pairs");
+      c.scale = problem.scale;
+      return c;
+    }
+  throw CaseError("EP has no class '" + std::string(1, problem.letter) + "'");
 }
 
 // Of the pairs so far: the sums of both numbers, and how many have the greater of them in [l, l + 1).
@@ -125,7 +136,7 @@ class EpSums {
 
   // The batches first … last − 1: sums[2b] and sums[2b + 1] become those of batch b; returns what was counted.
   Counts add(std::size_t first, std::size_t last, double* sums) const {
-    std::size_t pairs = (std::size_t{1} << class_.log2_pairs) / batches;
+    std::size_t pairs = class_.pairs() / batches;
     Generator generator(seed_);
     generator.skip(2 * pairs * first);
     Bits counted[bins] = {};
@@ -145,15 +156,18 @@ class EpSums {
     x_ = y_ = 0;
     for (std::size_t b = 0; b < batches; ++b) x_ += sums[2 * b], y_ += sums[2 * b + 1];
     counts_ = counts;
+    for (std::size_t i = 0; i < compared_.size(); ++i)
+      compared_[i] = {sums[2 * compared[i]], sums[2 * compared[i] + 1]};
     done_ = true;
   }
-  double operations() const { return std::ldexp(2.0, class_.log2_pairs); }
+  double operations() const { return 2.0 * static_cast<double>(class_.pairs()); }
   // Another sequence of random numbers.
   void spoil() { seed_ += 2; }
 
   Verification verification() const {
     Verification out{1e-8, {}};
     if (!done_) return out;
+    if (class_.scale > 1) return invariants();
     out.quantities = {{"sum of x", x_, class_.x}, {"sum of y", y_, class_.y}};
     if (class_.letter == 'S')
       for (std::size_t l = 0; l < counts_of_s.size(); ++l)
@@ -166,15 +180,58 @@ class EpSums {
   }
 
  private:
+  static constexpr std::array<std::size_t, 2> compared = {0, batches - 1};  // batches that plain loops add up again
+
+  // Of any number of pairs: batches by plain loops, and what is likely of deviates, each with one failure in 10^9.
+  Verification invariants() const {
+    constexpr double rare = 6;  // standard deviations
+    Verification out{0, {}, false};
+    std::size_t pairs = class_.pairs() / batches;
+    for (std::size_t i = 0; i < compared.size(); ++i) {
+      auto [x, y] = plain_sums(compared[i] * pairs, pairs);
+      std::string of = " of batch " + std::to_string(compared[i] + 1) + " by plain loops";
+      double unit = std::sqrt(static_cast<double>(pairs));
+      out.require("sum of x" + of, compared_[i].first, x, 1e-9, unit);
+      out.require("sum of y" + of, compared_[i].second, y, 1e-9, unit);
+    }
+    double all = static_cast<double>(class_.pairs()), share = std::acos(-1.0) / 4, kept = 0;
+    for (double count : counts_) kept += count;
+    out.require("pairs inside the circle", kept, all * share, rare, std::sqrt(all * share * (1 - share)));
+    out.require("sum of x", x_, 0, rare, std::sqrt(kept));
+    out.require("sum of y", y_, 0, rare, std::sqrt(kept));
+    for (std::size_t l = 0; l < bins; ++l) {
+      double below = std::erf(static_cast<double>(l) / std::sqrt(2.0));
+      double until = std::erf(static_cast<double>(l + 1) / std::sqrt(2.0)), chance = until * until - below * below;
+      if (kept * chance > 100)
+        out.require("pairs in bin " + std::to_string(l), counts_[l], kept * chance, rare,
+                    std::sqrt(kept * chance * (1 - chance)));
+    }
+    return out;
+  }
+  // Of so many pairs from the first on, one after the other, with the C library's logarithm.
+  static std::pair<double, double> plain_sums(std::size_t first, std::size_t pairs) {
+    Generator generator(ep_seed);
+    generator.skip(2 * first);
+    double sum_x = 0, sum_y = 0;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      double x = 2 * generator.next() - 1, y = 2 * generator.next() - 1, t = x * x + y * y;
+      if (t > 1) continue;
+      double f = std::sqrt(-2 * std::log(t) / t);
+      sum_x += x * f, sum_y += y * f;
+    }
+    return {sum_x, sum_y};
+  }
+
   static double sum(Pack p) {
     double out = 0;
     for (std::size_t i = 0; i < lanes; ++i) out += p[i];
     return out;
   }
 
-  const EpClass& class_;
+  EpClass class_;
   std::uint64_t seed_ = ep_seed;
   double x_ = 0, y_ = 0;
+  std::array<std::pair<double, double>, compared.size()> compared_{};
   Counts counts_{};
   bool done_ = false;
 };

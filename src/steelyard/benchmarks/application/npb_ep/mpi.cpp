@@ -14,9 +14,9 @@ struct EP {
   PhaseTimes phases;
 
   EP(Params& p, Ranks& r)
-      : problem(p, "mpi", "SWABCD"),
+      : problem(p, "mpi", "SWABCD", Growth::any),
         ranks(r),
-        state(ep_class(problem.letter)),
+        state(ep_class(problem)),
         phases(problem.phases, {"pairs", "sums"}) {
     std::size_t values = 2 * EpSums::batches + bins, here = 0;
     for (int other = 0; other < r.size(); ++other) here += r.same_host(other, r.rank());

@@ -18,9 +18,9 @@ struct EP {
   PhaseTimes phases;
 
   EP(Params& p, Team& t)
-      : problem(p, thread_model, "SWABCD"),
+      : problem(p, thread_model, "SWABCD", Growth::any),
         team(t),
-        state(ep_class(problem.letter)),
+        state(ep_class(problem)),
         phases(problem.phases, {"pairs", "sums"}) {
     problem.require(2 * EpSums::batches * sizeof(double) + t.size() * sizeof(Share));
     sums.resize(2 * EpSums::batches);

@@ -11,6 +11,10 @@ by threads. With ranks most keys travel at every ranking, and the speed follows 
 Caution: An operation is one key ranked; there are no flops. Threads rank without moving a key, ranks move them: the two are not
 one program in two models.
 
+With `scale` (`steelyard scale --weak`) there are so many times the keys and the values of a class, a power of two. Nothing is
+published for them: the ranks of five test keys after each ranking are those that a count of all keys, generated anew, gives; at the
+end all keys stand in order and have the same sum.
+
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.6; classes, test keys and operation counts as in NPB 3.4.1. Written anew.
 """
 
@@ -26,6 +30,7 @@ CODE = npb.Code(
     usual="B",
     unit="key/s",
     usable=lambda ranks: ranks & (ranks - 1) == 0 and ranks <= 512,
+    grows=True,
 )
 axes = npb.axes_of(CODE)
 metrics = npb.metrics_of(CODE)

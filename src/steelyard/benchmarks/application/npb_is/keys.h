@@ -1,7 +1,11 @@
 // IS: its classes, its keys, and the ranks of five test keys that are published for each of ten iterations.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -22,6 +26,7 @@ struct IsClass {
   std::array<std::size_t, test_keys> indices;
   std::array<std::int64_t, test_keys> ranks;
   std::array<int, test_keys> slopes, offsets;
+  std::size_t scale = 1;  // times the class's keys and values
 
   std::size_t keys() const { return std::size_t{1} << log2_keys; }
   std::size_t range() const { return std::size_t{1} << log2_range; }
@@ -68,10 +73,21 @@ constexpr IsClass is_classes[] = {
      {0, 0, 0, 0, 0}},
 };
 
-inline const IsClass& is_class(char letter) {
-  for (const IsClass& c : is_classes)
-    if (c.letter == letter) return c;
-  throw CaseError("IS has no class '" + std::string(1, letter) + "'");
+// The class, or so many times its keys and its values, a power of two.
+inline IsClass is_class(const Problem& problem) {
+  constexpr int most = 31;  // bits of a number of keys
+  for (IsClass c : is_classes)
+    if (c.letter == problem.letter) {
+      if (problem.scale == 1) return c;
+      int times = std::countr_zero(problem.scale);
+      if (c.log2_keys + times > most)
+        throw CaseError("scale='" + std::to_string(problem.scale) +
+                        "' cannot be used: there would be more than 2^31 keys");
+      c.scale = problem.scale, c.log2_keys += times, c.log2_range += times;
+      for (std::size_t i = 0; i < test_keys; ++i) c.indices[i] = (2 * i + 1) * c.keys() / (2 * test_keys);
+      return c;
+    }
+  throw CaseError("IS has no class '" + std::string(1, problem.letter) + "'");
 }
 
 // Keys first … last − 1 of all at `keys`: ⌊range/4 · (sum of four numbers)⌋. Exact in integers: the sum has 48 bits.
@@ -94,19 +110,59 @@ inline void edit_keys(const IsClass& c, Key* keys, std::size_t iteration) {
 
 using TestKeys = std::array<Key, test_keys>;
 
-// The ranks of the test keys in each iteration, and how many keys the sorting at the end put into their places.
+// The sum of keys modulo 2^32: sums of parts in doubles are exact.
+inline double key_sum(const Key* keys, std::size_t count) {
+  return static_cast<double>(std::accumulate(keys, keys + count, Key{0}));
+}
+
+// Where nothing is published: how many of the keys first … last − 1, generated anew, are less than each test key, for
+// each iteration; then the keys' sum after the last one. The sums over all keys are the test keys' ranks.
+inline std::vector<double> plain_ranks(const IsClass& c, std::size_t first, std::size_t last) {
+  std::vector<double> out(iterations * test_keys + 1);
+  TestKeys tests;
+  for (std::size_t i = 0; i < test_keys; ++i) generate_keys(c, c.indices[i], c.indices[i] + 1, &tests[i]);
+  std::array<double, test_keys> always{};
+  std::array<Key, 4096> some;
+  for (std::size_t at = first; at < last; at += some.size()) {
+    std::size_t count = std::min(some.size(), last - at);
+    generate_keys(c, at, at + count, some.data());
+    std::size_t unedited = at < edited ? std::min(edited - at, count) : 0;
+    out.back() += key_sum(&some[unedited], count - unedited);
+    for (std::size_t i = unedited; i < count; ++i)
+      for (std::size_t t = 0; t < test_keys; ++t) always[t] += some[i] < tests[t];
+  }
+  std::array<Key, edited> keys;
+  generate_keys(c, 0, edited, keys.data());
+  for (std::size_t iteration = 1; iteration <= iterations; ++iteration) {
+    edit_keys(c, keys.data(), iteration);
+    for (std::size_t t = 0; t < test_keys; ++t) {
+      double& below = out[(iteration - 1) * test_keys + t] = always[t];
+      for (std::size_t i = first; i < std::min(edited, last); ++i) below += keys[i] < tests[t];
+    }
+  }
+  if (first < edited) out.back() += key_sum(&keys[first], std::min(edited, last) - first);
+  return out;
+}
+
+// The ranks of the test keys in each iteration, how many keys the sorting at the end put into their places, and the sum
+// of these.
 struct Ranked {
-  std::vector<double> tests;
-  double sorted = 0;
+  std::vector<double> tests, expected{};  // expected: where nothing is published
+  double sorted = 0, sum = 0;
 
   Verification verification(const IsClass& c) const {
-    Verification out{0, {}};
+    Verification out{0, {}, c.scale == 1};
     for (std::size_t i = 0; i < tests.size(); ++i) {
       std::size_t test = i % test_keys, iteration = i / test_keys + 1;
-      out.quantities.emplace_back(
-          "rank of test key " + std::to_string(test + 1) + " in iteration " + std::to_string(iteration), tests[i],
-          c.expected(test, iteration));
+      std::string name = "rank of test key " + std::to_string(test + 1) + " in iteration " + std::to_string(iteration);
+      if (out.published)
+        out.quantities.emplace_back(std::move(name), tests[i], c.expected(test, iteration));
+      else
+        out.require(std::move(name), tests[i], expected[i], 0, 1);
     }
+    if (!tests.empty() && !out.published)
+      out.require("sum of the keys in order, modulo 2^32", std::fmod(sum, 0x1p32), std::fmod(expected.back(), 0x1p32),
+                  0, 1);
     if (!tests.empty()) out.quantities.emplace_back("keys in order", sorted, static_cast<double>(c.keys()));
     return out;
   }

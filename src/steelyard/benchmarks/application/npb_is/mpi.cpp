@@ -14,7 +14,7 @@ struct IS {
   static constexpr std::size_t few = 16;      // ranks up to which picking for each costs less than going key by key
   Problem problem;
   Ranks& ranks;
-  const IsClass& kind;
+  IsClass kind;
   MemoryPolicy policy;
   std::size_t me, size, first, own;  // own: how many keys this rank holds, from the first on
   Buffer<Key> keys;
@@ -35,9 +35,9 @@ struct IS {
   PhaseTimes phases;
 
   IS(Params& p, Ranks& r)
-      : problem(p, "mpi", "SWABCD"),
+      : problem(p, "mpi", "SWABCD", Growth::doubled),
         ranks(r),
-        kind(is_class(problem.letter)),
+        kind(is_class(problem)),
         policy(p),
         me(static_cast<std::size_t>(r.rank())),
         size(affordable(problem, kind, r)),
@@ -83,14 +83,13 @@ struct IS {
   }
   Check check() {
     if (!tests.empty()) {
-      std::vector<double> here = tests, sums(tests.size() + 1);
-      here.push_back(static_cast<double>(sorted()));
-      MPI_Request request;
-      MPI_Iallreduce(here.data(), sums.data(), static_cast<int>(here.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(),
-                     &request);
-      complete(1, &request);
-      ranked.sorted = sums.back(), sums.pop_back();
-      ranked.tests = sums;
+      std::vector<double> here = tests;
+      auto [orderly, sum] = sorted();
+      here.push_back(orderly), here.push_back(sum);
+      ranked.tests = summed(here);
+      ranked.sum = ranked.tests.back(), ranked.tests.pop_back();
+      ranked.sorted = ranked.tests.back(), ranked.tests.pop_back();
+      if (kind.scale > 1) ranked.expected = summed(plain_ranks(kind, first, first + own));
     }
     return ranked.verification(kind).check();
   }
@@ -103,6 +102,15 @@ struct IS {
   std::string details() const { return details_of(problem, ranked.verification(kind), phases).str(); }
 
  private:
+  // Over all ranks.
+  std::vector<double> summed(const std::vector<double>& here) const {
+    std::vector<double> sums(here.size());
+    MPI_Request request;
+    MPI_Iallreduce(here.data(), sums.data(), static_cast<int>(here.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(),
+                   &request);
+    complete(1, &request);
+    return sums;
+  }
   static std::size_t affordable(const Problem& problem, const IsClass& kind, const Ranks& ranks) {
     std::size_t size = static_cast<std::size_t>(ranks.size()), here = 0;
     if (size & (size - 1) || size > 512) {
@@ -224,14 +232,14 @@ struct IS {
     rank_counts(ranked_values.data(), ranked_values.data() + values, before);
   }
   // NPB's full verification of this rank's keys: every key put at its rank, and the next one of its value behind it.
-  std::size_t sorted() {
+  std::pair<double, double> sorted() {
     std::size_t here = 0;
     visit([&](Key) { ++here; });
     std::vector<Key> places(here, ~Key{0});
     visit([&](Key key) {
       if (std::uint32_t place = ranked_values[key - low]++ - before; place < here) places[place] = key;
     });
-    return in_order(places.data(), here, low, high);
+    return {static_cast<double>(in_order(places.data(), here, low, high)), key_sum(places.data(), here)};
   }
 };
 

@@ -11,7 +11,7 @@ struct IS {
   static constexpr bool whole = true;
   Problem problem;
   Team& team;
-  const IsClass& kind;
+  IsClass kind;
   MemoryPolicy policy;
   std::size_t keys_number, range;
   Buffer<Key> keys;
@@ -27,9 +27,9 @@ struct IS {
   PhaseTimes phases;
 
   IS(Params& p, Team& t)
-      : problem(p, thread_model, "SWABCD"),
+      : problem(p, thread_model, "SWABCD", Growth::doubled),
         team(t),
-        kind(is_class(problem.letter)),
+        kind(is_class(problem)),
         policy(p),
         keys_number(affordable(problem, kind, t)),
         range(kind.range()),
@@ -71,6 +71,7 @@ struct IS {
   }
   Check check() {
     if (!ranked.tests.empty()) sort();
+    if (kind.scale > 1 && !ranked.tests.empty()) ranked.expected = counted_anew();
     return ranked.verification(kind).check();
   }
   // A key in the middle becomes the least: the ranks of all below it rise by one.
@@ -132,10 +133,21 @@ struct IS {
     }
     rank_counts(ranks.data() + first, ranks.data() + last, before);
   }
+  std::vector<double> counted_anew() {
+    std::vector<std::vector<double>> parts(team.size());
+    team.each([&](Worker w) {
+      auto [first, last] = own_keys(w);
+      parts[w.index] = plain_ranks(kind, first, last);
+    });
+    std::vector<double> sums = parts.front();
+    for (std::size_t t = 1; t < parts.size(); ++t)
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += parts[t][i];
+    return sums;
+  }
   // NPB's full verification: every key put at its rank, and the next one of its value behind it.
   void sort() {
     Buffer<Key> sorted(keys_number, policy, team);
-    std::vector<double> orderly(team.size());
+    std::vector<double> orderly(team.size()), sums(team.size());
     team.each([&](Worker w) {
       auto [first, last] = w.part(range, grain);
       std::uint32_t begin = first < last ? ranks[first] : 0, end = last < range ? ranks[last] : keys_number;
@@ -145,9 +157,10 @@ struct IS {
       for (std::size_t i = 0; i < keys_number; ++i)
         if (keys[i] >= first && keys[i] < last && ranks[keys[i]] < keys_number) sorted[ranks[keys[i]]++] = keys[i];
       orderly[w.index] = in_order(sorted.data() + begin, end - begin, first, last);
+      sums[w.index] = key_sum(sorted.data() + begin, end - begin);
     });
-    ranked.sorted = 0;
-    for (double part : orderly) ranked.sorted += part;
+    ranked.sorted = std::accumulate(orderly.begin(), orderly.end(), 0.0);
+    ranked.sum = std::accumulate(sums.begin(), sums.end(), 0.0);
   }
 };
 
