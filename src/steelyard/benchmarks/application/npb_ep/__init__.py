@@ -10,8 +10,8 @@ Caution: An operation is one random number, not a flop. Vectors make this progra
 after number; it is still the same definition, with the same sums.
 
 With `scale` (`steelyard scale --weak`) there are so many times the pairs of a class. Nothing is published for them. They are
-verified by what must hold of any number: two batches are added up again by plain loops, and the sums and counts lie where those of
-normally distributed pairs do, within six standard deviations.
+verified by what must hold of any number: two batches are added up again by plain loops, and the sums and counts lie where those
+of normally distributed pairs do, within six standard deviations.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.1; constants and operation counts as in NPB 3.4.1. Written anew.
 """

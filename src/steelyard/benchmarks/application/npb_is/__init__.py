@@ -12,8 +12,8 @@ Caution: An operation is one key ranked; there are no flops. Threads rank withou
 one program in two models.
 
 With `scale` (`steelyard scale --weak`) there are so many times the keys and the values of a class, a power of two. Nothing is
-published for them: the ranks of five test keys after each ranking are those that a count of all keys, generated anew, gives; at the
-end all keys stand in order and have the same sum.
+published for them: the ranks of five test keys after each ranking are those that a count of all keys, generated anew, gives; at
+the end all keys stand in order and have the same sum.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.6; classes, test keys and operation counts as in NPB 3.4.1. Written anew.
 """
