@@ -1,6 +1,7 @@
 """What a benchmark declares."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from steelyard.model.figure import Figure
@@ -82,3 +83,9 @@ class Benchmark:
     limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
     roles: tuple[Role, ...] = ()  # that it plays for the whole run
+
+    def known_limit(self, metric: str, result: Result, machine: Machine) -> Limit | None:
+        """The limit; None, too, where a damaged result, or another machine's description, makes the declaration stumble."""
+        with suppress(Exception):
+            return self.limit(metric, result, machine)
+        return None

@@ -51,7 +51,7 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
         return Shown("", "", "", "", None, "INVALID", evidence(result))
     if value is None:
         return None
-    limit = benchmark.limit(metric, result, machine) if benchmark else None
+    limit = benchmark.known_limit(metric, result, machine) if benchmark else None
     return Shown(
         quantity(value.value, value.unit),
         interval(value),

@@ -1,6 +1,5 @@
 """Rule: figures beyond a limit of the machine: the limit or the figure is wrong."""
 
-from contextlib import suppress
 from typing import NamedTuple
 
 from steelyard.findings.core import peak
@@ -37,9 +36,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _above(evaluation: Evaluation, result: Result) -> Observed | None:
     """None where each metric stays below its limit, or has none."""
     for metric, value in result.metrics.items():
-        limit: Limit | None = None
-        with suppress(Exception):  # a declaration from outside may stumble over another machine's description
-            limit = evaluation.benchmarks[result.benchmark].limit(metric, result, evaluation.run.machine)
+        benchmark = evaluation.benchmarks.get(result.benchmark)
+        limit = benchmark.known_limit(metric, result, evaluation.run.machine) if benchmark else None
         if limit is None or limit.value <= 0 or value.value <= 0:
             continue
         lower = value.better == "lower"

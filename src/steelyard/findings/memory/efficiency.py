@@ -1,7 +1,5 @@
 """Rule: the Triad bandwidth against the limit of the memory, or how to tell the limit where it is unknown."""
 
-from contextlib import suppress
-
 from steelyard.model import Evaluation, Finding, Limit, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
@@ -38,9 +36,7 @@ def _limit(evaluation: Evaluation, result: Result) -> Limit | None:
     benchmark = evaluation.benchmarks.get(BENCHMARK)
     if benchmark is None:
         return evaluation.run.machine.limits.get("memory_bandwidth")
-    with suppress(Exception):  # a declaration from outside may stumble over another machine's description
-        return benchmark.limit("traffic", result, evaluation.run.machine)
-    return None
+    return benchmark.known_limit("traffic", result, evaluation.run.machine)
 
 
 def _known(best: Result, limit: Limit, processors: int) -> Finding:

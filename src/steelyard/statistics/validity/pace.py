@@ -229,7 +229,7 @@ def _readings(observed: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     before, after = (np.nan if (x := _end(around, when, kind)) is None else x for when in ("before", "after"))
     looks = part(around, "looks")
     places, looked = numbers(looks.get("sample")), numbers(looks.get(kind))
-    if len(places) != len(looked) or not len(places):
+    if len(places) != len(looked) or not len(places) or not np.isfinite(places).all():
         return np.arange(count + 2), np.concatenate(([before], rows, [after]))
     place = np.concatenate((np.arange(count + 2), places)).astype(np.intp)
     order = np.argsort(place, kind="stable")  # a look follows what was read right after the sample before it
