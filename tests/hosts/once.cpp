@@ -1,8 +1,10 @@
-// A kernel of many ranks carried out once, by itself: once PARAMETERS OPERATIONS. KERNEL is the file with the kernel's
-// main.
+// A kernel of many ranks carried out once, by itself: once PARAMETER ... OPERATIONS. KERNEL is the file with the
+// kernel's main.
 //
-// MPI_Pcontrol marks what is timed, so that a trace of it has that as its first region. Rank 0 prints the seconds of
-// the slowest rank, those for which a rank waited for its processor, and whether the result is right.
+// MPI_Pcontrol marks what is timed, so that a trace of it has that as its first region, unless WITHOUT_REGIONS is
+// defined. Rank 0 prints the seconds of the slowest rank, those for which a rank waited for its processor, and whether
+// the result is right.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -26,6 +28,13 @@ double preempted() {
   return 1e-9 * waiting;
 }
 
+// Simulated MPIs may have no regions.
+void mark([[maybe_unused]] int region) {
+#ifndef WITHOUT_REGIONS
+  MPI_Pcontrol(region);
+#endif
+}
+
 // All pairs connect: the first message between two ranks takes several round trips.
 void connect(const Ranks& ranks) {
   std::vector<char> out(static_cast<std::size_t>(ranks.size())), in(out);
@@ -37,11 +46,11 @@ void carry_out(const NamedRankKernel& kernel, Params& params, Ranks& ranks, std:
   connect(ranks);
   made->prepare(operations);
   MPI_Barrier(ranks.comm());
-  MPI_Pcontrol(1);
+  mark(1);
   double waited = preempted(), began = MPI_Wtime();
   made->run(operations);
   double mine[2] = {MPI_Wtime() - began, preempted() - waited}, most[2];
-  MPI_Pcontrol(0);
+  mark(0);
   MPI_Reduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, 0, ranks.comm());
   int right = made->check().passed, all = 0;
   MPI_Reduce(&right, &all, 1, MPI_INT, MPI_MIN, 0, ranks.comm());
@@ -55,9 +64,14 @@ int serve_once(int argc, char** argv, std::vector<NamedRankKernel> kernels) {
   MPI_Init(&argc, &argv);
   {
     Ranks ranks(allowed_processors(), 1);
-    Params params(argv[1]);
+    std::string words;
+    for (int i = 1; i + 1 < argc; ++i) words.append(argv[i]).append(" ");
+    Params params(words);
     ranks.muster(true);
-    carry_out(kernels.front(), params, ranks, static_cast<std::size_t>(std::atoll(argv[2])));
+    std::string name = params.word("kernel", kernels.front().name);
+    auto named = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.name == name; });
+    if (named == kernels.end()) return 2;
+    carry_out(*named, params, ranks, static_cast<std::size_t>(std::atoll(argv[argc - 1])));
   }
   MPI_Finalize();
   return 0;

@@ -78,17 +78,17 @@ def built(program: Program, mpi: Tool, machine: Machine, folder: Path) -> Built:
     return Built(program, path, mpi)
 
 
-def command(cluster: Cluster, of: Built) -> list[str]:
-    """mpiexec on host1, a rank on each host."""
+def command(cluster: Cluster, of: Built, ranks: int = 4, network: str = f"{NETWORK}.0/24") -> list[str]:
+    """mpiexec on host1, a rank on each of so many hosts."""
     settings = {
         "btl": "tcp,self",
-        "btl_tcp_if_include": f"{NETWORK}.0/24",
+        "btl_tcp_if_include": network,
         "oob_tcp_if_include": "10.77.0.0/24",
         "plm_rsh_agent": str(cluster.agent),
         "mpi_yield_when_idle": "1",
     }
     starter = shutil.which("mpiexec.openmpi") or "mpiexec"
-    hosts = ",".join(f"{host}:1" for host in cluster.hosts)
+    hosts = ",".join(f"{host}:1" for host in cluster.hosts[:ranks])
     words = [*cluster.enter(cluster.hosts[0]), starter, "--allow-run-as-root", "--host", hosts, "--bind-to", "none"]
     for name, value in settings.items():
         words += ["--mca", name, value]
@@ -96,11 +96,16 @@ def command(cluster: Cluster, of: Built) -> list[str]:
     return [*words, *passed, str(of.path), of.program.parameters, str(of.program.operations)]
 
 
-def measured(cluster: Cluster, of: Built) -> Time:
+def measured(cluster: Cluster, of: Built, ranks: int = 4, network: str = f"{NETWORK}.0/24") -> Time:
     """Once. RuntimeError where the result is wrong or there is none."""
     environment = {**os.environ, "LD_PRELOAD": "", tracing.FOLDER: ""}
     done = subprocess.run(
-        command(cluster, of), env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
+        command(cluster, of, ranks, network),
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
     )
     words = done.stdout.split()
     if done.returncode or len(words) != 3 or words[2] != "right":

@@ -1,0 +1,117 @@
+"""Programs of ours on simulated clusters: SimGrid's SMPI (Debian's libsimgrid-dev) carries them out, a rank on each node.
+
+What a rank computes is carried out for real and timed; messages take the time of the platform. Ranks wait by MPI_Wait there:
+a loop of MPI_Test would be charged for each question.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard import build
+
+ROOT = Path(__file__).parents[1]
+ONCE = ROOT / "tests" / "hosts" / "once.cpp"
+WAITS = """
+#include <mpi.h>
+static inline int waited_for(int count, MPI_Request* all, int* done) {
+  *done = 1;
+  return MPI_Waitall(count, all, MPI_STATUSES_IGNORE);
+}
+#define MPI_Testall(count, all, done, statuses) waited_for(count, all, done)
+#define MPI_Test(one, done, status) waited_for(1, one, done)
+"""
+SPEED = 1e9  # flop/s that stand for a core of this machine: only ratios to it count
+LIMIT = 900.0  # s of this machine for a simulation
+HEAD = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+"""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A simulated cluster: its name, nodes, SimGrid's description of it, and how fast a node computes, against a core here."""
+
+    name: str
+    nodes: int
+    describe: Callable[[str], str]
+    speed: float = 1.0
+
+    def platform(self) -> str:
+        """The text of the platform file."""
+        return self.describe(f"{SPEED * self.speed:g}f")
+
+
+def _mont_blanc(speed: str) -> str:
+    """N. Rajovic and others, The Mont-Blanc Prototype, SC 2016: 72 blades of 15 nodes, two uplinks of 10 Gbit/s each; between two
+    nodes 80 MB/s and 156 µs, as measured with MPI.
+    """
+    blades = range(72)
+    lines = [HEAD, '<zone id="mont-blanc" routing="Full">']
+    for blade in blades:
+        own = f'id="blade{blade}" prefix="node" suffix="" radical="{15 * blade}-{15 * blade + 14}" router_id="switch{blade}"'
+        lines.append(f'<cluster {own} speed="{speed}" bw="80MBps" lat="78us"/>')
+    lines += [f'<link id="up{blade}" bandwidth="2500MBps" latency="0us"/>' for blade in blades]
+    for a in blades:
+        for b in blades[a + 1 :]:
+            ends = f'src="blade{a}" dst="blade{b}" gw_src="switch{a}" gw_dst="switch{b}"'
+            lines.append(f'<zoneRoute {ends}><link_ctn id="up{a}"/><link_ctn id="up{b}"/></zoneRoute>')
+    return "\n".join([*lines, "</zone>", "</platform>"])
+
+
+def _fat_tree(speed: str) -> str:
+    """A fat tree of today in round numbers: 100 Gbit/s to each node, 16 switches of 32 nodes and as many links up, 1.2 µs between
+    nodes of two switches.
+    """
+    shape = 'topology="FAT_TREE" topo_parameters="2;32,16;1,32;1,1"'
+    own = 'id="fat-tree" prefix="node" suffix="" radical="0-511"'
+    return f'{HEAD}<cluster {own} {shape} speed="{speed}" bw="12.5GBps" lat="0.3us"/></platform>'
+
+
+# A core of the prototype (Cortex-A15, 1.7 GHz) computes about a tenth as fast as one of a server today: a round number.
+MONT_BLANC = Cluster("Mont-Blanc", 1080, _mont_blanc, speed=0.1)
+FAT_TREE = Cluster("fat tree", 512, _fat_tree)
+
+
+def compiled(source: Path, folder: Path) -> Path:
+    """The kernel in `source`, carried out once (tests/hosts/once.cpp), for SMPI."""
+    (folder / "waits.h").write_text(WAITS, encoding="utf-8")
+    path = folder / source.parent.name
+    words = ["smpicxx", "-std=c++20", "-O3", "-march=native", "-include", str(folder / "waits.h"), f"-I{build.NATIVE}"]
+    words += ["-DWITHOUT_REGIONS", f'-DKERNEL="{source}"', str(ONCE)]
+    words += [str(build.NATIVE / f"{name}.cpp") for name in ("harness", "rank_harness")]
+    subprocess.run([*words, "-o", str(path), "-pthread", "-ldl"], check=True, capture_output=True)
+    return path
+
+
+def simulated(program: Path, cluster: Cluster, ranks: int, parameters: str, operations: int = 1) -> float:
+    """Seconds that the cluster takes, a rank on each node. RuntimeError where the result is wrong or there is none."""
+    folder = program.parent
+    platform, hosts = folder / f"{cluster.name.replace(' ', '-')}.xml", folder / f"hosts-{ranks}"
+    platform.write_text(cluster.platform(), encoding="utf-8")
+    hosts.write_text("".join(f"node{rank}\n" for rank in range(ranks)), encoding="utf-8")
+    settings = (
+        f"smpi/host-speed:{SPEED:g}f",
+        "network/model:CM02",
+        "network/TCP-gamma:0",
+        "smpi/simulate-computation:yes",
+    )
+    words = ["smpirun", "-np", str(ranks), "-platform", str(platform), "-hostfile", str(hosts)]
+    words += [*(f"--cfg={setting}" for setting in settings), "--log=root.thres:critical", str(program)]
+    done = subprocess.run(
+        [*words, parameters, str(operations)],
+        cwd=folder,
+        env={**os.environ, "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    found = re.search(r"^([\d.]+) [\d.]+ (right|wrong)$", done.stdout, re.MULTILINE)
+    if not found or found[2] != "right":
+        raise RuntimeError(f"{program.name} on {ranks} nodes of {cluster.name}: {(done.stdout + done.stderr)[-600:]}")
+    return float(found[1])
