@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from npb_runs import WIDTHS, Asked, compiled, told
+from npb_runs import WIDTHS, Answer, Asked, compiled, told
 from steelyard.model import Machine
 
 Part = Callable[[str], list[float]]
@@ -30,6 +31,44 @@ def part(request: pytest.FixtureRequest, here: Machine, tmp_path: Path) -> Part:
 @pytest.mark.parametrize("model", PHASES)
 def test_the_phases_are_timed_on_request(ask: Asked, model: str) -> None:
     assert list(ask(model, 2, phases="on")["surroundings"]["details"]["phases"]) == PHASES[model]
+
+
+def _verification(answer: Answer) -> dict[str, Any]:
+    verified: dict[str, Any] = answer["surroundings"]["details"]["verification"]
+    return verified
+
+
+@pytest.mark.parametrize("model", PHASES)
+@pytest.mark.parametrize("scale", [2, 4, 8])
+def test_so_many_times_the_points_are_verified_by_invariants(ask: Asked, model: str, scale: int) -> None:
+    first, *others = [ask(model, workers, scale=str(scale)) for workers in (1, 2, 4)]
+    assert first["work"]["working_set"] == scale * 2 * 16 * 64**3
+    for answer in (first, *others):
+        assert answer["check"]["passed"], answer
+        verified, same = _verification(answer), _verification(first)
+        assert verified["basis"] == "invariants"
+        assert [q["quantity"] for q in verified["quantities"]] == [q["quantity"] for q in same["quantities"]]
+        for quantity, other in zip(verified["quantities"], same["quantities"], strict=True):
+            assert quantity["value"] == pytest.approx(other["value"], rel=1e-11)
+    assert len(same["quantities"]) == 2 + 1 + 2 * 3 + 2 * 6
+
+
+@pytest.mark.parametrize("model", PHASES)
+@pytest.mark.parametrize("plant", ["skip", "wrong"])
+def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str) -> None:
+    assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
+
+
+def test_what_grew_to_a_class_has_its_published_checksums(ask: Asked) -> None:
+    """W, 128 x 128 x 32, 16 times as large is A, 256 x 256 x 128."""
+    grown, published = (ask("threads", 2, **{"class": c, "scale": s}) for c, s in (("W", "16"), ("A", "1")))
+    assert grown["check"]["passed"] and published["check"]["passed"]
+    assert _verification(grown) == _verification(published)
+    assert _verification(grown)["basis"] == "published"
+
+
+def test_other_numbers_than_powers_of_two_get_a_sentence(ask: Asked) -> None:
+    assert "scale='3' cannot be used: expected a power of two from 1 to" in ask("threads", 1, scale="3")["error"]
 
 
 def test_transforms_side_by_side_agree_with_the_sums_that_define_them(part: Part) -> None:

@@ -190,6 +190,11 @@ class Cube {
     else
       along_z_.transform(source, work, To<false>{at, inverse_z_.data()});
   }
+  // Mode (x, y, z) of the initial state, y of this rank's planes, as the first step left it.
+  std::complex<double> mode(std::size_t x, std::size_t y, std::size_t z) const {
+    const double* at = data_ + from_z_[z] + y * layout.row + x / lanes * block + x % lanes;
+    return {at[lanes], at[0]};
+  }
   // Of the points in this rank's planes.
   std::complex<double> sum() const {
     std::complex<double> out;
