@@ -35,7 +35,7 @@ SOLVER = "kernel=solver iterations=50"
 # Folder, the same work, and work that grows with the ranks ({n} times so much).
 PROGRAMS = {
     "NPB CG": ("npb_cg", "class=A", "class=W scale={0}", 1),
-    "NPB LU": ("npb_lu", "class=A", "", 1),
+    "NPB LU": ("npb_lu", "class=A", "class=W scale={0}", 1),
     "finite elements": ("finite_elements", f"{SOLVER} elements=262144", f"{SOLVER} elements={{0}}", 32_768),
     "molecular dynamics": ("molecular_dynamics", "particles=256000 steps=10", "particles={0} steps=10", 32_000),
 }  # fmt: skip

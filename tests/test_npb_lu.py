@@ -1,6 +1,7 @@
 """NPB LU: its values by name, narrow blocks, its counts, and its steps beside the same point by point."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,28 @@ def test_sweeps_residual_and_exchanges_are_timed_on_request(ask: Asked, model: s
     phases = ask(model, 2, phases="on")["surroundings"]["details"]["phases"]
     assert list(phases) == ["residual", "forward sweep", "backward sweep", "exchanges"]
     assert all(seconds > 0 for seconds in phases.values())
+
+
+@pytest.mark.parametrize("model", MODELS["lu"])
+@pytest.mark.parametrize("scale", [2, 9])
+def test_so_many_times_the_points_are_verified_by_the_equations(ask: Asked, model: str, scale: int) -> None:
+    inner = round(10 * scale ** (1 / 3))
+    alone = ask("threads", 1, scale=str(scale))
+    assert alone["work"]["bytes"] == 50 * inner**3 * 280
+    for workers in (1, 2, 6):
+        answer = ask(model, workers, scale=str(scale))
+        assert answer["check"]["passed"], answer
+        verified, same = (a["surroundings"]["details"]["verification"] for a in (answer, alone))
+        assert verified["basis"] == "invariants"
+        residuals, others = ([q["value"] for q in v["quantities"][:5]] for v in (verified, same))
+        assert residuals == pytest.approx(others, rel=1e-9)
+        assert [q["quantity"] for q in verified["quantities"][5:]] == ["what is left of a step's equations"]
+
+
+@pytest.mark.parametrize("model", MODELS["lu"])
+@pytest.mark.parametrize("plant", ["skip", "wrong"])
+def test_a_planted_error_fails_the_equations(ask: Asked, model: str, plant: str) -> None:
+    assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
 
 
 PRINTED = """
@@ -108,3 +131,48 @@ def test_steps_are_those_with_full_blocks_point_by_point(
 @pytest.mark.parametrize("groups", [2, 3])
 def test_strips_may_be_swept_in_groups(printed: Callable[..., list[float]], groups: int) -> None:
     assert printed(30, 1e-3, 3, groups) == printed(30, 1e-3, 3)
+
+
+STEP = (
+    PRINTED.split("int main", maxsplit=1)[0]
+    + """
+// What is left of a step's equations: as it is, with one component of one point a millionth off, and for another time step.
+int main() {
+  const int n = 20;
+  Class problem{'-', n, 0.5, 3, {}, {}, 0};
+  Params params("");
+  Team team(1, {});
+  Layout layout(Decomposition(n, 1), n, 0);
+  Arrays arrays(layout, MemoryPolicy(params), team, 0);
+  Alone alone;
+  Solver<Alone> solver(problem, layout, arrays, alone, false);
+  Solution solution(n);
+  solver.clear(solution), solver.start(solution), solver.first_residual(), solver.steps(3);
+  auto at = [&](int i, int j, int k) -> State {
+    auto [vector, lane] = layout.point(i, j, k);
+    State out;
+    for (std::size_t m = 0; m < 5; ++m) out[m] = arrays.u[static_cast<std::size_t>(vector)].c[m][lane];
+    return out;
+  };
+  auto forcing = [&](int i, int j, int k) {
+    return applied(n, {i, j, k}, [&](int a, int b, int c) { return solution.at(a, b, c); });
+  };
+  StepProof right(layout, 0.5, at), other(layout, 0.5005, at);
+  solver.steps(1);
+  auto off = [&](int i, int j, int k) {
+    State out = at(i, j, k);
+    if (i == 7 && j == 8 && k == 10) out[3] *= 1 + 1e-6;
+    return out;
+  };
+  auto ratio = [](std::array<double, 2> squares) { return std::sqrt(squares[0] / squares[1]); };
+  std::printf("%g %g %g", ratio(right.squares(at, forcing)), ratio(right.squares(off, forcing)),
+              ratio(other.squares(at, forcing)));
+}
+"""
+)
+
+
+def test_a_step_fulfils_its_equations_and_nothing_near_it_does(here: Machine, tmp_path: Path) -> None:
+    exact, off, other = told(compiled(here, "lu", STEP, tmp_path, "-O1", "-march=native"))
+    assert exact < 1e-11
+    assert min(off, other) > 1e-7

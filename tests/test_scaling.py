@@ -547,8 +547,8 @@ def test_every_programming_model_is_swept_in_its_own_way() -> None:
             "node.matmul",
             {"weak": True},
             "Those that have one: application.finite_elements, application.molecular_dynamics, application.npb_cg, "
-            "application.npb_ep, application.npb_ft, application.npb_is, application.npb_mg, application.turbulence, "
-            "cluster.flops",
+            "application.npb_ep, application.npb_ft, application.npb_is, application.npb_lu, application.npb_mg, "
+            "application.turbulence, cluster.flops",
         ),
         ("cluster.flops", {"weak": True, "over": "ranks_per_node"}, "not possible over ranks_per_node"),
         ("node.vector", {"over": "threads", "words": {"threads": [2]}}, "--counts 2"),

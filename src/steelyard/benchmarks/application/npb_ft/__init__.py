@@ -11,10 +11,10 @@ ranks everything goes from each to each once a step, and the network's bisection
 Caution: An operation is one of NPB's estimate of the floating-point operations; the metric `flops` counts those that are carried
 out, which are fewer. Generator and tables are within the timed region, as NPB has it.
 
-With `scale` (`steelyard scale --weak`) there are so many times the points of a class, a power of two: edges are doubled along z, y
-and x in turn. Nothing is published for them. They are verified by what must hold of any size: each checksum beside a sum over all
-modes, in which its 1024 points are a geometric series; and the modes beside the initial state, generated anew: its sum, its energy,
-and its numbers at three points.
+With `scale` (`steelyard scale --weak`) there are so many times the points of a class, a power of two: edges are doubled along z,
+y and x in turn. Nothing is published for them. They are verified by what must hold of any size: each checksum beside a sum over
+all modes, in which its 1024 points are a geometric series; and the modes beside the initial state, generated anew: its sum, its
+energy, and its numbers at three points.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.5; classes, checksums and operation counts as in NPB 3.4.1. Written anew.
 """

@@ -15,6 +15,11 @@ follow the nominal count: a system that runs NPB's own program does nearly three
 of one wavefront are worked on as vectors; the order that NPB prescribes is kept. Blocks of the grid need two points in x and y.
 Class S lasts milliseconds and is for verification only.
 
+With `scale` (`steelyard scale --weak`) there is a cube of about so many times the inner points of a class. Nothing is published
+for it. It is verified by what must hold of any size: the residual is that of the flow's equations by their definition, point by
+point; and what one more step changes fulfils the step's two triangular systems, with derivatives of the equations computed anew,
+in the plane in the middle of each block, across the borders of blocks, too.
+
 Source: NAS Parallel Benchmarks, RNR-94-007 section 3 (LU), NAS-95-020; classes and operation counts as in NPB 3.4.1.
 Written anew.
 """
@@ -39,6 +44,7 @@ CODE = npb.Code(
     counted="LU: Mop/s follow NPB's nominal count, of which this program carries out 35 to 36 % (714 flops a point and step) by "
     "a better algorithm: beside NPB's own program on another system it looks nearly three times as fast for that reason alone.",
     usable=_usable,
+    grows=True,
 )
 axes = npb.axes_of(CODE)
 metrics = npb.metrics_of(CODE)

@@ -6,6 +6,7 @@
 #pragma once
 #include "arrays.h"
 #include "classes.h"
+#include "proof.h"
 #include "residual.h"
 #include "sweeps.h"
 
@@ -86,6 +87,27 @@ class Solver {
     });
     return out;
   }
+  // Of this block: the squares of the residual point by point.
+  State squared_residuals(const Solution& solution) const {
+    const int x = at_.first_x - 1, y = at_.first_y - 1;
+    auto now = [&](int i, int j, int k) { return state(i - x, j - y, k); };
+    State out{};
+    at_.inner_points([&](int i, int j, int k) {
+      State u = applied(at_.n, {x + i, y + j, k}, now), forcing = forcing_of(solution, x + i, y + j, k);
+      for (std::size_t m = 0; m < 5; ++m) out[m] += (u[m] - forcing[m]) * (u[m] - forcing[m]);
+    });
+    return out;
+  }
+  // Of this block's plane in the middle: the squares of what is left of the equations of one more step, which is done,
+  // and of their right side.
+  std::array<double, 2> squared_defects(const Solution& solution) {
+    auto now = [&](int i, int j, int k) { return state(i, j, k); };
+    StepProof proof(at_, problem_.time_step, now);
+    PhaseTimes kept = phases_;
+    steps(1);
+    phases_ = kept;
+    return proof.squares(now, [&](int i, int j, int k) { return forcing_of(solution, i, j, k); });
+  }
   State roots(State squares) const {
     double points = std::pow(at_.n - 2.0, 3);
     for (double& x : squares) x = std::sqrt(x / points);
@@ -113,6 +135,9 @@ class Solver {
   }
 
  private:
+  State forcing_of(const Solution& solution, int i, int j, int k) const {
+    return applied(at_.n, {i, j, k}, [&](int a, int b, int c) { return solution.at(a, b, c); });
+  }
   static Five quiet() { return {{pack_of(1), Pack{}, Pack{}, Pack{}, pack_of(1)}}; }
   std::size_t index(int k, int b, int s) const { return static_cast<std::size_t>(at_.at(k, b, s)); }
   // The trapezoid rule's weight in one direction: 0 outside, a half at the ends.

@@ -101,7 +101,7 @@ class ThreadLinks {
 struct LU {
   static constexpr bool whole = true;
   Problem problem;
-  const Class& size;
+  const Class size;
   MemoryPolicy policy;
   Team& team;
   Decomposition decomposition;
@@ -122,8 +122,8 @@ struct LU {
   Outcome outcome;
 
   LU(Params& p, Team& t)
-      : problem(p, thread_model, known_classes),
-        size(class_of(problem.letter)),
+      : problem(p, thread_model, known_classes, Growth::any),
+        size(class_of(problem)),
         policy(p),
         team(t),
         decomposition(Decomposition::require(size.n, team.size(), "threads")),
@@ -160,10 +160,28 @@ struct LU {
   void run(Worker w, std::size_t) {
     solver(w).steps(size.steps);
     State norms = solver(w).norms();
-    if (w.index == 0) outcome.residual = norms, outcome.computed = true;
+    if (w.index == 0) outcome.residual = norms, outcome.computed = true, outcome.proved = false;
   }
   Work work() const { return work_of(size); }
 
+  // The state is one step further then.
+  void prove() {
+    std::vector<State> residuals(team.size());
+    std::vector<std::array<double, 2>> defects(team.size());
+    team.each([&](Worker w) {
+      residuals[w.index] = solver(w).squared_residuals(solution);
+      team.barrier().wait();
+      defects[w.index] = solver(w).squared_defects(solution);
+    });
+    State sums{};
+    double left = 0, given = 0;
+    for (std::size_t b = 0; b < team.size(); ++b) {
+      for (std::size_t m = 0; m < 5; ++m) sums[m] += residuals[b][m];
+      left += defects[b][0], given += defects[b][1];
+    }
+    outcome.by_points = blocks[0]->solver.roots(sums);
+    outcome.left = std::sqrt(left / given), outcome.proved = true;
+  }
   Verification verification() {
     State squares{};
     outcome.surface = 0;
@@ -173,6 +191,7 @@ struct LU {
       outcome.surface += block->solver.surface();
     }
     outcome.error = blocks[0]->solver.roots(squares);
+    if (!size.published && outcome.computed && !outcome.proved) prove();
     return verified = verification_of(size, outcome);
   }
   Check check() { return verification().check(); }

@@ -1,0 +1,216 @@
+// NPB LU: what is verified where nothing is published, by definition and point by point (RNR-94-007, sections 3.2 and
+// 3.3; NAS-95-020): residuals, and the equations of a step.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "flow.h"
+#include "layout.h"
+
+namespace steelyard::npb::lu {
+
+// A number and how fast it changes: functions of such give derivatives.
+struct Changing {
+  double value = 0, slope = 0;
+  Changing() = default;
+  Changing(double v, double s = 0) : value(v), slope(s) {}  // constants do not change
+  friend Changing operator+(Changing a, Changing b) { return {a.value + b.value, a.slope + b.slope}; }
+  friend Changing operator-(Changing a, Changing b) { return {a.value - b.value, a.slope - b.slope}; }
+  friend Changing operator*(Changing a, Changing b) {
+    return {a.value * b.value, a.slope * b.value + a.value * b.slope};
+  }
+  friend Changing operator/(Changing a, Changing b) {
+    double ratio = a.value / b.value;
+    return {ratio, (a.slope - ratio * b.slope) / b.value};
+  }
+};
+template <class Number>
+using Values = std::array<Number, 5>;
+
+// The flux of a state in one direction.
+template <class Number>
+Values<Number> flux_of(const Values<Number>& u, std::size_t direction) {
+  Number velocity = u[1 + direction] / u[0],
+         pressure = c2 * (u[4] - 0.5 * (u[1] * u[1] + u[2] * u[2] + u[3] * u[3]) / u[0]);
+  Values<Number> out;
+  for (std::size_t m = 0; m < 5; ++m) out[m] = velocity * u[m];
+  out[1 + direction] = out[1 + direction] + pressure, out[4] = out[4] + velocity * pressure;
+  return out;
+}
+// That of which differences are the viscous flux: velocities, and the energy that viscosity and heat carry.
+template <class Number>
+Values<Number> viscous_of(const Values<Number>& u, std::size_t direction) {
+  Number own = u[1 + direction] / u[0], squares = (u[1] * u[1] + u[2] * u[2] + u[3] * u[3]) / (u[0] * u[0]);
+  Values<Number> out{};
+  for (std::size_t m = 1; m < 4; ++m) out[m] = (m == 1 + direction ? 4.0 / 3 : 1) * c34 * u[m] / u[0];
+  out[4] = c34 * (0.5 * (1 - c15) * squares + own * own / 6 + c15 * u[4] / u[0]);
+  return out;
+}
+// K at an inner point of a grid of n points a side, counted from 0. `state(i, j, k)`: of any point up to two away.
+template <class At>
+State applied(int n, const std::array<int, 3>& point, const At& state) {
+  const double inverse = n - 1.0;  // of the distance of two points
+  State out{};
+  for (std::size_t direction = 0; direction < 3; ++direction) {
+    auto beside = [&](int distance) {
+      std::array<int, 3> at = point;
+      at[direction] += distance;
+      return state(at[0], at[1], at[2]);
+    };
+    const int place = point[direction];
+    const bool two_below = place > 2, two_above = place < n - 3, first = place == 1, last = place == n - 2;
+    State here = beside(0), below = beside(-1), above = beside(1), far_below{}, far_above{};
+    if (two_below) far_below = beside(-2);
+    if (two_above) far_above = beside(2);
+    State flux_above = flux_of(above, direction), flux_below = flux_of(below, direction),
+          viscous_above = viscous_of(above, direction), viscous = viscous_of(here, direction),
+          viscous_below = viscous_of(below, direction);
+    for (std::size_t m = 0; m < 5; ++m) {
+      out[m] -= (flux_above[m] - flux_below[m]) * inverse / 2;
+      out[m] += (viscous_above[m] - 2 * viscous[m] + viscous_below[m]) * inverse * inverse;
+      out[m] += diffusion[direction] * (above[m] - 2 * here[m] + below[m]) * inverse * inverse;
+      double differences = (first || last ? 5 : 6) * here[m];
+      if (two_below) differences += far_below[m];
+      if (!first) differences -= 4 * below[m];
+      if (!last) differences -= 4 * above[m];
+      if (two_above) differences += far_above[m];
+      out[m] -= fourth * differences;
+    }
+  }
+  return out;
+}
+
+// The plane in the middle of a block before a step, and whether the step's equations hold there afterwards.
+//
+// A step adds w to the state times 1/(omega (2 - omega)), where (D + omega U) w = D y and (D + omega L) y is the
+// residual times the time step: y follows from w by the first, and the second is left to be compared. D, L and U are
+// the derivatives of K at a point, and of its neighbours below and above.
+class StepProof {
+ public:
+  // `now(i, j, k)`: the state of a point of the block, counted as its layout does.
+  template <class Now>
+  StepProof(const Layout& at, double time_step, const Now& now)
+      : at_(at), time_step_(time_step), inverse_(at.n - 1.0), before_(5ul * width() * height()) {
+    each([&](int i, int j, int k) { before_[place(i, j, k)] = now(i, j, k); });
+  }
+  // The squares of what is left of the equations, and of the residual times the time step. `wanted`: K of the solution.
+  template <class Now, class Wanted>
+  std::array<double, 2> squares(const Now& now, const Wanted& wanted) {
+    change_.resize(before_.size());
+    each([&](int i, int j, int k) {
+      State u = now(i, j, k);
+      for (std::size_t m = 0; m < 5; ++m)
+        change_[place(i, j, k)][m] = (u[m] - before_[place(i, j, k)][m]) * omega * (2 - omega);
+    });
+    const int x = at_.first_x - 1, y = at_.first_y - 1, k = middle();
+    auto before = [&](int i, int j, int l) { return before_[place(i - x, j - y, l)]; };
+    std::array<double, 2> out{};
+    for (int j = 1; j <= at_.ny; ++j)
+      for (int i = 1; i <= at_.nx; ++i) {
+        // What lies across a corner of the block is not known here.
+        if ((i == 1 && j == at_.ny && at_.west && at_.north) || (i == at_.nx && j == 1 && at_.east && at_.south))
+          continue;
+        State left = own(i, j, k, halfway(i, j, k)), neighbours = below(i, j, k),
+              residual = applied(at_.n, {x + i, y + j, k}, before), forcing = wanted(x + i, y + j, k);
+        for (std::size_t m = 0; m < 5; ++m) {
+          double given = time_step_ * (residual[m] - forcing[m]), defect = left[m] + omega * neighbours[m] - given;
+          out[0] += defect * defect, out[1] += given * given;
+        }
+      }
+    return out;
+  }
+
+ private:
+  int middle() const { return at_.n / 2; }
+  int width() const { return at_.nx + 4; }
+  int height() const { return at_.ny + 4; }
+  std::size_t place(int i, int j, int k) const {
+    return (static_cast<std::size_t>(k - middle() + 2) * static_cast<std::size_t>(height()) +
+            static_cast<std::size_t>(j + 1)) *
+               static_cast<std::size_t>(width()) +
+           static_cast<std::size_t>(i + 1);
+  }
+  template <class Do>
+  void each(Do what) const {
+    for (int k = middle() - 2; k <= middle() + 2; ++k)
+      for (int j = -1; j <= at_.ny + 2; ++j)
+        for (int i = -1; i <= at_.nx + 2; ++i) what(i, j, k);
+  }
+  bool inner(int i, int j) const {
+    int x = at_.first_x - 1 + i, y = at_.first_y - 1 + j;
+    return x > 0 && x < at_.n - 1 && y > 0 && y < at_.n - 1;
+  }
+  // The time step times a neighbour's derivative of -K, on the side `side` (-1 or 1), applied to `x`.
+  State beside(int i, int j, int k, std::size_t direction, int side, const State& x) const {
+    Values<Changing> u = changing(i, j, k, x), flux = flux_of(u, direction), viscous = viscous_of(u, direction);
+    State out;
+    for (std::size_t m = 0; m < 5; ++m)
+      out[m] = time_step_ * inverse_ *
+               (side * flux[m].slope / 2 - (viscous[m].slope + diffusion[direction] * x[m]) * inverse_);
+    return out;
+  }
+  // D applied to `x`.
+  State own(int i, int j, int k, const State& x) const {
+    State out = x;
+    for (std::size_t direction = 0; direction < 3; ++direction) {
+      Values<Changing> viscous = viscous_of(changing(i, j, k, x), direction);
+      for (std::size_t m = 0; m < 5; ++m)
+        out[m] += 2 * time_step_ * inverse_ * inverse_ * (viscous[m].slope + diffusion[direction] * x[m]);
+    }
+    return out;
+  }
+  Values<Changing> changing(int i, int j, int k, const State& slope) const {
+    Values<Changing> out;
+    for (std::size_t m = 0; m < 5; ++m) out[m] = {before_[place(i, j, k)][m], slope[m]};
+    return out;
+  }
+  // y, as w gives it; 0 at the boundary.
+  State halfway(int i, int j, int k) const {
+    State out{};
+    if (!inner(i, j)) return out;
+    for (std::size_t direction = 0; direction < 3; ++direction) {
+      int a = i + (direction == 0), b = j + (direction == 1), c = k + (direction == 2);
+      State share = beside(a, b, c, direction, 1, change_[place(a, b, c)]);
+      for (std::size_t m = 0; m < 5; ++m) out[m] += omega * share[m];
+    }
+    out = solved(i, j, k, out);
+    for (std::size_t m = 0; m < 5; ++m) out[m] += change_[place(i, j, k)][m];
+    return out;
+  }
+  // L y.
+  State below(int i, int j, int k) const {
+    State out{};
+    for (std::size_t direction = 0; direction < 3; ++direction) {
+      int a = i - (direction == 0), b = j - (direction == 1), c = k - (direction == 2);
+      State share = beside(a, b, c, direction, -1, halfway(a, b, c));
+      for (std::size_t m = 0; m < 5; ++m) out[m] += share[m];
+    }
+    return out;
+  }
+  // D x = given, by elimination; D's diagonal is the greatest of each column.
+  State solved(int i, int j, int k, State given) const {
+    std::array<State, 5> columns;
+    for (std::size_t m = 0; m < 5; ++m) {
+      State unit{};
+      unit[m] = 1;
+      columns[m] = own(i, j, k, unit);
+    }
+    for (std::size_t m = 0; m < 5; ++m)
+      for (std::size_t row = m + 1; row < 5; ++row) {
+        double factor = columns[m][row] / columns[m][m];
+        for (std::size_t column = m; column < 5; ++column) columns[column][row] -= factor * columns[column][m];
+        given[row] -= factor * given[m];
+      }
+    for (std::size_t m = 5; m-- > 0;) {
+      for (std::size_t column = m + 1; column < 5; ++column) given[m] -= columns[column][m] * given[column];
+      given[m] /= columns[m][m];
+    }
+    return given;
+  }
+
+  const Layout& at_;
+  double time_step_, inverse_;
+  std::vector<State> before_, change_;
+};
+
+}  // namespace steelyard::npb::lu
