@@ -1,13 +1,16 @@
 """Programs of ours on simulated clusters: SimGrid's SMPI (Debian's libsimgrid-dev) carries them out, a rank on each node.
 
-What a rank computes is carried out for real and timed; messages take the time of the platform. Ranks wait by MPI_Wait there:
-a loop of MPI_Test would be charged for each question.
+What a rank computes is carried out for real and timed; messages take the time of the platform. Ranks wait by MPI_Wait there,
+for one message after the other: a loop of MPI_Test would be charged for each question, and in a trace MPI_Waitall stands for all
+messages that are under way, others' too. Sums over all ranks are blocking calls: SMPI's MPI_Iallreduce sends
+everything from each to each at once, which no MPI does.
 """
 
 import os
 import re
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +22,15 @@ WAITS = """
 #include <mpi.h>
 static inline int waited_for(int count, MPI_Request* all, int* done) {
   *done = 1;
-  return MPI_Waitall(count, all, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < count; ++i) MPI_Wait(&all[i], MPI_STATUS_IGNORE);
+  return MPI_SUCCESS;
 }
+static inline int reduced(const void* in, void* out, int count, MPI_Datatype type, MPI_Op how, MPI_Comm comm,
+                          MPI_Request* request) {
+  *request = MPI_REQUEST_NULL;
+  return MPI_Allreduce(in, out, count, type, how, comm);
+}
+#define MPI_Iallreduce(in, out, count, type, how, comm, request) reduced(in, out, count, type, how, comm, request)
 #define MPI_Testall(count, all, done, statuses) waited_for(count, all, done)
 #define MPI_Test(one, done, status) waited_for(1, one, done)
 """
@@ -34,11 +44,15 @@ HEAD = """<?xml version='1.0'?>
 
 @dataclass(frozen=True)
 class Cluster:
-    """A simulated cluster: its name, nodes, SimGrid's description of it, and how fast a node computes, against a core here."""
+    """A simulated cluster: its name, nodes, SimGrid's description of it, the same for the replay (`steelyard whatif`), and how
+    fast a node computes, against a core here.
+    """
 
     name: str
     nodes: int
     describe: Callable[[str], str]
+    network: str
+    tree: str = ""
     speed: float = 1.0
 
     def platform(self) -> str:
@@ -73,8 +87,8 @@ def _fat_tree(speed: str) -> str:
 
 
 # A core of the prototype (Cortex-A15, 1.7 GHz) computes about a tenth as fast as one of a server today: a round number.
-MONT_BLANC = Cluster("Mont-Blanc", 1080, _mont_blanc, speed=0.1)
-FAT_TREE = Cluster("fat tree", 512, _fat_tree)
+MONT_BLANC = Cluster("Mont-Blanc", 1080, _mont_blanc, "L=156us,G=12500ps/B,S=65536", "mont-blanc", speed=0.1)
+FAT_TREE = Cluster("fat tree", 512, _fat_tree, "L=1200ns,G=80ps/B,S=65536")
 
 
 def compiled(source: Path, folder: Path) -> Path:
@@ -88,22 +102,43 @@ def compiled(source: Path, folder: Path) -> Path:
     return path
 
 
-def simulated(program: Path, cluster: Cluster, ranks: int, parameters: str, operations: int = 1) -> float:
+def simulated(program: Path, cluster: Cluster, ranks: int, parameters: str) -> float:
     """Seconds that the cluster takes, a rank on each node. RuntimeError where the result is wrong or there is none."""
+    return _run(program, cluster, range(ranks), parameters)
+
+
+def traced(program: Path, cluster: Cluster, ranks: int, nodes: int, parameters: str) -> Path:
+    """A time-independent trace of the timed part of so many ranks on the cluster's first nodes. RuntimeError as above."""
+    index = program.parent / f"{program.name}-{ranks}.trace"
+    shutil.rmtree(f"{index}_files", ignore_errors=True)
+    shared = [rank * nodes // ranks for rank in range(ranks)]
+    _run(program, cluster, shared, parameters, "-trace-ti", "-trace-file", str(index))
+    files = [Path(line) for line in index.read_text(encoding="utf-8").split() if line.endswith(".txt")]
+    for rank, path in enumerate(files):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        barriers = [i for i, line in enumerate(lines) if line.split()[1] == "barrier"]
+        timed = lines[barriers[-2] + 1 : barriers[-1]]
+        path.write_text("\n".join([f"{rank} init", *timed, f"{rank} finalize", ""]), encoding="utf-8")
+    index.write_text("\n".join(map(str, [*files, ""])), encoding="utf-8")
+    return index
+
+
+def _run(program: Path, cluster: Cluster, nodes: Sequence[int], parameters: str, *more: str) -> float:
+    """Rank i on node nodes[i]."""
     folder = program.parent
-    platform, hosts = folder / f"{cluster.name.replace(' ', '-')}.xml", folder / f"hosts-{ranks}"
+    platform, hosts = folder / f"{cluster.name.replace(' ', '-')}.xml", folder / "hosts"
     platform.write_text(cluster.platform(), encoding="utf-8")
-    hosts.write_text("".join(f"node{rank}\n" for rank in range(ranks)), encoding="utf-8")
+    hosts.write_text("".join(f"node{node}\n" for node in nodes), encoding="utf-8")
     settings = (
         f"smpi/host-speed:{SPEED:g}f",
         "network/model:CM02",
         "network/TCP-gamma:0",
         "smpi/simulate-computation:yes",
     )
-    words = ["smpirun", "-np", str(ranks), "-platform", str(platform), "-hostfile", str(hosts)]
+    words = ["smpirun", "-np", str(len(nodes)), "-platform", str(platform), "-hostfile", str(hosts), *more]
     words += [*(f"--cfg={setting}" for setting in settings), "--log=root.thres:critical", str(program)]
     done = subprocess.run(
-        [*words, parameters, str(operations)],
+        [*words, parameters, "1"],
         cwd=folder,
         env={**os.environ, "LC_ALL": "C"},
         capture_output=True,
@@ -113,5 +148,7 @@ def simulated(program: Path, cluster: Cluster, ranks: int, parameters: str, oper
     )
     found = re.search(r"^([\d.]+) [\d.]+ (right|wrong)$", done.stdout, re.MULTILINE)
     if not found or found[2] != "right":
-        raise RuntimeError(f"{program.name} on {ranks} nodes of {cluster.name}: {(done.stdout + done.stderr)[-600:]}")
+        raise RuntimeError(
+            f"{program.name} on {len(nodes)} nodes of {cluster.name}: {(done.stdout + done.stderr)[-600:]}"
+        )
     return float(found[1])
