@@ -30,7 +30,7 @@ KEPT = ROOT / ".bench" / "forecasts.json"
 FEW = 4  # nodes that are traced
 TRACES = 3
 MARGIN = 0.1
-FARTHEST = 512  # nodes: four minutes for a simulation, so that one trace and the same work must do
+FARTHEST = 512  # nodes: minutes for a simulation, so that one trace must do
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def forecasts(nodes: int, only: str) -> Iterator[Forecast]:
             if only not in program:
                 continue
             path = smpi.compiled(replayed.APPLICATIONS / folder / "mpi.cpp", Path(name))
-            for parameters in (same, growing) if nodes < FARTHEST else (same,):
+            for parameters in (same, growing):
                 words = parameters.format(nodes * unit)
                 try:
                     times: dict[smpi.Cluster, list[float]] = {smpi.MONT_BLANC: [], smpi.FAT_TREE: []}

@@ -163,6 +163,40 @@ def test_hpcc_gets_a_matrix_of_its_share_of_the_memory(two_sockets: Machine) -> 
     assert 0 <= 0.1 * two_sockets.memory - 8 * size**2 < 2 * 80 * 8 * (size + 80)
 
 
+# Lines of the authors' reference output of the SMP case, revision 392.
+BQCD = """ T%fa i_fa    e     PlaqEnergy  exp(-Delta_H) CGcalls CGitTot CGitMax
+  %fa    0    1   0.2512245607   0.0000000000      11    1100     100
+ d_xb                    0
+ CG                     11    79.67     893.66   893.66   893.66      35.75
+ clover_dsd             11    13.73
+ clover_dsf             22    13.65
+ HMC                     1   119.03
+ TOTAL                   1   124.93
+"""
+
+
+def test_bqcds_own_reference_output_is_read_and_a_changed_digit_found() -> None:
+    read = applications.read(applications.shipped()["bqcd"])
+    said = output.read(read, BQCD)
+    assert (said.wrong, said.time, said.figures) == ("", 124.93, {"speed": 35.75e9})
+    assert said.phases == {"conjugate_gradients": 79.67, "forces": 13.65}
+    assert "plaquette" in output.read(read, BQCD.replace("0.2512245607", "0.2512245807")).wrong
+    assert "iterations" in output.read(read, BQCD.replace("1100 ", "1099 ")).wrong
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 6, 12, 16, 27, 36, 48, 64, 512])
+def test_bqcds_lattice_is_divided_among_all_ranks_in_even_parts(ranks: int, two_sockets: Machine) -> None:
+    read = applications.read(applications.shipped()["bqcd"])
+    text = prepared(read, {"edge": 24, "ranks": ranks}, replace(two_sockets, memory=10**12)).files["input.smp"]
+    lattice, parts = (
+        [int(word) for word in line.split()[1:]]
+        for line in text.splitlines()
+        if line.startswith(("lattice", "processes"))
+    )
+    assert math.prod(parts) == ranks
+    assert all(points % (2 * count) == 0 for points, count in zip(lattice, parts, strict=True))
+
+
 def test_a_size_that_ranks_cannot_divide_and_one_without_room_are_a_sentence_each(
     tmp_path: Path, two_sockets: Machine
 ) -> None:
