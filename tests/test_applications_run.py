@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import hpl
 from steelyard import evaluation
 from steelyard.launch.linked import other_mpi
 from steelyard.model import Tool
@@ -233,16 +234,30 @@ def test_a_binary_of_another_mpi_is_named(tmp_path: Path) -> None:
 
 
 SITE = {"hpcc": "hpcc", "lammps": "lmp", "espresso": "pw.x", "gromacs": "gmx"}
+MPI = "/usr/bin/mpicxx"  # Debian's
 
 
 @pytest.mark.site
 @pytest.mark.parametrize("name", sorted(SITE))
 def test_debians_programs_run_on_two_ranks_and_are_right(tmp_path: Path, name: str) -> None:
-    if not shutil.which(SITE[name]) or not os.access("/usr/bin/mpicxx", os.X_OK):
+    if not shutil.which(SITE[name]) or not os.access(MPI, os.X_OK):
         pytest.skip(f"needs {SITE[name]} and Debian's MPI: make test-site installs them")
-    words = ["--budget", "5s"]
-    words += [] if name == "gromacs" else ["--mpi", "/usr/bin/mpicxx", "--set", "ranks=2"]  # its ranks are threads
-    _, records, said = steelyard(tmp_path, "--app", name, *words)
+    # GROMACS's ranks are threads.
+    right(tmp_path, name, *([] if name == "gromacs" else ["--mpi", MPI, "--set", "ranks=2"]))
+
+
+@pytest.mark.site
+def test_hpl_runs_on_two_ranks_and_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not os.access(MPI, os.X_OK):
+        pytest.skip("needs Debian's MPI: make test-site installs it")
+    program = hpl.built(tmp_path, MPI.replace("cxx", "cc"))
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    right(tmp_path, "hpl", "--mpi", MPI, "--set", "ranks=2")
+
+
+def right(folder: Path, name: str, *words: str) -> None:
+    """A shipped description is carried out, and every result of it is right."""
+    _, records, said = steelyard(folder, "--app", name, "--budget", "5s", *words)
     assert records, said
     for record in records:
         assert record["error"] is None
