@@ -94,7 +94,7 @@ def quantity(name: str, published: float, error: float | None) -> dict[str, Any]
 
 @pytest.fixture(scope="module")
 def declared() -> dict[str, Benchmark]:
-    return {name: b for name, b in catalogue.find().items() if name.startswith(applications.PREFIX)}
+    return {name: b for name, b in catalogue.find().items() if name.startswith(applications.EVERY)}
 
 
 @pytest.fixture
@@ -379,6 +379,48 @@ def test_speeds_are_in_mops_with_their_interval(judged: Callable[..., Evaluation
     assert row[8] == "CLEAN"
 
 
+def particles(passed: bool, detail: str, ranks: int = 2) -> Result:
+    """A run of molecular dynamics of 2 s on so many ranks."""
+    parameters: dict[str, Scalar] = {"particles": 16384, "steps": 100, "model": "mpi", "ranks": ranks, "threads": 2}
+    made = builders.result(
+        "application.molecular_dynamics",
+        "dynamics",
+        parameters,
+        2.0,
+        {"particle_steps": 1.6384e6, "flops": 3e9},
+        check=Check(passed, detail),
+    )
+    return made if passed else _invalid(made)
+
+
+def test_every_other_program_has_its_figure_of_merit_and_what_was_checked(judged: Callable[..., Evaluation]) -> None:
+    made = judged(npb(1.0), particles(True, "momentum 1e-15"), particles(False, "energy 7, due 8", ranks=4))
+    html = section(made)
+    right, wrong = rows(html, "Mini-applications and programs of others")
+    assert right[:4] == [
+        "Molecular dynamics: Lennard-Jones particles",
+        "16384 particles, steps 100",
+        "MPI, 2 ranks, 2 threads",
+        "2.00 s",
+    ]
+    speed, unit = right[4].split()
+    assert (float(speed), unit) == (pytest.approx(819, rel=0.01), "kparticle-step/s")
+    assert right[6:] == ["steps of one particle in a second", "VERIFIED", "CLEAN"]
+    assert wrong[2:5] == ["MPI, 4 ranks, 2 threads", "–", "–"]
+    assert wrong[-2:] == ["NOT VERIFIED", "INVALID"]
+    alarm = html.split("<h2>Mini-applications")[0]
+    assert "Lennard-Jones particles (16384 particles, steps 100, MPI, 4 ranks, 2 threads): energy 7, due 8" in alarm
+    assert "momentum 1e-15" not in alarm
+    assert [row[1] for row in rows(html, "What was checked")] == ["momentum 1e-15", "energy 7, due 8"]
+    assert len(rows(html, "Speeds of the applications")) == 1
+
+
+def test_programs_of_others_alone_make_the_page(judged: Callable[..., Evaluation]) -> None:
+    html = section(judged(particles(True, "momentum 1e-15")))
+    assert "NAS Parallel Benchmarks" not in html
+    assert "Not verified" not in html
+
+
 def test_class_s_and_unverified_runs_have_no_speed(judged: Callable[..., Evaluation]) -> None:
     html = section(
         judged(npb(0.01, letter="S"), npb(1.0, error=1e-3), npb(1.0, letter="D", failed="too little memory"))
@@ -393,7 +435,7 @@ def test_class_s_and_unverified_runs_have_no_speed(judged: Callable[..., Evaluat
 
 def test_what_is_not_verified_stands_out_at_the_top(judged: Callable[..., Evaluation]) -> None:
     html = section(judged(npb(1.0), npb(1.0, workers=2, error=1e-3)))
-    alarm = html.split("<h2>Speed</h2>")[0]
+    alarm = html.split("<h2>The NAS Parallel Benchmarks</h2>")[0]
     assert "Not verified" in alarm
     assert "CG, class A, 2 threads: zeta is wrong, relative error 0.001" in alarm
     assert "Not verified" not in section(judged(npb(1.0)))

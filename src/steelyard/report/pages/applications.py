@@ -1,4 +1,4 @@
-"""The applications: verification, speeds, where the time goes, for every NAS Parallel Benchmark of the run."""
+"""The applications: speed and check of every program of the run; of the NAS Parallel Benchmarks also where the time goes."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from steelyard.benchmarks.application.npb import phrase
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.benchmarks.application.npb.results import LEAST_SECONDS, Quantity
 from steelyard.model import Evaluation, Result
-from steelyard.report import drawing, phase_bars, values
+from steelyard.report import drawing, phase_bars, programs, values
 from steelyard.report.names import slug
 
 PLACE, TITLE = 50, "Applications"
@@ -57,9 +57,12 @@ class Folded:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows. `alarm`: what was not verified; `links`: the benchmarks' own figures, title and anchor."""
+    """What the page shows. `alarm`: what was not verified, and why; `programs`: all but the NAS Parallel Benchmarks, which
+    have the rest; `links`: the benchmarks' own figures, title and anchor.
+    """
 
-    alarm: tuple[Verified, ...]
+    alarm: tuple[tuple[str, str], ...]
+    programs: tuple[programs.Program, ...]
     speeds: tuple[Speed, ...]
     nominal: str  # of the programs that carry out far less than NPB counts
     short: str
@@ -72,17 +75,19 @@ class Page:
 
 
 def data(evaluation: Evaluation) -> Page | None:
-    """The page's data; None where the run has no results of the NAS Parallel Benchmarks."""
-    results = applications.of(evaluation.results)
-    if not results:
+    """The page's data; None where the run has no results of applications."""
+    results, others = applications.of(evaluation.results), programs.programs(evaluation)
+    if not results and not others:
         return None
     varying = [n for n in _RUN if len({r.parameters.get(n) for r in results if n in r.parameters}) > 1]
     varying += ["ranks_per_node"] if "ranks_per_node" not in varying and _on_nodes(results) else []
     cells = [_cell(r, varying, evaluation) for r in results]
     checked = tuple(_verified(r, c) for r, c in zip(results, cells, strict=True))
+    wrong = [(v.named, v.why) for v in checked if not v.passed] + [(p.named, p.checked) for p in others if not p.passed]
     drawn_phases, note, narrow = phase_bars.phases(results, cells)
     return Page(
-        tuple(v for v in checked if not v.passed),
+        tuple(wrong),
+        others,
         tuple(_speed(r, c) for r, c in zip(results, cells, strict=True)),
         _nominal(results),
         _short(results),
@@ -124,8 +129,10 @@ def _nominal(results: tuple[Result, ...]) -> str:
     ]
     if not reported:
         return ""
-    told_all = ", ".join(reported)
-    return f"{told_all}, by a better algorithm: its Mop/s follow the nominal count, and do not measure the arithmetic done."
+    return (
+        f"{', '.join(reported)}, by a better algorithm: its Mop/s follow the nominal count, "
+        "and do not measure the arithmetic done."
+    )
 
 
 def _speed(result: Result, run: phase_bars.Cell) -> Speed:

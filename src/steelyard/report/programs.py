@@ -1,0 +1,72 @@
+"""Mini-applications and programs of others: of each run the time, the figure of merit, and what its check said."""
+
+from dataclasses import dataclass
+
+from steelyard.benchmarks.application.npb import results as applications
+from steelyard.model import Benchmark, Evaluation, Level, Result
+from steelyard.report import values
+from steelyard.report.names import slug
+
+
+@dataclass(frozen=True)
+class Program:
+    """A run: the program's title and anchor, its problem and who computed it in words, its time, its figure of merit.
+
+    `checked`: what was computed beside what is due.
+    """
+
+    title: str
+    anchor: str
+    problem: str
+    who: str
+    time: values.Shown | None
+    merit: values.Shown | None
+    meaning: str  # of the figure of merit
+    checked: str
+    passed: bool
+    level: Level
+    evidence: str
+
+    @property
+    def named(self) -> str:
+        """'HPL: the Linpack benchmark (nb 192, 2 ranks)'."""
+        return f"{self.title} ({', '.join(filter(None, (self.problem, self.who)))})"
+
+
+def programs(evaluation: Evaluation) -> tuple[Program, ...]:
+    """All applications of the run but the NAS Parallel Benchmarks, which have classes and a count of operations in common."""
+    every = applications.of_all(evaluation.results)
+    return tuple(_program(r, evaluation) for r in every if not r.benchmark.startswith(applications.PREFIX))
+
+
+def _program(result: Result, evaluation: Evaluation) -> Program:
+    declared = evaluation.benchmarks.get(result.benchmark)
+    name, what = _merit(result, declared)
+    machine = evaluation.run.machine
+    own = {"kernel"} if result.benchmark.endswith(result.kernel) else set()
+    problem = {name for name in result.parameters if name not in applications.WHO}
+    return Program(
+        declared.title if declared else result.benchmark.removeprefix(applications.EVERY),
+        slug(result.benchmark) if declared else "",
+        applications.named(result, {*applications.WHO, *own}),
+        applications.named(result, problem),
+        values.shown(result, "time", declared, machine),
+        values.shown(result, name, declared, machine) if name else None,
+        what,
+        applications.failed(result) or _checked(result),
+        applications.verified(result),
+        values.level(result),
+        values.why(result),
+    )
+
+
+def _merit(result: Result, declared: Benchmark | None) -> tuple[str, str]:
+    """The first metric that is declared, and that the result has, besides its time; its name and title. "" for none."""
+    known = declared.metrics if declared else ()
+    return next(((m.name, m.title) for m in known if m.name != "time" and m.name in result.metrics), ("", ""))
+
+
+def _checked(result: Result) -> str:
+    """Of the launch that failed, where one did."""
+    details = [r.check.detail for r in sorted(result.records, key=lambda r: r.check.passed) if r.check.detail]
+    return next(iter(details), "nothing was computed")
