@@ -3,7 +3,7 @@
 //
 // MPI_Pcontrol marks what is timed, so that a trace of it has that as its first region; where WITHOUT_REGIONS is
 // defined, the last two barriers do. Rank 0 prints the seconds of the slowest rank, those for which a rank waited for
-// its processor, and whether the result is right.
+// its processor, and whether the result is right; with UNCHECKED in the environment it is not looked at.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -54,9 +54,11 @@ void carry_out(const NamedRankKernel& kernel, Params& params, Ranks& ranks, std:
   double mine[2] = {MPI_Wtime() - began, preempted() - waited}, most[2];
   mark(0, ranks.comm());
   MPI_Reduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, 0, ranks.comm());
-  int right = made->check().passed, all = 0;
+  const bool checked = std::getenv("UNCHECKED") == nullptr;
+  int right = checked && made->check().passed, all = 0;
   MPI_Reduce(&right, &all, 1, MPI_INT, MPI_MIN, 0, ranks.comm());
-  if (ranks.rank() == 0) std::printf("%.9f %.9f %s\n", most[0], most[1], all ? "right" : "wrong");
+  const char* found = !checked ? "unchecked" : all ? "right" : "wrong";
+  if (ranks.rank() == 0) std::printf("%.9f %.9f %s\n", most[0], most[1], found);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ def built(program: Program, mpi: Tool, machine: Machine, folder: Path) -> Built:
     toolchain = build.resolve(build.default(machine), machine)
     compiling, linking = mpi_flags(mpi)
     path = folder / program.name
-    words = [toolchain.compiler, *compiler_flags(toolchain), *compiling, f"-I{build.NATIVE}"]
+    words = [toolchain.compiler, *compiler_flags(toolchain), "-w", *compiling, f"-I{build.NATIVE}"]
     words += [f'-DKERNEL="{program.source}"', str(HERE / "once.cpp"), *map(str, build.harness(toolchain, mpi))]
     subprocess.run([*words, "-o", str(path), *linking, "-pthread", "-ldl"], check=True)
     return Built(program, path, mpi)
