@@ -36,10 +36,12 @@ class Program:
 def programs(evaluation: Evaluation) -> tuple[Program, ...]:
     """All applications of the run but the NAS Parallel Benchmarks, which have classes and a count of operations in common."""
     every = applications.of_all(evaluation.results)
-    return tuple(_program(r, evaluation) for r in every if not r.benchmark.startswith(applications.PREFIX))
+    mine = [r for r in every if not r.benchmark.startswith(applications.PREFIX)]
+    alike = {"mpi"} if len({r.parameters["mpi"] for r in mine if "mpi" in r.parameters}) < 2 else set()
+    return tuple(_program(r, evaluation, alike) for r in mine)
 
 
-def _program(result: Result, evaluation: Evaluation) -> Program:
+def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program:
     declared = evaluation.benchmarks.get(result.benchmark)
     name, what = _merit(result, declared)
     machine = evaluation.run.machine
@@ -49,7 +51,7 @@ def _program(result: Result, evaluation: Evaluation) -> Program:
         declared.title if declared else result.benchmark.removeprefix(applications.EVERY),
         slug(result.benchmark) if declared else "",
         applications.named(result, {*applications.WHO, *own}),
-        applications.named(result, problem),
+        applications.named(result, problem | alike),
         values.shown(result, "time", declared, machine),
         values.shown(result, name, declared, machine) if name else None,
         what,
