@@ -138,6 +138,8 @@ def main() -> None:
     parser.add_argument("--figure", action="store_true", help=f"draw {FIGURE.relative_to(ROOT)}")
     asked = parser.parse_args()
     kept = _kept()
+    if asked.again and not kept:
+        sys.exit("Nothing was measured yet. Measure first, without --again.")
     if asked.again:
         for line in kept.values():
             show(line)
