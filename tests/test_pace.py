@@ -438,3 +438,34 @@ def test_a_planted_delay_is_found_in_pairs_also_where_an_odd_number_of_samples_w
             return SimpleNamespace(samples=[s * (1.02 if i % 2 else 1.0) for i, s in enumerate(quiet)])
 
     assert selfcheck.delay(Odd(), 1).state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("alarms", "disturbed", "state", "said"),
+    [
+        (5, 0, "passed", "5 of 100 undisturbed cases were flagged; 0 more"),
+        (6, 0, "failed", "6 of 100 undisturbed cases were flagged; 0 more"),
+        (4, 10, "passed", "4 of 90 undisturbed cases were flagged; 10 more"),
+        (5, 10, "failed", "5 of 90 undisturbed cases were flagged; 10 more"),
+        (0, 51, "unknown", "0 of 49 undisturbed cases were flagged; 51 more"),
+    ],
+)
+def test_a_false_alarm_is_a_flagged_case_whose_samples_and_value_stayed(monkeypatch, alarms, disturbed, state, said):
+    monkeypatch.setattr(selfcheck, "wait_until_quiet", lambda seconds: 0.0)
+    monkeypatch.setattr(selfcheck, "busy_cores", lambda seconds: 0.0)
+    flagged = builders.verdict_of("DISTURBED", "shared core: a neighbour.")
+
+    def case(number):
+        steady = builders.samples(1.0, seed=number, count=40)
+        if number < alarms:
+            return SimpleNamespace(samples=steady, verdict=flagged)
+        if number < alarms + disturbed:  # a neighbour for a third of it: the median stays
+            return SimpleNamespace(
+                samples=[s * (1.1 if i % 3 == 0 else 1) for i, s in enumerate(steady)], verdict=flagged
+            )
+        return SimpleNamespace(samples=steady, verdict=builders.verdict_of("CLEAN"))
+
+    numbers = iter(range(100))
+    outcome = selfcheck.quiet(SimpleNamespace(measure=lambda: case(next(numbers))), 100)
+    assert outcome.state == state
+    assert said in outcome.seen
