@@ -55,7 +55,7 @@ def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program
         values.shown(result, "time", declared, machine),
         values.shown(result, name, declared, machine) if name else None,
         what,
-        applications.failed(result) or _checked(result),
+        applications.checked(result),
         applications.verified(result),
         values.level(result),
         values.why(result),
@@ -66,9 +66,3 @@ def _merit(result: Result, declared: Benchmark | None) -> tuple[str, str]:
     """The first metric that is declared, and that the result has, besides its time; its name and title. "" for none."""
     known = declared.metrics if declared else ()
     return next(((m.name, m.title) for m in known if m.name != "time" and m.name in result.metrics), ("", ""))
-
-
-def _checked(result: Result) -> str:
-    """Of the launch that failed, where one did."""
-    details = [r.check.detail for r in sorted(result.records, key=lambda r: r.check.passed) if r.check.detail]
-    return next(iter(details), "nothing was computed")

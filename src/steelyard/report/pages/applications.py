@@ -178,8 +178,7 @@ def _verified(result: Result, run: phase_bars.Cell) -> Verified:
     passed = applications.verified(result)
     # Of a run that failed the quantity that tells it, which need not have a greater error where nothing was computed.
     worst = applications.farthest([q for q in found if not q.passed] or found)
-    details = [r.check.detail for r in result.records if not r.check.passed and r.check.detail]
-    why = applications.failed(result) or ("" if passed else next(iter(details), "nothing was computed"))
+    why = "" if passed else applications.checked(result)
     named = f"{run.benchmark}, {applications.named(result)}"
     return Verified(run, named, worst.name if worst else "", _numbers(worst) if worst else (), len(found), passed, why)
 

@@ -109,6 +109,12 @@ def failed(result: Result) -> str:
     return errors[0] if errors and len(errors) == len(result.records) else ""
 
 
+def checked(result: Result) -> str:
+    """What its check says, of the launch that failed where one did; why it could not be run, where it could not."""
+    details = [r.check.detail for r in sorted(result.records, key=lambda r: r.check.passed) if r.check.detail]
+    return failed(result) or next(iter(details), "nothing was computed")
+
+
 def large_enough(result: Result) -> bool:
     """Whether its class is one that is ever used for a speed."""
     return result.parameters.get("class") not in TOO_SMALL
