@@ -19,21 +19,16 @@ from steelyard.plan import catalogue
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Modules and fixtures whose tests start programs of ours: these need the machine for themselves, the others run side by side.
+# Modules and fixtures whose tests measure with programs of ours: these need the machine for themselves, the others run side by
+# side, also those that only compare what a program computes.
 MEASURING = (
     "application_results",
-    "build",
     "cli",
     "counters",
-    "docs",
-    "finite_elements",
     "launch",
-    "molecular_dynamics",
     "network_many_ranks",
-    "npb",
     "ranks",
     "scaling",
-    "turbulence",
 )
 STARTING = {"programs", "small"}
 # Cases in these modules that are compiled for each width of vectors, and compute without being timed.
