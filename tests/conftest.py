@@ -31,8 +31,6 @@ MEASURING = (
     "scaling",
 )
 STARTING = {"programs", "small"}
-# Cases in these modules that are compiled for each width of vectors, and compute without being timed.
-COMPILED = re.compile(r"as (wide|narrow) as can be")
 # Marks of tests whose figures a neighbour on a shared host can spoil; he stays for seconds to minutes.
 SPOILED = ("machine", "opencl", "hosts")
 
@@ -44,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     fails; the summary names each such test (RERUN).
     """
     for item in items:
-        measuring = item.path.stem.removeprefix("test_").startswith(MEASURING) and not COMPILED.search(item.name)
+        measuring = item.path.stem.removeprefix("test_").startswith(MEASURING)
         if measuring or STARTING & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.machine)
         if re.search(r"\[(.*-)?(blas|fftw|shmem)[-\]]", item.name):
