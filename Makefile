@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 PRESET ?= quick
 # Open MPI, OpenMP and others read these; nothing here may depend on what a shell happens to hold.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-machine test-long test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser selfcheck bench lint format docs clean
+.PHONY: help run test test-all test-machine test-long test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser packages selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,29 +17,45 @@ run: $(VENV)/.run  ## evaluate this machine (PRESET=quick, standard or full); en
 	@$(BIN)/steelyard run --preset $(PRESET) || { code=$$?; [ $$code -eq 1 ] || exit $$code; }
 
 # Debian's packages, where they may be installed; otherwise the tests that need them say so. Two targets may ask at once.
-apt := flock Makefile apt-get -qq
+# RUNLEVEL=1: the daemons of a package are not started.
+apt := RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive flock Makefile apt-get -qq
 get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && $(apt) update && $(apt) -y install $(1) >/dev/null; } || true
 
-# Suites with a target of their own.
-ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications telemetry fuzz test_report_browser.py)
+SITE := hpcc lammps gromacs quantum-espresso quantum-espresso-data libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus libsimgrid-dev
+TELEMETRY := openipmi ipmitool mosquitto openssl openjdk-17-jre-headless maven iproute2
+FUZZ := clang libclang-rt-14-dev
+OPENCL := pocl-opencl-icd ocl-icd-libopencl1
+# What the suites of namespaces, of Slurm, of QEMU and of the bare machine install by themselves where it is missing.
+HOSTS := debootstrap debian-archive-keyring iproute2 iptables nftables openmpi-bin slurmctld slurmd slurm-client munge libpmix2 qemu-system-x86 busybox-static
 
-test: $(VENV)/.test  ## all tests that take minutes at most
-	$(BIN)/python -m pytest $(ELSEWHERE) -n auto -q -m "not machine and not slow and not opencl"
-	$(BIN)/python -m pytest $(ELSEWHERE) -m "machine and not slow and not opencl"
+# Suites with a folder and a target of their own.
+ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications telemetry fuzz test_report_browser.py)
+# Side by side, the tests of a file on one worker: so they share its programs and fixtures.
+pytest = $(BIN)/python -m pytest $(ELSEWHERE)
+beside = -n auto --dist loadfile
+
+test: $(VENV)/.test  ## the tests of every benchmark, command, page, rule, format and statistic, in minutes
+	$(pytest) $(beside) -m "not (alone or long or site or opencl)"
+
+test-all:  ## every suite below, two at a time where none measures; STEELYARD_MINUTES=75 limits it
+	$(PYTHON) tests/suites.py
+
+packages:  ## install the Debian packages that the suites below need (root)
+	@$(call get,$(sort $(SITE) $(TELEMETRY) $(FUZZ) $(OPENCL) $(HOSTS) valgrind chromium))
 
 test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
 	$(PYTHON) tests/fresh/first_hour.py $(FRESH)
 
 test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, promtool, SimGrid, HPCC, LAMMPS, GROMACS and Quantum ESPRESSO, and as root (installed where it may)
-	@$(call get,hpcc lammps gromacs quantum-espresso quantum-espresso-data libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus libsimgrid-dev)
-	$(BIN)/python -m pytest $(ELSEWHERE) -m "site and not slow and not opencl"
+	@$(call get,$(SITE))
+	$(pytest) -m "site and not (alone or long or opencl)"
 
-test-machine: $(VENV)/.test  ## the slow tests that measure this machine: A/A, planted slowdowns and disturbances
-	$(BIN)/python -m pytest $(ELSEWHERE) -m "slow and not unhurried and not opencl"
+test-machine: $(VENV)/.test  ## the tests that measure or load this machine, one at a time: A/A, planted slowdowns and disturbances
+	$(pytest) -m "alone and not opencl"
 
-test-long: $(VENV)/.test  ## the slow tests that others on the machine do not disturb: kill -9, counted instructions (valgrind)
+test-long: $(VENV)/.test  ## the tests that take long and need no quiet machine: all MPIs, models and widths, long simulations, kill -9
 	@command -v valgrind >/dev/null || $(call get,valgrind)
-	$(BIN)/python -m pytest $(ELSEWHERE) -m "slow and unhurried"
+	$(pytest) $(beside) -m "long and not (alone or opencl)"
 
 test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (QEMU)
 	$(BIN)/python -m pytest tests/numa
@@ -53,16 +70,16 @@ test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger class
 	$(BIN)/python -m pytest tests/applications
 
 test-telemetry: $(VENV)/.test  ## from a BMC through a broker into the embedded store and a real Cassandra (installs what it needs where it may)
-	@$(call get,openipmi ipmitool mosquitto openssl openjdk-17-jre-headless maven iproute2)
+	@$(call get,$(TELEMETRY))
 	$(BIN)/python -m pytest tests/telemetry
 
 test-fuzz: $(VENV)/.test  ## the readers of traces under libFuzzer with sanitizers, for a minute (Clang, installed where that may be done)
-	@command -v clang++ >/dev/null || $(call get,clang libclang-rt-14-dev)
+	@command -v clang++ >/dev/null || $(call get,$(FUZZ))
 	$(BIN)/python -m pytest tests/fuzz --timeout=100000
 
 test-opencl: $(VENV)/.test  ## the node's kernels on a real OpenCL device (PoCL, installed where that may be done)
-	@ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || $(call get,pocl-opencl-icd ocl-icd-libopencl1)
-	$(BIN)/python -m pytest $(ELSEWHERE) -m opencl
+	@ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || $(call get,$(OPENCL))
+	$(pytest) -m opencl
 
 test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chromium, installed where that may be done)
 	@command -v chromium >/dev/null || $(call get,chromium)

@@ -1,7 +1,6 @@
 """What all tests share: compiled programs, machines made by hand, and a quiet place for runs."""
 
 import os
-import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -19,35 +18,14 @@ from steelyard.plan import catalogue
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Modules and fixtures whose tests measure with programs of ours: these need the machine for themselves, the others run side by
-# side, also those that only compare what a program computes.
-MEASURING = (
-    "application_results",
-    "cli",
-    "counters",
-    "launch",
-    "network_many_ranks",
-    "ranks",
-    "scaling",
-)
-STARTING = {"programs", "small"}
-# Marks of tests whose figures a neighbour on a shared host can spoil; he stays for seconds to minutes.
-SPOILED = ("machine", "opencl", "hosts")
+# Marks of tests that another guest of a shared host can spoil. A guest stays for seconds to minutes.
+SENSITIVE = ("alone", "opencl", "hosts")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what measures; and the cases of libraries that a bare machine lacks, where `make test` skips them.
-
-    `make test-site` installs what the latter need. What measures is tried again, twice at most, where a comparison
-    fails; the summary names each such test (RERUN).
-    """
+    """Repeats a test that measures, twice at most, where a comparison fails. The summary names each such test (RERUN)."""
     for item in items:
-        measuring = item.path.stem.removeprefix("test_").startswith(MEASURING)
-        if measuring or STARTING & {*getattr(item, "fixturenames", ())}:
-            item.add_marker(pytest.mark.machine)
-        if re.search(r"\[(.*-)?(blas|fftw|shmem)[-\]]", item.name):
-            item.add_marker(pytest.mark.site)
-        if any(item.get_closest_marker(name) for name in SPOILED):
+        if any(item.get_closest_marker(name) for name in SENSITIVE):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5, only_rerun="AssertionError"))
 
 

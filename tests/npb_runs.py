@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from conftest import without_openmp
 from native import linked
@@ -28,8 +29,17 @@ MODELS = {
 FOLDER = Path(catalogue.OWN) / "application"
 Answer = dict[str, Any]
 NPB = {"class": "S"}  # what a case has unless it says otherwise
-# Of a part that is compiled alone: the vectors of this processor, or the least that the compiler may take for granted.
-WIDTHS = {"as wide as can be": ("-march=native",), "as narrow as can be": ()}
+# Vectors of a part that is compiled alone: those of this processor, or the least that the compiler may assume.
+WIDTHS = [
+    pytest.param(("-march=native",), id="as wide as can be"),
+    pytest.param((), id="as narrow as can be", marks=pytest.mark.long),
+]
+
+
+def cases_of(code: str, *long: str) -> list[ParameterSet]:
+    """Each model of a benchmark as a case: OpenSHMEM is missing on a bare machine, and the models named `long` take long."""
+    marks = {"shmem": [pytest.mark.site]} | {model: [pytest.mark.long] for model in long}
+    return [pytest.param(model, id=model, marks=marks.get(model, [])) for model in MODELS[code]]
 
 
 class Asked:
@@ -44,6 +54,7 @@ class Asked:
         for mpi in self.site.mpis.values():
             self.programs |= build.build(able, toolchain, mpi)
         self._open: dict[tuple[str, int, str], Program] = {}
+        self._answers: dict[tuple[str, ...], Answer] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -53,7 +64,16 @@ class Asked:
             program.close()
 
     def __call__(self, model: str, workers: int, memory: str = "", seconds: float = 120, **more: str) -> Answer:
-        """The answer to a case on so many threads or ranks, with `memory` bytes to be had, within so many seconds."""
+        """The answer to a case on so many threads or ranks, with `memory` bytes to be had, within so many seconds.
+
+        A case is asked once: the same words get the answer that was kept.
+        """
+        asked = (model, str(workers), memory, *(f"{name}={value}" for name, value in sorted(more.items())))
+        if asked not in self._answers:
+            self._answers[asked] = self._ask(model, workers, memory, seconds, more)
+        return self._answers[asked]
+
+    def _ask(self, model: str, workers: int, memory: str, seconds: float, more: Mapping[str, str]) -> Answer:
         key = (model, workers if model != "threads" else 0, memory)
         if key not in self._open:
             self._open[key] = self._start(model, workers, memory)
@@ -77,11 +97,9 @@ class Asked:
         return Program(command, environment, workers if model != "threads" else None)
 
 
-def compiled(here: Machine, code: str, text: str, folder: Path, *flags: str, beside: str = "") -> Path:
-    """A C++ program of a test's own, made in `folder` with the headers of one benchmark (`beside`) and of the harness."""
-    source, program = folder / f"{code}.cpp", folder / code
-    source.write_text(text)
-    return linked(here, source, program, *flags, f"-I{FOLDER / (beside or f'npb_{code}')}")
+def compiled(here: Machine, code: str, text: str, *flags: str) -> Path:
+    """Returns a C++ program of a test's own, made with the headers of the benchmark in folder `code` and of the harness."""
+    return linked(here, text, *flags, f"-I{FOLDER / code}")
 
 
 def told(program: Path, *words: object) -> list[float]:

@@ -11,12 +11,19 @@ from typing import Any
 
 from steelyard import whatif
 from steelyard.machine import describe
+from steelyard.model import Machine
 from steelyard.whatif import engine, question
 
 
 @cache
+def this_machine() -> Machine:
+    """The description of this machine; a new one would start every compiler once more."""
+    return describe()
+
+
+@cache
 def program() -> Path:
-    return engine.program(describe())
+    return engine.program(this_machine())
 
 
 def asked(trace: Path, *lines: str, flops: float = 1e9, part: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -40,7 +47,7 @@ def answered(
     losses = whatif.losses(loss) if loss else [whatif.Loss()]
     points = question.sweep(whatif.networks(network), [whatif.ONE_SWITCH], losses, [whatif.Noise()], [core], [1.0])
     asked = whatif.Question(points, repeats=8)
-    with engine.engine(trace, describe(), 1e9) as running:
+    with engine.engine(trace, this_machine(), 1e9) as running:
         return whatif.answer(running, asked), asked, running.trace
 
 

@@ -1,11 +1,13 @@
 """Somebody else's programs are carried out: real processes, their records, and the failures, each a record of its own."""
 
 import contextlib
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +15,21 @@ import pytest
 
 import hpl
 from steelyard import evaluation
+from steelyard.commands import cli
+from steelyard.launch.foreign import Application
 from steelyard.launch.linked import other_mpi
-from steelyard.model import Tool
+from steelyard.machine import describe
+from steelyard.model import Case, Launch, Site, Tool
 
-pytestmark = pytest.mark.machine
-
-# Adds up 1 … n and times itself; the sum is what is checked.
+# Adds up 1 … n, sleeps or computes for so many seconds, and times itself. The sum is checked.
 PROGRAM = """#!{python}
-import sys, time
+import time
 size = int(open("size.txt").read())
-begin = time.perf_counter()
-total = 0
-while time.process_time() < {seconds}:
-    total = sum(range(size + 1))
+begin, processor = time.perf_counter(), time.process_time()
+total = sum(range(size + 1))
+time.sleep({asleep})
+while time.process_time() < processor + {busy}:
+    pass
 print("sum", total, "of", size)
 print("took", time.perf_counter() - begin, "s")
 """
@@ -38,7 +42,7 @@ source = "o"
 tried = "in these tests"
 command = ["./program.py"]
 parallel = false
-seconds = 0.3
+seconds = 0.1
 memory = "8 * size"
 
 [axes]
@@ -53,52 +57,77 @@ name = "added"
 title = "numbers added"
 unit = "step/s"
 amount = "size"
-
 [[checks]]
 title = "the sum"
 pattern = 'sum (\\S+) of'
 reference = 500500
 tolerance = 0
-
 [phases.adding]
 pattern = 'took (\\S+) s'
 unit = "s"
-
 [files]
 "size.txt" = "{{size}}"
 """
 
+Ended = tuple[int, list[dict[str, Any]], str]  # exit code, records, output
+Finished = tuple[Path, str]  # folder, output
+BUSY = 0.1  # seconds of a processor
 
-def carried_out(
-    folder: Path, *words: str, text: str = FILE, seconds: float = 0.25
-) -> tuple[int, list[dict[str, Any]], str]:
-    """The exit code, the records, and what was said of a run with the program's description."""
-    program = folder / "program.py"
-    program.write_text(PROGRAM.format(python=sys.executable, seconds=seconds))
-    program.chmod(0o755)
+
+def executable(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def written(folder: Path, text: str = FILE, asleep: float = 0.0, busy: float = 0.0) -> Path:
+    """Writes the program and its description; returns the path of the description."""
+    executable(folder / "program.py", PROGRAM.format(python=sys.executable, asleep=asleep, busy=busy))
     (folder / "sum.toml").write_text(text)
-    return steelyard(folder, "--app", str(folder / "sum.toml"), *words)
+    return folder / "sum.toml"
 
 
-def steelyard(folder: Path, *words: str) -> tuple[int, list[dict[str, Any]], str]:
-    command = [sys.executable, "-m", "steelyard", "run", "--runs", str(folder / "runs"), "--quiet", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
+def carried_out(folder: Path, *words: str, text: str = FILE, asleep: float = 0.0) -> Ended:
+    """Runs the program by its description, in this process."""
+    return steelyard(folder, "--app", str(written(folder, text, asleep)), *words)
+
+
+def steelyard(folder: Path, *words: str) -> Ended:
+    """Returns how `steelyard run` ends with these words, in this process."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        code = cli.explained(lambda: cli.app(["run", "--runs", str(folder / "runs"), "--quiet", *words]))
+    return code, records_in(folder), output.getvalue()
+
+
+def records_in(folder: Path) -> list[dict[str, Any]]:
+    """Returns the records of the latest run in this folder."""
     files = sorted((folder / "runs").glob("*/records.jsonl"))
-    records = [json.loads(line) for line in files[-1].read_text().splitlines()] if files else []
-    return done.returncode, records, done.stdout + done.stderr
+    return [json.loads(line) for line in files[-1].read_text().splitlines()] if files else []
 
 
-def test_each_run_of_the_program_is_a_sample_with_its_accounts(tmp_path: Path) -> None:
-    _, records, said = carried_out(tmp_path)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """A run of the program by a process of its own: the folder, and what the process printed."""
+    folder = tmp_path_factory.mktemp("applications")
+    words = ["run", "--runs", str(folder / "runs"), "--quiet", "--app", str(written(folder, busy=BUSY))]
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", *words], capture_output=True, text=True, timeout=250, check=False
+    )
+    return folder, done.stdout + done.stderr
+
+
+def test_each_run_of_the_program_is_a_sample_with_its_accounts(finished: Finished) -> None:
+    records, said = records_in(finished[0]), finished[1]
     assert len(records) >= 2, said
     for record in records:
         assert record["error"] is None
         assert record["check"]["passed"], record["check"]
         assert len(record["samples"]) >= 2
-        assert all(0.2 <= seconds < 60 for seconds in record["samples"])  # what the program says of itself
+        assert all(BUSY <= seconds < 60 for seconds in record["samples"])  # what the program says of itself
         around = record["surroundings"]
         assert all(w > s for w, s in zip(around["samples"]["seconds"], record["samples"], strict=True))
-        assert all(own >= 0.25 for own in around["details"]["processor_seconds"])
+        assert all(own >= BUSY for own in around["details"]["processor_seconds"])
         assert around["pace"]["before"]["issued"] > 0
         assert len(around["samples"]["chase"]) == len(record["samples"])
         assert around["phases"]["adding"] == pytest.approx(sum(record["samples"]))
@@ -107,28 +136,42 @@ def test_each_run_of_the_program_is_a_sample_with_its_accounts(tmp_path: Path) -
     assert "A sum" in said
 
 
-def test_it_is_shown_and_exported_as_every_benchmark(tmp_path: Path) -> None:
-    carried_out(tmp_path, "--budget", "20s")
-    run = next((tmp_path / "runs").iterdir())
-    command = [sys.executable, "-m", "steelyard", "export", str(run), "--format", "json"]
-    exported = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def test_it_is_shown_and_exported_as_every_benchmark(finished: Finished, capsys: pytest.CaptureFixture[str]) -> None:
+    run = next((finished[0] / "runs").iterdir())
+    assert cli.explained(lambda: cli.app(["export", str(run), "--format", "json"])) == 0
+    exported = capsys.readouterr().out
     assert '"added"' in exported
     assert '"application.sum"' in exported
     assert "numbers added" in (run / "report.html").read_text()
 
 
-def test_its_runs_have_their_energy_where_a_sensor_is_read(tmp_path: Path) -> None:
-    sensor = tmp_path / "sensor.sh"
-    sensor.write_text("#!/bin/sh\necho 8000\n")  # W: more than any sensor of this machine says
-    sensor.chmod(0o755)
+def read_often(run: Path, until: float) -> None:
+    """Replaces the readings by ten in each second, up to this time, as a machine without load takes them."""
+    lines = [json.loads(line) for line in (run / "power.jsonl").read_text().splitlines()]
+    kept = [line for line in lines if not line["columns"]]
+    columns = [column for line in lines for column in line["columns"]]
+    assert {value for column in columns for value in column["value"]} == {8000.0}
+    times = [*range(columns[0]["at"][0], round(until * 1e9), 100_000_000)]
+    column = {"sensor": columns[0]["sensor"], "at": times, "value": [8000.0] * len(times)}
+    kept.append({"sensors": [], "idle": None, "columns": [column]})
+    (run / "power.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
+
+
+# On a machine under load the sensor is read so seldom that a run of a second has no energy.
+@pytest.mark.parametrize("readings", ["ten a second", pytest.param("as they came", marks=pytest.mark.alone)])
+def test_its_runs_have_their_energy_where_a_sensor_is_read(readings: str, tmp_path: Path) -> None:
+    sensor = executable(tmp_path / "sensor.sh", "#!/bin/sh\necho 8000\n")  # W: more than any real sensor reports
     # Whatever the program says of its time, what it cost is that of all of it.
     program = FILE.replace('(\\S+) s\'\nunit = "s"\n\n[[fig', '(\\S+) s\'\nunit = "ms"\n\n[[fig', 1)
     assert program != FILE
-    _, records, said = carried_out(tmp_path, "--sensor", f"command:run={sensor}", text=program, seconds=0.8)
+    _, records, said = carried_out(tmp_path, "--sensor", f"command:run={sensor}", text=program, asleep=0.8)
     assert "Each case lasts 5.0 s" in said  # and its runs end then, though each of them is shorter
     assert len(records) >= 2, said
     assert all(r["error"] is None and len(r["samples"]) > 2 for r in records), said
-    (result,) = evaluation.evaluate(next((tmp_path / "runs").iterdir()), ()).results
+    run = next((tmp_path / "runs").iterdir())
+    if readings == "ten a second":
+        read_often(run, records[-1]["surroundings"]["ended"] + 1)
+    (result,) = evaluation.evaluate(run, ()).results
     whole = [s for r in records if r["verdict"]["level"] != "INVALID" for s in r["surroundings"]["samples"]["seconds"]]
     power, joules = result.metrics["power"], result.metrics["energy"]
     assert power.value == pytest.approx(8000, rel=1e-6)
@@ -138,27 +181,25 @@ def test_its_runs_have_their_energy_where_a_sensor_is_read(tmp_path: Path) -> No
     assert result.metrics["time"].value < joules.value / 8000 / 100
 
 
+# What is replaced in the description, by what, and the sentence that follows.
+TOOK, LASTED = (f"'{word} (\\S+) s'\nunit = \"s\"\n\n[[fig" for word in ("took", "lasted"))
 FAILURES = {
-    "wrong result": ("reference = 500500", "reference = 7"),
-    "missing program": ("./program.py", "no-such-program"),
-    "pattern": ("'took (\\S+) s'\nunit = \"s\"\n\n[[fig", "'lasted (\\S+) s'\nunit = \"s\"\n\n[[fig"),
-    "missing input": ("[files]", "[copies]\n'more.txt' = 'nowhere.txt'\n[files]"),
-    "does not fit": ('"8 * size"', '"1e15 * size"'),
-    "exit": ('"{{size}}"', '"none"'),
-}
-SENTENCES = {
-    "wrong result": "the sum: 500500, expected 7 ± 0",
-    "missing program": "The program 'no-such-program' of sum.toml is not there. Install it",
-    "pattern": "The pattern of time, 'lasted (\\S+) s', matches nothing in the output.",
-    "missing input": "The input 'nowhere.txt' of sum.toml cannot be read:",
-    "does not fit": "The input of sum needs",
-    "exit": "sum ended with exit code 1.",
+    "wrong result": ("reference = 500500", "reference = 7", "the sum: 500500, expected 7 ± 0"),
+    "missing program": (
+        "./program.py",
+        "no-such-one",
+        "The program 'no-such-one' of sum.toml is not there. Install it",
+    ),
+    "pattern": (TOOK, LASTED, "The pattern of time, 'lasted (\\S+) s', matches nothing in the output."),
+    "missing input": ("[files]", "[copies]\na = 'gone'\n[files]", "The input 'gone' of sum.toml cannot be read:"),
+    "does not fit": ('"8 * size"', '"1e15 * size"', "The input of sum needs"),
+    "exit": ('"{{size}}"', '"none"', "sum ended with exit code 1."),
 }
 
 
 @pytest.mark.parametrize("failure", sorted(FAILURES))
 def test_what_fails_is_a_record_that_says_why(tmp_path: Path, failure: str) -> None:
-    old, new = FAILURES[failure]
+    old, new, sentence = FAILURES[failure]
     assert old in FILE
     code, records, said = carried_out(tmp_path, "--budget", "20s", text=FILE.replace(old, new, 1))
     assert code == (3 if failure == "wrong result" else 4), said
@@ -166,7 +207,7 @@ def test_what_fails_is_a_record_that_says_why(tmp_path: Path, failure: str) -> N
     for record in records:
         assert record["verdict"]["level"] == "INVALID"
         assert record["surroundings"]["details"]["failure"] == failure
-        assert SENTENCES[failure] in (record["error"] or record["check"]["detail"])
+        assert sentence in (record["error"] or record["check"]["detail"])
         assert bool(record["samples"]) == (failure == "wrong result")  # what was measured is kept
     assert records
 
@@ -177,29 +218,24 @@ def test_the_check_finds_a_result_that_was_made_wrong(tmp_path: Path) -> None:
     assert not any(r["check"]["passed"] for r in records)
 
 
-def command_lines() -> list[bytes]:
+def command_lines() -> Iterator[bytes]:
     """Of all processes; those that end while they are read are left out."""
-    lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            lines.append(path.read_bytes())
-    return lines
+            yield path.read_bytes()
 
 
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    from steelyard.launch.foreign import Application
-    from steelyard.machine import describe
-    from steelyard.model import Case, Launch, Site
-
-    script = "import subprocess, sys; print('begun', flush=True); subprocess.run(['sleep', '97531'])"
+    lasting = str(90_000 + os.getpid())  # seconds, by which the process is known
+    script = f"import subprocess; print('begun', flush=True); subprocess.run(['sleep', '{lasting}'])"
     (tmp_path / "sum.toml").write_text(FILE.replace('["./program.py"]', json.dumps([sys.executable, "-c", script])))
     case = Case("application.sum", "sum", {"size": 1000, "threads": 1})
     running = Application(tmp_path / "sum.toml", Site(), describe(), Launch(1, "application.sum", "gcc", 1, (case,)))
-    answer = running.ask("case=0 seconds=1 least=1 most=1", 6.0)
+    answer = running.ask("case=0 seconds=1 least=1 most=1", 8.0)
     running.close()
     assert answer["surroundings"]["details"]["failure"] == "time"
     assert "begun" in answer["error"]
-    assert b"sleep\x0097531\x00" not in command_lines()
+    assert b"sleep\0%s\0" % lasting.encode() not in list(command_lines())
 
 
 def test_a_mistake_in_a_file_is_a_sentence_and_nothing_is_started(tmp_path: Path) -> None:
@@ -219,13 +255,10 @@ def test_a_binary_of_another_mpi_is_named(tmp_path: Path) -> None:
     (tmp_path / "l.c").write_text("int MPI_Made_up(void) { return 0; }")
     subprocess.run([compiler, "-shared", "-o", library, tmp_path / "l.c", "-Wl,-soname,libmpi.so.40"], check=True)
     subprocess.run([compiler, "-o", binary, source, library, f"-Wl,-rpath,{tmp_path}"], check=True)
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(library, tmp_path / "elsewhere")
     for name, folder in (("own", tmp_path), ("strange", tmp_path / "elsewhere")):
-        folder.mkdir(exist_ok=True)
-        if name == "strange":
-            shutil.copy(library, folder)
-        wrapper = tmp_path / f"mpicxx-{name}"
-        wrapper.write_text(f"#!/bin/sh\necho g++ -L{folder} -lmpi\n")
-        wrapper.chmod(0o755)
+        executable(tmp_path / f"mpicxx-{name}", f"#!/bin/sh\necho g++ -L{folder} -lmpi\n")
     assert other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
     said = other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-strange"), "5.0.1"))
     assert "is linked with another MPI" in said

@@ -20,7 +20,15 @@ from steelyard.statistics.results.result import results
 
 # Large enough that every thread has work, small enough that a case takes milliseconds.
 SMALL = {"elements": 1 << 16, "bytes": 1 << 16, "message_bytes": 1 << 12}
-SHORT = Sampling(width=0.5, seconds=0.05, least=3, most=20)
+SMALLER = {
+    "application.finite_elements": {"elements": 1 << 12},
+    "application.molecular_dynamics": {"particles": 4000, "steps": 20},
+    "cluster.flops": {"intervals": 1 << 20},
+    "node.matmul": {"order": 96},
+    "node.montecarlo": {"steps": 500},
+    "node.nbody": {"bodies": 512},
+}
+SHORT = Sampling(width=0.5, seconds=0.01, least=3, most=20)
 WHOLE = Sampling(width=0.5, seconds=2.0, least=3, most=3)  # where a sample is a whole program run
 ONE = Sampling(width=0.5, seconds=1e-3, least=1, most=1)
 VARIANTS = ("mode", "model")  # parameters whose values are other code
@@ -43,7 +51,8 @@ def small_cases(benchmark: Benchmark, machine: Machine) -> list[Case]:
     found: dict[tuple[str, ...], Case] = {}
     cases = [c for launch in made.launches for c in launch.cases]
     for case in sorted(cases, key=lambda c: str(sorted(c.parameters.items()))):
-        smaller = {k: min(v, SMALL[k]) if k in SMALL else v for k, v in case.parameters.items()}  # type: ignore[type-var]
+        most = SMALL | SMALLER.get(benchmark.name, {})
+        smaller = {k: min(v, most[k]) if k in most else v for k, v in case.parameters.items()}  # type: ignore[type-var]
         sampling = SHORT
         if "class" in smaller:
             smaller["class"], sampling = "S", WHOLE
@@ -60,17 +69,21 @@ def all_cases() -> list[Any]:
 
     machine = describe()
     return [
-        pytest.param(
-            b,
-            c,
-            id="-".join([b.name, c.kernel, *variant(c)]),
-            marks=[pytest.mark.opencl] if "device" in c.parameters else [],
-        )
+        pytest.param(b, c, id="-".join([b.name, c.kernel, *variant(c)]), marks=marks_of(c))
         for b in catalogue.find().values()
         for c in small_cases(b, machine)
     ]
 
 
+def marks_of(case: Case) -> list[pytest.MarkDecorator]:
+    """The marks of cases that a bare machine does not have."""
+    if "device" in case.parameters:
+        return [pytest.mark.opencl]
+    lacking = case.kernel in ("blas", "fftw") or case.parameters.get("model") == "shmem"
+    return [pytest.mark.site] if lacking else []
+
+
+CASES = all_cases()
 ANSWERS: dict[
     tuple[str, ...], dict[str, Any]
 ] = {}  # (benchmark, kernel, mode or model) → what it answered to its small case
@@ -111,7 +124,7 @@ def ask(programs: dict[str, Path], machine: Machine, case: Case, **more: str) ->
 def _asked(programs: dict[str, Path], machine: Machine, case: Case, **more: str) -> dict[str, Any]:
     asked = replace(case, parameters={**case.parameters, **more})
     if "plant" in more:  # what the check finds does not depend on how often the kernel ran before it
-        asked = replace(asked, sampling=ONE)
+        asked = replace(asked, parameters={**asked.parameters, "sample_seconds": 2e-5}, sampling=ONE)
     program = conversation(programs, machine, case)
     return program.ask(line(machine, Launch(1, case.benchmark, "any", 1, (asked,)), 0, asked), 60)
 
@@ -120,7 +133,7 @@ def measured(programs: dict[str, Path], machine: Machine, case: Case) -> Record:
     return record_of(Launch(1, case.benchmark, "any", 1, (case,)), 0, case, 1, ask(programs, machine, case))
 
 
-@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
 def test_a_kernel_measures_and_its_check_passes(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
@@ -135,7 +148,7 @@ def test_a_kernel_measures_and_its_check_passes(
     assert all(amount >= 0 for amount in answer["work"].values())
 
 
-@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
 def test_the_check_fails_when_nothing_ran(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
@@ -143,7 +156,7 @@ def test_the_check_fails_when_nothing_ran(
     assert answer["check"]["passed"] is False, answer["check"]["detail"]
 
 
-@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
 def test_the_check_finds_one_wrong_value(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
@@ -152,7 +165,7 @@ def test_the_check_finds_one_wrong_value(
     assert answer["check"]["passed"] is False, answer["check"]["detail"]
 
 
-@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
 def test_extra_work_leaves_the_result_right(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
@@ -160,7 +173,7 @@ def test_extra_work_leaves_the_result_right(
     assert answer["check"]["passed"], answer["check"]["detail"]
 
 
-@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
 def test_a_sample_is_a_thousand_times_longer_than_the_clocks_resolution(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
@@ -171,7 +184,7 @@ def test_a_sample_is_a_thousand_times_longer_than_the_clocks_resolution(
     )  # half: pace may change after calibration
 
 
-@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
 def test_each_sample_can_be_placed_by_the_systems_clocks(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
@@ -187,7 +200,7 @@ def test_each_sample_can_be_placed_by_the_systems_clocks(
     assert abs((around["began"] - around["monotonic"]) - (time.time() - time.monotonic())) < 0.05
 
 
-@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
 def test_a_misspelt_parameter_is_refused(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:
@@ -195,7 +208,7 @@ def test_a_misspelt_parameter_is_refused(
     assert "elephants" in answer["error"]
 
 
-@pytest.mark.parametrize(("benchmark", "case"), all_cases())
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
 def test_the_metrics_of_a_record_are_finite_numbers(
     benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
 ) -> None:

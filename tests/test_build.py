@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,11 +37,6 @@ int main() { return serve({kernel<Nothing>("nothing")}); }
 """
 
 
-def quick(here: Machine) -> build.Toolchain:
-    """Whatever compiler is here, without optimisation: what is built is not measured."""
-    return build.resolve(f"{build.default(here)} -O0", here)
-
-
 def benchmark(folder: Path, text: str) -> Benchmark:
     source = folder / "thing.cpp"
     source.write_text(text)
@@ -63,6 +59,10 @@ def benchmark(folder: Path, text: str) -> Benchmark:
 KERNEL_HEADERS = {"kernel.h", "buffers.h", "clock.h", "json.h", "params.h", "team.h"}
 
 
+# A program that is compiled at once, since it uses nothing of the harness.
+TINY = "int main() {}\n"
+
+
 @dataclass(frozen=True)
 class Logged:
     """A compiler that writes down what it has compiled to the end."""
@@ -76,18 +76,21 @@ class Logged:
 
 @pytest.fixture(scope="session")
 def with_harness(tmp_path_factory: pytest.TempPathFactory, here: Machine) -> tuple[Path, build.Toolchain]:
-    """A cache that has the harness alone, of `quick` and of a compiler that logs what it compiles beside the cache."""
+    """A cache that has the harness alone, and the compiler that made it: without optimisation, since nothing is measured.
+
+    The compiler logs beside the cache what it compiles, and takes STEELYARD_SLOW seconds longer before and after its work.
+    """
     folder = tmp_path_factory.mktemp("harness")
-    plain, wrapper = quick(here), folder / "c++"
+    compiler, wrapper = build.resolve(build.default(here), here).compiler, folder / "c++"
     wrapper.write_text(
-        f'#!/bin/sh\n{plain.compiler} "$@" || exit\n'
+        f'#!/bin/sh\nsleep "${{STEELYARD_SLOW:-0}}"\n{compiler} "$@" || exit\nsleep "${{STEELYARD_SLOW:-0}}"\n'
         'for word; do case "$word" in *.cpp) echo "$word" >> "$STEELYARD_CACHE.compiled";; esac; done\n'
     )
     wrapper.chmod(0o755)
     logging = build.Toolchain("logged", str(wrapper), "1", "-O0")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(folder / "cache"))
-        build.make([], harnesses=[(plain, None), (logging, None)])
+        build.make([], harnesses=[(logging, None)])
     return folder / "cache", logging
 
 
@@ -103,12 +106,16 @@ def logged(own_cache: Path, with_harness: tuple[Path, build.Toolchain]) -> Logge
     return Logged(with_harness[1], Path(f"{own_cache}.compiled"))
 
 
-def test_a_program_is_built_once_and_again_when_its_source_changes(tmp_path: Path, here: Machine) -> None:
-    toolchain = quick(here)
-    first = build.build([benchmark(tmp_path, GOOD)], toolchain)["my.thing"]
+@pytest.fixture
+def quick(logged: Logged) -> build.Toolchain:
+    return logged.toolchain
+
+
+def test_a_program_is_built_once_and_again_when_its_source_changes(tmp_path: Path, quick: build.Toolchain) -> None:
+    first = build.build([benchmark(tmp_path, GOOD)], quick)["my.thing"]
     stamp = first.stat().st_mtime_ns
-    assert build.build([benchmark(tmp_path, GOOD)], toolchain)["my.thing"].stat().st_mtime_ns == stamp
-    assert build.build([benchmark(tmp_path, GOOD + "// changed\n")], toolchain)["my.thing"] != first
+    assert build.build([benchmark(tmp_path, GOOD)], quick)["my.thing"].stat().st_mtime_ns == stamp
+    assert build.build([benchmark(tmp_path, TINY)], quick)["my.thing"] != first
 
 
 def test_other_flags_are_another_toolchain(tmp_path: Path, here: Machine) -> None:
@@ -148,9 +155,9 @@ def test_flags_with_an_open_quotation_mark_are_refused(here: Machine) -> None:
         build.resolve(f"{build.default(here)} -DNAME='a", here)
 
 
-def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: Machine) -> None:
+def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, quick: build.Toolchain) -> None:
     with pytest.raises(ProgramFailed) as failure:
-        build.build([benchmark(tmp_path, GOOD.replace("sum += 1", "summ += 1"))], quick(here))
+        build.build([benchmark(tmp_path, TINY.replace("{}", "{ summ += 1; }"))], quick)
     text = str(failure.value)
     assert "summ" in text
     assert "thing.cpp" in text
@@ -158,13 +165,27 @@ def test_a_compile_error_is_shown_whole_with_the_command(tmp_path: Path, here: M
     assert failure.value.exit_code == 4
 
 
-@pytest.mark.parametrize("member", ["run", "work", "check", "corrupt"])
+MEMBERS = ("run", "work", "check", "corrupt")
+
+
 def test_a_kernel_without_one_of_the_members_does_not_compile_and_is_told_which(
-    tmp_path: Path, here: Machine, member: str
+    tmp_path: Path, quick: build.Toolchain
 ) -> None:
-    lacking = re.sub(rf"^ .* {member}\(.*\n", "", GOOD, flags=re.MULTILINE)
-    with pytest.raises(ProgramFailed, match=rf"\w\.{member}\(.*(is|would be) invalid"):
-        build.build([benchmark(tmp_path, lacking)], quick(here))
+    """One kernel for each member, which lacks it."""
+    head, rest = GOOD.split("struct Nothing")
+    kernel = "struct Nothing" + rest.split("int main")[0]
+    lacking = [
+        re.sub(rf"^ .* {member}\(.*\n", "", kernel, flags=re.MULTILINE).replace("Nothing", f"Without_{member}")
+        for member in MEMBERS
+    ]
+    kernels = ", ".join(f'kernel<Without_{member}>("{member}")' for member in MEMBERS)
+    text = "".join([head, *lacking, f"int main() {{ return serve({{{kernels}}}); }}\n"])
+    with pytest.raises(ProgramFailed) as failure:
+        build.build([benchmark(tmp_path, text)], quick)
+    said = str(failure.value)
+    found = re.findall(r"\w\.(\w+)\(.*(?:is|would be) invalid", said)
+    assert sorted(set(found)) == sorted(MEMBERS), said
+    assert all(f"Without_{member}" in said for member in MEMBERS)
 
 
 def test_a_machine_without_a_compiler_is_told_how_to_get_one(here: Machine) -> None:
@@ -194,8 +215,10 @@ def test_a_cache_that_cannot_be_written_is_an_explained_error(
         build.build([benchmark(tmp_path, GOOD)], build.resolve(build.default(here), here))
 
 
-def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others(tmp_path: Path, here: Machine) -> None:
-    toolchain = quick(here)
+def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others(
+    tmp_path: Path, quick: build.Toolchain
+) -> None:
+    toolchain = quick
     source, near, beyond, other = (tmp_path / name for name in ("a.cpp", "near.h", "beyond.h", "other.h"))
     source.write_text('#include <vector>\n#include "near.h"\n#include "kernel.h"\n#include "missing.h"\n')
     near.write_text('#include "beyond.h"\n#include "near.h"\n')
@@ -210,8 +233,11 @@ def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others
     assert {p.name for p in included(build.NATIVE / "harness.cpp")} >= {"harness.cpp", "sampling.cpp", "sampling.h"}
 
 
-def test_two_builds_of_the_same_program_at_once_compile_it_once(tmp_path: Path, logged: Logged) -> None:
-    wanted = [benchmark(tmp_path, GOOD)]
+def test_two_builds_of_the_same_program_at_once_compile_it_once(
+    tmp_path: Path, logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = [benchmark(tmp_path, TINY)]
+    monkeypatch.setenv("STEELYARD_SLOW", "0.2")
     with ThreadPoolExecutor() as pool:
         found = [f.result() for f in [pool.submit(build.build, wanted, logged.toolchain) for _ in range(3)]]
     assert found[0] == found[1] == found[2]
@@ -219,12 +245,12 @@ def test_two_builds_of_the_same_program_at_once_compile_it_once(tmp_path: Path, 
     assert logged.compiled() == ["thing.cpp"]
 
 
-def several(folder: Path, count: int) -> list[Benchmark]:
+def several(folder: Path, count: int, text: str = TINY) -> list[Benchmark]:
     """Benchmarks that differ in a comment only."""
     found = []
     for number in range(count):
         (folder / f"b{number}").mkdir()
-        one = benchmark(folder / f"b{number}", f"{GOOD}// {number}\n")
+        one = benchmark(folder / f"b{number}", f"{text}// {number}\n")
         (folder / f"b{number}/thing.cpp").rename(folder / f"b{number}/thing{number}.cpp")
         found.append(
             replace(one, name=f"my.thing{number}", sources=(Source(str(folder / f"b{number}/thing{number}.cpp")),))
@@ -232,12 +258,28 @@ def several(folder: Path, count: int) -> list[Benchmark]:
     return found
 
 
-def test_an_interrupted_build_goes_on_and_compiles_nothing_twice(tmp_path: Path, logged: Logged) -> None:
-    """Ctrl-C at ten moments, each in a process of its own as a user would give it."""
-    wanted = several(tmp_path, 8)
+@pytest.mark.parametrize(
+    ("text", "count", "slow", "moments"),
+    [
+        pytest.param(TINY, 4, "0.3", (0.2, 0.5, 0.8), id="three moments of a slow compiler"),
+        pytest.param(GOOD, 8, "0", [0.1 + 0.15 * n for n in range(10)], id="ten moments", marks=pytest.mark.long),
+    ],
+)
+def test_an_interrupted_build_goes_on_and_compiles_nothing_twice(
+    text: str,
+    count: int,
+    slow: str,
+    moments: Sequence[float],
+    tmp_path: Path,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C at some moments, each in a process of its own as a user would give it."""
+    wanted = several(tmp_path, count, text)
+    monkeypatch.setenv("STEELYARD_SLOW", slow)
     sources = [b.sources[0].path for b in wanted]
     kept: dict[Path, tuple[int, int]] = {}
-    for moment in range(10):
+    for moment in moments:
         process = subprocess.Popen(
             [sys.executable, "-c", BUILD, logged.toolchain.compiler, *sources],
             stdout=subprocess.PIPE,
@@ -246,7 +288,7 @@ def test_an_interrupted_build_goes_on_and_compiles_nothing_twice(tmp_path: Path,
         )
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.1 + 0.15 * moment)
+        time.sleep(moment)
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(timeout=60) in (0, 130)
         now = _kept()
@@ -254,6 +296,7 @@ def test_an_interrupted_build_goes_on_and_compiles_nothing_twice(tmp_path: Path,
         assert not list(build.cache().rglob("*.part")), "nothing half-made is left"
         assert not list((build.cache() / "build").glob("making-*"))
         kept = now
+    monkeypatch.delenv("STEELYARD_SLOW")
     made = build.build(wanted, logged.toolchain)
     assert all(program.exists() for program in made.values())
     assert {path: stamp for path, stamp in _kept().items() if path in kept} == kept
@@ -312,7 +355,7 @@ def test_a_full_disk_and_a_full_memory_are_not_blamed_on_the_compiler(
 @pytest.mark.site
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk of its own needs root to be mounted")
 def test_a_disk_that_fills_up_in_the_build_gets_a_sentence_and_keeps_nothing_half_made(
-    tmp_path: Path, here: Machine, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, quick: build.Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = tmp_path / "small"
     small.mkdir()
@@ -320,7 +363,7 @@ def test_a_disk_that_fills_up_in_the_build_gets_a_sentence_and_keeps_nothing_hal
     try:
         monkeypatch.setenv("STEELYARD_CACHE", str(small))
         with pytest.raises(MachineFailed, match="full.*STEELYARD_CACHE|STEELYARD_CACHE"):
-            build.build([benchmark(tmp_path, GOOD)], quick(here))
+            build.build([benchmark(tmp_path, GOOD)], quick)
         assert not list(small.rglob("*.part"))
     finally:
         subprocess.run(["umount", small], check=True)
@@ -344,13 +387,12 @@ def test_a_newer_compiler_of_the_family_is_taken_before_one_that_is_too_old(here
         build.resolve("g++", machine)
 
 
-def test_a_wrapper_is_the_same_mpi_by_whatever_path_it_is_named(tmp_path: Path, here: Machine) -> None:
-    toolchain = quick(here)
+def test_a_wrapper_is_the_same_mpi_by_whatever_path_it_is_named(tmp_path: Path, quick: build.Toolchain) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "other").symlink_to("bin")
     (tmp_path / "bin/mpicxx").write_text("")
     keys = {
-        Object("x", Path(__file__), toolchain, Tool("mpich", str(tmp_path / path), "4.0")).key
+        Object("x", Path(__file__), quick, Tool("mpich", str(tmp_path / path), "4.0")).key
         for path in ("bin/mpicxx", "other/mpicxx", "bin/../other/mpicxx")
     }
     assert len(keys) == 1

@@ -105,10 +105,11 @@ def test_the_loader_is_asked_for_libraries_and_whether_they_have_threads(
 
 
 def test_what_a_variable_names_is_taken_also_where_it_cannot_be_loaded_so_that_its_case_says_so(
-    no_variables: pytest.MonkeyPatch,
+    tmp_path: Path, no_variables: pytest.MonkeyPatch
 ) -> None:
-    no_variables.setenv("STEELYARD_BLAS", "/nowhere/libblas.so")
-    assert Library("blas", "/nowhere/libblas.so", True) in libraries.find_libraries()
+    missing = str(tmp_path / "libblas.so")
+    no_variables.setenv("STEELYARD_BLAS", missing)
+    assert Library("blas", missing, True) in libraries.find_libraries()
 
 
 def test_a_library_that_ends_the_process_that_loads_it_is_none(

@@ -125,7 +125,7 @@ def test_a_path_without_benchmarks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no benchmark"):
         catalogue.find([tmp_path])
     with pytest.raises(UsageError, match="not a folder"):
-        catalogue.find([tmp_path / "nowhere"])
+        catalogue.find([tmp_path / "missing"])
 
 
 def test_a_group_a_full_name_and_a_last_word_choose(benchmarks: dict) -> None:

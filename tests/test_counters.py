@@ -6,7 +6,6 @@ events), and the report with numbers that are made up here.
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,15 @@ from steelyard.report import counter_columns
 from steelyard.statistics.results import counters
 
 KEYS = {"instructions", "cycles", "cache_misses", "l1_misses", "share", "energy", "energy_source", "reason"}
-# Two threads touch pages of fresh memory and spin; the leader is the task clock (ns), its companion counts page faults.
 PROGRAM = r"""
 #include <sys/mman.h>
+#include <unistd.h>
 #include <cstdio>
 #include "counters.h"
 #include "team.h"
 using namespace steelyard;
-int main(int, char** arguments) {
+// Two threads touch pages of fresh memory and spin; the leader is the task clock (ns), its companion counts page faults.
+void count(char** arguments) {
   std::size_t pages = std::strtoull(arguments[1], nullptr, 10);
   std::vector<Event> events{{"task_clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
                             {"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
@@ -52,25 +52,31 @@ int main(int, char** arguments) {
   team.each([&](Worker) { touch(1000); });  // after the stop: not counted
   std::printf("%s\n", counters_json(counts, 2, 1).c_str());
 }
+void read_numbers() {
+  Counts counts;
+  counts.values = {1200, 600, 6, unknown};
+  counts.share = 0.5, counts.joules = 3, counts.energy_source = "energy-pkg";
+  std::printf("%s\n", counters_json(counts, 3, 0.5).c_str());
+}
+// Joules of a meter that is described in a folder.
+void read_meter(const char* folder) {
+  Energy energy(folder);
+  energy.start();
+  for (volatile long i = 0; i < 20000000; ++i) {}
+  std::printf("%s\n", json::Object().add("joules", json::number(energy.stop())).add("source", json::text(energy.source()))
+                          .str().c_str());
+}
+int main(int words, char** arguments) {
+  if (words == 1) read_numbers();
+  else if (words == 2) read_meter(arguments[1]);
+  else count(arguments);
+}
 """
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory, here: Machine) -> Callable[[str], Path]:
-    folder = tmp_path_factory.mktemp("counters")
-
-    def made(source: str) -> Path:
-        program = folder / f"program{len(list(folder.iterdir()))}"
-        text = program.with_suffix(".cpp")
-        text.write_text(source)
-        return linked(here, text, program, "-O1")
-
-    return made
-
-
-@pytest.fixture(scope="module")
-def program(compiled: Callable[[str], Path]) -> Path:
-    return compiled(PROGRAM)
+def program(here: Machine) -> Path:
+    return linked(here, PROGRAM, "-O1")
 
 
 def said(program: Path, *words: str) -> dict[str, Any]:
@@ -103,48 +109,13 @@ def test_without_a_leader_nothing_is_counted_and_the_reason_is_told(program: Pat
     assert found["reason"]
 
 
-READER = r"""
-#include <cstdio>
-#include "counters.h"
-using namespace steelyard;
-int main() {
-  Counts counts;
-  counts.values = {1200, 600, 6, unknown};
-  counts.share = 0.5, counts.joules = 3, counts.energy_source = "energy-pkg";
-  std::printf("%s\n", counters_json(counts, 3, 0.5).c_str());
-}
-"""
-
-
-def test_counts_are_divided_by_operations_and_energy_is_that_of_the_samples_alone(
-    compiled: Callable[[str], Path],
-) -> None:
-    # The numbers in READER are made up: this machine has no counters.
-    found = said(compiled(READER))
+def test_counts_are_divided_by_operations_and_energy_is_that_of_the_samples_alone(program: Path) -> None:
+    # The numbers in `read_numbers` are made up: this machine has no counters.
+    found = said(program)
     assert found == {
         "instructions": 400, "cycles": 200, "cache_misses": 2, "l1_misses": None, "share": 0.5, "energy": 0.5,
         "energy_source": "energy-pkg", "reason": None,
     }  # fmt: skip
-
-
-METER = r"""
-#include <cstdio>
-#include <unistd.h>
-#include "counters.h"
-using namespace steelyard;
-int main(int, char** arguments) {
-  Energy energy(arguments[1]);
-  energy.start();
-  for (volatile long i = 0; i < 20000000; ++i) {}
-  std::printf("%s\n", json::Object().add("joules", json::number(energy.stop())).add("source", json::text(energy.source()))
-                          .str().c_str());
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def meter(compiled: Callable[[str], Path]) -> Path:
-    return compiled(METER)
 
 
 def device(folder: Path, kind: int, event: int) -> Path:
@@ -158,9 +129,9 @@ def device(folder: Path, kind: int, event: int) -> Path:
 
 
 @pytest.mark.site
-def test_a_meter_is_read_in_joules_by_its_own_scale(meter: Path, tmp_path: Path) -> None:
+def test_a_meter_is_read_in_joules_by_its_own_scale(program: Path, tmp_path: Path) -> None:
     software, cpu_clock = 1, 0  # of linux/perf_event.h; the clock of a processor counts nanoseconds
-    found = said(meter, str(device(tmp_path, software, cpu_clock)))
+    found = said(program, str(device(tmp_path, software, cpu_clock)))
     if not found["source"]:
         pytest.skip("only root, or a lower perf_event_paranoid, may watch a whole processor")
     assert found["source"] == "energy-pkg"
@@ -168,10 +139,10 @@ def test_a_meter_is_read_in_joules_by_its_own_scale(meter: Path, tmp_path: Path)
     assert 0 < found["joules"] < 120
 
 
-def test_a_meter_that_stands_at_zero_is_unknown(meter: Path, tmp_path: Path) -> None:
+def test_a_meter_that_stands_at_zero_is_unknown(program: Path, tmp_path: Path) -> None:
     software, dummy = 1, 9  # PERF_COUNT_SW_DUMMY never counts
-    assert said(meter, str(device(tmp_path, software, dummy)))["joules"] is None
-    assert said(meter, str(tmp_path / "nothing"))["joules"] is None
+    assert said(program, str(device(tmp_path, software, dummy)))["joules"] is None
+    assert said(program, str(tmp_path / "nothing"))["joules"] is None
 
 
 def test_every_record_tells_of_its_counters_or_why_there_are_none(programs: dict[str, Path]) -> None:

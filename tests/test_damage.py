@@ -1,6 +1,6 @@
 """Damaged and hostile run folders: a sentence and no traceback, nothing that acts on the terminal, no other run lost.
 
-STEELYARD_DAMAGE=10000 tries so many more ways of damaging a run than `make test` does.
+STEELYARD_DAMAGE=10000 tries so many more ways of damaging a run than `make test` and `make test-long` do together.
 """
 
 import html
@@ -9,9 +9,10 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,10 +36,11 @@ from steelyard.statistics.validity.verdict import judgement
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 SEEDS = int(os.environ.get("STEELYARD_DAMAGE", "24"))
+USUAL = 8  # seeds of `make test`: a fault that one of four damages shows is found with probability 0.9
 AT_ONCE = 4
 FOUND = (4231, 7542, 8382, 8742)  # seeds of damages that 10,000 ways found, and that were mended
 BY_COMMAND = 13  # of so many seeds one, and so of each format, goes through the commands themselves
-LINES = 4 * SEEDS  # ways of damaging a file of lines, which takes a millisecond
+LINES = (4 * USUAL, pytest.param(4 * SEEDS, marks=pytest.mark.long))  # damages of a file of lines
 LONGEST = 5.0  # seconds, of any reading
 ACTS = ("\x1b[2J", "\x1b]0", "\x07", "\u202e")
 PUBLISHED = "4x AMD 8350 Barcelona"
@@ -125,9 +127,18 @@ def test_over_a_sound_run_no_rule_stumbles(run: Path) -> None:
     assert not [e for r in found.results for e in r.verdict.evidence if e.kind == "damaged"]
 
 
-@pytest.mark.parametrize("first", sorted({*range(0, SEEDS, AT_ONCE), *(s - s % AT_ONCE for s in FOUND)}))
-def test_a_damaged_run_is_read_or_refused_in_words(first: int, pair: Pair, capsys: pytest.CaptureFixture[str]) -> None:
-    for seed in range(first, first + AT_ONCE):
+def groups(*more: int) -> list[Any]:
+    """The seeds, a few at a time; beyond the usual ones each group is `long`. `more`: groups of these, too."""
+    firsts = sorted({*range(0, SEEDS, AT_ONCE), *(seed - seed % AT_ONCE for seed in more)})
+    every = [range(first, first + AT_ONCE) for first in firsts]
+    return [pytest.param(g, id=str(g[0]), marks=() if g[0] < USUAL else pytest.mark.long) for g in every]
+
+
+@pytest.mark.parametrize("seeds", [pytest.param(FOUND, id="found"), *groups(*FOUND)])
+def test_a_damaged_run_is_read_or_refused_in_words(
+    seeds: Sequence[int], pair: Pair, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in seeds:
         how = f"seed {seed}: {pair.damages[seed % 2].make(seed, pair.run)}"
         tables.everything({}, [pair.run], False)
         found = evaluated(pair.run, how)
@@ -168,11 +179,11 @@ def test_a_sound_run_with_power_has_its_energy(sensed: Pair) -> None:
     assert not [f.seen for f in sensed.healthy.findings if "cannot judge" in f.seen]
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
+@pytest.mark.parametrize("seeds", groups())
 def test_damaged_readings_are_left_out_in_words_and_the_rest_of_the_run_is_shown(
-    first: int, sensed: Pair, capsys: pytest.CaptureFixture[str]
+    seeds: Sequence[int], sensed: Pair, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for seed in range(first, first + AT_ONCE):
+    for seed in seeds:
         how = f"seed {seed}: {sensed.damages[0].of_power(seed, sensed.run)}"
         found = evaluated(sensed.run, how)
         assert found
@@ -372,9 +383,10 @@ def test_what_a_folder_is_called_never_acts_on_the_terminal(
         harmless(answer.out + answer.err, str(words))
 
 
-def test_a_damaged_system_file_is_read_or_refused_in_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lines", LINES)
+def test_a_damaged_system_file_is_read_or_refused_in_words(lines: int, tmp_path: Path) -> None:
     sound, file, refused = find_system("example").read_text(), tmp_path / "system.toml", 0
-    for seed in range(LINES):
+    for seed in range(lines):
         file.write_bytes(spoilt(sound, seed))
         try:
             found = load_system(file)
@@ -384,14 +396,15 @@ def test_a_damaged_system_file_is_read_or_refused_in_words(tmp_path: Path) -> No
             continue
         assert all(0 < limit.value < 1e40 for limit in found.limits.values()), seed
         harmless(f"{found.name} {found.notes}", f"seed {seed}")
-    assert LINES / 4 < refused < LINES
+    assert lines / 4 < refused < lines
 
 
+@pytest.mark.parametrize("lines", LINES)
 def test_damaged_published_figures_are_compared_or_refused_in_words(
-    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lines: int, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sound, file, refused = published.DATA.read_text(), tmp_path / "published.csv", 0
-    for seed in range(LINES):
+    for seed in range(lines):
         file.write_bytes(spoilt(sound, seed))
         try:
             found = published.read(file)
@@ -403,7 +416,7 @@ def test_damaged_published_figures_are_compared_or_refused_in_words(
         for system in beside.systems() if seed % 4 == 0 else ():
             comparison.beside(beside.compare(pair.healthy, system), as_json=False)
         harmless("".join(capsys.readouterr()), f"seed {seed}")
-    assert LINES / 4 < refused < LINES
+    assert lines / 4 < refused < lines
 
 
 def test_work_that_no_operation_does_has_no_cost(pair: Pair) -> None:

@@ -1,6 +1,7 @@
 """A launcher, a flavour of MPI and a scheduler are each one new file and no edit: made-up ones are added, and do their work."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,14 +11,15 @@ import pytest
 from typer.testing import CliRunner
 
 import mpis
-from steelyard import mpi
+from steelyard import build, mpi
+from steelyard.build.program import programs as programs_of
 from steelyard.commands.cli import app
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler, site
 from steelyard.launch.scheduler import slurm
 from steelyard.launch.start import start
 from steelyard.machine.tools import ask_mpi, mpiexec_of
-from steelyard.model import Case, Host, Launch, Machine, Site, Tool
+from steelyard.model import Benchmark, Case, Host, Launch, Machine, Site, Tool
 from steelyard.mpi import Job
 from steelyard.records import all_runs, read
 from steelyard.statistics.results.messages import processors
@@ -49,7 +51,7 @@ flavour = Flavour(
 '''
 LAUNCHER = '''
 """A launcher without a scheduler."""
-from steelyard import mpi
+from steelyard import build, mpi
 from steelyard.launch import mpiexec
 from steelyard.launch.scheduler import Launcher, Scheduler
 
@@ -212,34 +214,52 @@ def test_an_entry_point_that_leads_to_nothing_of_the_kind_is_named(
 
 # --------------------------------------------------------------------------- for real
 
-SMALL = [
-    "--only",
-    "memory.latency",
-    "--set",
-    "threads=1",
-    "--set",
-    "chains=1",
-    "--set",
-    "page_size=4k",
-    "--set",
-    "bytes=4096",
-]
+SMALL = ["--only", "memory.latency"]
+for setting in ("threads=1", "chains=1", "page_size=4k", "bytes=4096"):
+    SMALL += ["--set", setting]
 
 
 def steelyard(added: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The command, where the three packages are installed and their programs are on the PATH."""
     paths = [str(added), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "PATH": f"{added / 'bin'}{os.pathsep}{os.environ['PATH']}",
-    }
+    kept = {name: value for name, value in os.environ.items() if name not in ("STEELYARD_RUNS", "SLURM_JOB_ID")}
+    path = f"{added / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**kept, "PYTHONPATH": os.pathsep.join(paths), "PATH": path}
     command = [sys.executable, "-m", "steelyard", *words]
     return subprocess.run(command, cwd=added, env=environment, capture_output=True, text=True, check=False, timeout=280)
 
 
-def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(added: Path, here: Machine) -> None:
+def build_before(benchmarks: dict[str, Benchmark], here: Machine, own: Tool, other: Tool, cache: Path) -> None:
+    """Puts the programs that `own` has made into an empty cache, where those of `other` are looked for."""
+    toolchain = build.resolve(build.default(here), here)
+    pingpong, stream = [benchmarks["network.pingpong"]], [benchmarks["memory.stream"]]  # the latter looks at the pace
+    build.build(pingpong, toolchain, own)
+    build.build(stream, toolchain)
+    made, wanted = (
+        [
+            part
+            for program in (*programs_of(pingpong, toolchain, tool), *programs_of(stream, toolchain))
+            for part in (program, *program.objects)
+        ]
+        for tool in (own, other)
+    )
+    kept = [part.path for part in made]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEELYARD_CACHE", str(cache))
+        for part, path in zip(wanted, kept, strict=True):
+            part.path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, part.path)
+
+
+@pytest.mark.parametrize("built", ["before", pytest.param("by its own wrapper", marks=pytest.mark.long)])
+def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(
+    built: str, added: Path, here: Machine, benchmarks: dict[str, Benchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = mpis.mpi("default", here)
+    if built == "before":
+        other = Tool("example", str(added / "bin" / "examplecxx"), "7.1")
+        build_before(benchmarks, here, own, other, added / "cache")
+        monkeypatch.setenv("STEELYARD_CACHE", str(added / "cache"))
     tools = added / "bin"
     program(tools, "examplecxx", f'[ "$1" = --who ] && echo "Example MPI 7.1" || exec {own.path} "$@"')
     # The variables of Open MPI are taken away: where its number stands a rank learns from the flavour alone.
@@ -253,7 +273,7 @@ def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(added: Path, her
     program(tools, "example-run", 'touch started; exec "$@"')
     done = steelyard(
         added, "run", "--only", "network.pingpong", "--mpi", str(tools / "examplecxx"), "--launcher", "example-run",
-        "--set", "ranks=2", "--set", "message_bytes=8", "--set", "transport=default", "--budget", "5s", "--quiet",
+        "--set", "ranks=2", "--set", "message_bytes=8", "--set", "transport=default", "--budget", "2s", "--quiet",
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert (added / "started").exists()
@@ -271,7 +291,7 @@ def test_a_run_is_submitted_to_an_added_scheduler_and_ends_with_its_report(added
     tools = added / "bin"
     program(tools, "example-submit", "cat >script; (sh script; echo $? >code) >/dev/null 2>&1 & echo job 7")
     program(tools, "example-code", "cat code 2>/dev/null")
-    done = steelyard(added, "submit", "--scheduler", "example", "--", *SMALL, "--budget", "5s")
+    done = steelyard(added, "submit", "--scheduler", "example", "--", *SMALL, "--budget", "2s")
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert "steelyard: Example job 7 is running on here" in done.stderr
     run = read(all_runs(added / "runs")[0])

@@ -64,9 +64,13 @@ def test_the_velocities_have_the_temperature_asked_for(ask: Asked, temperature: 
 
 # (model, threads or ranks, threads of each rank)
 WAYS = [("threads", 2, 1), ("mpi", 1, 1), ("mpi", 1, 2), ("mpi", 2, 1), ("mpi", 2, 2), ("mpi", 4, 1), ("mpi", 8, 1)]
+FEW_WAYS = [("threads", 2, 1), ("mpi", 2, 2), ("mpi", 8, 1)]
 
 
-@pytest.mark.parametrize(("model", "workers", "threads"), WAYS)
+@pytest.mark.parametrize(
+    ("model", "workers", "threads"),
+    [pytest.param(*way, marks=[pytest.mark.long] * (way not in FEW_WAYS)) for way in WAYS],
+)
 def test_physics_do_not_depend_on_who_computes_them(ask: Asked, model: str, workers: int, threads: int) -> None:
     alone = details(ask("threads", 1))
     more = {"threads": str(threads)} if model == "mpi" else {}
@@ -78,8 +82,12 @@ def test_physics_do_not_depend_on_who_computes_them(ask: Asked, model: str, work
 
 
 @pytest.mark.parametrize(("model", "workers"), [("threads", 2), ("mpi", 4)])
-def test_a_liquid_keeps_its_particles_and_its_energy_while_they_wander(ask: Asked, model: str, workers: int) -> None:
-    found = details(ask(model, workers, temperature="1.44", steps="1000"))
+@pytest.mark.parametrize("steps", [300, pytest.param(1000, marks=pytest.mark.long)])
+def test_a_liquid_keeps_its_particles_and_its_energy_while_they_wander(
+    ask: Asked, model: str, workers: int, steps: int
+) -> None:
+    found = details(ask(model, workers, temperature="1.44", steps=str(steps)))
+    assert found["rebuilds"] > 10
     assert found["particles"] == 4000
     # Half of 1.44 has become potential energy: the liquid near its triple point, at 0.72.
     assert found["after"]["kinetic"] / 1.5 == pytest.approx(0.72, abs=0.04)
@@ -147,10 +155,11 @@ def test_it_scales_strongly_and_weakly(here: Machine) -> None:
     assert NAME in sweep.growing(here)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_program_is_right_for_every_width_of_vectors(here: Machine, tmp_path: Path, width: str) -> None:
+def test_the_program_is_right_for_every_width_of_vectors(here: Machine, width: tuple[str, ...]) -> None:
     source = FOLDER / "molecular_dynamics" / "threads.cpp"
-    program = linked(here, source, tmp_path / "dynamics", "-O2", *WIDTHS[width])
+    program = linked(here, source, "-O2", *width)
     case = "case=1 kernel=dynamics threads=2 particles=4000 steps=200 temperature=1.44 least=1 most=1"
     done = subprocess.run([program], input=f"{case}\n", capture_output=True, text=True, timeout=120, check=True)
     found = details(json.loads(done.stdout))
@@ -198,10 +207,9 @@ int main(int, char** given) {
 
 
 @pytest.fixture(scope="module", params=WIDTHS)
-def printed(here: Machine, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+def printed(here: Machine, request: pytest.FixtureRequest) -> Path:
     """A program that prints forces and orbits of two particles, by the loop that is measured."""
-    folder = tmp_path_factory.mktemp("dynamics")
-    return compiled(here, "pairs", PRINTED, folder, "-O2", *WIDTHS[request.param], beside="molecular_dynamics")
+    return compiled(here, "molecular_dynamics", PRINTED, "-O2", *request.param)
 
 
 @pytest.mark.parametrize("r", [0.9, 1.0, 2 ** (1 / 6), 1.5, 2.4999])

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -616,13 +617,17 @@ def test_the_caches_behind_the_buffers_are_those_of_the_ranks_own_processors() -
     assert messages.caches(replace(here, caches=()), message(1e-6)).last is None
 
 
-def test_looks_share_the_chance_of_a_false_alarm_among_them() -> None:
-    """100 quiet clusters, three sizes each: hardly one may be accused."""
+@pytest.mark.parametrize("clusters", [40, pytest.param(100, marks=pytest.mark.long)])
+def test_looks_share_the_chance_of_a_false_alarm_among_them(clusters: int) -> None:
+    """Quiet clusters, three sizes each: hardly one may be accused.
+
+    Binomial: 40 clusters find that one in ten is accused with probability 0.98.
+    """
     accused = 0
-    for seed in range(100):
+    for seed in range(clusters):
         results = [r for size in (8, KIB, MIB) for r in all_pairs(size=size, seed=seed, spread=0.02)]
         accused += any(t.single or t.links for t in peer_groups.tell(results, machine()))
-    assert accused <= 2
+    assert accused <= clusters / 50
 
 
 # --------------------------------------------------------------------------- odd data
@@ -681,13 +686,18 @@ def odd() -> list[Result]:
     return [*told, *(replace(told[0], records=()) for _ in range(2))]
 
 
-@pytest.mark.parametrize("rule", sorted(SPEAKS))
-@pytest.mark.parametrize("bare", [False, True])
-def test_odd_data_of_the_network_never_makes_a_rule_stumble(rule: str, bare: bool) -> None:
+@cache
+def odd_run(bare: bool) -> Evaluation:
     here = machine(nodes=2, limits={"network_bandwidth": Limit(0.0, "B/s", "nothing")})
     if bare:
         here = replace(here, cores=(), nodes=(), caches=(), cpus=(), settings=())
-    results = odd()
-    assert isinstance(found(rule, evaluation(results, here)), list)
+    return evaluation(odd(), here)
+
+
+@pytest.mark.parametrize("rule", sorted(SPEAKS))
+@pytest.mark.parametrize("bare", [False, True])
+def test_odd_data_of_the_network_never_makes_a_rule_stumble(rule: str, bare: bool) -> None:
+    run = odd_run(bare)
+    assert isinstance(found(rule, run), list)
     sound = SPEAKS[rule]().results
-    assert isinstance(found(rule, evaluation([*results, *sound], here)), list)
+    assert isinstance(found(rule, evaluation([*run.results, *sound], run.run.machine)), list)

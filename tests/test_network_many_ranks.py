@@ -343,7 +343,7 @@ def ask(here: Machine, benchmarks: dict[str, Benchmark]) -> Iterator[Ask]:
             built = build.build([benchmarks[name]], build.resolve(build.default(here), here), tool)[name]
             launch = Launch(1, name, "any", 1, (Case(name, "any", {"ranks": RANKS, "mpi": "any"}),))
             running[name] = Program(*start(Site({"any": tool}), here, launch, built), RANKS)
-        return running[name].ask(f"case=0 ranks={RANKS} seconds=0.01 least=3 most=20 {words}", 60)
+        return running[name].ask(f"case=0 ranks={RANKS} seconds=0.002 sample_seconds=2e-5 least=3 most=5 {words}", 60)
 
     yield asked
     for program in running.values():

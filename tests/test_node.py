@@ -216,15 +216,14 @@ int main() {
 
 @needs_opencl
 @pytest.mark.parametrize("kernel", sorted(path.stem for path in NODE.glob("*.cpp")))
-def test_any_share_gives_the_right_results(kernel: str, here: Machine, tmp_path: Path, shim: Path) -> None:
+def test_any_share_gives_the_right_results(kernel: str, here: Machine, shim: Path) -> None:
     source = NODE / f"{kernel}.cpp"
     name = re.search(r"kernel<Modes<(\w+)>>", source.read_text())
     assert name, "a kernel of the node has all modes"
     given = SMALL.replace("elements=70001", "elements=65536") + " order=96"
     text = SHARED.replace("@SOURCE@", str(source)).replace("@NAME@", name[1]).replace("@PARAMETERS@", given)
-    (tmp_path / "shared.cpp").write_text(text)
     flags = ("-O1", "-march=native", "-w", "-iquote", str(NODE))
-    program = linked(here, tmp_path / "shared.cpp", tmp_path / "shared", *flags)
+    program = linked(here, text, *flags)
     own = {"STEELYARD_OPENCL": str(shim), "SHIM_OWN_MEMORY": "1"}
     for more in ({}, own):
         done = subprocess.run(

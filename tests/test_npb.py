@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from npb_runs import MODELS, Answer, Asked
 from steelyard.model import Machine
@@ -37,13 +38,21 @@ USABLE = {
     "is": "a power of two: 1, 2, 4, 8, 16, 32, 64, 128, 256, 512",
 }
 EVERY = [(code, model) for code, models in MODELS.items() for model in models]
+
+
+def cases(pairs: list[tuple[str, str]], *long: str) -> list[ParameterSet]:
+    """Codes and models as cases: a bare machine has no OpenSHMEM, and the models named `long` take long."""
+    marks = {"shmem": [pytest.mark.site]} | {model: [pytest.mark.long] for model in long}
+    return [pytest.param(*pair, id="-".join(pair), marks=marks.get(pair[1], [])) for pair in pairs]
+
+
 # LU cuts its grid into blocks among threads, too.
 CHOOSY = [(code, model) for code, model in EVERY if code in USABLE and (model != "threads" or code == "lu")]
 INDIFFERENT = [pair for pair in EVERY if pair not in CHOOSY]
 Ask = Callable[..., Answer]
 
 
-@pytest.fixture(scope="module", params=EVERY, ids="-".join)
+@pytest.fixture(scope="module", params=[pytest.param(p.values, id=p.id, marks=p.marks) for p in cases(EVERY)])
 def ask(request: pytest.FixtureRequest, here: Machine) -> Iterator[Ask]:
     """Asks one benchmark in one model; what all tests ask of it comes before the next is started."""
     code, model = request.param
@@ -61,19 +70,19 @@ def verify(answer: Answer) -> None:
     assert max(q["error"] for q in found["quantities"]) <= wanted.reached
 
 
-@pytest.mark.parametrize("letter", ["S", "W"])
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("letter", ["S", pytest.param("W", marks=pytest.mark.long)])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2, 4])
 def test_the_published_values_are_found(ask: Ask, workers: int, letter: str) -> None:
     verify(ask(workers, **{"class": letter}))
 
 
-@pytest.mark.parametrize(("code", "model"), INDIFFERENT)
+@pytest.mark.parametrize(("code", "model"), cases(INDIFFERENT))
 def test_three_workers_are_as_good_as_two(here: Machine, code: str, model: str) -> None:
     with Asked(here, code) as ask:
         verify(ask(model, 3))
 
 
-@pytest.mark.parametrize(("code", "model"), CHOOSY)
+@pytest.mark.parametrize(("code", "model"), cases(CHOOSY, "rma"))
 def test_a_number_of_workers_that_cannot_be_used_is_named_with_those_that_can(
     here: Machine, code: str, model: str
 ) -> None:
@@ -84,6 +93,7 @@ def test_a_number_of_workers_that_cannot_be_used_is_named_with_those_that_can(
     assert USABLE[code] in error
 
 
+@pytest.mark.long  # test_benchmarks.py plants both in the same cases
 @pytest.mark.parametrize("plant", ["skip", "wrong"])
 def test_a_run_that_computed_nothing_or_something_wrong_fails(ask: Ask, plant: str) -> None:
     answer = ask(2, plant=plant)
@@ -103,6 +113,14 @@ def test_phases_are_parts_of_the_time_and_told_only_when_they_are_asked_for(ask:
     assert "phases" not in ask(2)["surroundings"]["details"]
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param((code, model), id=f"{code}-{model}", marks=[pytest.mark.long] * (model != "threads"))
+        for code, model in EVERY
+    ],
+    indirect=True,
+)
 def test_too_little_memory_is_said_before_it_is_taken(ask: Ask) -> None:
     error = ask(2, memory="1000")["error"]
     assert "not enough memory: class S needs" in error

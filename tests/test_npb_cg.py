@@ -1,11 +1,12 @@
 """NPB CG: its estimates and counts, and its matrix beside one made from the definition alone."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from npb_runs import MODELS, Asked, compiled, told
+from npb_runs import Asked, cases_of, compiled, told
 from steelyard.model import Machine
 
 ESTIMATES = {"S": 8.5971775078648, "W": 10.362595087124}  # published
@@ -18,8 +19,11 @@ def ask(here: Machine) -> Iterator[Asked]:
         yield asked
 
 
-@pytest.mark.parametrize(("workers", "letter"), [(2, "S"), (4, "S"), (2, "W")])
-@pytest.mark.parametrize("model", MODELS["cg"])
+@pytest.mark.parametrize(
+    ("workers", "letter"),
+    [(2, "S"), pytest.param(4, "S", marks=pytest.mark.long), pytest.param(2, "W", marks=pytest.mark.long)],
+)
+@pytest.mark.parametrize("model", cases_of("cg"))
 def test_the_eigenvalue_of_the_whole_matrix_is_found(ask: Asked, model: str, workers: int, letter: str) -> None:
     details = ask(model, workers, **{"class": letter})["surroundings"]["details"]
     [found] = details["verification"]["quantities"]
@@ -28,8 +32,8 @@ def test_the_eigenvalue_of_the_whole_matrix_is_found(ask: Asked, model: str, wor
     assert details["residual"] < 1e-13
 
 
-@pytest.mark.parametrize("scale", [3, 8])
-@pytest.mark.parametrize("model", MODELS["cg"])
+@pytest.mark.parametrize("scale", [3, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize("model", cases_of("cg", "rma"))
 def test_a_matrix_so_many_times_as_large_is_verified_by_invariants(ask: Asked, model: str, scale: int) -> None:
     """The same in all models, and however it is cut."""
     alone = ask("threads", 1, scale=str(scale))
@@ -43,7 +47,7 @@ def test_a_matrix_so_many_times_as_large_is_verified_by_invariants(ask: Asked, m
             assert found["value"] == pytest.approx(same["value"], rel=1e-11, abs=1e-12)
 
 
-@pytest.mark.parametrize("model", MODELS["cg"])
+@pytest.mark.parametrize("model", cases_of("cg"))
 @pytest.mark.parametrize("plant", ["skip", "wrong"])
 def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str) -> None:
     assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
@@ -64,7 +68,7 @@ def test_the_bytes_are_those_of_a_matrix_larger_than_caches(ask: Asked) -> None:
     assert ask("threads", 1)["work"]["bytes"] / (15 * 26 * 10) == pytest.approx(STORED["S"], rel=0.02)
 
 
-@pytest.mark.parametrize("model", MODELS["cg"])
+@pytest.mark.parametrize("model", cases_of("cg"))
 def test_products_exchanges_sums_and_updates_are_timed_on_request(ask: Asked, model: str) -> None:
     phases = ask(model, 2, phases="on")["surroundings"]["details"]["phases"]
     assert list(phases) == ["SpMV", "exchange of vectors", "sums over all", "vector updates"]
@@ -104,6 +108,7 @@ int main(int, char** given) {
 """
 
 
+@cache
 def by_definition(order: int, entries: int, shift: float) -> list[float]:
     """A p for p(i) = 1 / (1 + i), where A is the sum of weighted products of the random vectors: a matrix in full."""
     state, modulus = 314159265, 1 << 46
@@ -130,9 +135,9 @@ def by_definition(order: int, entries: int, shift: float) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def printed(here: Machine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def printed(here: Machine) -> Path:
     """A program that multiplies with the matrix as so many ranks would hold it."""
-    return compiled(here, "cg", PRINTED, tmp_path_factory.mktemp("cg"), "-O1", "-march=native")
+    return compiled(here, "npb_cg", PRINTED, "-O1", "-march=native")
 
 
 @pytest.mark.parametrize(("ranks", "widest"), [(1, 65536), (1, 40), (2, 64), (8, 65536), (16, 24), (64, 65536)])

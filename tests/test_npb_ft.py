@@ -1,7 +1,6 @@
 """NPB FT: its phases, and its transforms beside sums by their definition."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +21,11 @@ def ask(here: Machine) -> Iterator[Asked]:
         yield asked
 
 
-@pytest.fixture(params=WIDTHS)
-def part(request: pytest.FixtureRequest, here: Machine, tmp_path: Path) -> Part:
-    """What a program tells that is compiled with the benchmark's headers."""
-    return lambda text: told(compiled(here, "ft", text, tmp_path, "-O1", *WIDTHS[request.param]))
+@pytest.fixture(scope="module", params=WIDTHS)
+def part(request: pytest.FixtureRequest, here: Machine) -> Part:
+    """Returns the numbers that one part of a program prints. The program is made with the benchmark's headers."""
+    program = compiled(here, "npb_ft", PARTS, "-O1", *request.param)
+    return lambda name: told(program, name)
 
 
 @pytest.mark.parametrize("model", PHASES)
@@ -39,7 +39,7 @@ def _verification(answer: Answer) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("model", PHASES)
-@pytest.mark.parametrize("scale", [2, 4, 8])
+@pytest.mark.parametrize("scale", [2, *(pytest.param(scale, marks=pytest.mark.long) for scale in (4, 8))])
 def test_so_many_times_the_points_are_verified_by_invariants(ask: Asked, model: str, scale: int) -> None:
     first, *others = [ask(model, workers, scale=str(scale)) for workers in (1, 2, 4)]
     assert first["work"]["working_set"] == scale * 2 * 16 * 64**3
@@ -59,6 +59,7 @@ def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str
     assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
 
 
+@pytest.mark.long
 def test_what_grew_to_a_class_has_its_published_checksums(ask: Asked) -> None:
     """W, 128 x 128 x 32, 16 times as large is A, 256 x 256 x 128."""
     grown, published = (ask("threads", 2, **{"class": c, "scale": s}) for c, s in (("W", "16"), ("A", "1")))
@@ -74,15 +75,31 @@ def test_other_numbers_than_powers_of_two_get_a_sentence(ask: Asked) -> None:
 
 def test_transforms_side_by_side_agree_with_the_sums_that_define_them(part: Part) -> None:
     """All lengths of all classes, forward and back, and along a row; the largest error of a number of size 1 or so."""
-    errors = part(TRANSFORMS)
+    errors = part("transforms")
     assert len(errors) == 7 + 7 + 6
     assert max(errors) < 1e-12
 
 
-TRANSFORMS = """
+def test_the_initial_state_is_the_generators_sequence(part: Part) -> None:
+    state, expected = 314159265, []
+    for _ in range(2 * (5 * 64 + 64)):
+        state = state * 5**13 % (1 << 46)
+        expected.append(state / (1 << 46))
+    assert part("row") == expected[2 * 5 * 64 :]
+
+
+def test_each_rank_has_its_share_of_the_points_once(part: Part) -> None:
+    """Offsets of planes of z, as seen from both sides of the exchange of four ranks."""
+    assert part("layout") == [1.0]
+
+
+PARTS = """
+// Prints, by name: errors of transforms, the numbers of a row, or whether each rank has its share of the points once.
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include "cube.h"
 #include "lines.h"
 using namespace steelyard::npb;
 using Number = std::complex<double>;
@@ -136,48 +153,21 @@ double of_row(std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out.push_back(number(i));
   return difference(out, by_definition(in, -1));
 }
-int main() {
+void transforms() {
   for (std::size_t n = 32; n <= 2048; n *= 2) {
     std::printf("%g %g ", of_lines(n, false), of_lines(n, true));
     if (n >= 64) std::printf("%g ", of_row(n));
   }
 }
-"""
-
-
-def test_the_initial_state_is_the_generators_sequence(part: Part) -> None:
-    state, expected = 314159265, []
-    for _ in range(2 * (5 * 64 + 64)):
-        state = state * 5**13 % (1 << 46)
-        expected.append(state / (1 << 46))
-    assert part(ROW) == expected[2 * 5 * 64 :]
-
-
-ROW = """
-#include <cstdio>
-#include "cube.h"
-using namespace steelyard::npb;
-int main() {
-  std::vector<double> row(2 * 64);
-  RandomRows().fill(row.data(), 64, 5 * 64);
+void row() {
+  std::vector<double> numbers(2 * 64);
+  RandomRows().fill(numbers.data(), 64, 5 * 64);
   for (std::size_t i = 0; i < 64; ++i) {
-    const double* at = row.data() + i / lanes * block + i % lanes;
+    const double* at = numbers.data() + i / lanes * block + i % lanes;
     std::printf("%.17g %.17g ", at[0], at[lanes]);
   }
 }
-"""
-
-
-def test_each_rank_has_its_share_of_the_points_once(part: Part) -> None:
-    """Offsets of planes of z, as seen from both sides of the exchange of four ranks."""
-    assert part(LAYOUT) == [1.0]
-
-
-LAYOUT = """
-#include <cstdio>
-#include "cube.h"
-using namespace steelyard::npb;
-int main() {
+void layout() {
   bool same = true;
   for (std::size_t from = 0; from < 4; ++from)
     for (std::size_t to = 0; to < 4; ++to) {
@@ -190,5 +180,9 @@ int main() {
       same = same && sent - message == looked_for - arrives;
     }
   std::printf("%d", same);
+}
+int main(int, char** given) {
+  std::string part = given[1];
+  part == "transforms" ? transforms() : part == "row" ? row() : layout();
 }
 """

@@ -1,7 +1,6 @@
 """NPB IS: its phases, and its parts beside plain counting."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,10 +17,11 @@ def ask(here: Machine) -> Iterator[Asked]:
         yield asked
 
 
-@pytest.fixture(params=WIDTHS)
-def part(request: pytest.FixtureRequest, here: Machine, tmp_path: Path) -> Part:
-    """What a program tells that is compiled with the benchmark's headers."""
-    return lambda text: told(compiled(here, "is", text, tmp_path, "-O1", *WIDTHS[request.param]))
+@pytest.fixture(scope="module", params=WIDTHS)
+def part(request: pytest.FixtureRequest, here: Machine) -> Part:
+    """Returns the numbers that one part of a program prints. The program is made with the benchmark's headers."""
+    program = compiled(here, "npb_is", PARTS, "-O0", *request.param)
+    return lambda name: told(program, name)
 
 
 @pytest.mark.parametrize("model", PHASES)
@@ -56,14 +56,28 @@ def test_more_keys_than_words_can_count_and_other_numbers_get_a_sentence(ask: As
 
 
 def test_counts_become_ranks(part: Part) -> None:
-    assert part(COUNTING) == [0, 0, 2, 2, 5, 5, 5, 6] + [7] * 8
+    assert part("counting") == [0, 0, 2, 2, 5, 5, 5, 6] + [7] * 8
 
 
-COUNTING = """
+def test_a_value_with_more_keys_than_a_byte_counts_is_still_ranked(part: Part) -> None:
+    """All keys of class S become the value 7, but for the two that an iteration edits."""
+    keys = 1 << 16
+    assert part("crowded") == [2, 0, 1, 1, keys - 1, keys - 1, keys]
+
+
+def test_keys_are_picked_by_value_and_shared_out_by_number(part: Part) -> None:
+    assert part("picking") == [1, 1, 0, 300, 700, 1024]
+
+
+PARTS = """
+// Prints, by name: ranks from counts, ranks where nearly all keys are alike, or the keys of a range and their shares.
+#define main kernel_main
+#include "threads.cpp"
+#undef main
 #include <cstdio>
-#include "counting.h"
-using namespace steelyard::npb;
-int main() {
+#include <string>
+#include "exchange.h"
+int counting() {
   // Two threads' keys, the values from 100 on: 101 101 103 | 103 103 106 107; two tables.
   Key first[3] = {101, 101, 103}, second[4] = {103, 103, 106, 107};
   Count tables[2][16] = {};
@@ -73,22 +87,9 @@ int main() {
   rank_values(std::array{tables[0], tables[1]}, 0, 16, 0, ranks);
   if (all != 7 || total(tables[0], tables[0] + 16) != 0) return 1;
   for (std::uint32_t rank : ranks) std::printf("%u ", rank);
+  return 0;
 }
-"""
-
-
-def test_a_value_with_more_keys_than_a_byte_counts_is_still_ranked(part: Part) -> None:
-    """All keys of class S become the value 7, but for the two that an iteration edits."""
-    keys = 1 << 16
-    assert part(CROWDED) == [2, 0, 1, 1, keys - 1, keys - 1, keys]
-
-
-CROWDED = """
-#define main kernel_main
-#include "threads.cpp"
-#undef main
-#include <cstdio>
-int main() {
+int crowded() {
   Params params("class=S");
   Team team(3, {});
   IS is(params, team);
@@ -100,19 +101,9 @@ int main() {
   for (const Count* table : is.tables)
     if (total(table, table + is.range) != 0) return 1;
   std::printf("2 %u %u %u %u %u %zu", is.ranks[1], is.ranks[2], is.ranks[7], is.ranks[8], is.ranks[2047], is.keys_number);
+  return 0;
 }
-"""
-
-
-def test_keys_are_picked_by_value_and_shared_out_by_number(part: Part) -> None:
-    assert part(PICKED) == [1, 1, 0, 300, 700, 1024]
-
-
-PICKED = """
-#include <cstdio>
-#include "exchange.h"
-using namespace steelyard::npb;
-int main() {
+int picking() {
   std::vector<Key> keys(1000), plain, picked(1000 + register_keys);
   Generator generator;
   for (Key& key : keys) key = static_cast<Key>(generator.next() * 2048);
@@ -127,5 +118,10 @@ int main() {
   std::vector<std::size_t> borders(4);
   share_buckets(counts.data(), 30, borders);
   std::printf("%d %zu %zu %zu %zu", counts[299] == 10, borders[0], borders[1], borders[2], borders[3]);
+  return 0;
+}
+int main(int, char** given) {
+  std::string part = given[1];
+  return part == "counting" ? counting() : part == "crowded" ? crowded() : picking();
 }
 """

@@ -1,7 +1,6 @@
 """NPB LU: its values by name, narrow blocks, its counts, and its steps beside the same point by point."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,15 @@ def test_residuals_errors_and_the_surface_integral_are_verified(ask: Asked) -> N
     assert [q["quantity"] for q in found] == [*norms, "surface integral"]
 
 
-@pytest.mark.parametrize(("workers", "columns", "rows"), [(3, 1, 3), (9, 3, 3), (16, 4, 4), (10, 5, 2)])
+@pytest.mark.parametrize(
+    ("workers", "columns", "rows"),
+    [
+        (3, 1, 3),
+        pytest.param(9, 3, 3, marks=pytest.mark.long),
+        pytest.param(16, 4, 4, marks=pytest.mark.long),
+        (10, 5, 2),
+    ],
+)
 def test_narrow_blocks_change_nothing(ask: Asked, workers: int, columns: int, rows: int) -> None:
     answer = ask("threads", workers)
     assert answer["check"]["passed"], answer
@@ -31,6 +38,7 @@ def test_narrow_blocks_change_nothing(ask: Asked, workers: int, columns: int, ro
     assert (blocks["x"], blocks["y"]) in {(columns, rows), (rows, columns)}
 
 
+@pytest.mark.long
 def test_sixteen_ranks_share_a_dozen_points_a_side(ask: Asked) -> None:
     answer = ask("mpi", 16)
     assert answer["check"]["passed"], answer
@@ -51,7 +59,7 @@ def test_sweeps_residual_and_exchanges_are_timed_on_request(ask: Asked, model: s
 
 
 @pytest.mark.parametrize("model", MODELS["lu"])
-@pytest.mark.parametrize("scale", [2, 9])
+@pytest.mark.parametrize("scale", [2, pytest.param(9, marks=pytest.mark.long)])
 def test_so_many_times_the_points_are_verified_by_the_equations(ask: Asked, model: str, scale: int) -> None:
     inner = round(10 * scale ** (1 / 3))
     alone = ask("threads", 1, scale=str(scale))
@@ -89,7 +97,7 @@ struct Alone {
   void fetch(int) {}
   State sum(const State& mine) { return mine; }
 };
-int main(int, char** given) {
+void print_measures(char** given) {
   int n = std::atoi(given[1]);
   Class problem{'-', n, std::atof(given[2]), std::atoi(given[3]), {}, {}, 0};
   Params params("");
@@ -108,36 +116,8 @@ int main(int, char** given) {
   for (double x : solver.roots(solver.squared_errors(solution))) std::printf("%.17g\\n", x);
   std::printf("%.17g\\n", solver.surface());
 }
-"""
-
-
-@pytest.fixture(scope="module")
-def printed(here: Machine, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[float]]:
-    """What the solver finds on a grid of `n` points a side after so many steps, its strips in so many groups."""
-    program = compiled(here, "lu", PRINTED, tmp_path_factory.mktemp("lu"), "-O1", "-march=native")
-    return lambda n, step, steps, groups=1: told(program, n, step, steps, groups)
-
-
-@pytest.mark.parametrize(("n", "step", "steps"), [(6, 0.5, 3), (8, 0.1, 2), (12, 0.5, 1)])
-def test_steps_are_those_with_full_blocks_point_by_point(
-    printed: Callable[..., list[float]], n: int, step: float, steps: int
-) -> None:
-    plain = Plain(n, step)
-    for _ in range(steps):
-        plain.advance()
-    assert printed(n, step, steps) == pytest.approx(plain.measures(), rel=1e-10)
-
-
-@pytest.mark.parametrize("groups", [2, 3])
-def test_strips_may_be_swept_in_groups(printed: Callable[..., list[float]], groups: int) -> None:
-    assert printed(30, 1e-3, 3, groups) == printed(30, 1e-3, 3)
-
-
-STEP = (
-    PRINTED.split("int main", maxsplit=1)[0]
-    + """
 // What is left of a step's equations: as it is, with one component of one point a millionth off, and for another time step.
-int main() {
+void print_step() {
   const int n = 20;
   Class problem{'-', n, 0.5, 3, {}, {}, 0};
   Params params("");
@@ -168,11 +148,36 @@ int main() {
   std::printf("%g %g %g", ratio(right.squares(at, forcing)), ratio(right.squares(off, forcing)),
               ratio(other.squares(at, forcing)));
 }
+int main(int words, char** given) { words > 1 ? print_measures(given) : print_step(); }
 """
-)
 
 
-def test_a_step_fulfils_its_equations_and_nothing_near_it_does(here: Machine, tmp_path: Path) -> None:
-    exact, off, other = told(compiled(here, "lu", STEP, tmp_path, "-O1", "-march=native"))
+@pytest.fixture(scope="module")
+def printed(here: Machine) -> Callable[..., list[float]]:
+    """Returns the solver's values on a grid of `n` points a side after some steps of a length, its strips in some groups.
+
+    Without any words: what is left of a step's equations.
+    """
+    program = compiled(here, "npb_lu", PRINTED, "-O0", "-march=native")
+    return lambda *words: told(program, *words)
+
+
+@pytest.mark.parametrize(("n", "step", "steps"), [(6, 0.5, 3), (8, 0.1, 2), (12, 0.5, 1)])
+def test_steps_are_those_with_full_blocks_point_by_point(
+    printed: Callable[..., list[float]], n: int, step: float, steps: int
+) -> None:
+    plain = Plain(n, step)
+    for _ in range(steps):
+        plain.advance()
+    assert printed(n, step, steps, 1) == pytest.approx(plain.measures(), rel=1e-10)
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_strips_may_be_swept_in_groups(printed: Callable[..., list[float]], groups: int) -> None:
+    assert printed(30, 1e-3, 3, groups) == printed(30, 1e-3, 3, 1)
+
+
+def test_a_step_fulfils_its_equations_and_nothing_near_it_does(printed: Callable[..., list[float]]) -> None:
+    exact, off, other = printed()
     assert exact < 1e-11
     assert min(off, other) > 1e-7

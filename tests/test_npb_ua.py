@@ -26,13 +26,13 @@ def ask(here: Machine) -> Iterator[Asked]:
         yield asked
 
 
-@pytest.mark.parametrize("letter", ["S", "W"])
+@pytest.mark.parametrize("letter", ["S", pytest.param("W", marks=pytest.mark.long)])
 def test_the_published_integral_is_found(ask: Asked, letter: str) -> None:
     [found] = ask("threads", 2, **{"class": letter})["surroundings"]["details"]["verification"]["quantities"]
     assert found["value"] == pytest.approx(INTEGRALS[letter], rel=1e-11)
 
 
-@pytest.mark.parametrize("letter", ["S", "A"])
+@pytest.mark.parametrize("letter", ["S", pytest.param("A", marks=pytest.mark.long)])
 def test_the_mesh_has_as_many_elements_as_npbs_after_each_adaptation(ask: Asked, letter: str) -> None:
     answer = ask("threads", 2, **{"class": letter})
     assert answer["check"]["passed"], answer
@@ -128,7 +128,7 @@ struct Case {
   }
 
   // The worst relative difference of the diagonal, of some mortars, from the energy of one of them.
-  void diagonal() {
+  void diagonal(std::size_t every) {
     DiagonalTables tables;
     BlockMaker maker(state.topology, tables, 0.001);
     team.each([&](Worker w) {
@@ -141,7 +141,7 @@ struct Case {
     double worst = 0;
     std::size_t count = 0;
     for (auto [slot, point] : mortars) {
-      if (count++ % 7) continue;
+      if (count++ % every) continue;
       std::fill(state.p.data(), state.p.data() + state.p.size(), 0.0);
       state.p[slot] = 1;
       projected(state.p.data());
@@ -228,7 +228,7 @@ struct Case {
 int main(int, char** given) {
   Case test(5, std::atoi(given[1]), static_cast<std::size_t>(std::atoi(given[2])));
   test.reproduce();
-  test.diagonal();
+  test.diagonal(static_cast<std::size_t>(std::atoi(given[3])));
   test.rules(std::atoi(given[1]));
   test.carry(std::atoi(given[1]) + 40);
 }
@@ -236,14 +236,26 @@ int main(int, char** given) {
 
 
 @pytest.fixture(scope="module")
-def printed(here: Machine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def printed(here: Machine) -> Path:
     """A program that holds parts of UA against their definitions."""
-    return compiled(here, "ua", PRINTED, tmp_path_factory.mktemp("ua"), "-O1", "-march=native")
+    return compiled(here, "npb_ua", PRINTED, "-O1", "-march=native")
 
 
-@pytest.fixture(scope="module", params=[(0, 1), (15, 2), (60, 3)], ids=lambda p: f"step {p[0]}, {p[1]} threads")
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((15, 2, 29), id="step 15, 2 threads"),
+        *(
+            pytest.param((step, threads, 7), id=f"step {step}, {threads} threads, more mortars", marks=pytest.mark.long)
+            for step, threads in ((0, 1), (15, 2), (60, 3))
+        ),
+    ],
+)
 def facts(request: pytest.FixtureRequest, printed: Path) -> list[list[float]]:
-    """What it prints of the mesh at a step, numbered by so many threads: five, two, four and two numbers."""
+    """What it prints of the mesh at a step, numbered by some threads, and of every so many mortars.
+
+    Five, two, four and two numbers.
+    """
     found = told(printed, *request.param)
     return [found[:5], found[5:7], found[7:11], found[11:]]
 

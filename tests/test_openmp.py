@@ -32,6 +32,11 @@ CODES = {
     "node.reduction": "kernel=reduction elements=100000",
     "node.stencil": "kernel=stencil elements=32768",
 }
+# One application and one kernel of the node in `make test`; each program takes seconds to compile.
+PROGRAMS = [
+    pytest.param(name, marks=[pytest.mark.long] * (name not in ("application.npb_ep", "node.stencil")))
+    for name in CODES
+]
 two_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 
 
@@ -136,15 +141,18 @@ class Asking:
     """OpenMP's programs of some benchmarks, each case in a process of its own."""
 
     def __init__(self, here: Machine, toolchain: Toolchain) -> None:
-        self.here, found = here, catalogue.find()
-        able = [replace(found[n], sources=tuple(s for s in found[n].sources if s.model == "openmp")) for n in CODES]
-        self.programs = build.build(able, toolchain)
+        self.here, self.toolchain, self.found = here, toolchain, catalogue.find()
         self.site = site.site((), None, (), here)
+
+    def program(self, name: str) -> Path:
+        """The OpenMP program of a benchmark, built when it is first asked for."""
+        own = replace(self.found[name], sources=tuple(s for s in self.found[name].sources if s.model == "openmp"))
+        return build.build([own], self.toolchain)[f"{name}.openmp"]
 
     def __call__(self, name: str, threads: int, around: Mapping[str, str] | None = None, **more: str) -> dict[str, Any]:
         parameters = {"threads": threads, "model": "openmp", **more}
         launch = Launch(1, name, "any", 1, (Case(name, "any", parameters),), "openmp")
-        command, environment = start(self.site, self.here, launch, self.programs[f"{name}.openmp"])
+        command, environment = start(self.site, self.here, launch, self.program(name))
         given = {"threads": str(threads), "model": "openmp", "least": "1", "most": "1", **more}
         if threads <= len(self.here.cpus):
             given["cpus"] = ",".join(map(str, self.here.cpus[:threads]))
@@ -165,7 +173,7 @@ def ask(here: Machine) -> Asking:
 
 
 @two_processors
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_programs_are_right_and_say_who_carried_them(ask: Asking, name: str, threads: int) -> None:
     answer = ask(name, threads)
@@ -179,7 +187,7 @@ def test_programs_are_right_and_say_who_carried_them(ask: Asking, name: str, thr
 
 
 @two_processors
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("plant", ["skip", "wrong"])
 def test_a_planted_error_fails(ask: Asking, name: str, plant: str) -> None:
     answer = ask(name, 2, plant=plant)
@@ -209,6 +217,7 @@ def test_the_policy_of_waiting_is_the_one_that_was_asked_for(ask: Asking, policy
     assert "wait_policy='passive' is not what the OpenMP runtime was started with" in refused["error"]
 
 
+@pytest.mark.site
 @pytest.mark.skipif(not shutil.which("clang++"), reason="a second compiler")
 def test_another_compilers_runtime_is_told_apart(here: Machine) -> None:
     toolchain = build.resolve("clang", here)

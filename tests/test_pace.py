@@ -161,11 +161,15 @@ def test_the_choice_never_asks_for_the_samples_own_times(issued, times):
     assert one == other
 
 
+@pytest.mark.parametrize("draws", [300, pytest.param(1500, marks=pytest.mark.long)])
 @pytest.mark.parametrize("tied", [True, False])
-def test_the_interval_of_what_is_kept_holds_the_truth_whether_or_not_the_neighbour_slows_the_samples(tied):
-    """Disturbances come and go; readings follow each other rarely, and some stretches between good ones were disturbed, too."""
+def test_the_interval_of_what_is_kept_holds_the_truth_whether_or_not_the_neighbour_slows_the_samples(tied, draws):
+    """Disturbances come and go; readings follow each other rarely, and some stretches between good ones were disturbed, too.
+
+    Binomial: 300 draws, of which 200 state an interval, find a coverage of 0.87 with probability 0.99.
+    """
     random, held, stated = np.random.default_rng(7), 0, 0
-    for _ in range(1500):
+    for _ in range(draws):
         shared = np.repeat(random.random(12) < 0.4, 10)
         times = 1 + 0.02 * random.standard_normal(120)
         times[shared] *= 1.6 if tied else 1.0
@@ -176,7 +180,7 @@ def test_the_interval_of_what_is_kept_holds_the_truth_whether_or_not_the_neighbo
         if found.verdict.level == "CLEAN" and low is not None and high is not None:
             stated += 1
             held += low <= 1.0 <= high
-    assert stated > 1000
+    assert stated > 2 / 3 * draws
     assert 0.93 <= held / stated <= 0.975
 
 
@@ -365,31 +369,34 @@ def _record(given):
     )  # fmt: skip
 
 
-def _results(records, best):
+def _results(records, best, each):
+    """Returns the verdict and the spread of every `each`th case. All of them show the pace of the machine."""
     for record in records:
         best.learn(record)
     cases = {}
     for record in records:
-        cases.setdefault(identity(record), []).append(evaluation.rejudge(record, best))
+        cases.setdefault(identity(record), []).append(record)
     found = {}
-    for name, members in cases.items():
+    for name in sorted(cases, key=str)[::each]:
+        members = [evaluation.rejudge(record, best) for record in cases[name]]
         _, spread, verdict = judged(members)
         if spread:
             found[name] = (verdict.level, spread)
     return found
 
 
-def test_on_a_restless_host_what_is_clean_in_two_runs_agrees():
+@pytest.mark.parametrize("each", [3, pytest.param(1, marks=pytest.mark.long)])
+def test_on_a_restless_host_what_is_clean_in_two_runs_agrees(each):
     """746 cases, two runs an hour apart: 92 % were once called CLEAN in both, and 42 % of these agreed within 10 %."""
     first, second = restless()
     best = shown.Best({})
-    a = _results(first, best)
-    b = _results(second, shown.Best(best.all()))
+    a = _results(first, best, each)
+    b = _results(second, shown.Best(best.all()), each)
     both = [name for name in a if name in b and a[name][0] == b[name][0] == "CLEAN"]
     ratios = [a[n][1].value / b[n][1].value for n in both]
     agree = sum(abs(math.log(r)) <= math.log(1.1) for r in ratios) / len(both)
     overlap = sum(a[n][1].low <= b[n][1].high and b[n][1].low <= a[n][1].high for n in both) / len(both)
-    assert len(both) >= 50
+    assert len(both) >= 50 / each
     assert agree >= 0.9
     assert overlap >= 0.9
 

@@ -60,6 +60,7 @@ def seen(
     return Trace(sensor, START + np.round((at - behind) * SECOND).astype(np.int64), value)
 
 
+@pytest.mark.parametrize("seeds", [8, pytest.param(20, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("sensor", "every", "noise", "wide"),
     [
@@ -72,10 +73,11 @@ def seen(
 )
 @pytest.mark.parametrize("true", [0.0, 0.3, -0.3, 5.0])
 def test_a_planted_offset_is_within_its_interval(
-    sensor: Sensor, every: float, noise: float, wide: float, true: float
+    sensor: Sensor, every: float, noise: float, wide: float, true: float, seeds: int
 ) -> None:
+    """Binomial: 8 traces of one case find a coverage of 0.6 with probability 0.98, those of all 20 cases one of 0.9."""
     held, widths = 0, []
-    for seed in range(20):
+    for seed in range(seeds):
         chance = np.random.default_rng(seed)
         load = steps(chance, 300)
         found = offset(seen(chance, load, COUNTER, 0.1), seen(chance, load, sensor, every, noise, true))
@@ -84,7 +86,7 @@ def test_a_planted_offset_is_within_its_interval(
         widths.append((found.high - found.low) / 2)
         assert found.low < found.seconds < found.high
         assert 0 < found.correlation <= 1
-    assert held >= 19
+    assert held >= 0.95 * seeds
     assert np.median(widths) < wide
 
 
@@ -99,10 +101,12 @@ def test_the_other_way_round_it_is_before() -> None:
     assert other.low <= -2.0 <= other.high
 
 
+@pytest.mark.parametrize("seeds", [16, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("loads", [(steps, steps), (flat, flat), (walk, walk), (steps, flat)])
 @pytest.mark.parametrize("seconds", [40, 120, 600])
-def test_different_loads_have_no_offset(loads: tuple[Callable[..., Load], ...], seconds: float) -> None:
-    for seed in range(40):
+def test_different_loads_have_no_offset(loads: tuple[Callable[..., Load], ...], seconds: float, seeds: int) -> None:
+    """Binomial: 16 pairs of each of the 12 cases find that 0.02 have an offset with probability 0.98."""
+    for seed in range(seeds):
         chance = np.random.default_rng(seed)
         one, other = (make(chance, seconds) for make in loads)
         sensor, every = ((FAST, 0.1), (SLOW, 1.12))[seed % 2]

@@ -1,15 +1,15 @@
 """Sensors that measure the same, or a part of each other: never added, and a sentence where they cannot all be right."""
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 import numpy as np
 import pytest
 
+from steelyard.commands import cli
 from steelyard.model.sensor import Scope, Sensor, Trace
 from steelyard.telemetry.message import Batch
 from steelyard.telemetry.sampler import added_up
@@ -146,7 +146,7 @@ def test_the_platform_of_rapl_is_not_compared_with_packages(tmp_path: Path) -> N
     assert (psys.name, psys.scope) == ("rapl/psys", "")
 
 
-def test_a_query_says_of_which_node_the_sensors_disagree(tmp_path: Path) -> None:
+def test_a_query_says_of_which_node_the_sensors_disagree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = opened(str(tmp_path / "store"), make=True)
     start = 1_790_000_000 * SECOND
     for number, (node, by_redfish) in enumerate((("cluster/n1", 100.0), ("cluster/n2", 130.0))):
@@ -161,7 +161,8 @@ def test_a_query_says_of_which_node_the_sensors_disagree(tmp_path: Path) -> None
     words = ["--store", str(tmp_path / "store"), "--from", str(start), "--to", str(start + SECONDS * SECOND)]
     lines = []
     for node in ("cluster/n1", "cluster/n2"):
-        line = [sys.executable, "-m", "steelyard", "power", "query", *words, node]
-        lines.append(subprocess.run(line, capture_output=True, text=True, check=True).stderr)
+        line = ["power", "query", *words, node]
+        assert cli.explained(partial(cli.app, line)) == 0
+        lines.append(" ".join(capsys.readouterr().err.split()))
     assert "tell of the whole node" not in lines[0]
     assert "Redfish and IPMI (DCMI) both tell of the whole node, and Redfish says 1.30 times" in lines[1]

@@ -107,18 +107,22 @@ def test_too_short_a_time_says_nothing() -> None:
     assert above_peers([replace(each, stretches=short) for each in nodes([100, 100, 150, 100])]) == []
 
 
+@pytest.mark.parametrize("jobs", [20, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("wander", [0.0, 0.05])
-def test_equal_nodes_are_hardly_ever_named(wander: float) -> None:
-    """Of 100 jobs on 8 equal nodes, whose power scatters and wanders about on its own, at most one with a name."""
+def test_equal_nodes_are_hardly_ever_named(wander: float, jobs: int) -> None:
+    """Of 100 jobs on 8 equal nodes, whose power scatters and wanders about on its own, at most one with a name.
+
+    Binomial: 20 jobs of each of the two cases find that one in ten has a name with probability 0.98.
+    """
     chance = np.random.default_rng(7)
     wrong = 0
-    for _ in range(100):
+    for _ in range(jobs):
         alike = []
         for number in range(8):
             slow = wander * np.sin(AT / chance.uniform(5, 20) + chance.uniform(0, 6))
             alike.append(member(f"c/n{number}", phases(100) * (1 + slow) * chance.normal(1, 0.05, len(AT))))
         wrong += bool(above_peers(alike))
-    assert wrong <= 1
+    assert wrong <= jobs // 100
 
 
 def test_a_query_of_a_job_names_the_node(

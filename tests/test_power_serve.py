@@ -127,6 +127,14 @@ class Served:
         }
 
 
+def expect_good_end(found: Served, number: int) -> None:
+    """Ends the server by this signal: a start of its own for that would cost a second."""
+    found.process.send_signal(number)
+    assert found.process.wait(60) == 0
+    assert found.process.stderr
+    assert "Traceback" not in found.process.stderr.read()
+
+
 def called(labels: dict[str, str]) -> str:
     return " ".join(labels[name] for name in ("node", "sensor", "source") if name in labels)
 
@@ -489,7 +497,7 @@ def test_a_segment_that_is_replaced_meanwhile_is_asked_for_again(folder: Path) -
         Readings(store).sensors()
 
 
-def test_what_is_written_meanwhile_is_answered(tmp_path: Path) -> None:
+def test_what_is_written_meanwhile_is_answered_and_ctrl_c_ends_it_in_good_order(tmp_path: Path) -> None:
     filled(tmp_path / "store")
     with serving("--store", tmp_path / "store") as found:
         assert found.at("steelyard_temperature_celsius", 4000) == {}
@@ -497,6 +505,7 @@ def test_what_is_written_meanwhile_is_answered(tmp_path: Path) -> None:
         Embedded(tmp_path / "store").describe("cluster/n2", (RAIL, HEAT))
         Embedded(tmp_path / "store").write([later])
         assert found.at("steelyard_temperature_celsius", 3600)["n2 board BMC"] == 50.0
+        expect_good_end(found, signal.SIGINT)
 
 
 # ---------------------------------------------------------------------- our own API
@@ -579,7 +588,7 @@ def test_the_api_describes_itself(served: Served) -> None:
 # ---------------------------------------------------------------------- who may ask
 
 
-def test_a_token_is_asked_for(folder: Path, tmp_path: Path) -> None:
+def test_a_token_is_asked_for_and_a_terminated_server_ends_in_good_order(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
     with serving("--store", folder, "--token-file", file, listen="0.0.0.0:0") as found:
@@ -589,11 +598,12 @@ def test_a_token_is_asked_for(folder: Path, tmp_path: Path) -> None:
             for wrong in (f"Bearer {TOKEN}x", "Bearer ", f"Basic {TOKEN}", "Bearer \xe9"):
                 assert found.asked(path, {"Authorization": wrong})[0] == 401
             assert found.asked(path, {"Authorization": f"Bearer {TOKEN}"})[0] == 200
+        expect_good_end(found, signal.SIGTERM)
 
 
+@pytest.mark.site
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
 def test_tls_is_spoken(folder: Path, tmp_path: Path) -> None:
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed")
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
     make = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, *names)
@@ -653,16 +663,6 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "promql_parser", None)
     with pytest.raises(UsageError, match=r"promql_parser.*steelyard\[serve\]"):
         server.expect_packages()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_in_good_order(folder: Path, number: int) -> None:
-    with serving("--store", folder) as found:
-        assert found.asked("/api/v1/labels")[0] == 200
-        found.process.send_signal(number)
-        assert found.process.wait(30) == 0
-        assert found.process.stderr
-        assert "Traceback" not in found.process.stderr.read()
 
 
 # ---------------------------------------------------------------------- Grafana and promtool

@@ -1,5 +1,6 @@
 """Scaling: the arithmetic against closed forms, the sweeps of a run, the command's plan, the page, and the finding."""
 
+import contextlib
 import json
 import math
 import os
@@ -7,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -15,13 +16,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import Result as Outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from typer.testing import CliRunner
 
 import builders
 from builders import evaluation, machine, result
 from steelyard import plan, report
+from steelyard.commands import cli
 from steelyard.errors import UsageError
 from steelyard.findings.every import scaling as rule
 from steelyard.model import Axes, Benchmark, Case, Enclosure, Evaluation, Factors, Host, Result, Scalar, Source
@@ -151,11 +155,14 @@ def test_efficiency_times_count_is_the_speed_up_whatever_the_times(
             assert all(e.value >= 0 for e in fit.parameters.values())
 
 
-def test_the_intervals_hold_the_truth_at_their_rate() -> None:
-    """Launches that differ by 1 % and samples by 1 %: at least nine of ten intervals of 95 %, and not by being boundless."""
+@pytest.mark.parametrize("rounds", [25, pytest.param(40, marks=pytest.mark.long)])
+def test_the_intervals_hold_the_truth_at_their_rate(rounds: int) -> None:
+    """Launches that differ by 1 % and samples by 1 %: at least nine of ten intervals of 95 %, and not by being boundless.
+
+    Binomial: 25 rounds find a coverage of a parameter of 0.7 with probability 0.96, and one of 0.8 of a speed-up with 0.99.
+    """
     chance = np.random.default_rng(5)
     hits, widths, all_ = {"s": 0, "a": 0, "b": 0, "speedup": 0, "adds": 0}, [], 0
-    rounds = 40
     for _ in range(rounds):
         rows = {
             p: [
@@ -849,10 +856,23 @@ SMALL = ["scale", "node.vector", "--counts", "1,2", "--set", "elements=65536", "
 two_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _runs_in_the_folder() -> Iterator[None]:
+    """Runs land in the working directory, whatever the shell says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("STEELYARD_RUNS", raising=False)
+        yield
+
+
+def steelyard(folder: Path, *words: str) -> Outcome:
+    with contextlib.chdir(folder):
+        return CliRunner().invoke(cli.app, words)
+
+
 @two_processors
-def test_the_command_measures_and_tells_how_a_benchmark_scales(tmp_path: Path, programs: dict[str, Path]) -> None:
-    done = subprocess.run([*STEELYARD, *SMALL, "--json"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr
+def test_the_command_measures_and_tells_how_a_benchmark_scales(tmp_path: Path) -> None:
+    done = steelyard(tmp_path, *SMALL, "--json")
+    assert done.exit_code in (0, 1), done.output
     told = json.loads(done.stdout)
     (sweep,) = told["sweeps"]
     assert (sweep["benchmark"], sweep["over"], sweep["base"]) == ("node.vector", "threads", 1)
@@ -864,10 +884,10 @@ def test_the_command_measures_and_tells_how_a_benchmark_scales(tmp_path: Path, p
 
 
 @two_processors
-def test_ctrl_c_keeps_a_sweep_and_resume_goes_on(tmp_path: Path, programs: dict[str, Path]) -> None:
-    words = [*STEELYARD, *SMALL[:4], "--set", "elements=65536,1048576,4194304", "--quiet"]
+def test_ctrl_c_keeps_a_sweep_and_resume_goes_on(tmp_path: Path) -> None:
+    words = [*STEELYARD, *SMALL[:4], "--set", "elements=65536,131072", "--quiet"]
     process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for _ in range(6000):
+    while process.poll() is None:
         if any(p.read_bytes().count(b"\n") >= 2 for p in (tmp_path / "runs").glob("*/records.jsonl")):
             break
         time.sleep(0.01)
@@ -875,19 +895,18 @@ def test_ctrl_c_keeps_a_sweep_and_resume_goes_on(tmp_path: Path, programs: dict[
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert not read(all_runs(tmp_path / "runs")[0]).finished
-    done = subprocess.run([*STEELYARD, "resume", "--quiet"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr
+    done = steelyard(tmp_path, "resume", "--quiet")
+    assert done.exit_code in (0, 1), done.output
     run = read(all_runs(tmp_path / "runs")[0])
     assert run.finished
     assert 'id="scaling"' in Path(run.path, "report.html").read_text(encoding="utf-8")
     assert sum(len(x.cases) for x in run.plan.launches) == len({(r.launch, r.case) for r in run.records})
 
 
-def test_bad_input_leaves_no_run_behind(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*STEELYARD, "scale", "node.vectr"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "Did you mean 'node.vector'" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_bad_input_leaves_no_run_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.chdir(tmp_path):
+        assert cli.explained(lambda: cli.app(["scale", "node.vectr"])) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("steelyard: ")
+    assert "Did you mean 'node.vector'" in said
     assert not (tmp_path / "runs").exists()

@@ -82,8 +82,9 @@ def test_an_allocation_of_pbs_is_read_from_its_file_of_nodes(tmp_path: Path) -> 
     told = {"PBS_JOBID": "1234.server", "PBS_NODEFILE": str(tmp_path / "nodes")}
     assert pbs.allocation(told) == Allocation("1234.server", (Host("n3", 2), Host("n1", 2)))
     assert pbs.allocation({}) is None
-    with pytest.raises(MachineFailed, match="PBS_NODEFILE='/nowhere' cannot be read"):
-        pbs.allocation({**told, "PBS_NODEFILE": "/nowhere"})
+    missing = str(tmp_path / "missing")
+    with pytest.raises(MachineFailed, match=f"PBS_NODEFILE='{missing}' cannot be read"):
+        pbs.allocation({**told, "PBS_NODEFILE": missing})
 
 
 def qstat(**changed: object) -> str:
@@ -173,8 +174,9 @@ def test_an_allocation_of_lsf_is_read_from_its_variables(tmp_path: Path) -> None
     for wrong in ("hostA", "hostA two", "hostA 0"):
         with pytest.raises(MachineFailed, match=f"LSB_MCPU_HOSTS='{wrong}' cannot be read"):
             lsf.allocation({"LSB_JOBID": "55", "LSB_MCPU_HOSTS": wrong})
-    with pytest.raises(MachineFailed, match="LSB_DJOB_HOSTFILE='/nowhere' cannot be read"):
-        lsf.allocation({"LSB_JOBID": "55", "LSB_DJOB_HOSTFILE": "/nowhere"})
+    missing = str(tmp_path / "missing")
+    with pytest.raises(MachineFailed, match=f"LSB_DJOB_HOSTFILE='{missing}' cannot be read"):
+        lsf.allocation({"LSB_JOBID": "55", "LSB_DJOB_HOSTFILE": missing})
 
 
 def bjobs(**changed: str) -> str:

@@ -205,6 +205,7 @@ def real(kind: int, config: int, cpu: int) -> int:
         pytest.skip("needs the right to open perf events of all processes")
 
 
+@pytest.mark.site
 def test_the_kernel_opens_an_event_of_a_processor_and_counts_it(tmp_path: Path) -> None:
     only = {name: text for name, text in SOFTWARE.items() if "cores" not in name and "ram" not in name}
     there = found(tmp_path, {**only, f"{PMU}/events/energy-pkg.scale": "1e-9"}, real)

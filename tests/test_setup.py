@@ -62,7 +62,7 @@ def make(checkout: Path, *words: str, **told: str) -> subprocess.CompletedProces
         env=surroundings(checkout, **told),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
@@ -108,8 +108,8 @@ def test_an_old_python_is_named_with_what_is_needed(checkout: Path, version: str
 
 
 def test_no_python_is_said_with_how_to_get_one(checkout: Path) -> None:
-    said = sentence(make(checkout, "run", "PYTHON=/nowhere/python3"))
-    assert "There is no Python at '/nowhere/python3'" in said
+    said = sentence(make(checkout, "run", f"PYTHON={checkout / 'missing'}"))
+    assert f"There is no Python at '{checkout / 'missing'}'" in said
     assert "apt-get install python3" in said
 
 
@@ -162,26 +162,26 @@ def waiting(checkout: Path) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         ["make", "run"],
         cwd=checkout,
-        env=surroundings(checkout, PIP_WAITS="30"),
+        env=surroundings(checkout, PIP_WAITS="300"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    for _ in range(3000):
+    for _ in range(6000):
         if pips(checkout):
             return process
         time.sleep(0.01)
-    raise AssertionError("pip was not asked within half a minute")
+    raise AssertionError("pip was not asked within a minute")
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_set_up_that_was_interrupted_is_not_believed(checkout: Path, how: signal.Signals) -> None:
     process = waiting(checkout)
     os.killpg(process.pid, how)
-    assert process.wait(30) != 0
+    assert process.wait(60) != 0
     if how != signal.SIGKILL:
         # make may end before its shell, which removes what was begun
-        assert any(not (checkout / ".venv").exists() or time.sleep(0.01) for _ in range(3000))
+        assert any(not (checkout / ".venv").exists() or time.sleep(0.01) for _ in range(6000))
     else:
         assert (checkout / ".venv/.installing").exists()
         (checkout / ".venv/left-over").touch()
@@ -212,7 +212,20 @@ def test_a_folder_with_something_else_in_it_is_left_alone(checkout: Path) -> Non
     assert os.listdir(checkout / "mine") == ["letter"]
 
 
-def test_the_real_pip_without_a_network_gets_the_sentence(checkout: Path) -> None:
+# The real Python, but for pip in a new environment: the pip at hand fills it, which saves four seconds.
+WITHOUT_PIP = """#!/bin/sh
+case "$*" in "-m venv --without-pip "*) ;; "-m venv "*) echo "ensurepip is not available"; exit 1 ;; esac
+exec {python} "$@"
+"""
+
+
+@pytest.mark.parametrize("pip", ["at hand", pytest.param("of the environment", marks=pytest.mark.long)])
+def test_the_real_pip_without_a_network_gets_the_sentence(checkout: Path, pip: str) -> None:
+    python = Path(sys.executable)
+    if pip == "at hand":
+        python = checkout.parent / "programs" / "python-without-pip"
+        python.write_text(WITHOUT_PIP.format(python=sys.executable))
+        python.chmod(0o755)
     told = {
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
         "PIP_RETRIES": "0",
@@ -221,7 +234,7 @@ def test_the_real_pip_without_a_network_gets_the_sentence(checkout: Path) -> Non
     }
     (checkout / "src").symlink_to(ROOT / "src")
     (checkout / "README.md").symlink_to(ROOT / "README.md")
-    answer = make(checkout, "run", f"PYTHON={sys.executable}", **told)
+    answer = make(checkout, "run", f"PYTHON={python}", **told)
     assert "pip does not reach its package index" in sentence(answer)
     assert not (checkout / ".venv").exists()
 
@@ -257,3 +270,10 @@ def test_the_bare_machine_gets_no_variable_but_those_that_pip_needs(monkeypatch:
     found = first_hour.bare.pip_variables()
     assert {"PIP_INDEX_URL", "https_proxy"} <= set(found)
     assert not {"PIP_FIND_LINKS", "STEELYARD_CACHE", "PATH", "HOME"} & set(found)
+
+
+def test_the_time_of_a_command_is_told_with_that_of_the_processors() -> None:
+    used = first_hour.processor_seconds()
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.1: pass"], check=True)
+    assert first_hour.processor_seconds() - used >= 0.09
+    assert first_hour.show("make test", 59.7, 422.0) == "1 min  0 s, of a processor 7 min  2 s  make test"

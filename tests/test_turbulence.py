@@ -5,7 +5,6 @@ import math
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,7 +139,7 @@ def test_steps_are_of_third_order(ask: Asked) -> None:
     assert math.log2(coarse["enstrophy_off"] / fine["enstrophy_off"]) == pytest.approx(3, abs=0.05)
 
 
-@pytest.mark.parametrize("points", [32**3, 4 * 32**3])
+@pytest.mark.parametrize("points", [2 * 32**3, *(pytest.param(n * 32**3, marks=pytest.mark.long) for n in (1, 4))])
 def test_whoever_shares_the_cube_finds_the_same(ask: Asked, points: int) -> None:
     found = [details(ask(model, workers, points=str(points), **more)) for model, workers, more in SHARED]
     for other in found[1:]:
@@ -195,9 +194,10 @@ def test_it_scales_strongly_and_weakly(here: Machine) -> None:
     assert NAME in sweep.growing(here)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_program_is_right_for_every_width_of_vectors(here: Machine, tmp_path: Path, width: str) -> None:
-    program = linked(here, FOLDER / "turbulence" / "threads.cpp", tmp_path / "flow", "-O2", *WIDTHS[width])
+def test_the_program_is_right_for_every_width_of_vectors(here: Machine, width: tuple[str, ...]) -> None:
+    program = linked(here, FOLDER / "turbulence" / "threads.cpp", "-O2", *width)
     case = "case=1 kernel=flow threads=2 points=65536 steps=4 least=1 most=1"
     done = subprocess.run([program], input=f"{case}\n", capture_output=True, text=True, timeout=120, check=True)
     assert details(json.loads(done.stdout))["time"] == 4 / 64

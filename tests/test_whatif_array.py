@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from replays import stencil, ti
+from replays import stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.commands import cli
 from steelyard.errors import UsageError
 from steelyard.launch import batch
 from steelyard.launch.scheduler import slurm
-from steelyard.machine import describe
 from steelyard.whatif import array, engine, question
 from traces import FINALIZE, by_hand, folded, rank_file, record
 
@@ -34,7 +33,7 @@ def asked(repeats: int) -> question.Question:
     return question.Question(points, repeats, seed=7, threads=1)
 
 
-@pytest.mark.parametrize("tasks", [1, 3, 7])
+@pytest.mark.parametrize("tasks", [1, 3, pytest.param(7, marks=pytest.mark.long)])
 def test_all_tasks_together_answer_what_one_engine_does(tmp_path: Path, tasks: int) -> None:
     trace, one = ti(tmp_path, stencil(4, 10, 100_000, 2_000)), asked(8)
     lines = tuple(line for _, line in question.lines(one))
@@ -44,7 +43,7 @@ def test_all_tasks_together_answer_what_one_engine_does(tmp_path: Path, tasks: i
         array.carry_out(tmp_path, task)
     found = array.gather(tmp_path, "1", tasks, slurms(), lambda done, of: None)
     assert set(found) == set(lines)
-    with engine.engine(trace, describe(), 1e9) as running:
+    with engine.engine(trace, this_machine(), 1e9) as running:
         here = whatif.answer(running, one)
         running.know(found)
         there = whatif.answer(running, one)

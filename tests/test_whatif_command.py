@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from replays import stencil, ti
+from replays import stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.commands.cli import app
 from steelyard.errors import UsageError
@@ -18,6 +18,11 @@ from steelyard.whatif import network, question, wording
 from test_network_models import trains
 
 BOOK = "L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535"
+
+
+@pytest.fixture(autouse=True)
+def _described_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.machine.describe", this_machine)
 
 
 def said(*words: str) -> str:

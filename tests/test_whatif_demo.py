@@ -20,7 +20,11 @@ def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_one_command_traces_a_program_and_says_what_loss_and_noise_would_do_to_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("size", "calls"), [("S", 5_000), pytest.param(demo.SIZE, 10_000, marks=pytest.mark.long)])
+def test_one_command_traces_a_program_and_says_what_loss_and_noise_would_do_to_it(
+    size: str, calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "SIZE", size)
     found = CliRunner().invoke(app, ["whatif", "--demo", "--json", "--repeats", "8"])
     assert found.exit_code == 0, found.output
     rows = json.loads(found.stdout)
@@ -33,7 +37,7 @@ def test_one_command_traces_a_program_and_says_what_loss_and_noise_would_do_to_i
     assert 1 <= least["slowdown"] < 2
     assert most["slowdown"] > 10
     assert all(r["slowdown"] >= 1 for r in noisy)
-    assert rows[0]["traced"]["calls"] > 10_000
+    assert rows[0]["traced"]["calls"] > calls
     assert rows[0]["traced"]["broken"] == []
     (page,) = tmp_path.glob("demo-*.html")
     text = page.read_text()
@@ -45,6 +49,7 @@ def test_one_command_traces_a_program_and_says_what_loss_and_noise_would_do_to_i
     assert json.loads(again.stdout)["time"] == rows[0]["undisturbed"]
 
 
+@pytest.mark.long
 def test_every_mpi_of_this_machine_traces_the_demo(here: Machine, tmp_path: Path) -> None:
     assert here.mpis
     for place, own in enumerate((*here.mpis, mpi("mpich", here))):
@@ -53,7 +58,8 @@ def test_every_mpi_of_this_machine_traces_the_demo(here: Machine, tmp_path: Path
         assert not (tmp_path / f"demo-{place}.found").exists()
 
 
-def test_conditions_of_the_users_own_are_asked_instead(tmp_path: Path) -> None:
+def test_conditions_of_the_users_own_are_asked_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "SIZE", "S")
     words = ["whatif", "--demo", "--core", "2", "--network", "L=1us,G=0.1ns/B", "--report", str(tmp_path / "own.html")]
     found = CliRunner().invoke(app, [*words, "--json", "--quiet"])
     assert found.exit_code == 0, found.output

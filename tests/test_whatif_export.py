@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from replays import Action, Parameters, asked, in_words, stencil, ti
+from replays import Action, Parameters, asked, in_words, stencil, this_machine, ti
 from steelyard.commands.cli import app
 from steelyard.errors import UsageError
-from steelyard.machine import describe
 from steelyard.whatif import exporting
 from test_whatif_replay import exchanges
 from traces import ALL_KINDS, FINALIZE, by_hand, folded, rank_file, record
@@ -27,7 +26,7 @@ def times(trace: Path) -> list[list[int]]:
 
 def written(trace: Path, form: str, folder: Path) -> Path:
     """The exported trace, as a replay takes it."""
-    exporting.export(trace, form, folder / form, describe())
+    exporting.export(trace, form, folder / form, this_machine())
     return folder / form / "trace" if form == "ti" else folder / form
 
 
@@ -79,7 +78,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_paraver_gets_states_events_and_messages(small: Path, tmp_path: Path) -> None:
-    exporting.export(small, "prv", tmp_path / "prv", describe())
+    exporting.export(small, "prv", tmp_path / "prv", this_machine())
     head, *lines = (tmp_path / "prv" / "trace.prv").read_text().splitlines()
     assert head.startswith("#Paraver (")
     assert head.partition("):")[2] == "12000_ns:1(2):1:2(1:1,1:1)"
@@ -101,7 +100,7 @@ def test_paraver_gets_states_events_and_messages(small: Path, tmp_path: Path) ->
 
 
 def test_perfetto_gets_calls_and_arrows(small: Path, tmp_path: Path) -> None:
-    exporting.export(small, "perfetto", tmp_path / "x.json", describe())
+    exporting.export(small, "perfetto", tmp_path / "x.json", this_machine())
     found = json.loads((tmp_path / "x.json").read_text())["traceEvents"]
     calls = [(x["tid"], x["name"], x["ts"], x["dur"]) for x in found if x["ph"] == "X"]
     assert calls == [

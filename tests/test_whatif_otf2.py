@@ -1,22 +1,24 @@
 """OTF2 archives: what is written of a trace of ours replays as the trace, and archives as others write them are read."""
 
 import importlib.util
+import io
 import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from subprocess import CompletedProcess
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from replays import Parameters, asked
+from replays import Parameters, asked, this_machine
 from steelyard.commands import cli
 from steelyard.commands.cli import app
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.machine import describe
 from steelyard.whatif import exporting, readable
 from traces import ALL_KINDS, FINALIZE, by_hand, folded, rank_file, record
 
@@ -26,13 +28,34 @@ P = Parameters(L=1_000_000, o=100_000, g=50_000, O=3, G=100)
 ASKED = P.word(), P.word() + " mode=event"
 
 
+@pytest.fixture
+def in_own_process() -> None:
+    """Leaves the reading of archives to a process of its own, which may crash, as the product does."""
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads sound archives in this process: the start of a process takes longer than such a test."""
+    if "in_own_process" in request.fixturenames:
+        return
+
+    def run(words: list[str], **_: object) -> CompletedProcess[str]:
+        *_, module, anchor, folder = words
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            importlib.import_module(module).main(anchor, folder)
+        return CompletedProcess(words, 0, printed.getvalue(), "")
+
+    monkeypatch.setattr("steelyard.whatif.otf2.subprocess", SimpleNamespace(run=run))
+
+
 def answers(trace: Path) -> list[dict[str, Any]]:
-    with readable.opened(trace, describe()) as found:
+    with readable.opened(trace, this_machine()) as found:
         return asked(found.path, *ASKED)
 
 
 def exported(trace: Path, output: Path) -> Path:
-    exporting.export(trace, "otf2", output, describe())
+    exporting.export(trace, "otf2", output, this_machine())
     return output
 
 
@@ -48,6 +71,7 @@ def alike(trace: Path, output: Path) -> list[dict[str, Any]]:
     return after
 
 
+@pytest.mark.usefixtures("in_own_process")
 def test_each_kind_of_record_comes_back_from_an_archive(tmp_path: Path) -> None:
     """Rank 1's clock is another, and gains on rank 0's."""
     files = [rank_file(0, 2, ALL_KINDS[0]), rank_file(1, 2, ALL_KINDS[1], offsets=(-5_000, -7_000), error=100)]
@@ -395,8 +419,15 @@ def test_an_archive_without_ranks_and_a_folder_with_two_get_a_sentence(tmp_path:
     assert "has several OTF2 archives" in refusal(tmp_path / "x")
 
 
-def test_an_archive_that_lacks_a_file_names_it(tmp_path: Path) -> None:
-    archive = exported(by_hand(tmp_path / "x", [rank_file(r, 2, ALL_KINDS[r]) for r in (0, 1)]), tmp_path / "y")
+@pytest.fixture(scope="module")
+def archive_of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("all")
+    return exported(by_hand(folder / "x", [rank_file(r, 2, ALL_KINDS[r]) for r in (0, 1)]), folder / "y")
+
+
+@pytest.mark.usefixtures("in_own_process")
+def test_an_archive_that_lacks_a_file_names_it(archive_of_all_kinds: Path, tmp_path: Path) -> None:
+    archive = Path(shutil.copytree(archive_of_all_kinds, tmp_path / "y"))
     (archive / "traces" / "1.evt").unlink()
     assert (
         f"it is damaged, or not whole; OTF2's library says: File or directory does not exist: POSIX: '{archive}"
@@ -404,11 +435,13 @@ def test_an_archive_that_lacks_a_file_names_it(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_a_damaged_archive_gets_a_sentence_or_an_answer(tmp_path: Path, seed: int) -> None:
+# Each of the six files is damaged once in `make test`: two of them are cut.
+@pytest.mark.usefixtures("in_own_process")
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= 6)) for seed in range(12)])
+def test_a_damaged_archive_gets_a_sentence_or_an_answer(archive_of_all_kinds: Path, tmp_path: Path, seed: int) -> None:
     """A file is cut, or some of its bytes are others: whatever OTF2's library does, the tool goes on."""
     lots = random.Random(seed)
-    archive = exported(by_hand(tmp_path / "x", [rank_file(r, 2, ALL_KINDS[r]) for r in (0, 1)]), tmp_path / "y")
+    archive = Path(shutil.copytree(archive_of_all_kinds, tmp_path / "y"))
     path = sorted(archive.rglob("*.*"))[seed % 6]
     data = bytearray(path.read_bytes())
     if seed % 4 == 0:

@@ -265,29 +265,34 @@ def test_lost_messages_wait_as_long_as_the_closed_form_says(tmp_path: Path, q: f
 # An independent max-plus program gave these: N = 64 ranks on a torus, noise before each burst with probability p, and
 # d/T = 0.5 and 2 (20,000 steps).
 TABLE = [
-    (1e-3, 0.5, 0.0272),
+    pytest.param(1e-3, 0.5, 0.0272, marks=pytest.mark.long),
     (1e-3, 2.0, 0.1017),
     (1e-2, 0.5, 0.1234),
-    (1e-2, 2.0, 0.4859),
-    (1e-1, 0.5, 0.3494),
+    pytest.param(1e-2, 2.0, 0.4859, marks=pytest.mark.long),
+    pytest.param(1e-1, 0.5, 0.3494, marks=pytest.mark.long),
     (1e-1, 2.0, 1.3951),
 ]
 STEPS, BURST, DRAWS = 1000, 1_000_000, 32
 
 
-def slowdowns(folder: Path, words: str) -> tuple[float, float]:
-    """Mean and standard deviation over draws, on a torus of 8 × 8 ranks."""
-    trace = ti(folder, stencil(8, STEPS, BURST, 1))
-    (answer,) = asked(trace, f"across=0,0,0,0,0,0 {words} repeats={DRAWS} threads=2")[1:]
+@pytest.fixture(scope="module")
+def torus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trace of a torus of 8 × 8 ranks."""
+    return ti(tmp_path_factory.mktemp("torus"), stencil(8, STEPS, BURST, 1))
+
+
+def slowdowns(torus: Path, words: str) -> tuple[float, float]:
+    """Mean and standard deviation over draws."""
+    (answer,) = asked(torus, f"across=0,0,0,0,0,0 {words} repeats={DRAWS} threads=2")[1:]
     found = np.array(answer["time"]) / (1000 * BURST * STEPS) - 1
     return float(found.mean()), float(found.std(ddof=1))
 
 
 @pytest.mark.parametrize(("p", "relative", "expected"), TABLE)
 def test_noise_on_a_stencil_costs_what_a_max_plus_program_says(
-    tmp_path: Path, p: float, relative: float, expected: float
+    torus: Path, p: float, relative: float, expected: float
 ) -> None:
-    mean, spread = slowdowns(tmp_path, f"noise=0,{relative * BURST * 1000:.0f},{p},0")
+    mean, spread = slowdowns(torus, f"noise=0,{relative * BURST * 1000:.0f},{p},0")
     # The table's own error is that of 20,000 steps, ours that of so many more.
     assert mean == pytest.approx(expected, abs=4 * spread * math.sqrt(STEPS / 20_000 + 1 / DRAWS))
 
@@ -306,11 +311,17 @@ def max_plus(side: int, steps: int, p: float, delay: float, seed: int) -> float:
     return float(now.max()) / steps - 1
 
 
-@pytest.mark.parametrize(("p", "relative"), [(1e-3, 0.5), (1e-2, 0.5), (1e-2, 2.0), (1e-1, 2.0)])
-def test_late_messages_on_a_stencil_cost_what_a_max_plus_program_says(
-    tmp_path: Path, p: float, relative: float
-) -> None:
-    mean, spread = slowdowns(tmp_path, f"loss={p},{relative * BURST * 1000:.0f},0,0,0,0,0")
+@pytest.mark.parametrize(
+    ("p", "relative"),
+    [
+        pytest.param(1e-3, 0.5, marks=pytest.mark.long),
+        (1e-2, 0.5),
+        pytest.param(1e-2, 2.0, marks=pytest.mark.long),
+        pytest.param(1e-1, 2.0, marks=pytest.mark.long),
+    ],
+)
+def test_late_messages_on_a_stencil_cost_what_a_max_plus_program_says(torus: Path, p: float, relative: float) -> None:
+    mean, spread = slowdowns(torus, f"loss={p},{relative * BURST * 1000:.0f},0,0,0,0,0")
     others = [max_plus(8, STEPS, p, relative, seed) for seed in range(8)]
     assert mean == pytest.approx(sum(others) / 8, abs=4 * spread * math.sqrt(1 / 8 + 1 / DRAWS))
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from replays import Parameters
+from replays import Parameters, this_machine
 from steelyard.commands import cli
 from steelyard.errors import UsageError
-from steelyard.machine import describe
 from steelyard.whatif import engine, readable, table
 from traces import ALL_KINDS, by_hand, rank_file
 
@@ -24,7 +23,7 @@ def trace(tmp_path: Path) -> Path:
 
 def test_files_from_a_table_are_the_same_to_the_last_byte(trace: Path, tmp_path: Path) -> None:
     cli.arguments(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "it's a table")])
-    with readable.opened(tmp_path / "it's a table", describe()) as found:
+    with readable.opened(tmp_path / "it's a table", this_machine()) as found:
         for rank in (0, 1):
             whole = (trace / f"rank-{rank}.trace").read_bytes()
             assert (found.path / f"rank-{rank}.trace").read_bytes() == whole[: len(whole) - 4096 * rank]
@@ -36,7 +35,7 @@ def test_a_table_is_replayed_and_exported_as_the_trace(trace: Path, tmp_path: Pa
     cli.arguments(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "table")])
     answers = []
     for path in (trace, tmp_path / "table"):
-        with engine.engine(path, describe(), 1e9) as running:
+        with engine.engine(path, this_machine(), 1e9) as running:
             answers.append((running.trace.messages, running.ask(P.word())["time"]))
         cli.arguments(["export", str(path), "--format", "goal", "-o", f"{path}.goal"])
     assert answers[0] == answers[1]
@@ -44,7 +43,7 @@ def test_a_table_is_replayed_and_exported_as_the_trace(trace: Path, tmp_path: Pa
 
 
 def test_a_table_is_asked_in_sql(trace: Path, tmp_path: Path) -> None:
-    table.export(trace, tmp_path / "table", describe())
+    table.export(trace, tmp_path / "table", this_machine())
     records = f"read_parquet('{tmp_path / 'table' / 'records.parquet'}')"
     with duckdb.connect() as base:
         rows = base.execute(
@@ -68,8 +67,8 @@ def test_what_is_no_trace_of_ours_and_a_torn_table_get_a_sentence(trace: Path, t
     (tmp_path / "x.goal").write_text("num_ranks 1\nrank 0 {\n}\n")
     with pytest.raises(UsageError, match="has no calls of the run: only traces of steelyard trace"):
         cli.arguments(["export", str(tmp_path / "x.goal"), "--format", "parquet", "-o", str(tmp_path / "y")])
-    table.export(trace, tmp_path / "table", describe())
+    table.export(trace, tmp_path / "table", this_machine())
     records = tmp_path / "table" / "records.parquet"
     records.write_bytes(records.read_bytes()[:300])
-    with pytest.raises(UsageError, match="cannot be read: "), readable.opened(tmp_path / "table", describe()):
+    with pytest.raises(UsageError, match="cannot be read: "), readable.opened(tmp_path / "table", this_machine()):
         pass

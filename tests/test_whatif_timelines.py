@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from replays import Parameters, asked, stencil, ti
+from replays import Parameters, asked, stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.machine import describe
 from steelyard.report.timeline_figures import timeline_figures
 from steelyard.whatif import engine, question, timelines
 
@@ -20,7 +19,7 @@ def _points(losses: str = "", noises: str = "", network: str = "L=20us") -> tupl
 
 
 def _found(trace: Path, points: tuple[whatif.Point, ...]) -> timelines.Timelines:
-    with engine.engine(trace, describe(), 1e9) as running:
+    with engine.engine(trace, this_machine(), 1e9) as running:
         found = whatif.answer(running, whatif.Question(points, repeats=8)).timelines
     assert found is not None
     return found

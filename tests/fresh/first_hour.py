@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -49,11 +50,17 @@ def chosen(words: Sequence[str], readme: str) -> list[str]:
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Says what is done, and how long it took."""
+    """Prints what is done, and how long it took."""
     print(f"fresh: {what} …", flush=True)
     begun = time.monotonic()
     yield
     print(f"fresh: {what}: {time.monotonic() - begun:.0f} s", flush=True)
+
+
+def processor_seconds() -> float:
+    """Returns the time on a processor, in user and in system mode, of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @contextmanager
@@ -130,8 +137,14 @@ def inside(root: Path, command: str) -> int:
         raise
 
 
-def show(command: str, seconds: float) -> str:
-    return f"{seconds // 60:.0f} min {seconds % 60:2.0f} s  {command}"
+def show(command: str, seconds: float, processor: float) -> str:
+    """Returns a line with the time of a command, and with that of all processors together."""
+    return f"{minutes(seconds)}, of a processor {minutes(processor)}  {command}"
+
+
+def minutes(seconds: float) -> str:
+    whole, rest = divmod(round(seconds), 60)
+    return f"{whole} min {rest:2} s"
 
 
 def carry_out(wanted: Sequence[str]) -> int:
@@ -141,9 +154,10 @@ def carry_out(wanted: Sequence[str]) -> int:
     with machine() as root:
         for command in wanted:
             print(f"\nfresh: $ {command}", flush=True)
-            begun = time.monotonic()
+            begun, used = time.monotonic(), processor_seconds()
             code = inside(root, command)
-            took.append(show(command, time.monotonic() - begun) + ("" if code == 0 else f": ended with {code}"))
+            line = show(command, time.monotonic() - begun, processor_seconds() - used)
+            took.append(line + ("" if code == 0 else f": ended with {code}"))
             if code != 0:
                 break
     print("\nfresh: on a bare machine:\n  " + "\n  ".join(took), flush=True)
