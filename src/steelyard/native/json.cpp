@@ -30,6 +30,9 @@ std::string number(double x) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr};
 }
 
+std::string whole(long long x) { return std::to_string(x); }
+std::string whole(unsigned long long x) { return std::to_string(x); }
+
 Object& Object::add(std::string_view name, const std::string& json) {
   out_ += (out_.size() > 1 ? "," : "") + text(name) + ":" + json;
   return *this;

@@ -12,9 +12,12 @@ std::string text(std::string_view s);
 
 // What is undefined is null: JSON has no NaN, and 0 would be a lie.
 std::string number(double x);
+std::string whole(long long x);
+std::string whole(unsigned long long x);
 template <std::integral I>
 std::string number(I x) {
-  return std::to_string(x);
+  if constexpr (std::is_signed_v<I>) return whole(static_cast<long long>(x));
+  return whole(static_cast<unsigned long long>(x));
 }
 inline std::string boolean(bool b) { return b ? "true" : "false"; }
 

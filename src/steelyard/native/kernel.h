@@ -31,7 +31,8 @@
 
 namespace steelyard {
 
-using Work = std::vector<std::pair<std::string, double>>;
+// Names are literals: each program would compile the making of strings anew.
+using Work = std::vector<std::pair<const char*, double>>;
 
 struct Check {
   bool passed;
@@ -106,13 +107,13 @@ class OnThreads final : public Wrapped<K, ThreadKernel> {
 };
 
 struct NamedKernel {
-  std::string name;
+  const char* name;
   std::unique_ptr<ThreadKernel> (*make)(Params&, Team&);
 };
 
 template <Kernel K>
-NamedKernel kernel(std::string name) {
-  return {std::move(name), [](Params& params, Team& team) -> std::unique_ptr<ThreadKernel> {
+NamedKernel kernel(const char* name) {
+  return {name, [](Params& params, Team& team) -> std::unique_ptr<ThreadKernel> {
             return std::make_unique<OnThreads<K>>(params, team);
           }};
 }

@@ -20,25 +20,28 @@ Params::Params(std::string_view line) {
   }
 }
 
-std::string Params::word(const std::string& name, const std::string& otherwise) {
-  auto found = given_.find(name);
-  return read_[name] = found == given_.end() ? otherwise : found->second;
+std::string Params::word(std::string_view name, std::string_view otherwise) {
+  std::string key(name);
+  auto found = given_.find(key);
+  return read_[key] = found == given_.end() ? std::string(otherwise) : found->second;
 }
 
-std::string Params::choice(const std::string& name, const std::string& otherwise,
-                           const std::vector<std::string>& allowed) {
+std::string Params::choice(std::string_view name, std::string_view otherwise,
+                           std::initializer_list<std::string_view> allowed) {
   std::string value = word(name, otherwise), list;
-  for (const auto& a : allowed) {
+  for (std::string_view a : allowed) {
     if (a == value) return value;
-    list += (list.empty() ? "" : ", ") + a;
+    list.append(list.empty() ? "" : ", ").append(a);
   }
-  throw CaseError("parameter " + name + "='" + value + "' must be one of: " + list);
+  throw CaseError("parameter " + std::string(name) + "='" + value + "' must be one of: " + list);
 }
 
-std::size_t Params::count(const std::string& name, std::size_t otherwise) {
-  return number_of(name, otherwise, "a whole number");
+std::size_t Params::count(std::string_view name, std::size_t otherwise) {
+  return number_of(std::string(name), otherwise, "a whole number");
 }
-double Params::number(const std::string& name, double otherwise) { return number_of(name, otherwise, "a number"); }
+double Params::number(std::string_view name, double otherwise) {
+  return number_of(std::string(name), otherwise, "a number");
+}
 
 std::vector<std::string> Params::unread() const {
   std::vector<std::string> names;

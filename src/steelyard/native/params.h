@@ -1,6 +1,7 @@
 // The parameters of a case: a line of `name=value` words. Reading a parameter declares it.
 #pragma once
 #include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -18,11 +19,12 @@ class Params {
  public:
   explicit Params(std::string_view line);
 
-  std::string word(const std::string& name, const std::string& otherwise);
+  std::string word(std::string_view name, std::string_view otherwise);
   // One of `allowed`; anything else is refused with the list.
-  std::string choice(const std::string& name, const std::string& otherwise, const std::vector<std::string>& allowed);
-  std::size_t count(const std::string& name, std::size_t otherwise);
-  double number(const std::string& name, double otherwise);
+  std::string choice(std::string_view name, std::string_view otherwise,
+                     std::initializer_list<std::string_view> allowed);
+  std::size_t count(std::string_view name, std::size_t otherwise);
+  double number(std::string_view name, double otherwise);
 
   // Names that were given but that nothing read: a misspelt parameter must not be ignored.
   std::vector<std::string> unread() const;

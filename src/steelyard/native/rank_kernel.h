@@ -53,16 +53,16 @@ class OnRanks final : public Wrapped<K, RankKernelInterface> {
 };
 
 struct NamedRankKernel {
-  std::string name;
+  const char* name;
   std::unique_ptr<RankKernelInterface> (*make)(Params&, Ranks&);
   const char* start;
 };
 
 template <RankKernel K>
-NamedRankKernel rank_kernel(std::string name) {
+NamedRankKernel rank_kernel(const char* name) {
   const char* start = "barrier";
   if constexpr (requires { K::start; }) start = K::start;
-  return {std::move(name),
+  return {name,
           [](Params& params, Ranks& ranks) -> std::unique_ptr<RankKernelInterface> {
             return std::make_unique<OnRanks<K>>(params, ranks);
           },

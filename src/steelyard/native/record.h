@@ -50,7 +50,7 @@ const Named& find_kernel(const std::vector<Named>& kernels, const std::string& n
   std::string known;
   for (const auto& k : kernels) {
     if (k.name == name) return k;
-    known += (known.empty() ? "" : ", ") + k.name;
+    known.append(known.empty() ? "" : ", ").append(k.name);
   }
   throw CaseError("kernel '" + name + "' is not in this program, which has: " + known);
 }

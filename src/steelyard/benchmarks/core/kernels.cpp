@@ -75,8 +75,8 @@ struct Squares : Words<1, 2, 1, 0> {
 };
 
 template <class Expression>
-Loop each(std::string name) {
-  return loop<Elementwise<Expression>>(std::move(name));
+Loop each(const char* name) {
+  return loop<Elementwise<Expression>>(name);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ template <class L, bool Vectors>
 
 // A loop by its name, so that one kernel serves all of them: the harness is compiled once and not 31 times.
 struct Loop {
-  std::string name;
+  const char* name;
   std::size_t inputs, outputs, usual_stride;
   double flops, loads, stores, a, b;
   bool in_place, strided, indexed, reduction;
@@ -26,8 +26,8 @@ struct Loop {
   Long (*expected)(const Operands&, std::size_t output, std::size_t i, std::size_t passes);
 };
 template <class L>
-Loop loop(std::string name) {
-  return {std::move(name),
+Loop loop(const char* name) {
+  return {name,
           L::inputs,
           L::outputs,
           L::usual_stride,

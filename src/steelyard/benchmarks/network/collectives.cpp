@@ -73,7 +73,11 @@ struct Collective {
 
 int main(int argc, char** argv) {
   std::vector<NamedRankKernel> kernels;
+  std::list<std::string> names;  // kernels keep no copy of theirs
   for (const char* prefix : {"", "i"})
-    for (const Operation& one : all()) kernels.push_back(rank_kernel<Collective>(std::string(prefix) + one.shape.name));
+    for (const Operation& one : all()) {
+      names.push_back(std::string(prefix) + one.shape.name);
+      kernels.push_back(rank_kernel<Collective>(names.back().c_str()));
+    }
   return serve_ranks(argc, argv, kernels);
 }

@@ -1,0 +1,36 @@
+// Joins words and numbers. A sum of strings would be inlined and optimised in every program that makes one.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace steelyard {
+
+// A word or a number; it refers to its word.
+class Part {
+ public:
+  Part(const char* word) : kind_(Kind::word), word_(word) {}
+  Part(std::string_view word) : kind_(Kind::word), word_(word) {}
+  Part(const std::string& word) : kind_(Kind::word), word_(word) {}
+  template <std::integral I>
+  Part(I x) : kind_(std::is_signed_v<I> ? Kind::whole : Kind::natural), whole_(static_cast<std::int64_t>(x)) {}
+  Part(double x) : kind_(Kind::real), real_(x) {}
+  Part(char) = delete;  // a digit or a letter?
+  Part(bool) = delete;
+  void append_to(std::string& text) const;
+
+ private:
+  enum class Kind { word, whole, natural, real } kind_;
+  union {
+    std::string_view word_;
+    std::int64_t whole_;
+    double real_;
+  };
+};
+
+// All parts as one text; real numbers as in JSON.
+std::string join(std::initializer_list<Part> parts);
+
+}  // namespace steelyard
