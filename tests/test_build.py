@@ -56,7 +56,7 @@ def benchmark(folder: Path, text: str) -> Benchmark:
 
 
 # What a program of threads compiles of the harness: what it is built of is tested through these.
-KERNEL_HEADERS = {"kernel.h", "buffers.h", "clock.h", "json.h", "params.h", "team.h"}
+KERNEL_HEADERS = {"kernel.h", "buffers.h", "clock.h", "json.h", "params.h", "team.h", "text.h"}
 
 
 # A program that is compiled at once, since it uses nothing of the harness.

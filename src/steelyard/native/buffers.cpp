@@ -21,7 +21,7 @@ MemoryPolicy::MemoryPolicy(Params& p)
     : pages(p.choice("page_size", "default", {"default", "4k", "transparent", "huge"})),
       memory(p.word("memory_policy", "local")) {
   if (memory != "local" && memory != "interleave" && memory.rfind("bind:", 0) != 0)
-    throw CaseError("parameter memory_policy='" + memory + "' must be local, interleave or bind:NODE");
+    throw CaseError(join({"parameter memory_policy='", memory, "' must be local, interleave or bind:NODE"}));
 }
 
 std::string first_line(const std::string& path) {
@@ -47,12 +47,11 @@ namespace {
 void refuse(std::size_t bytes, const MemoryPolicy& policy) {
   std::string why = std::strerror(errno);
   if (policy.pages == "huge")
-    throw CaseError("page_size='huge': " + std::to_string(bytes / large_page) +
-                    " pages of 2 MiB are needed, and the system has " +
-                    first_line("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") + " free (" + why +
-                    "); reserve them as root: echo " + std::to_string(bytes / large_page) +
-                    " > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
-  throw CaseError("cannot map " + std::to_string(bytes) + " bytes of memory: " + why);
+    throw CaseError(join({"page_size='huge': ", bytes / large_page, " pages of 2 MiB are needed, and the system has ",
+                          first_line("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages"), " free (", why,
+                          "); reserve them as root: echo ", bytes / large_page,
+                          " > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"}));
+  throw CaseError(join({"cannot map ", bytes, " bytes of memory: ", why}));
 }
 
 // mbind(2) by its number: no library is needed, and no root.
@@ -75,12 +74,12 @@ void set_policy(char* start, std::size_t bytes, const std::string& policy) {
     std::size_t node = 0;
     std::string name = policy.substr(5);
     if (name.empty() || std::from_chars(name.data(), name.data() + name.size(), node).ptr != name.data() + name.size())
-      throw CaseError("parameter memory_policy='" + policy + "' must name a node, as in bind:0");
+      throw CaseError(join({"parameter memory_policy='", policy, "' must name a node, as in bind:0"}));
     add(node);
   }
   if (syscall(SYS_mbind, start, bytes, policy == "interleave" ? interleave : bind, mask, most, 0) != 0)
-    throw CaseError("memory_policy='" + policy + "': the system refuses it (" + std::strerror(errno) +
-                    "); nodes with memory are: " + first_line("/sys/devices/system/node/has_memory"));
+    throw CaseError(join({"memory_policy='", policy, "': the system refuses it (", std::strerror(errno),
+                          "); nodes with memory are: ", first_line("/sys/devices/system/node/has_memory")}));
 }
 
 std::vector<int> nodes_of(const Mappings::Mapping& m) {
@@ -105,7 +104,7 @@ Mappings& Mappings::get() {
 }
 
 Mappings::Mapping& Mappings::take(std::size_t wanted, const MemoryPolicy& policy, const std::string& toucher) {
-  std::string key = policy.key() + "/" + toucher;
+  std::string key = join({policy.key(), "/", toucher});
   for (auto& m : all_)
     if (!m.used && m.wanted == wanted && m.key == key) {
       m.used = true;
@@ -151,8 +150,8 @@ Mappings::Mapping& Mappings::create(std::size_t wanted, const MemoryPolicy& poli
   std::size_t stagger = staggers_++ % 16 * 17 * 64;
   std::size_t bytes = (wanted + stagger + large_page - 1) / large_page * large_page;
   if (std::size_t available = available_memory(); bytes > available)
-    throw CaseError("not enough memory: " + std::to_string(bytes >> 20) + " MiB more are needed, and " +
-                    std::to_string(available >> 20) + " MiB are to be had");
+    throw CaseError(join(
+        {"not enough memory: ", bytes >> 20, " MiB more are needed, and ", available >> 20, " MiB are to be had"}));
   bool huge = policy.pages == "huge";
   // Explicit huge pages are reserved at once, so that a lack of them is an error here and not a signal at first
   // touch; 21 is log2 of 2 MiB, as MAP_HUGE_SHIFT wants it.
@@ -164,8 +163,8 @@ Mappings::Mapping& Mappings::create(std::size_t wanted, const MemoryPolicy& poli
   char* aligned = reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(base) + spare) / large_page * large_page);
   if (policy.pages == "4k") madvise(aligned, bytes, MADV_NOHUGEPAGE);
   if (policy.pages == "transparent" && madvise(aligned, bytes, MADV_HUGEPAGE) != 0)
-    throw CaseError("page_size='transparent': the system has no transparent huge pages (" +
-                    std::string(std::strerror(errno)) + ")");
+    throw CaseError(
+        join({"page_size='transparent': the system has no transparent huge pages (", std::strerror(errno), ")"}));
   all_.push_back({base, bytes + spare, aligned + stagger, wanted, key, true, false});
   set_policy(aligned, bytes, policy.memory);
   return all_.back();
@@ -202,11 +201,10 @@ std::string toucher(const Team& team, int owner) {
   static const bool one_node =
       first_line("/sys/devices/system/node/has_memory").find_first_of(",-") == std::string::npos;
   if (one_node) return "any";
-  if (owner >= 0 && !team.cpus().empty())
-    return std::to_string(team.cpus()[static_cast<std::size_t>(owner)]) + " alone";
+  if (owner >= 0 && !team.cpus().empty()) return join({team.cpus()[static_cast<std::size_t>(owner)], " alone"});
   std::string key = std::to_string(owner);
-  for (int cpu : team.cpus()) key += "," + std::to_string(cpu);
-  return key + "x" + std::to_string(team.cpus().empty() ? team.size() : 0);
+  for (int cpu : team.cpus()) key += join({",", cpu});
+  return join({key, "x", team.cpus().empty() ? team.size() : 0});
 }
 
 }  // namespace steelyard

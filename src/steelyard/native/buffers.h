@@ -22,7 +22,7 @@ struct MemoryPolicy {
   std::string pages;   // "default" (as the system is set), "4k", "transparent", "huge" (explicit, 2 MiB)
   std::string memory;  // "local" (first touch), "interleave", "bind:N"
   explicit MemoryPolicy(Params& p);
-  std::string key() const { return pages + "/" + memory; }
+  std::string key() const { return join({pages, "/", memory}); }
 };
 
 // "" where the file cannot be read.
@@ -111,7 +111,7 @@ class Buffer {
   // Every element becomes `value`, by the threads that will use it; memory that holds it already is left alone.
   // `constant`: nobody will change it, so that the next user may be told.
   void fill(Team& team, T value, bool constant) {
-    std::string content = std::to_string(sizeof(T)) + "x" + json::number(value);
+    std::string content = join({sizeof(T), "x", value});
     if (!still_holds(content))
       team.each([&](Worker w) {
         auto [first, last] = w.part(size_);
@@ -124,7 +124,7 @@ class Buffer {
   Buffer(std::size_t size, Mappings::Mapping* mapping) : size_(size), mapping_(mapping) {}
   static std::size_t bytes(std::size_t size) {
     if (size == 0 || size > (std::size_t{1} << 46) / sizeof(T))
-      throw CaseError("a buffer of " + std::to_string(size) + " elements is not possible");
+      throw CaseError(join({"a buffer of ", size, " elements is not possible"}));
     return size * sizeof(T);
   }
   template <class Part>

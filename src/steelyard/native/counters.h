@@ -74,10 +74,10 @@ inline std::string reason_of(int error) {
   if (error == EACCES || error == EPERM) {
     int level = 0;
     bool read = static_cast<bool>(std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> level);
-    if (read && level > 2) return "the kernel forbids counting: kernel.perf_event_paranoid is " + std::to_string(level);
+    if (read && level > 2) return join({"the kernel forbids counting: kernel.perf_event_paranoid is ", level});
     return "counting is forbidden, most likely by a container's filter of system calls";
   }
-  return std::string("counting failed: ") + std::strerror(error);
+  return join({"counting failed: ", std::strerror(error)});
 }
 
 // The counters of one thread: a group, so that all events count the same stretches of time.
@@ -134,10 +134,10 @@ class Energy {
   explicit Energy(const std::string& folder = "/sys/bus/event_source/devices/power") {
     for (const char* name : {"energy-pkg", "energy-psys"}) {
       std::uint32_t type = 0;
-      std::string event = word(folder + "/events/" + name), cpus = word(folder + "/cpumask");
+      std::string event = word(join({folder, "/events/", name})), cpus = word(join({folder, "/cpumask"}));
       double scale = 0;
-      if (event.rfind("event=", 0) != 0 || !(std::istringstream(word(folder + "/type")) >> type) ||
-          !(std::istringstream(word(folder + "/events/" + name + ".scale")) >> scale))
+      if (event.rfind("event=", 0) != 0 || !(std::istringstream(word(join({folder, "/type"}))) >> type) ||
+          !(std::istringstream(word(join({folder, "/events/", name, ".scale"}))) >> scale))
         continue;
       Event wanted{name, type, std::strtoull(event.c_str() + 6, nullptr, 0)};
       std::istringstream list(cpus);

@@ -103,7 +103,7 @@ void MachineReading::read_throttling() {
     if (!unified && controllers != "cpu" && controllers != "cpu,cpuacct") continue;
     for (const char* root : unified ? std::vector<const char*>{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}
                                     : std::vector<const char*>{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
-      std::ifstream stat(root + path + "/cpu.stat");
+      std::ifstream stat(join({root, path, "/cpu.stat"}));
       std::string name;
       for (double value; stat >> name >> value;) {
         if (name == "throttled_usec") throttled = value * 1e-6;

@@ -11,6 +11,7 @@
 #include "sampling.cpp"
 #include "serve.cpp"
 #include "stopping.cpp"
+#include "text.cpp"
 #ifdef STEELYARD_OPENMP
 #include "team_openmp.cpp"
 #else

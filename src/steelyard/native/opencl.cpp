@@ -28,7 +28,7 @@ std::string error_name(Int code) {
                                                 {-61, "the size of a buffer is not possible"},
                                                 {-1001, "no platform is installed"}};
   auto known = names.find(code);
-  return (known == names.end() ? std::string("error") : known->second) + " (OpenCL error " + std::to_string(code) + ")";
+  return join({(known == names.end() ? std::string("error") : known->second), " (OpenCL error ", code, ")"});
 }
 
 }  // namespace
@@ -52,12 +52,13 @@ class Library {
     for (const char* name : {own ? own : "libOpenCL.so.1", own ? own : "libOpenCL.so"})
       if (!library_) library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library_)
-      throw CaseError(std::string("there is no OpenCL on this machine (") + dlerror() +
-                      "): install the driver of its GPU, or one for processors (apt-get install pocl-opencl-icd)");
+      throw CaseError(
+          join({"there is no OpenCL on this machine (", dlerror(),
+                "): install the driver of its GPU, or one for processors (apt-get install pocl-opencl-icd)"}));
   }
   void* symbol(const char* name) const {
     void* found = dlsym(library_, name);
-    if (!found) throw CaseError(std::string("the OpenCL library of this machine lacks the function ") + name);
+    if (!found) throw CaseError(join({"the OpenCL library of this machine lacks the function ", name}));
     return found;
   }
   void* library_ = nullptr;
@@ -100,8 +101,7 @@ Device::Device(std::size_t number) : cl_(Library::get()) {
   Unpinned unpinned;
   std::vector<Handle> all = devices();
   if (number >= all.size())
-    throw CaseError("device='" + std::to_string(number) + "': this machine has " + std::to_string(all.size()) +
-                    " OpenCL devices, counted from 0");
+    throw CaseError(join({"device='", number, "': this machine has ", all.size(), " OpenCL devices, counted from 0"}));
   device_ = all[number];
   std::string text = info<std::string>(info_name);
   name = text.substr(0, text.find('\0'));
@@ -109,7 +109,7 @@ Device::Device(std::size_t number) : cl_(Library::get()) {
   shares_memory = info<std::uint32_t>(info_shares_memory) != 0;
   units = info<std::uint32_t>(info_units);
   is_processor = (info<std::uint64_t>(info_type) & device_cpu) != 0;
-  if (info<std::uint64_t>(info_double) == 0) throw CaseError("the OpenCL device '" + name + "' has no doubles");
+  if (info<std::uint64_t>(info_double) == 0) throw CaseError(join({"the OpenCL device '", name, "' has no doubles"}));
   Int code = success;
   context_ = cl_.call<Handle>("clCreateContext", static_cast<const void*>(nullptr), 1u, &device_,
                               static_cast<void*>(nullptr), static_cast<void*>(nullptr), &code);
@@ -138,7 +138,7 @@ void Device::build(const std::string& source, const std::string& options) {
     std::string log(20'000, '\0');
     cl_.call("clGetProgramBuildInfo", program, device_, info_build_log, log.size(), static_cast<void*>(log.data()),
              static_cast<std::size_t*>(nullptr));
-    throw CaseError("the OpenCL device '" + name + "' cannot compile this kernel: " + log.c_str());
+    throw CaseError(join({"the OpenCL device '", name, "' cannot compile this kernel: ", log.c_str()}));
   }
   program_ = program;
 }
@@ -148,12 +148,12 @@ void Device::start(const std::string& kernel, std::size_t first, std::size_t las
   Handle handle = find(kernel);
   for (unsigned position = 0; position < arguments.size(); ++position)
     must(cl_.call("clSetKernelArg", handle, position, arguments[position].bytes, arguments[position].value),
-         "to take an argument of " + kernel);
+         join({"to take an argument of ", kernel}));
   std::size_t count = last - first;
   must(cl_.call("clEnqueueNDRangeKernel", queue_, handle, 1u, static_cast<const std::size_t*>(&first),
                 static_cast<const std::size_t*>(&count), static_cast<const std::size_t*>(group ? &group : nullptr), 0u,
                 static_cast<const void*>(nullptr), static_cast<void*>(nullptr)),
-       "to start " + kernel);
+       join({"to start ", kernel}));
 }
 void Device::flush() { must(cl_.call("clFlush", queue_), "to start what is queued"); }
 void Device::finish() { must(cl_.call("clFinish", queue_), "to finish its work"); }
@@ -162,7 +162,7 @@ std::vector<Handle> Device::devices() const {
   unsigned count = 0;
   Int code = cl_.call("clGetPlatformIDs", 0u, static_cast<Handle*>(nullptr), &count);
   if (code != success || count == 0)
-    throw CaseError("there is no OpenCL device on this machine: " + error_name(code ? code : -1001));
+    throw CaseError(join({"there is no OpenCL device on this machine: ", error_name(code ? code : -1001)}));
   std::vector<Handle> platforms(count), all;
   cl_.call("clGetPlatformIDs", count, platforms.data(), static_cast<unsigned*>(nullptr));
   for (Handle platform : platforms) {
@@ -180,24 +180,23 @@ Handle Device::find(const std::string& kernel) {
   if (known != kernels_.end()) return known->second;
   Int code = success;
   Handle made = cl_.call<Handle>("clCreateKernel", program_, kernel.c_str(), &code);
-  must(code, "to find the kernel " + kernel);
+  must(code, join({"to find the kernel ", kernel}));
   return kernels_[kernel] = made;
 }
 void Device::must(Int code, const std::string& what) const {
-  if (code != success) throw CaseError("the OpenCL device '" + name + "' failed " + what + ": " + error_name(code));
+  if (code != success) throw CaseError(join({"the OpenCL device '", name, "' failed ", what, ": ", error_name(code)}));
 }
 
 DeviceBuffer::DeviceBuffer(Device& device, void* host, std::size_t bytes)
     : device_(device), host_(static_cast<char*>(host)), bytes_(bytes) {
   if (!device.shares_memory && bytes > device.largest)
-    throw CaseError("the OpenCL device '" + device.name + "' has too little memory: a buffer of " +
-                    std::to_string(bytes >> 20) + " MiB is needed, and " + std::to_string(device.largest >> 20) +
-                    " MiB is the largest it allows");
+    throw CaseError(join({"the OpenCL device '", device.name, "' has too little memory: a buffer of ", bytes >> 20,
+                          " MiB is needed, and ", device.largest >> 20, " MiB is the largest it allows"}));
   Int code = success;
   memory_ = device.cl_.call<Handle>("clCreateBuffer", device.context_,
                                     memory_read_write | (device.shares_memory ? memory_use_host : 0), bytes,
                                     device.shares_memory ? host : nullptr, &code);
-  device.must(code, "to give " + std::to_string(bytes >> 20) + " MiB of its memory");
+  device.must(code, join({"to give ", bytes >> 20, " MiB of its memory"}));
 }
 DeviceBuffer::~DeviceBuffer() {
   if (memory_) device_.cl_.call("clReleaseMemObject", memory_);

@@ -130,9 +130,9 @@ void add_memory_pace(Pace& pace) {
 
 int memory_node(int cpu) {
   constexpr int most = 1024;
-  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/node";
+  const std::string folder = join({"/sys/devices/system/cpu/cpu", cpu, "/node"});
   for (int node = 0; cpu >= 0 && node < most; ++node)
-    if (access((folder + std::to_string(node)).c_str(), F_OK) == 0) return node;
+    if (access((join({folder, node})).c_str(), F_OK) == 0) return node;
   return 0;
 }
 

@@ -14,7 +14,7 @@ Params::Params(std::string_view line) {
     std::string_view word = line.substr(at, end - at);
     std::size_t sign = word.find('=');
     if (sign == std::string_view::npos || sign == 0)
-      throw CaseError("the word '" + std::string(word) + "' of the case is not of the form name=value");
+      throw CaseError(join({"the word '", word, "' of the case is not of the form name=value"}));
     given_[std::string(word.substr(0, sign))] = std::string(word.substr(sign + 1));
     at = end;
   }
@@ -33,7 +33,7 @@ std::string Params::choice(std::string_view name, std::string_view otherwise,
     if (a == value) return value;
     list.append(list.empty() ? "" : ", ").append(a);
   }
-  throw CaseError("parameter " + std::string(name) + "='" + value + "' must be one of: " + list);
+  throw CaseError(join({"parameter ", name, "='", value, "' must be one of: ", list}));
 }
 
 std::size_t Params::count(std::string_view name, std::size_t otherwise) {
@@ -62,7 +62,7 @@ T Params::number_of(const std::string& name, T otherwise, const char* expected) 
   T value{};
   auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed != std::errc{} || end != text.data() + text.size())
-    throw CaseError("parameter " + name + "='" + text + "' must be " + expected);
+    throw CaseError(join({"parameter ", name, "='", text, "' must be ", expected}));
   return value;
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text.h"
+
 namespace steelyard {
 
 // A case that cannot be run as asked; becomes a record with this reason, and the next case goes on.

@@ -93,7 +93,7 @@ Check all_checks(const Check& mine, const Ranks& ranks) {
   if (ranks.rank() != 0) return mine;
   for (int r = 0; r < ranks.size(); ++r) {
     const char* of = &all[static_cast<std::size_t>(r) * length];
-    if (!of[0]) return {false, "rank " + std::to_string(r) + " on " + ranks.place(r).host + ": " + (of + 1)};
+    if (!of[0]) return {false, join({"rank ", r, " on ", ranks.place(r).host, ": ", (of + 1)})};
   }
   return mine;
 }
@@ -173,7 +173,7 @@ class RankCase {
                                 "ranks_per_node", "cpus", "limit", "threads"})
         params_.word(known, "");
       if (auto unread = params_.unread(); !unread.empty())
-        return "parameter '" + unread.front() + "' is not one that this kernel reads";
+        return join({"parameter '", unread.front(), "' is not one that this kernel reads"});
       return "";
     } catch (const std::bad_alloc&) {
       return "not enough memory for this case";
@@ -225,9 +225,9 @@ class RankServer {
       watchdog_.watch(params.number("limit", 0));
       if (std::size_t wanted = params.count("ranks", static_cast<std::size_t>(ranks_.size()));
           wanted != static_cast<std::size_t>(ranks_.size()))
-        throw CaseError("ranks='" + std::to_string(wanted) + "' were asked for, but the launcher started " +
-                        std::to_string(ranks_.size()) +
-                        (ranks_.size() == 1 ? ": its mpiexec does not belong to the MPI library of the program" : ""));
+        throw CaseError(
+            join({"ranks='", wanted, "' were asked for, but the launcher started ", ranks_.size(),
+                  (ranks_.size() == 1 ? ": its mpiexec does not belong to the MPI library of the program" : "")}));
       json::Object found = RankCase(find_kernel(kernels_, kernel), params, ranks_, clock_).measured();
       return found.add("declared", json::object(params.read()));
     });

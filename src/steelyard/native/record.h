@@ -52,7 +52,7 @@ const Named& find_kernel(const std::vector<Named>& kernels, const std::string& n
     if (k.name == name) return k;
     known.append(known.empty() ? "" : ", ").append(k.name);
   }
-  throw CaseError("kernel '" + name + "' is not in this program, which has: " + known);
+  throw CaseError(join({"kernel '", name, "' is not in this program, which has: ", known}));
 }
 
 }  // namespace steelyard

@@ -47,13 +47,13 @@ Plant::Plant(Params& p) {
       number = number.substr(second + 1);
     }
     if (std::from_chars(number.data(), number.data() + number.size(), amount).ec != std::errc{})
-      throw CaseError("plant='" + kind + ":" + number + "' needs a number");
+      throw CaseError(join({"plant='", kind, ":", number, "' needs a number"}));
   }
   if (kind != "none" && kind != "skip" && kind != "delay" && kind != "turns" && kind != "work" && kind != "clock" &&
       kind != "faults" && kind != "slow" && kind != "wrong" && kind != "shared" && kind != "visits" && kind != "memory")
-    throw CaseError("plant='" + kind +
-                    "' is not known; known are none, skip, delay:share, turns:share, work:share, clock:factor, "
-                    "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong");
+    throw CaseError(join({"plant='", kind,
+                          "' is not known; known are none, skip, delay:share, turns:share, work:share, clock:factor, "
+                          "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong"}));
 }
 
 std::size_t Plant::enough(std::size_t operations) const {

@@ -19,9 +19,9 @@ void require_model([[maybe_unused]] Params& params) {
   const char* found = std::getenv("OMP_WAIT_POLICY");
   std::string policy = params.choice("wait_policy", found ? found : "default", {"default", "active", "passive"});
   if (policy != (found ? found : "default"))
-    throw CaseError("parameter wait_policy='" + policy +
-                    "' is not what the OpenMP runtime was started with: OMP_WAIT_POLICY is " +
-                    (found ? "'" + std::string(found) + "'" : "not set"));
+    throw CaseError(join({"parameter wait_policy='", policy,
+                          "' is not what the OpenMP runtime was started with: OMP_WAIT_POLICY is ",
+                          (found ? join({"'", found, "'"}) : "not set")}));
 #endif
 }
 
@@ -35,7 +35,7 @@ json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   phases.next("setup");
   for (const char* known : {"pinning", "placement", "toolchain"}) params.word(known, "");  // meant for the reader
   if (auto unread = params.unread(); !unread.empty())
-    throw CaseError("parameter '" + unread.front() + "' is not one that this kernel reads");
+    throw CaseError(join({"parameter '", unread.front(), "' is not one that this kernel reads"}));
   Measurement m = measure(*kernel, team, sampling, plant, bounds);
   phases.next("sampling");
   if (plant.kind == "wrong") kernel->corrupt();
@@ -91,7 +91,7 @@ class Server {
   static std::vector<int> cpus(const std::string& list) {
     std::vector<int> found = numbers(list);
     for (int cpu : found)
-      if (cpu < 0) throw CaseError("parameter cpus='" + list + "' must be a list of processor numbers");
+      if (cpu < 0) throw CaseError(join({"parameter cpus='", list, "' must be a list of processor numbers"}));
     return found;
   }
   Team& assemble(std::size_t size, std::vector<int> cpus) {

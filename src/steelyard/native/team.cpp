@@ -68,8 +68,7 @@ struct Team::Crew {
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(cpus_[index]), &set);
     if (sched_setaffinity(0, sizeof set, &set) != 0)
-      throw CaseError("cannot pin thread " + std::to_string(index) + " to processor " + std::to_string(cpus_[index]) +
-                      ": " + std::strerror(errno));
+      throw CaseError(join({"cannot pin thread ", index, " to processor ", cpus_[index], ": ", std::strerror(errno)}));
   }
 
   const std::size_t size_;
@@ -86,8 +85,7 @@ struct Team::Crew {
 Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)), barrier_(size) {
   if (size == 0) throw CaseError("parameter threads='0' must be at least 1");
   if (!cpus_.empty() && cpus_.size() != size)
-    throw CaseError("parameter cpus names " + std::to_string(cpus_.size()) + " processors for " + std::to_string(size) +
-                    " threads");
+    throw CaseError(join({"parameter cpus names ", cpus_.size(), " processors for ", size, " threads"}));
   crew_ = std::make_unique<Crew>(size, cpus_);
   each([](Worker) {});  // every thread is up and pinned, or has failed, before anything is timed
 }

@@ -21,13 +21,13 @@ namespace {
 std::string placed_on(const cpu_set_t& set) {
   std::string list;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) list += (list.empty() ? "" : ",") + std::to_string(cpu);
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) list += join({(list.empty() ? "" : ","), cpu});
   return list;
 }
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
-  return std::string(name) + (value ? "='" + std::string(value) + "'" : " not set");
+  return join({name, (value ? join({"='", value, "'"}) : " not set")});
 }
 
 // The newest of GCC's interfaces that a library says it has, as "GOMP_5.1" (GCC 12): every libgomp has the same file
@@ -72,9 +72,9 @@ struct Team::Crew {
       came = static_cast<std::size_t>(omp_get_num_threads());
     }
     if (came != size_)
-      throw CaseError("the OpenMP runtime gives " + std::to_string(came) + " of the " + std::to_string(size_) +
-                      " threads that were asked for (" + variable("OMP_THREAD_LIMIT") + ", " + variable("OMP_DYNAMIC") +
-                      "): nothing was measured. Unset what limits it");
+      throw CaseError(join({"the OpenMP runtime gives ", came, " of the ", size_, " threads that were asked for (",
+                            variable("OMP_THREAD_LIMIT"), ", ", variable("OMP_DYNAMIC"),
+                            "): nothing was measured. Unset what limits it"}));
     for (auto& f : failures_)
       if (f) std::rethrow_exception(std::exchange(f, nullptr));
   }
@@ -84,9 +84,9 @@ struct Team::Crew {
     CPU_ZERO(&set);
     sched_getaffinity(0, sizeof set, &set);
     if (cpus_.empty() || placed_on(set) == std::to_string(cpus_[index])) return;
-    throw CaseError("the OpenMP runtime has put thread " + std::to_string(index) + " on processors " + placed_on(set) +
-                    " instead of " + std::to_string(cpus_[index]) + " (" + variable("OMP_PLACES") + ", " +
-                    variable("OMP_PROC_BIND") + ")");
+    throw CaseError(
+        join({"the OpenMP runtime has put thread ", index, " on processors ", placed_on(set), " instead of ",
+              cpus_[index], " (", variable("OMP_PLACES"), ", ", variable("OMP_PROC_BIND"), ")"}));
   }
   // Threads that wait actively would take the processors of whoever is measured next.
   void rest() { omp_pause_resource(omp_pause_soft, omp_get_initial_device()); }
@@ -108,8 +108,7 @@ struct Team::Crew {
 Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)), barrier_(size) {
   if (size == 0) throw CaseError("parameter threads='0' must be at least 1");
   if (!cpus_.empty() && cpus_.size() != size)
-    throw CaseError("parameter cpus names " + std::to_string(cpus_.size()) + " processors for " + std::to_string(size) +
-                    " threads");
+    throw CaseError(join({"parameter cpus names ", cpus_.size(), " processors for ", size, " threads"}));
   crew_ = std::make_unique<Crew>(size, cpus_);
   std::vector<pid_t> threads(size);
   each([&](Worker w) {
@@ -117,8 +116,7 @@ Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::mo
     threads[w.index] = gettid();
   });
   if (std::size_t different = std::set<pid_t>(threads.begin(), threads.end()).size(); different != size)
-    throw CaseError("the OpenMP runtime has " + std::to_string(different) + " threads for a team of " +
-                    std::to_string(size));
+    throw CaseError(join({"the OpenMP runtime has ", different, " threads for a team of ", size}));
 }
 Team::~Team() = default;
 

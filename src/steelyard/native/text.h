@@ -5,32 +5,34 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace steelyard {
 
 // A word or a number; it refers to its word.
-class Part {
+class TextPart {
  public:
-  Part(const char* word) : kind_(Kind::word), word_(word) {}
-  Part(std::string_view word) : kind_(Kind::word), word_(word) {}
-  Part(const std::string& word) : kind_(Kind::word), word_(word) {}
+  TextPart(const char* word) : kind_(Kind::word), word_(word) {}
+  TextPart(std::string_view word) : kind_(Kind::word), word_(word) {}
+  TextPart(const std::string& word) : kind_(Kind::word), word_(word) {}
   template <std::integral I>
-  Part(I x) : kind_(std::is_signed_v<I> ? Kind::whole : Kind::natural), whole_(static_cast<std::int64_t>(x)) {}
-  Part(double x) : kind_(Kind::real), real_(x) {}
-  Part(char) = delete;  // a digit or a letter?
-  Part(bool) = delete;
+  TextPart(I x) : kind_(std::is_signed_v<I> ? Kind::whole : Kind::natural), whole_(static_cast<std::int64_t>(x)) {}
+  TextPart(double x) : kind_(Kind::real), real_(x) {}
+  TextPart(char letter) : kind_(Kind::letter), letter_(letter) {}
+  TextPart(bool) = delete;
   void append_to(std::string& text) const;
 
  private:
-  enum class Kind { word, whole, natural, real } kind_;
+  enum class Kind { word, letter, whole, natural, real } kind_;
   union {
     std::string_view word_;
+    char letter_;
     std::int64_t whole_;
     double real_;
   };
 };
 
 // All parts as one text; real numbers as in JSON.
-std::string join(std::initializer_list<Part> parts);
+std::string join(std::initializer_list<TextPart> parts);
 
 }  // namespace steelyard

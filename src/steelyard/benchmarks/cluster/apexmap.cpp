@@ -69,7 +69,7 @@ class TwoSided {
       for (int slot = 0; slot < slots; ++slot) lists_[slot].resize(of.count), answers_[slot].resize(of.count * of.L);
     });
     group_ = ranks.among(true);
-    std::string content = "part " + std::to_string(of.rank) + " of " + std::to_string(of.ranks);
+    std::string content = join({"part ", of.rank, " of ", of.ranks});
     if (!mine_->still_holds(content)) of.fill(mine_->data());
     mine_->promise(content);
     own_.reserve(2 * of.ranks);

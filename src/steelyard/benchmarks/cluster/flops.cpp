@@ -14,8 +14,8 @@ struct Shared {
     auto ranks = static_cast<std::size_t>(all.size()), rank = static_cast<std::size_t>(all.rank());
     constexpr std::size_t most = std::size_t{1} << 40;
     if (intervals < 100 * ranks || intervals > most)
-      throw CaseError("parameter intervals='" + std::to_string(intervals) + "' must be at least 100 for each of the " +
-                      std::to_string(ranks) + " ranks, and at most 2^40");
+      throw CaseError(join({"parameter intervals='", intervals, "' must be at least 100 for each of the ", ranks,
+                            " ranks, and at most 2^40"}));
     first = intervals / ranks * rank + std::min(rank, intervals % ranks);
     last = first + intervals / ranks + (rank < intervals % ranks);
     h = Logarithm::end / static_cast<double>(intervals);
@@ -41,7 +41,7 @@ struct Shared {
     // What the rule itself leaves, and the rounding: of the logarithm's argument, and of as many additions.
     double rule = h * h / 12 * std::abs(Logarithm::slope(end) - Logarithm::slope(begin)) / exact;
     double allowed = 2 * rule + (passes / 2 + 4 / exact) * std::numeric_limits<double>::epsilon();
-    return {error <= allowed, "relative error " + json::number(error) + ", allowed " + json::number(allowed)};
+    return {error <= allowed, join({"relative error ", error, ", allowed ", allowed})};
   }
 };
 

@@ -55,8 +55,8 @@ struct Spread {
         rank(static_cast<std::uint32_t>(all.rank())) {
     law.alpha = p.number("alpha", 1);
     if (L < 1 || M % std::max<std::size_t>(L, 1) != 0 || M / L < 2 || ranks * (M / L) > (std::size_t{1} << 32))
-      throw CaseError("parameter L='" + std::to_string(L) + "' must divide elements='" + std::to_string(M) +
-                      "' into at least 2 blocks, and all ranks together have 2^32 blocks at most");
+      throw CaseError(join({"parameter L='", L, "' must divide elements='", M,
+                            "' into at least 2 blocks, and all ranks together have 2^32 blocks at most"}));
     if (!(law.alpha > 0 && law.alpha <= 1)) throw CaseError("parameter alpha must be above 0 and at most 1");
     law.blocks = ranks * (M / L) - 1;  // the definition's: the last block is never read
     count = std::clamp<std::size_t>(most_words / L, 1, test_blocks);
@@ -103,9 +103,9 @@ struct Spread {
     double deviation = std::abs(static_cast<double>(remote) - n * f);
     bool as_expected = deviation <= allowed_deviation * std::sqrt(n * f * (1 - f)) + 1;
     return {contents && worst <= 1 && as_expected,
-            std::string(contents ? "every word read is right" : "a word read is wrong") +
-                ", error of the sum over what rounding allows " + json::number(worst) + ", remote share " +
-                json::number(remote_share()) + ", expected " + json::number(f) + " (1 - P^-alpha)"};
+            join({contents ? "every word read is right" : "a word read is wrong",
+                  ", error of the sum over what rounding allows ", worst, ", remote share ", remote_share(),
+                  ", expected ", f, " (1 - P^-alpha)"})};
   }
   std::string details() const {
     return json::Object()

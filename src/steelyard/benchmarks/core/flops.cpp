@@ -20,8 +20,7 @@ struct Integral {
   Integral(Params& p, Team& team) : intervals(p.count("intervals", 20'000)), own(team.size()) {
     constexpr std::size_t least = 100, most = 1 << 30;
     if (intervals < least || intervals > most)
-      throw CaseError("parameter intervals='" + std::to_string(intervals) + "' must lie between " +
-                      std::to_string(least) + " and " + std::to_string(most));
+      throw CaseError(join({"parameter intervals='", intervals, "' must lie between ", least, " and ", most}));
   }
   void run(Worker w, std::size_t operations) {
     Own& mine = own[w.index];
@@ -44,8 +43,8 @@ struct Integral {
       worst = std::max(worst, std::abs(o.result - expected));
     }
     if (idle > 0) return {false, "nothing was computed"};
-    return {worst <= allowed, "the result misses the theory of " + std::to_string(intervals) + " intervals by " +
-                                  json::number(worst) + ", allowed " + json::number(allowed)};
+    return {worst <= allowed,
+            join({"the result misses the theory of ", intervals, " intervals by ", worst, ", allowed ", allowed})};
   }
   // As if one pass had been left out.
   void corrupt() { own.back().result *= 1 - 1 / number(intervals); }

@@ -27,23 +27,10 @@ struct Loop {
 };
 template <class L>
 Loop loop(const char* name) {
-  return {name,
-          L::inputs,
-          L::outputs,
-          L::usual_stride,
-          L::flops,
-          L::loads,
-          L::stores,
-          L::a,
-          L::b,
-          L::in_place,
-          L::strided,
-          L::indexed,
-          L::reduction,
-          called<L, true>,
-          called<L, false>,
-          L::place,
-          L::expected};
+  return {
+      name,       L::inputs,   L::outputs, L::usual_stride, L::flops,     L::loads,        L::stores,        L::a,
+      L::b,       L::in_place, L::strided, L::indexed,      L::reduction, called<L, true>, called<L, false>, L::place,
+      L::expected};
 }
 const std::vector<Loop>& all_loops();
 
@@ -63,8 +50,8 @@ struct Pass {
     o.stride = loop.strided ? p.count("stride", loop.usual_stride) : 1;
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     if (o.n == 0 || o.stride == 0 || o.n > most || o.stride > most / o.n)
-      throw CaseError("elements=" + std::to_string(o.n) + ", stride=" + std::to_string(o.stride) +
-                      ": both must be at least 1, and their product below 2^32");
+      throw CaseError(
+          join({"elements=", o.n, ", stride=", o.stride, ": both must be at least 1, and their product below 2^32"}));
     pass = p.choice("vectors", "yes", {"yes", "no"}) == "yes" ? loop.vectors : loop.scalar;
     o.a = loop.a, o.b = loop.b;
     length = (o.n - 1) * o.stride + 1 + 2 * margin;
@@ -113,7 +100,7 @@ struct Pass {
         worst = std::max(worst, error(found, loop.expected(o, output, i, passes)));
       }
     if (!untouched()) return {false, "something was written before or after the vector"};
-    return {worst <= allowed, "worst relative error " + json::number(worst) + ", allowed " + json::number(allowed)};
+    return {worst <= allowed, join({"worst relative error ", worst, ", allowed ", allowed})};
   }
   // The last element, or the sum, by a thousandth: more than is forgiven however many passes were made.
   void corrupt() {
@@ -125,14 +112,14 @@ struct Pass {
   static const Loop& named(const std::string& name) {
     for (const Loop& loop : all_loops())
       if (loop.name == name) return loop;
-    throw CaseError("there is no loop '" + name + "'");
+    throw CaseError(join({"there is no loop '", name, "'"}));
   }
   // No number where the loop only writes, so that what it leaves out shows.
   double initial(std::size_t output, std::size_t place) const {
     return loop.in_place ? value(loop.inputs + output, place) : std::numeric_limits<double>::quiet_NaN();
   }
   static void hold(Buffer<double>& vector, std::size_t which) {
-    std::string content = std::to_string(which) + " of the loops";
+    std::string content = join({which, " of the loops"});
     if (!vector.still_holds(content))
       for (std::size_t i = 0; i < vector.size(); ++i) vector[i] = value(which, i);
     vector.promise(content);

@@ -111,8 +111,8 @@ Way way(std::size_t bits) {
     if (bits == 256) return way<T, 256, Step>();
   if constexpr (pack_bytes >= 64)
     if (bits == 512) return way<T, 512, Step>();
-  throw CaseError("vector_width='" + std::to_string(bits) + "': the compiler was told of a processor with vectors of " +
-                  std::to_string(8 * pack_bytes) + " bits at most; flags such as -march=native tell it of wider ones");
+  throw CaseError(join({"vector_width='", bits, "': the compiler was told of a processor with vectors of ",
+                        8 * pack_bytes, " bits at most; flags such as -march=native tell it of wider ones"}));
 }
 
 template <class Step>
@@ -157,9 +157,8 @@ struct Peak {
   Check check() {
     std::size_t idle = 0, wrong = chosen.wrong(own), all = chosen.lanes * chains * own.size();
     for (const Chains& c : own) idle += c.operations == 0;
-    return {idle == 0 && wrong == 0, std::to_string(all - wrong) + " of " + std::to_string(all) +
-                                         " numbers are right to the last bit after " + std::to_string(passes) +
-                                         " steps" + (idle ? ", but some threads did nothing" : "")};
+    return {idle == 0 && wrong == 0, join({all - wrong, " of ", all, " numbers are right to the last bit after ",
+                                           passes, " steps", (idle ? ", but some threads did nothing" : "")})};
   }
   void corrupt() { own.back().last[0] ^= 1; }
   // The clock of each thread while it works so: the median.

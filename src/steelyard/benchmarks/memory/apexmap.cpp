@@ -74,8 +74,7 @@ struct Gather {
   Gather(Params& p, Team& team)
       : M(p.count("elements", std::size_t{64} << 20)), L(p.count("L", 1)), law{p.number("alpha", 1), 0} {
     if (L < 1 || M / L < 2 || M / L > (std::size_t{1} << 32))
-      throw CaseError("parameter L=" + std::to_string(L) +
-                      " must lie between elements / 2^32 and elements / 2; elements=" + std::to_string(M));
+      throw CaseError(join({"parameter L=", L, " must lie between elements / 2^32 and elements / 2; elements=", M}));
     if (!(law.alpha > 0 && law.alpha <= 1)) throw CaseError("parameter alpha must be above 0 and at most 1");
     law.blocks = M / L - 1;  // the definition's: the last block is never read
     count = std::min(std::max(most_words, L), test_blocks * L) / L;
@@ -137,9 +136,9 @@ struct Gather {
       distance = std::max(distance, law.distance(std::move(drawn)) * std::sqrt(n));
     }
     constexpr double critical = 2.5;  // Kolmogorov: exceeded by chance once in 130 000 tests
-    return {error <= 1 && distance <= critical, "error of the sum over what rounding allows " + json::number(error) +
-                                                    ", Kolmogorov's distance times the root of n " +
-                                                    json::number(distance) + ", allowed " + json::number(critical)};
+    return {error <= 1 && distance <= critical,
+            join({"error of the sum over what rounding allows ", error, ", Kolmogorov's distance times the root of n ",
+                  distance, ", allowed ", critical})};
   }
   // The sum is judged where it is made: one more operation reads a wrong word. It is put right again, since the array
   // is kept for the next case.

@@ -44,7 +44,7 @@ class Rings {
     if (lines_ < most_chains || lines_ >= (std::size_t{1} << 32))
       throw CaseError("parameter bytes must be at least 1024 and below 2^38: a ring of 16 to 2^32 lines of 64 bytes");
     if (chains_ > most_chains || (chains_ & (chains_ - 1)) != 0 || chains_ == 0)
-      throw CaseError("parameter chains='" + std::to_string(chains_) + "' must be one of: 1, 2, 4, 8, 16");
+      throw CaseError(join({"parameter chains='", chains_, "' must be one of: 1, 2, 4, 8, 16"}));
     rings_ = Buffer<Line>::one_each(lines_, MemoryPolicy(p), team, walkers);
     heads_.resize(walkers);
     team.each([&](Worker w) {
@@ -80,8 +80,7 @@ class Rings {
       if (heads.steps == 0) return {false, "no step was made"};
       for (std::size_t c = 0; c < chains_; ++c)
         if (std::size_t due = (heads.first[c] + heads.steps) % lines_; heads.at[c]->order != due)
-          return {false, "chain " + std::to_string(c) + " stands on line " + std::to_string(heads.at[c]->order) +
-                             " of the ring, not on " + std::to_string(due)};
+          return {false, join({"chain ", c, " stands on line ", heads.at[c]->order, " of the ring, not on ", due})};
     }
     return {true, "every chain stands where its steps lead"};
   }

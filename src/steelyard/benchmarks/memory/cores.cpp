@@ -12,7 +12,7 @@ struct Transfer {
   Own own[2];
 
   Transfer(Params&, Team& team) {
-    if (team.size() != 2) throw CaseError("the kernel 'transfer' needs threads=2, not " + std::to_string(team.size()));
+    if (team.size() != 2) throw CaseError(join({"the kernel 'transfer' needs threads=2, not ", team.size()}));
   }
   void run(Worker w, std::size_t operations) {
     std::size_t& rounds = own[w.index].rounds;
@@ -26,8 +26,7 @@ struct Transfer {
   Check check() {
     std::size_t rounds = own[0].rounds, due = 2 * rounds, found = line.load();
     return {rounds > 0 && own[1].rounds == rounds && found == due,
-            std::to_string(rounds) + " round trips, the line holds " + std::to_string(found) + " and should hold " +
-                std::to_string(due)};
+            join({rounds, " round trips, the line holds ", found, " and should hold ", due})};
   }
   void corrupt() { ++line; }
 

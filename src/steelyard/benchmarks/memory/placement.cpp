@@ -28,7 +28,7 @@ struct Loaded {
         injectors(team.size()) {
     if (team.size() < 2)
       throw CaseError("the kernel 'loaded' needs at least threads=2: one walks, the others load the memory");
-    if (elements == 0) throw CaseError("parameter elements must be at least " + std::to_string(chunk));
+    if (elements == 0) throw CaseError(join({"parameter elements must be at least ", chunk}));
     MemoryPolicy policy(p);
     for (auto* vectors : {&a, &b, &c}) *vectors = Buffer<double>::one_each(elements, policy, team, team.size());
     team.each([&](Worker w) {
@@ -79,10 +79,10 @@ struct Loaded {
   Check check() {
     for (std::size_t i = 1; i < injectors.size(); ++i) {
       std::size_t swept = std::min(injectors[i].done, elements);
-      if (swept == 0) return {false, "thread " + std::to_string(i) + " loaded nothing"};
+      if (swept == 0) return {false, join({"thread ", i, " loaded nothing"})};
       for (std::size_t k = 0; k < swept; ++k)
         if (a[i][k] != Triad::apply(2.0, 5.0, Vectors::scalar))
-          return {false, "thread " + std::to_string(i) + " did not sweep element " + std::to_string(k)};
+          return {false, join({"thread ", i, " did not sweep element ", k})};
     }
     return rings.check();
   }

@@ -97,7 +97,7 @@ struct Vectors {
   }
   static Check validate(double worst) {
     constexpr double tolerance = 1e-13;  // STREAM's, for 8-byte elements
-    return {worst <= tolerance, "mean relative error " + json::number(worst) + ", allowed " + json::number(tolerance)};
+    return {worst <= tolerance, join({"mean relative error ", worst, ", allowed ", tolerance})};
   }
   // Twice the value: with one wrong element in a billion the mean error must still be above what is allowed.
   void corrupt() { a[elements / 3] *= 2; }

@@ -19,7 +19,8 @@ inline Pairs matched(const std::string& matching, int size, std::size_t count) {
     std::uint64_t seed = 0;
     if (auto [end, failed] = std::from_chars(matching.data(), matching.data() + matching.size(), seed);
         failed != std::errc{} || end != matching.data() + matching.size())
-      throw CaseError("matching='" + matching + "' must be halves, or a whole number that seeds a random matching");
+      throw CaseError(
+          join({"matching='", matching, "' must be halves, or a whole number that seeds a random matching"}));
     std::mt19937_64 chance(seed);
     for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[chance() % (i + 1)]);
   }
@@ -122,10 +123,9 @@ struct Bisection {
     exchange(1);
     if (done == 0) return {false, "no message was sent"};
     for (std::size_t i = 1; i < messages.places(); ++i) messages.next();  // around, to where the message lies
-    std::string message =
-        "a message of " + std::to_string(messages.bytes()) + " bytes from rank " + std::to_string(partner);
-    if (!messages.holds(partner, place)) return {false, message + " is not what it sent"};
-    return {true, message + " was compared after " + std::to_string(done)};
+    std::string message = join({"a message of ", messages.bytes(), " bytes from rank ", partner});
+    if (!messages.holds(partner, place)) return {false, join({message, " is not what it sent"})};
+    return {true, join({message, " was compared after ", done})};
   }
   void corrupt() { messages.corrupt(); }
   // Who met whom, where chance chose.
@@ -134,7 +134,7 @@ struct Bisection {
     std::string all;
     for (auto [one, other] : pairs)
       all.append(all.empty() ? "[" : ",").append(json::list(std::vector<int>{one, other}));
-    return json::Object().add("pairs", all + "]").str();
+    return json::Object().add("pairs", join({all, "]"})).str();
   }
 
  private:
@@ -142,8 +142,7 @@ struct Bisection {
     auto most = static_cast<std::size_t>(ranks.size() / 2);
     std::size_t wanted = p.count("pairs", most);
     if (wanted < 1 || wanted > most)
-      throw CaseError("pairs='" + std::to_string(wanted) + "' must be between 1 and " + std::to_string(most) +
-                      ", half of the ranks");
+      throw CaseError(join({"pairs='", wanted, "' must be between 1 and ", most, ", half of the ranks"}));
     return wanted;
   }
   bool find(int rank) {

@@ -44,7 +44,7 @@ Operation operation() {
 inline const Operation& named(const std::vector<Operation>& known, const std::string& name) {
   for (const Operation& one : known)
     if (one.shape.name == name) return one;
-  throw CaseError("there is no operation '" + name + "'");
+  throw CaseError(join({"there is no operation '", name, "'"}));
 }
 
 // The buffers of one rank, and the frame that points to them. Blocks of `elements`; 32-bit integers where `words`.
@@ -56,8 +56,7 @@ class CollectiveMemory {
       : shape_(shape), bytes_(elements * (words ? sizeof(std::uint32_t) : 1)), policy_(p) {
     auto size = static_cast<std::size_t>(ranks.size());
     if (elements * size > std::numeric_limits<int>::max())
-      throw CaseError(std::to_string(elements) + " elements for each of " + std::to_string(size) +
-                      " ranks are more than MPI's int can count");
+      throw CaseError(join({elements, " elements for each of ", size, " ranks are more than MPI's int can count"}));
     std::size_t outs = shape.out == Blocks::each ? size : 1, ins = shape.in == Blocks::each ? size : 1;
     out_.emplace(std::max<std::size_t>(1, outs * bytes_), policy_, ranks.team());
     in_.emplace(std::max<std::size_t>(1, ins * bytes_), policy_, ranks.team());
@@ -93,12 +92,9 @@ class CollectiveMemory {
       int first = arrival.first < 0 ? i : arrival.first, last = arrival.last < 0 ? i : arrival.last;
       bool right = shape_.adds ? holds<std::uint32_t>(i, arrival.block, first, last)
                                : holds<unsigned char>(i, arrival.block, first, last);
-      if (!right)
-        return {false, std::string(shape_.name) + ": block " + std::to_string(i) + " is not that of ranks " +
-                           std::to_string(first) + " to " + std::to_string(last)};
+      if (!right) return {false, join({shape_.name, ": block ", i, " is not that of ranks ", first, " to ", last})};
     }
-    return {true, std::to_string(arrival.blocks) + " blocks of " + std::to_string(bytes_) +
-                      " bytes were compared at rank " + std::to_string(frame.rank)};
+    return {true, join({arrival.blocks, " blocks of ", bytes_, " bytes were compared at rank ", frame.rank})};
   }
 
  private:

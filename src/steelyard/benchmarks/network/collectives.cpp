@@ -63,8 +63,8 @@ struct Collective {
     std::size_t bytes = p.count("message_bytes", 8);
     if (!operation.shape.adds) return bytes;
     if (bytes % sizeof(std::uint32_t))
-      throw CaseError("message_bytes='" + std::to_string(bytes) +
-                      "' must be a multiple of 4: reductions add integers of 32 bits");
+      throw CaseError(
+          join({"message_bytes='", bytes, "' must be a multiple of 4: reductions add integers of 32 bits"}));
     return bytes / sizeof(std::uint32_t);
   }
   Ranks& ranks_;
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   std::list<std::string> names;  // kernels keep no copy of theirs
   for (const char* prefix : {"", "i"})
     for (const Operation& one : all()) {
-      names.push_back(std::string(prefix) + one.shape.name);
+      names.push_back(join({prefix, one.shape.name}));
       kernels.push_back(rank_kernel<Collective>(names.back().c_str()));
     }
   return serve_ranks(argc, argv, kernels);

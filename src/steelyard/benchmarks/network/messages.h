@@ -16,12 +16,12 @@ inline std::size_t last_level_caches() {
   std::map<int, std::map<std::string, std::size_t>> instances;  // level → who shares it → bytes
   for (unsigned cpu = 0; cpu < static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN)); ++cpu)
     for (int index = 0; index < 8; ++index) {
-      std::string folder =
-          "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index) + "/";
-      std::string size = first_line(folder + "size");
-      if (size.empty() || first_line(folder + "type") == "Instruction") continue;
+      std::string folder = join({"/sys/devices/system/cpu/cpu", cpu, "/cache/index", index, "/"});
+      std::string size = first_line(join({folder, "size"}));
+      if (size.empty() || first_line(join({folder, "type"})) == "Instruction") continue;
       std::size_t bytes = std::strtoull(size.c_str(), nullptr, 10) << (size.back() == 'M' ? 20 : 10);
-      instances[std::atoi(first_line(folder + "level").c_str())][first_line(folder + "shared_cpu_list")] = bytes;
+      instances[std::atoi(first_line(join({folder, "level"})).c_str())][first_line(join({folder, "shared_cpu_list"}))] =
+          bytes;
     }
   std::size_t all = 0;
   if (!instances.empty())
@@ -62,7 +62,7 @@ class Messages {
     std::size_t length = std::max(places_ * stride_, fresh_ ? walk + line : usual + line);
     out_.emplace(length, policy_, ranks.team());
     in_.emplace(length, policy_, ranks.team());
-    std::string content = "messages of rank " + std::to_string(ranks.rank());
+    std::string content = join({"messages of rank ", ranks.rank()});
     if (!out_->still_holds(content)) fill(length, ranks.rank());
     out_->promise(content);
   }

@@ -39,7 +39,7 @@ struct Pair {
     messages.forget();
     operation();
     return {done > 0 && messages.holds(rank == 0 ? last : 0, place),
-            "a message of " + std::to_string(messages.bytes()) + " bytes was compared after " + std::to_string(done)};
+            join({"a message of ", messages.bytes(), " bytes was compared after ", done})};
   }
   void corrupt() { messages.corrupt(); }
 

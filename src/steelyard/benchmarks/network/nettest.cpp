@@ -46,13 +46,13 @@ struct Nettest {
     std::size_t outstanding = p.count("outstanding", 256);
     window = outstanding / 4 * 2;
     if (window == 0)
-      throw CaseError("outstanding='" + std::to_string(outstanding) + "' must be at least 4: two channels' requests");
+      throw CaseError(join({"outstanding='", outstanding, "' must be at least 4: two channels' requests"}));
     if (ranks.size() < 2) throw CaseError("ranks='1' has no channel: at least two ranks exchange something");
     channels_ = channels(topology, ranks.rank(), ranks.size());
     std::size_t slots = std::min(window, channels_.size());
     out_.emplace(slots * stride, policy_, ranks.team());
     in_.emplace(slots * stride, policy_, ranks.team());
-    std::string content = "messages of rank " + std::to_string(ranks.rank());
+    std::string content = join({"messages of rank ", ranks.rank()});
     if (!out_->still_holds(content))
       for (std::size_t i = 0; i < out_->size(); ++i) (*out_)[i] = static_cast<char>(pattern(i, ranks.rank()));
     out_->promise(content);
@@ -79,7 +79,7 @@ struct Nettest {
       if (corrupt_) ++in(0)[bytes / 3];
       for (std::size_t i = 0; i < count; ++i)
         if (int partner = channels_[first + i].partner; !arrived(i, partner))
-          wrong = "the message of rank " + std::to_string(partner) + " is not what it sent";
+          wrong = join({"the message of rank ", partner, " is not what it sent"});
       std::memset(in_->data(), 0, in_->size());
     };
     compare(0, 0);
@@ -88,8 +88,8 @@ struct Nettest {
     else
       exchange<false>(compare);
     if (done == 0) return {false, "no message was sent"};
-    std::string compared = std::to_string(channels_.size()) + " messages of " + std::to_string(bytes) + " bytes";
-    return {wrong.empty(), wrong.empty() ? compared + " were compared after " + std::to_string(done) : wrong};
+    std::string compared = join({channels_.size(), " messages of ", bytes, " bytes"});
+    return {wrong.empty(), wrong.empty() ? join({compared, " were compared after ", done}) : wrong};
   }
   void corrupt() { corrupt_ = true; }  // when a message of the check's own has come
 

@@ -128,9 +128,8 @@ struct OneSided {
     }
     std::vector<char> seen(length);
     MPI_Recv(seen.data(), static_cast<int>(length), MPI_BYTE, 1, 3, pair->comm(), MPI_STATUS_IGNORE);
-    return {
-        Operation::adds ? added(seen) : moved(seen, place),
-        std::to_string(length) + " bytes of the window were compared after " + std::to_string(done) + " operations"};
+    return {Operation::adds ? added(seen) : moved(seen, place),
+            join({length, " bytes of the window were compared after ", done, " operations"})};
   }
   void corrupt() { corrupt_ = true; }  // where the data went, when the check's own operations are done
 
@@ -146,8 +145,9 @@ struct OneSided {
                                       : Synchronisation::lock;
     std::size_t count = p.count("window", 1), bytes = p.count("message_bytes", 8);
     if (count < 1 || bytes < 1 || (Operation::adds && bytes % 8 != 0) || (Operation::one_word && bytes != 8))
-      throw CaseError("window='" + std::to_string(count) + "', message_bytes='" + std::to_string(bytes) +
-                      "': both must be at least 1, bytes to be added a multiple of 8, those of an atomic operation 8");
+      throw CaseError(
+          join({"window='", count, "', message_bytes='", bytes,
+                "': both must be at least 1, bytes to be added a multiple of 8, those of an atomic operation 8"}));
     messages.emplace(p, ranks, bytes, rank == 0, count);
     if (Operation::adds && messages->places() > 1) throw CaseError("buffers='fresh' are for put and get only");
     walk = {count, bytes, (count * bytes + Messages::line - 1) / Messages::line * Messages::line, messages->places(),

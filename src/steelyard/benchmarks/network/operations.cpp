@@ -114,7 +114,7 @@ struct Basic {
     int length = 0, other = neighbour(memory.frame);
     MPI_Get_count(&status, memory.frame.type, &length);
     bool right = done > 0 && length == 0 && status.MPI_SOURCE == other;
-    return {right, done ? "an empty message came from rank " + std::to_string(other) : "no operation was made"};
+    return {right, done ? join({"an empty message came from rank ", other}) : "no operation was made"};
   }
   Check advances() const {
     double before = MPI_Wtime();

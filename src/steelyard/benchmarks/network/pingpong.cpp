@@ -15,8 +15,7 @@ struct PingPong {
         messages(p, ranks, p.count("message_bytes", 8), active()),
         comm_(ranks.comm()) {
     if (partner < 1 || partner >= ranks.size())
-      throw CaseError("partner='" + std::to_string(partner) + "' must be one of the ranks 1 to " +
-                      std::to_string(ranks.size() - 1));
+      throw CaseError(join({"partner='", partner, "' must be one of the ranks 1 to ", ranks.size() - 1}));
   }
   bool active() const { return rank == 0 || rank == partner; }
   void run(std::size_t operations) {
@@ -32,7 +31,7 @@ struct PingPong {
     there_and_back();
     if (done == 0) return {false, "no message was sent"};
     return {messages.holds(rank == 0 ? partner : 0, place),
-            "a message of " + std::to_string(messages.bytes()) + " bytes was compared after " + std::to_string(done)};
+            join({"a message of ", messages.bytes(), " bytes was compared after ", done})};
   }
   void corrupt() { messages.corrupt(); }
 

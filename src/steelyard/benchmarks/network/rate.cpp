@@ -46,8 +46,8 @@ struct Windows {
       for (std::size_t i = 0; i < window; ++i) right = right && messages.holds(partner, messages.place(), i * step);
     else
       right = acknowledgement_ == static_cast<char>(pattern(0, partner));
-    return {right, "a window of messages of " + std::to_string(messages.bytes()) + " bytes from rank " +
-                       std::to_string(partner) + " was compared after " + std::to_string(done)};
+    return {right, join({"a window of messages of ", messages.bytes(), " bytes from rank ", partner,
+                         " was compared after ", done})};
   }
   void corrupt() { messages.corrupt(); }
 
@@ -55,8 +55,7 @@ struct Windows {
   static int across(std::size_t window, std::size_t pairs, const Ranks& ranks) {
     const int half = ranks.size() / 2;
     if (pairs < 1 || pairs > static_cast<std::size_t>(half))
-      throw CaseError("pairs='" + std::to_string(pairs) + "' must be 1 to " + std::to_string(half) + " with " +
-                      std::to_string(ranks.size()) + " ranks");
+      throw CaseError(join({"pairs='", pairs, "' must be 1 to ", half, " with ", ranks.size(), " ranks"}));
     if (window < 1) throw CaseError("window='0': a window needs one message at least");
     const int used = static_cast<int>(pairs), rank = ranks.rank();
     if (rank < used) return rank + half;

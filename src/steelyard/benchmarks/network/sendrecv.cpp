@@ -35,8 +35,7 @@ struct Chain {
     if (done == 0) return {false, "no message was sent"};
     bool right_one = messages.holds(left, messages.place(), onward);
     if constexpr (sent == 2) right_one = right_one && messages.holds(right, messages.place(), back);
-    return {right_one, "the neighbours' messages of " + std::to_string(messages.bytes()) +
-                           " bytes were compared after " + std::to_string(done)};
+    return {right_one, join({"the neighbours' messages of ", messages.bytes(), " bytes were compared after ", done})};
   }
   void corrupt() { messages.corrupt(); }
 

@@ -27,9 +27,8 @@ class Pair {
     messages_.forget();
     two_way ? at_once() : there_and_back();
     if (done_ == 0) return {false, "no message was sent"};
-    return {messages_.holds(partner_, messages_.place()), "a message of " + std::to_string(messages_.bytes()) +
-                                                              " bytes from rank " + std::to_string(partner_) +
-                                                              " was compared after " + std::to_string(done_)};
+    return {messages_.holds(partner_, messages_.place()),
+            join({"a message of ", messages_.bytes(), " bytes from rank ", partner_, " was compared after ", done_})};
   }
   void corrupt() { messages_.corrupt(); }
 
@@ -76,8 +75,7 @@ struct Transfer {
     auto last = static_cast<std::size_t>(ranks.size() - 1);
     std::size_t of_first = p.count("partner", last);
     if (of_first < 1 || of_first > last)
-      throw CaseError("partner='" + std::to_string(of_first) + "' must be one of the ranks 1 to " +
-                      std::to_string(last));
+      throw CaseError(join({"partner='", of_first, "' must be one of the ranks 1 to ", last}));
     if (ranks.rank() == 0) return static_cast<int>(of_first);
     return ranks.rank() == static_cast<int>(of_first) ? 0 : -1;
   }
@@ -94,8 +92,8 @@ struct Round {
     std::size_t asked = p.count("round", 0);
     if (ranks.size() < 2) throw CaseError("ranks='1': a pair needs two ranks");
     if (asked >= static_cast<std::size_t>(ring))
-      throw CaseError("round='" + std::to_string(asked) + "' of " + std::to_string(ranks.size()) +
-                      " ranks is not one: there are the rounds 0 to " + std::to_string(ring - 1));
+      throw CaseError(
+          join({"round='", asked, "' of ", ranks.size(), " ranks is not one: there are the rounds 0 to ", ring - 1}));
     const int round = static_cast<int>(asked), rank = ranks.rank();
     if (rank == ring || rank == round)
       partner = rank == ring ? round : ring;

@@ -56,7 +56,7 @@ inline std::string packs(bool processor) {
                    : "#define PACK double\n#define LANES 1\n#define LOAD(p) (*(p))\n#define STORE(v, p) (*(p) = (v))\n";
 }
 inline std::string define(const std::string& name, std::size_t value) {
-  return "#define " + name + " " + std::to_string(value) + "u\n";
+  return join({"#define ", name, " ", value, "u\n"});
 }
 
 }  // namespace steelyard

@@ -67,7 +67,7 @@ struct Convolution {
   static std::size_t edge(std::size_t elements) {
     auto whole = static_cast<std::size_t>(std::sqrt(static_cast<double>(elements))) / 8 * 8;
     if (whole < 16 || whole > 65536)
-      throw CaseError("elements='" + std::to_string(elements) + "' must be 256 (16²) to 4294967296 (65536²)");
+      throw CaseError(join({"elements='", elements, "' must be 256 (16²) to 4294967296 (65536²)"}));
     return whole;
   }
   // No whole number, which every right result is.
@@ -159,7 +159,7 @@ struct Convolution {
         wrong += result[y * n + x] != expected;
       }
     }
-    return {wrong == 0, std::to_string(wrong) + " of " + std::to_string(n * n) + " pixels are wrong"};
+    return {wrong == 0, join({wrong, " of ", n * n, " pixels are wrong"})};
   }
 };
 

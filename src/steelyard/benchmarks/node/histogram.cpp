@@ -68,8 +68,7 @@ struct Histogram {
     });
   }
   static std::size_t most(std::size_t elements) {
-    if (elements >> 32)
-      throw CaseError("elements='" + std::to_string(elements) + "' must be below 2^32: counts have 32 bits");
+    if (elements >> 32) throw CaseError(join({"elements='", elements, "' must be below 2^32: counts have 32 bits"}));
     return elements;
   }
   void forget(Team&) {
@@ -148,9 +147,8 @@ struct Histogram {
       std::size_t got = std::size_t{counts[b]} + (found.empty() ? 0 : found[groups * bins + b]);
       wrong += got != expected[b], all += got;
     }
-    return {wrong == 0 && all == elements, std::to_string(wrong) + " of " + std::to_string(bins) + " bins are wrong; " +
-                                               std::to_string(all) + " of " + std::to_string(elements) +
-                                               " keys were counted"};
+    return {wrong == 0 && all == elements,
+            join({wrong, " of ", bins, " bins are wrong; ", all, " of ", elements, " keys were counted"})};
   }
 };
 

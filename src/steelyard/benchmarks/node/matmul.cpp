@@ -31,8 +31,8 @@ struct Matrices {
   }
   static std::size_t checked(std::size_t order) {
     if (order >= 1 && order <= most) return order;
-    throw CaseError("parameter order='" + std::to_string(order) + "' must be from 1 to " + std::to_string(most) +
-                    ": beyond that the check is not exact");
+    throw CaseError(
+        join({"parameter order='", order, "' must be from 1 to ", most, ": beyond that the check is not exact"}));
   }
   static double entry(std::uint64_t i) {
     return static_cast<double>(static_cast<std::int64_t>(scattered(i)) >> 44) * unit;
@@ -58,8 +58,10 @@ struct Matrices {
       strange += not_whole;
       wrong += not_whole || times(row, 1 / (unit * unit), r) != times(a.data() + i * n, 1 / unit, br);
     }
-    return {wrong == 0, std::to_string(wrong) + " of " + std::to_string(n) + " rows are wrong (by the product with a " +
-                            "random vector); " + std::to_string(strange) + " entries are no possible sum"};
+    return {wrong == 0, join({wrong, " of ", n,
+                              " rows are wrong (by the product with a "
+                              "random vector); ",
+                              strange, " entries are no possible sum"})};
   }
 
  private:
@@ -226,8 +228,8 @@ struct Blas : Matrices {
       for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads"})
         if (auto* tell = library.find<void(int)>(name)) tell(static_cast<int>(team.size())), told = true;
       if (!told && team.size() > 1)
-        throw CaseError("this site's BLAS cannot be told its number of threads: threads='" +
-                        std::to_string(team.size()) + "' must be 1");
+        throw CaseError(
+            join({"this site's BLAS cannot be told its number of threads: threads='", team.size(), "' must be 1"}));
       multiply();
     });
     spoil(c, team, static_cast<double>(NAN));

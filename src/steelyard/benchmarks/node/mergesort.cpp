@@ -159,8 +159,8 @@ struct MergeSort {
       add(result[i], of_result, of_both);
     }
     bool same = of_result == sum && of_both == both;
-    return {wrong == 0 && same, std::to_string(wrong) + " keys are smaller than the one before; sum and parity are " +
-                                    (same ? "unchanged" : "not those of the keys that were to be sorted")};
+    return {wrong == 0 && same, join({wrong, " keys are smaller than the one before; sum and parity are ",
+                                      (same ? "unchanged" : "not those of the keys that were to be sorted")})};
   }
 
  private:

@@ -152,9 +152,9 @@ struct MonteCarlo {
     // Six of a thousand chains' standard deviations: one in two million runs has a chain so far out.
     bool alike = mean.furthest <= 6 * mean.deviation;
     return {differ == 0 && fits && alike,
-            std::to_string(differ) + " of " + std::to_string(compared) + " chains walked again differ; mean " +
-                mean.said() + ", mean square " + square.said() + ", one chain's mean at most " +
-                json::number(mean.furthest / mean.deviation) + " standard deviations away"};
+            join({differ, " of ", compared, " chains walked again differ; mean ", mean.said(), ", mean square ",
+                  square.said(), ", one chain's mean at most ", mean.furthest / mean.deviation,
+                  " standard deviations away"})};
   }
 
  private:
@@ -170,20 +170,20 @@ struct MonteCarlo {
       }
       deviation = std::sqrt(deviation), error = deviation / std::sqrt(n);
     }
-    std::string said() const { return json::number(mean) + " (standard error " + json::number(error) + ")"; }
+    std::string said() const { return join({mean, " (standard error ", error, ")"}); }
   };
 
   void walk_there(std::size_t first, std::size_t last, std::size_t length) {
     std::size_t end = (last + together - 1) / together * together;
-    on->run("walk" + std::to_string(lanes), first / lanes, end / lanes, lanes == 1 ? 32 : 8, there[0]->handle(),
+    on->run(join({"walk", lanes}), first / lanes, end / lanes, lanes == 1 ? 32 : 8, there[0]->handle(),
             there[1]->handle(), there[2]->handle(), there[3]->handle(), std::uint64_t{length});
   }
   // Seconds of some steps of all chains, so many of them by each work item.
   double tried(std::size_t width) {
     lanes = width;
     std::string wide = width == 1 ? "" : std::to_string(width);
-    on->build(program, "-DNAME=walk" + std::to_string(width) + " -DReal=double" + wide + " -DWord=ulong" + wide +
-                           " -Dreal_of=as_double" + wide + " -Dword_of=as_ulong" + wide + " -Dfused=fma");
+    on->build(program, join({"-DNAME=walk", width, " -DReal=double", wide, " -DWord=ulong", wide,
+                             " -Dreal_of=as_double", wide, " -Dword_of=as_ulong", wide, " -Dfused=fma"}));
     double least = INFINITY;
     for (int i = 0; i < 4; ++i) {
       double began = seconds_of(CLOCK_MONOTONIC_RAW);

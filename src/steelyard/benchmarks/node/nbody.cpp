@@ -69,7 +69,7 @@ struct NBody {
 
   NBody(Params& p, Team& team)
       : bodies(p.count("bodies", 8192)), padded((bodies + group - 1) / group * group), policy(p) {
-    if (bodies < 2) throw CaseError("parameter bodies='" + std::to_string(bodies) + "' must be at least 2");
+    if (bodies < 2) throw CaseError(join({"parameter bodies='", bodies, "' must be at least 2"}));
     for (int i = 0; i < columns; ++i) of.emplace_back(padded, policy, team);
     // Anywhere in a cube, with masses that add up to about one.
     for (std::size_t i = 0; i < padded; ++i) {
@@ -126,9 +126,9 @@ struct NBody {
       }
     double rest = std::max({std::abs(momentum[0]), std::abs(momentum[1]), std::abs(momentum[2])}) / whole;
     // Comparisons are so that what is not a number fails.
-    return {worst <= 1e-12 && rest <= 1e-10, "the forces add up to " + json::number(rest) +
-                                                 " of their sizes' sum, and differ by at most " + json::number(worst) +
-                                                 " from those calculated one by one for 128 bodies"};
+    return {worst <= 1e-12 && rest <= 1e-10,
+            join({"the forces add up to ", rest, " of their sizes' sum, and differ by at most ", worst,
+                  " from those calculated one by one for 128 bodies"})};
   }
 
  private:

@@ -127,7 +127,7 @@ struct Reduction {
     std::size_t whole = elements / 1021, rest = elements % 1021;
     double expected = static_cast<double>(whole * (1021 * 1022 / 2) + rest * (rest + 1) / 2);
     double got = sum + (found.empty() ? 0 : found.back());
-    return {got == expected, "the sum is " + json::number(got) + ", and must be " + json::number(expected)};
+    return {got == expected, join({"the sum is ", got, ", and must be ", expected})};
   }
 };
 

@@ -29,8 +29,8 @@ class SiteLibrary {
       library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
       if (library_ && dlsym(library_, needed)) return;
     }
-    throw CaseError("there is no " + what + " on this machine with the function " + needed + " (looked for: " + tried +
-                    "): install one, or name its file in $" + variable);
+    throw CaseError(join({"there is no ", what, " on this machine with the function ", needed, " (looked for: ", tried,
+                          "): install one, or name its file in $", variable}));
   }
   // The function of that name; null where the library lacks it.
   template <class Function>
@@ -73,7 +73,7 @@ inline std::string learnt_file(const std::string& what) {
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   std::error_code failed;
-  return std::filesystem::read_symlink("/proc/self/exe", failed).string() + "." + host + "." + what;
+  return join({std::filesystem::read_symlink("/proc/self/exe", failed).string(), ".", host, ".", what});
 }
 
 // OpenBLAS's threads look for further work during 2^26 cycles: the next case must not be measured beside them.

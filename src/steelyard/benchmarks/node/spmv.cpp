@@ -88,8 +88,9 @@ struct Spmv {
   // Where each row begins; the number of all entries.
   std::size_t lay_out() {
     if (elements > std::size_t{1} << 27)
-      throw CaseError("parameter elements='" + std::to_string(elements) + "' must be at most 2^27: entries are " +
-                      "numbered with 32 bits");
+      throw CaseError(join({"parameter elements='", elements,
+                            "' must be at most 2^27: entries are "
+                            "numbered with 32 bits"}));
     team.each([&](Worker w) {
       auto [first, last] = w.part(elements);
       for (std::size_t row = first; row < last; ++row) starts[row + 1] = static_cast<std::uint32_t>(matrix.length(row));
@@ -176,8 +177,8 @@ struct Spmv {
       sums += upper != ones, seconds += y[row] - upper * shift != other;
     }
     return {sums + seconds == 0 && found == entries,
-            std::to_string(sums) + " of " + std::to_string(elements) + " row sums are wrong, and " +
-                std::to_string(seconds) + " products with the second vector (" + std::to_string(entries) + " entries)"};
+            join({sums, " of ", elements, " row sums are wrong, and ", seconds, " products with the second vector (",
+                  entries, " entries)"})};
   }
 };
 

@@ -73,7 +73,7 @@ struct Stencil {
   static std::size_t edge(std::size_t elements) {
     auto whole = static_cast<std::size_t>(std::cbrt(static_cast<double>(elements)) + 1e-6) / 8 * 8;
     if (whole < 16 || whole > 1024)
-      throw CaseError("elements='" + std::to_string(elements) + "' must be 4096 (16³) to 1073741824 (1024³)");
+      throw CaseError(join({"elements='", elements, "' must be 4096 (16³) to 1073741824 (1024³)"}));
     return whole;
   }
 
@@ -196,9 +196,9 @@ struct Stencil {
     // The points at the ends of a row are the border: they stay as they are.
     std::string keep = processor ? "#define KEEP(to, old) if (x == 0) to.s0 = old.s0; if (x + 8 == N) to.s7 = old.s7;\n"
                                  : "#define KEEP(to, old) if (x == 0 || x == N - 1) to = old;\n";
-    device.build(packs(processor) + keep + define("N", n) + define("ROWS", rows) + define("DEPTH", depth) +
-                 define("WIDTH", width) + define("BLOCKS", blocks()) + "#define C0 " + json::number(c0) +
-                 "\n#define C1 " + json::number(c1) + "\n" + program);
+    device.build(join({packs(processor), keep, define("N", n), define("ROWS", rows), define("DEPTH", depth),
+                       define("WIDTH", width), define("BLOCKS", blocks()), "#define C0 ", c0, "\n#define C1 ", c1, "\n",
+                       program}));
     for (std::size_t i = 0; i < 2; ++i) {
       there[i] = std::make_unique<opencl::DeviceBuffer>(device, grids[i].data(), n * plane * sizeof(double));
       there[i]->write();
@@ -236,8 +236,7 @@ struct Stencil {
           worst = std::max(worst, std::abs(now[z * plane + y * n + x] - field.of(x, y, z)));
     // Values are below 16, so that a step rounds by no more than two halves of 2^-49.
     double allowed = (16 + static_cast<double>(made())) * 0x1p-49;
-    return {worst <= allowed, "after " + std::to_string(made()) + " steps the largest error is " + json::number(worst) +
-                                  ", allowed " + json::number(allowed)};
+    return {worst <= allowed, join({"after ", made(), " steps the largest error is ", worst, ", allowed ", allowed})};
   }
 };
 

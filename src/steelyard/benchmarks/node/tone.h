@@ -22,7 +22,7 @@ struct Signal {
         result(2 * elements, policy, team) {}
   static std::size_t checked(std::size_t n) {
     if (n >= 64 && n <= std::size_t{1} << 30 && (n & (n - 1)) == 0) return n;
-    throw CaseError("parameter elements='" + std::to_string(n) + "' must be a power of two from 64 to 2^30");
+    throw CaseError(join({"parameter elements='", n, "' must be a power of two from 64 to 2^30"}));
   }
   void fill(Team& team) {
     fourier::Roots roots(elements);

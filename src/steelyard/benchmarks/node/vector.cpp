@@ -63,7 +63,7 @@ struct Vector {
   Check check() {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < elements; ++i) wrong += c[i] != value(i) + value(i + 1);
-    return {wrong == 0, std::to_string(wrong) + " of " + std::to_string(elements) + " sums are wrong"};
+    return {wrong == 0, join({wrong, " of ", elements, " sums are wrong"})};
   }
 };
 

@@ -74,9 +74,8 @@ struct Quanta {
   Check check() const {
     std::size_t right = 0, blocks = 0;
     for (const Log& log : logs) right += log.chain.right(), blocks += log.chain.blocks();
-    return {right == logs.size(), std::to_string(right) + " of " + std::to_string(logs.size()) +
-                                      " threads hold the sum of their additions, " + std::to_string(blocks * block) +
-                                      " in all"};
+    return {right == logs.size(), join({right, " of ", logs.size(), " threads hold the sum of their additions, ",
+                                        blocks * block, " in all"})};
   }
   void corrupt() { logs.back().chain.corrupt(); }
 };
@@ -120,7 +119,7 @@ struct FixedWork : Quanta {
     return json::Object()
         .add("unit", json::number(1e-9))
         .add("additions", json::number(blocks * block))
-        .add("threads", "[" + threads + "]")
+        .add("threads", join({"[", threads, "]"}))
         .str();
   }
 
@@ -172,7 +171,7 @@ struct FixedTime : Quanta {
     }
     return json::Object()
         .add("slice", json::number(Clock::get().seconds(slice)))
-        .add("threads", "[" + threads + "]")
+        .add("threads", join({"[", threads, "]"}))
         .str();
   }
 };

@@ -21,18 +21,16 @@ struct Request {
       : elements(edges(p.count("elements", 32768))), iterations(p.count("iterations", 50)), policy(p) {
     p.choice("model", model, {model});
     if (iterations < 1 || iterations > most_steps)
-      throw CaseError("iterations='" + std::to_string(iterations) + "' is not possible: expected 1 to " +
-                      std::to_string(most_steps));
+      throw CaseError(join({"iterations='", iterations, "' is not possible: expected 1 to ", most_steps}));
   }
   // Before anything is allocated: of so many parts of this host.
   void require(const Part& part, std::size_t parts) const {
     auto bytes = static_cast<std::size_t>((System::bytes(part) + 48.0 * static_cast<double>(part.all)) *
                                           static_cast<double>(parts));
     if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError("not enough memory: a mesh of " + std::to_string(elements[0]) + " x " +
-                      std::to_string(elements[1]) + " x " + std::to_string(elements[2]) + " elements needs " +
-                      std::to_string(bytes >> 20) + " MiB on this host, and " + std::to_string(available >> 20) +
-                      " MiB may be used");
+      throw CaseError(
+          join({"not enough memory: a mesh of ", elements[0], " x ", elements[1], " x ", elements[2],
+                " elements needs ", bytes >> 20, " MiB on this host, and ", available >> 20, " MiB may be used"}));
   }
 };
 
@@ -178,7 +176,7 @@ class Model {
   }
   static std::string beyond(const std::string& what, double value, double allowed) {
     if (value <= allowed) return "";
-    return what + " is " + json::number(value) + ", allowed " + json::number(allowed);
+    return join({what, " is ", value, ", allowed ", allowed});
   }
   std::string wrong_matrix() const {
     double h = width(request_.elements), entry = 1e-13 * h;
@@ -207,11 +205,10 @@ class Model {
   }
   std::string right() const {
     if (stage == Stage::assembly)
-      return "symmetric; the products by the matrix and by the elements differ by " +
-             json::number(std::sqrt(proof_.difference));
-    return "error against the analytic solution " + json::number(std::sqrt(proof_.error)) + ", allowed " +
-           json::number(bounds_.error) + "; residual " + json::number(std::sqrt(proof_.square)) + " after " +
-           std::to_string(outcome_.steps) + " iterations";
+      return join(
+          {"symmetric; the products by the matrix and by the elements differ by ", std::sqrt(proof_.difference)});
+    return join({"error against the analytic solution ", std::sqrt(proof_.error), ", allowed ", bounds_.error,
+                 "; residual ", std::sqrt(proof_.square), " after ", outcome_.steps, " iterations"});
   }
 
   Request request_;

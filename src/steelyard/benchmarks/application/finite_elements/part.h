@@ -34,7 +34,7 @@ struct Part {
       if (d != here && neighbour(d)) all += count(d);
     }
     if (all > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw CaseError("a part of " + std::to_string(own) + " nodes is too large: use more ranks or fewer elements");
+      throw CaseError(join({"a part of ", own, " nodes is too large: use more ranks or fewer elements"}));
   }
 
   bool neighbour(int direction) const {
@@ -84,9 +84,9 @@ inline Part part_of(const Triple& elements, int ranks, int rank) {
       if (double surface = a * b + b * c + c * a; surface < least - 1e-9) least = surface, best = {x, y, z};
     }
   if (best[0] == 0)
-    throw CaseError("ranks='" + std::to_string(ranks) + "' cannot share a mesh of " + std::to_string(elements[0]) +
-                    " x " + std::to_string(elements[1]) + " x " + std::to_string(elements[2]) +
-                    " elements in boxes two elements wide or more: use fewer ranks or more elements");
+    throw CaseError(
+        join({"ranks='", ranks, "' cannot share a mesh of ", elements[0], " x ", elements[1], " x ", elements[2],
+              " elements in boxes two elements wide or more: use fewer ranks or more elements"}));
   return {elements, best, {rank % best[0], rank / best[0] % best[1], rank / best[0] / best[1]}};
 }
 

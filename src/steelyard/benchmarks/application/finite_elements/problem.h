@@ -37,9 +37,9 @@ inline Point bent(const Point& even) {
 
 // How many elements the cube has along each axis: nearly equal, and in all no more than `wanted`.
 inline Triple edges(std::size_t wanted) {
-  if (wanted < 64) throw CaseError("elements='" + std::to_string(wanted) + "' are too few: expected 64 or more");
+  if (wanted < 64) throw CaseError(join({"elements='", wanted, "' are too few: expected 64 or more"}));
   if (wanted > std::size_t{1} << 40)
-    throw CaseError("elements='" + std::to_string(wanted) + "' are too many: expected 2^40 or fewer");
+    throw CaseError(join({"elements='", wanted, "' are too many: expected 2^40 or fewer"}));
   auto whole = [](double x) { return static_cast<int>(x + 1e-9); };
   auto all = static_cast<double>(wanted);
   int z = whole(std::cbrt(all)), y = whole(std::sqrt(all / z));

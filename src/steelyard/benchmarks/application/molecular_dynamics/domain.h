@@ -28,9 +28,10 @@ struct Decomposition {
       return true;
     });
     if (found[0] == 0)
-      throw CaseError("ranks='" + std::to_string(ranks) + "' cannot share a box of " + sides(box) +
-                      " cells in blocks: each must be at least 2 cells wide every way. Use fewer ranks, a number of "
-                      "ranks with more factors, or more particles");
+      throw CaseError(
+          join({"ranks='", ranks, "' cannot share a box of ", sides(box),
+                " cells in blocks: each must be at least 2 cells wide every way. Use fewer ranks, a number of "
+                "ranks with more factors, or more particles"}));
     for (int d = 0; d < 3; ++d) blocks[d] = static_cast<int>(found[d]);
   }
   std::array<int, 3> place(int rank) const {
@@ -44,9 +45,7 @@ struct Decomposition {
   }
 
  private:
-  static std::string sides(const Box& box) {
-    return std::to_string(box.cells[0]) + " x " + std::to_string(box.cells[1]) + " x " + std::to_string(box.cells[2]);
-  }
+  static std::string sides(const Box& box) { return join({box.cells[0], " x ", box.cells[1], " x ", box.cells[2]}); }
 };
 
 // A block: its borders, and how much memory what lies in it and around it may need.

@@ -61,8 +61,7 @@ class Dynamics {
     out.add("particles", json::number(static_cast<double>(proof_.present)))
         .add("steps", json::number(static_cast<double>(proof_.steps)))
         .add("rebuilds", json::number(static_cast<double>(simulation_.rebuilds())))
-        .add("blocks", json::text(std::to_string(cut_.blocks[0]) + " x " + std::to_string(cut_.blocks[1]) + " x " +
-                                  std::to_string(cut_.blocks[2])))
+        .add("blocks", json::text(join({cut_.blocks[0], " x ", cut_.blocks[1], " x ", cut_.blocks[2]})))
         .add("before", described(proof_.before))
         .add("after", described(proof_.after))
         .add("energy_allowed", json::number(proof_.energy_allowed()))
@@ -78,19 +77,17 @@ class Dynamics {
     const Block block(box_, cut_, rank);
     const std::size_t bytes = static_cast<std::size_t>(here) * Simulation<Link>::bytes(block);
     if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError("not enough memory: particles='" + std::to_string(problem_.particles) + "' need " +
-                      std::to_string(bytes >> 20) + " MiB on this host, and " + std::to_string(available >> 20) +
-                      " MiB may be used");
+      throw CaseError(join({"not enough memory: particles='", problem_.particles, "' need ", bytes >> 20,
+                            " MiB on this host, and ", available >> 20, " MiB may be used"}));
     return block;
   }
   std::string words() const {
     const double drift = proof_.after.modified - proof_.before.modified;
-    return std::to_string(proof_.present) + " of " + std::to_string(problem_.particles) +
-           " particles; the energy of one, but for the step's known error, changed by " + json::number(drift) +
-           " (allowed " + json::number(proof_.energy_allowed()) + "); its momentum is " +
-           json::number(proof_.momentum()) + " (allowed " + json::number(Proof::momentum_allowed) + "); forces on " +
-           std::to_string(Prover<Link>::samples) + " particles are " + json::number(proof_.force_error) +
-           " off direct sums over all (allowed " + json::number(Proof::force_allowed) + ")";
+    return join({proof_.present, " of ", problem_.particles,
+                 " particles; the energy of one, but for the step's known error, changed by ", drift, " (allowed ",
+                 proof_.energy_allowed(), "); its momentum is ", proof_.momentum(), " (allowed ",
+                 Proof::momentum_allowed, "); forces on ", Prover<Link>::samples, " particles are ", proof_.force_error,
+                 " off direct sums over all (allowed ", Proof::force_allowed, ")"});
   }
   static std::string described(const State& s) {
     return json::Object()

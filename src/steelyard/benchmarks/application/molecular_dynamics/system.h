@@ -50,12 +50,13 @@ struct Problem {
         temperature(p.number("temperature", 0.72)),
         model(p.choice("model", this_model, {this_model})) {
     if (particles % 4 != 0 || particles == 0)
-      throw CaseError("particles='" + std::to_string(particles) + "' must be a multiple of 4, of which a cell of the " +
-                      "lattice has as many: use " + std::to_string(particles / 4 * 4 + 4));
-    if (steps < 1 || steps > 1000000)
-      throw CaseError("steps='" + std::to_string(steps) + "' must be from 1 to 1000000");
+      throw CaseError(join({"particles='", particles,
+                            "' must be a multiple of 4, of which a cell of the "
+                            "lattice has as many: use ",
+                            particles / 4 * 4 + 4}));
+    if (steps < 1 || steps > 1000000) throw CaseError(join({"steps='", steps, "' must be from 1 to 1000000"}));
     if (!(temperature > 0 && temperature <= 5))
-      throw CaseError("temperature='" + json::number(temperature) + "' must be above 0 and at most 5");
+      throw CaseError(join({"temperature='", temperature, "' must be above 0 and at most 5"}));
   }
 };
 
@@ -85,9 +86,11 @@ struct Box {
   explicit Box(std::size_t particles) {
     cells = factors(particles / 4, [](auto sides) { return sides[0] * edge() >= 2 * cutoff; });
     if (cells[0] == 0)
-      throw CaseError("particles='" + std::to_string(particles) + "' fill no box that is 3 or more cells of 4 " +
-                      "particles wide each way, as the cutoff needs: use 4 times a product of three such numbers, as " +
-                      "4000, 32000 or 256000");
+      throw CaseError(
+          join({"particles='", particles,
+                "' fill no box that is 3 or more cells of 4 "
+                "particles wide each way, as the cutoff needs: use 4 times a product of three such numbers, as "
+                "4000, 32000 or 256000"}));
     for (int d = 0; d < 3; ++d) length[d] = static_cast<double>(cells[d]) * edge();
   }
   static double edge() { return std::cbrt(4 / density); }

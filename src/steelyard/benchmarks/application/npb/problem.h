@@ -32,25 +32,25 @@ struct Problem {
     if (given.size() != 1 || known.find(given[0]) == std::string_view::npos) {
       std::string list;
       for (char c : known) list.append(list.empty() ? "" : ", ").append(1, c);
-      throw CaseError("parameter class='" + given + "' must be one of: " + list);
+      throw CaseError(join({"parameter class='", given, "' must be one of: ", list}));
     }
     letter = given[0];
     if (growth != Growth::none) scale = p.count("scale", 1);
     if (scale < 1 || scale > most || (growth == Growth::doubled && !std::has_single_bit(scale)))
-      throw CaseError("scale='" + std::to_string(scale) + "' cannot be used: expected a " +
-                      (growth == Growth::doubled ? "power of two" : "number") + " from 1 to " + std::to_string(most));
+      throw CaseError(join({"scale='", scale, "' cannot be used: expected a ",
+                            (growth == Growth::doubled ? "power of two" : "number"), " from 1 to ", most}));
   }
 
   std::string name() const {
-    std::string out = "class " + std::string(1, letter);
-    return scale == 1 ? out : out + ", " + std::to_string(scale) + " times as large,";
+    std::string out = join({"class ", letter});
+    return scale == 1 ? out : join({out, ", ", scale, " times as large,"});
   }
 
   // Before anything is allocated: `bytes` in all on this host, of a program that several ranks of a host may share.
   void require(std::size_t bytes) const {
     if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError("not enough memory: " + name() + " needs " + std::to_string(bytes >> 20) +
-                      " MiB on this host, and " + std::to_string(available >> 20) + " MiB may be used");
+      throw CaseError(join({"not enough memory: ", name(), " needs ", bytes >> 20, " MiB on this host, and ",
+                            available >> 20, " MiB may be used"}));
   }
 };
 

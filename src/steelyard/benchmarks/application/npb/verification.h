@@ -51,7 +51,7 @@ struct Verification {
       if (q.error * allowed(*worst) > worst->error * allowed(q)) worst = &q;
     }
     std::string kind = published ? " published values" : " invariants (of this size nothing is published)";
-    return {true, std::to_string(quantities.size()) + kind + "; the farthest: " + words(*worst)};
+    return {true, join({quantities.size(), kind, "; the farthest: ", words(*worst)})};
   }
   std::string json() const {
     std::string rows;
@@ -67,16 +67,15 @@ struct Verification {
     return json::Object()
         .add("basis", json::text(published ? "published" : "invariants"))
         .add("tolerance", json::number(tolerance))
-        .add("quantities", rows.empty() ? "[]" : rows + "]")
+        .add("quantities", rows.empty() ? "[]" : join({rows, "]"}))
         .str();
   }
 
  private:
   double allowed(const Quantity& q) const { return q.tolerance >= 0 ? q.tolerance : tolerance; }
   std::string words(const Quantity& q) const {
-    return q.name + " is " + json::number(q.value) + (published ? ", published " : ", expected ") +
-           json::number(q.reference) + ", relative error " + json::number(q.error) + " (allowed " +
-           json::number(allowed(q)) + ")";
+    return join({q.name, " is ", q.value, (published ? ", published " : ", expected "), q.reference,
+                 ", relative error ", q.error, " (allowed ", allowed(q), ")"});
   }
 };
 

@@ -53,15 +53,16 @@ inline Class class_of(const Problem& problem) {
     if (c.letter == problem.letter) {
       if (problem.scale == 1) return c;
       if (static_cast<double>(c.order) * static_cast<double>(problem.scale) > most)
-        throw CaseError("scale='" + std::to_string(problem.scale) +
-                        "' cannot be used: the matrix would have more than " + "1e9 rows");
+        throw CaseError(join({"scale='", problem.scale,
+                              "' cannot be used: the matrix would have more than "
+                              "1e9 rows"}));
       c.order *= static_cast<std::uint32_t>(problem.scale);
       c.nonzeros *= static_cast<double>(problem.scale);
       c.shift *= 1 + 0.05 * std::log2(static_cast<double>(problem.scale));
       c.estimate = none_published;
       return c;
     }
-  throw CaseError("CG has no class " + std::string(1, problem.letter));
+  throw CaseError(join({"CG has no class ", problem.letter}));
 }
 
 }  // namespace steelyard::npb::cg

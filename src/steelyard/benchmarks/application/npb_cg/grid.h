@@ -18,8 +18,8 @@ struct Grid {
   Grid(int all, int own)
       : ranks(static_cast<std::uint32_t>(all)), rank(static_cast<std::uint32_t>(own)), high(1), wide(1) {
     if (!std::has_single_bit(ranks))
-      throw CaseError("ranks='" + std::to_string(ranks) +
-                      "' cannot be used by CG, which needs a power of two: 1, 2, 4, 8, 16, 32, ...");
+      throw CaseError(
+          join({"ranks='", ranks, "' cannot be used by CG, which needs a power of two: 1, 2, 4, 8, 16, 32, ..."}));
     auto stages = static_cast<std::uint32_t>(std::countr_zero(ranks));
     high <<= (stages + 1) / 2;
     wide <<= stages / 2;

@@ -116,7 +116,7 @@ struct RankCG {
     return details_of(problem, verification_of(size, found, proof), phases)
         .add("residual", json::number(found.residual))
         .add("nonzeros", json::number(entries))
-        .add("grid", json::text(std::to_string(grid.high) + " x " + std::to_string(grid.wide)))
+        .add("grid", json::text(join({grid.high, " x ", grid.wide})))
         .str();
   }
 

@@ -35,12 +35,12 @@ inline EpClass ep_class(const Problem& problem) {
   for (EpClass c : ep_classes)
     if (c.letter == problem.letter) {
       if (problem.scale > most >> c.log2_pairs)
-        throw CaseError("scale='" + std::to_string(problem.scale) +
-                        "' cannot be used: the random numbers begin again after 2^43 pairs");
+        throw CaseError(
+            join({"scale='", problem.scale, "' cannot be used: the random numbers begin again after 2^43 pairs"}));
       c.scale = problem.scale;
       return c;
     }
-  throw CaseError("EP has no class '" + std::string(1, problem.letter) + "'");
+  throw CaseError(join({"EP has no class '", problem.letter, "'"}));
 }
 
 // Of the pairs so far: the sums of both numbers, and how many have the greater of them in [l, l + 1).
@@ -171,7 +171,7 @@ class EpSums {
     out.quantities = {{"sum of x", x_, class_.x}, {"sum of y", y_, class_.y}};
     if (class_.letter == 'S')
       for (std::size_t l = 0; l < counts_of_s.size(); ++l)
-        out.quantities.emplace_back("pairs in bin " + std::to_string(l), counts_[l], counts_of_s[l]);
+        out.quantities.emplace_back(join({"pairs in bin ", l}), counts_[l], counts_of_s[l]);
     return out;
   }
   json::Object details(const Problem& problem, const PhaseTimes& phases) const {
@@ -189,10 +189,10 @@ class EpSums {
     std::size_t pairs = class_.pairs() / batches;
     for (std::size_t i = 0; i < compared.size(); ++i) {
       auto [x, y] = plain_sums(compared[i] * pairs, pairs);
-      std::string of = " of batch " + std::to_string(compared[i] + 1) + " by plain loops";
+      std::string of = join({" of batch ", compared[i] + 1, " by plain loops"});
       double unit = std::sqrt(static_cast<double>(pairs));
-      out.require("sum of x" + of, compared_[i].first, x, 1e-9, unit);
-      out.require("sum of y" + of, compared_[i].second, y, 1e-9, unit);
+      out.require(join({"sum of x", of}), compared_[i].first, x, 1e-9, unit);
+      out.require(join({"sum of y", of}), compared_[i].second, y, 1e-9, unit);
     }
     double all = static_cast<double>(class_.pairs()), share = std::acos(-1.0) / 4, kept = 0;
     for (double count : counts_) kept += count;
@@ -203,7 +203,7 @@ class EpSums {
       double below = std::erf(static_cast<double>(l) / std::sqrt(2.0));
       double until = std::erf(static_cast<double>(l + 1) / std::sqrt(2.0)), chance = until * until - below * below;
       if (kept * chance > 100)
-        out.require("pairs in bin " + std::to_string(l), counts_[l], kept * chance, rare,
+        out.require(join({"pairs in bin ", l}), counts_[l], kept * chance, rare,
                     std::sqrt(kept * chance * (1 - chance)));
     }
     return out;

@@ -87,7 +87,7 @@ inline constexpr std::array<FtClass, 6> ft_classes{{{'S', 64, 64, 64, checksums_
 inline const FtClass& ft_class(char letter) {
   for (const FtClass& c : ft_classes)
     if (c.letter == letter) return c;
-  throw CaseError("FT has no class '" + std::string(1, letter) + "'");
+  throw CaseError(join({"FT has no class '", letter, "'"}));
 }
 // The class, or so many times its points: edges are doubled along z, y and x in turn, as ranks share them. Where that
 // is a class again (B times 4 is C), its published checksums hold.

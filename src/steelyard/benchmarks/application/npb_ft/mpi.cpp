@@ -85,8 +85,8 @@ struct FT {
     if (count <= most && (count & (count - 1)) == 0) return count;
     std::string list;
     for (std::size_t n = 1; n <= most; n *= 2) list.append(n == 1 ? "" : ", ").append(std::to_string(n));
-    throw CaseError("ranks='" + std::to_string(count) + "' cannot be used by FT, whose " + problem.name() +
-                    " needs a power of two: " + list);
+    throw CaseError(
+        join({"ranks='", count, "' cannot be used by FT, whose ", problem.name(), " needs a power of two: ", list}));
   }
   std::size_t affordable() const {
     std::size_t here = 0;

@@ -42,10 +42,9 @@ class FtProof {
     both(out, "sum of the initial state", sums.first_mode / total(), sums.start / total(), 1e-12);
     out.require("energy of the modes", sums.energy_of_modes, sums.energy * total(), 1e-12);
     for (std::size_t i = 0; i < points_.size(); ++i)
-      both(out, "initial state at point " + std::to_string(i + 1), sums.at_points[i] / total(), points_[i].number,
-           1e-12);
+      both(out, join({"initial state at point ", i + 1}), sums.at_points[i] / total(), points_[i].number, 1e-12);
     for (std::size_t t = 0; t < computed.size(); ++t)
-      both(out, "part of checksum " + std::to_string(t + 1), computed[t], sums.checksums[t], 1e-12);
+      both(out, join({"part of checksum ", t + 1}), computed[t], sums.checksums[t], 1e-12);
     return out;
   }
 
@@ -114,8 +113,8 @@ class FtProof {
   double total() const { return static_cast<double>(kind_.points()); }
   static void both(Verification& out, const std::string& name, Number value, Number expected, double allowed) {
     double error = std::abs(value - expected) / std::abs(expected);
-    out.quantities.emplace_back("real " + name, value.real(), expected.real(), error, allowed);
-    out.quantities.emplace_back("imaginary " + name, value.imag(), expected.imag(), error, allowed);
+    out.quantities.emplace_back(join({"real ", name}), value.real(), expected.real(), error, allowed);
+    out.quantities.emplace_back(join({"imaginary ", name}), value.imag(), expected.imag(), error, allowed);
   }
 
   // Longer numbers: the generator's low bits repeat so soon that rounding errors do not cancel.
@@ -167,9 +166,9 @@ inline Verification of_published(const FtClass& c, const Checksums& sums) {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     std::complex<double> published(c.checksums[i][0], c.checksums[i][1]);
     double error = std::abs(sums[i] - published) / std::abs(published);
-    std::string name = "part of checksum " + std::to_string(i + 1);
-    out.quantities.emplace_back("real " + name, sums[i].real(), published.real(), error);
-    out.quantities.emplace_back("imaginary " + name, sums[i].imag(), published.imag(), error);
+    std::string name = join({"part of checksum ", i + 1});
+    out.quantities.emplace_back(join({"real ", name}), sums[i].real(), published.real(), error);
+    out.quantities.emplace_back(join({"imaginary ", name}), sums[i].imag(), published.imag(), error);
   }
   return out;
 }

@@ -81,13 +81,12 @@ inline IsClass is_class(const Problem& problem) {
       if (problem.scale == 1) return c;
       int times = std::countr_zero(problem.scale);
       if (c.log2_keys + times > most)
-        throw CaseError("scale='" + std::to_string(problem.scale) +
-                        "' cannot be used: there would be more than 2^31 keys");
+        throw CaseError(join({"scale='", problem.scale, "' cannot be used: there would be more than 2^31 keys"}));
       c.scale = problem.scale, c.log2_keys += times, c.log2_range += times;
       for (std::size_t i = 0; i < test_keys; ++i) c.indices[i] = (2 * i + 1) * c.keys() / (2 * test_keys);
       return c;
     }
-  throw CaseError("IS has no class '" + std::string(1, problem.letter) + "'");
+  throw CaseError(join({"IS has no class '", problem.letter, "'"}));
 }
 
 // Keys first … last − 1 of all at `keys`: ⌊range/4 · (sum of four numbers)⌋. Exact in integers: the sum has 48 bits.
@@ -154,7 +153,7 @@ struct Ranked {
     Verification out{0, {}, c.scale == 1};
     for (std::size_t i = 0; i < tests.size(); ++i) {
       std::size_t test = i % test_keys, iteration = i / test_keys + 1;
-      std::string name = "rank of test key " + std::to_string(test + 1) + " in iteration " + std::to_string(iteration);
+      std::string name = join({"rank of test key ", test + 1, " in iteration ", iteration});
       if (out.published)
         out.quantities.emplace_back(std::move(name), tests[i], c.expected(test, iteration));
       else

@@ -114,8 +114,9 @@ struct IS {
   static std::size_t affordable(const Problem& problem, const IsClass& kind, const Ranks& ranks) {
     std::size_t size = static_cast<std::size_t>(ranks.size()), here = 0;
     if (size & (size - 1) || size > 512) {
-      throw CaseError("ranks='" + std::to_string(size) +
-                      "' cannot be used by IS, which needs a power of two: 1, 2, 4, 8, 16, 32, 64, 128, 256, 512");
+      throw CaseError(
+          join({"ranks='", size,
+                "' cannot be used by IS, which needs a power of two: 1, 2, 4, 8, 16, 32, 64, 128, 256, 512"}));
     }
     for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
     // Own keys, those for others, those from others and, for the check, sorted ones; counts and ranks of each value

@@ -84,7 +84,7 @@ inline Class class_of(const Problem& problem) {
     c.published = false;
     return c;
   }
-  throw CaseError("class='" + std::string(1, problem.letter) + "' has no published values");
+  throw CaseError(join({"class='", problem.letter, "' has no published values"}));
 }
 
 // NPB's own count of a whole timed region.
@@ -105,18 +105,18 @@ inline Verification verification_of(const Class& c, const Outcome& outcome) {
   Verification out{1e-8, {}, c.published};
   if (!outcome.computed) return out;
   for (std::size_t m = 0; m < 5; ++m) {
-    std::string name = "residual " + std::to_string(m + 1);
+    std::string name = join({"residual ", m + 1});
     if (c.published)
       out.quantities.emplace_back(name, outcome.residual[m], c.residual[m]);
     else
-      out.require(name + ", point by point", outcome.residual[m], outcome.by_points[m], 1e-8);
+      out.require(join({name, ", point by point"}), outcome.residual[m], outcome.by_points[m], 1e-8);
   }
   if (!c.published) {
     out.require("what is left of a step's equations", outcome.left, 0, 1e-6, 1);
     return out;
   }
   for (std::size_t m = 0; m < 5; ++m)
-    out.quantities.emplace_back("error " + std::to_string(m + 1), outcome.error[m], c.error[m]);
+    out.quantities.emplace_back(join({"error ", m + 1}), outcome.error[m], c.error[m]);
   out.quantities.emplace_back("surface integral", outcome.surface, c.surface);
   return out;
 }

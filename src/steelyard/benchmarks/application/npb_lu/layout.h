@@ -84,9 +84,9 @@ struct Decomposition {
     int sides = (n - 2) / 2, most = sides * sides;
     Decomposition out(n, static_cast<int>(std::min<std::size_t>(blocks, static_cast<std::size_t>(most) + 1)));
     if (!out || blocks > static_cast<std::size_t>(most))
-      throw CaseError(what + "='" + std::to_string(blocks) + "' cannot be used by LU on a grid of " +
-                      std::to_string(n) + " points a side, of which each block needs 2 x 2 in x and y: " +
-                      usable(n, std::min(most, 128)) + (most > 128 ? " ..." : ""));
+      throw CaseError(join({what, "='", blocks, "' cannot be used by LU on a grid of ", n,
+                            " points a side, of which each block needs 2 x 2 in x and y: ",
+                            usable(n, std::min(most, 128)), (most > 128 ? " ..." : "")}));
     return out;
   }
 

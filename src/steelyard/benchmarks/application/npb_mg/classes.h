@@ -37,9 +37,7 @@ struct MgClass {
   double points() const { return std::ldexp(1.0, logs_in_all()); }
   // Of the charges alone, from which every run begins.
   double first_norm() const { return std::sqrt(2.0 * Extremes::each / points()); }
-  std::string size() const {
-    return std::to_string(edge(0)) + " x " + std::to_string(edge(1)) + " x " + std::to_string(edge(2));
-  }
+  std::string size() const { return join({edge(0), " x ", edge(1), " x ", edge(2)}); }
 };
 constexpr MgClass mg_classes[] = {
     {'S', 5, 4, smoother_a, 0.5307707005734e-04},  {'W', 7, 4, smoother_a, 0.6467329375339e-05},
@@ -49,7 +47,7 @@ constexpr MgClass mg_classes[] = {
 inline const MgClass& mg_class(char letter) {
   for (const MgClass& c : mg_classes)
     if (c.letter == letter) return c;
-  throw CaseError("MG has no class '" + std::string(1, letter) + "'");
+  throw CaseError(join({"MG has no class '", letter, "'"}));
 }
 
 // The class, or so many times its points: edges are doubled along z, y and x in turn, as ranks share them. Where that

@@ -25,8 +25,8 @@ inline Layout layout_of(const MgClass& c, int ranks, int rank) {
   if (!usable(ranks)) {
     std::string list;
     for (int n = 1; usable(n); n *= 2) list.append(list.empty() ? "" : ", ").append(std::to_string(n));
-    throw CaseError("ranks='" + std::to_string(ranks) + "' cannot be used by MG of class " + std::string(1, c.letter) +
-                    ", which needs a power of two: " + list);
+    throw CaseError(
+        join({"ranks='", ranks, "' cannot be used by MG of class ", c.letter, ", which needs a power of two: ", list}));
   }
   Layout out{.parts = cut(ranks), .whole = c.levels(), .longer = c.longer()};
   for (std::size_t d = 0, rest = static_cast<std::size_t>(rank); d < 3; ++d) {

@@ -161,7 +161,7 @@ class Multigrid {
 // Levels by their shortest edge.
 inline std::vector<std::string> mg_phases(const MgClass& c) {
   std::vector<std::string> out{"first residual"};
-  for (int k = 1; k <= c.levels(); ++k) out.push_back("grid " + std::to_string(1 << k));
+  for (int k = 1; k <= c.levels(); ++k) out.push_back(join({"grid ", 1 << k}));
   out.push_back("exchanges");
   return out;
 }

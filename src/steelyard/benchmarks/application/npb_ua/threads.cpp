@@ -104,7 +104,7 @@ struct UA {
           .append(",")
           .append(std::to_string(count))
           .append(1, ']');
-    return details_of(problem, verification, phases).add("elements", "[" + rows + "]").str();
+    return details_of(problem, verification, phases).add("elements", join({"[", rows, "]"})).str();
   }
 
  private:

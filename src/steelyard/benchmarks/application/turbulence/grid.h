@@ -34,8 +34,7 @@ constexpr std::size_t fewest = 32768, greatest = std::size_t{1} << 40;
 // Powers of two along x, y and z, as near to each other as may be, and no more in all than `wanted`.
 inline std::array<std::size_t, 3> edges(std::size_t wanted) {
   if (wanted < fewest || wanted > greatest)
-    throw CaseError("points='" + std::to_string(wanted) + "' cannot be used: expected " + std::to_string(fewest) +
-                    " (32 x 32 x 32) to 2^40");
+    throw CaseError(join({"points='", wanted, "' cannot be used: expected ", fewest, " (32 x 32 x 32) to 2^40"}));
   std::size_t log = std::bit_width(wanted) - 1, x = log / 3, y = (log - x) / 2;
   return {std::size_t{1} << x, std::size_t{1} << y, std::size_t{1} << (log - x - y)};
 }
@@ -59,9 +58,7 @@ struct Grid {
 
   double points() const { return static_cast<double>(x.n) * static_cast<double>(y.n) * static_cast<double>(z.n); }
   double step() const { return 1 / static_cast<double>(z.n); }  // of time: a sixth of a cell at the greatest speed
-  std::string words() const {
-    return std::to_string(x.n) + " x " + std::to_string(y.n) + " x " + std::to_string(z.n) + " points";
-  }
+  std::string words() const { return join({x.n, " x ", y.n, " x ", z.n, " points"}); }
 };
 
 // Where the numbers of one of `ranks` lie on their way between columns and planes: of each plane so many fields, of

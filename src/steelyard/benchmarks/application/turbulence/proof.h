@@ -58,16 +58,15 @@ struct Proof {
     if (wrong.empty()) wrong = beyond("the divergence", divergence(), 1e-13);
     if (wrong.empty()) wrong = beyond("the difference of the energies along x and y", unlike(), 1e-12);
     if (!wrong.empty()) return {false, wrong};
-    return {true, "energy and enstrophy differ from their series by " + json::number(energy_off()) + " and " +
-                      json::number(enstrophy_off()) + ", allowed " + json::number(allowed) + "; divergence " +
-                      json::number(divergence())};
+    return {true, join({"energy and enstrophy differ from their series by ", energy_off(), " and ", enstrophy_off(),
+                        ", allowed ", allowed, "; divergence ", divergence()})};
   }
 
  private:
   // Not a number is beyond everything.
   static std::string beyond(const std::string& what, double value, double allowed) {
     if (value <= allowed) return "";
-    return what + " is " + json::number(value) + ", allowed " + json::number(allowed);
+    return join({what, " is ", value, ", allowed ", allowed});
   }
 };
 

@@ -23,19 +23,17 @@ struct Request {
     p.choice("model", model, {model});
     auto most = static_cast<std::size_t>(longest / grid.step());
     if (steps < 1 || steps > most)
-      throw CaseError("steps='" + std::to_string(steps) + "' cannot be verified: of " + grid.words() +
-                      " expected 1 to " + std::to_string(most));
+      throw CaseError(join({"steps='", steps, "' cannot be verified: of ", grid.words(), " expected 1 to ", most}));
   }
   // Before anything is allocated: of so many ranks on this host, with so many threads each.
   void require(std::size_t ranks, std::size_t me, std::size_t here, std::size_t threads) const {
     std::size_t most = std::min(grid.z.n, grid.columns);
     if (ranks > most)
-      throw CaseError("ranks='" + std::to_string(ranks) + "' cannot share " + grid.words() + ": expected 1 to " +
-                      std::to_string(most));
+      throw CaseError(join({"ranks='", ranks, "' cannot share ", grid.words(), ": expected 1 to ", most}));
     auto bytes = static_cast<std::size_t>(Flow::bytes(grid, ranks, me, threads)) * here;
     if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError("not enough memory: " + grid.words() + " need " + std::to_string(bytes >> 20) +
-                      " MiB on this host, and " + std::to_string(available >> 20) + " MiB may be used");
+      throw CaseError(join({"not enough memory: ", grid.words(), " need ", bytes >> 20, " MiB on this host, and ",
+                            available >> 20, " MiB may be used"}));
   }
 };
 
