@@ -68,12 +68,12 @@ std::string toucher(const Team& team, int owner);
 template <class T>
 class Buffer {
  public:
-  Buffer(std::size_t size, const MemoryPolicy& policy, Team& team)
+  [[gnu::cold]] Buffer(std::size_t size, const MemoryPolicy& policy, Team& team)
       : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, -1))) {
     touch(team, [this](Worker w) { return w.part(size_); });
   }
   // All of it belongs to the worker `owner`, who touches it first.
-  Buffer(std::size_t size, const MemoryPolicy& policy, Team& team, std::size_t owner)
+  [[gnu::cold]] Buffer(std::size_t size, const MemoryPolicy& policy, Team& team, std::size_t owner)
       : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, static_cast<int>(owner)))) {
     touch(team, [this, owner](Worker w) {
       return w.index == owner ? std::pair<std::size_t, std::size_t>{0, size_}

@@ -80,13 +80,13 @@ class Wrapped : public Interface {
  public:
   template <class Where>
   Wrapped(Params& p, Where& where) : kernel_(p, where) {}
-  Work work() const override { return kernel_.work(); }
+  [[gnu::cold]] Work work() const override { return kernel_.work(); }
   Check check() override { return kernel_.check(); }
-  std::string details() const override {
+  [[gnu::cold]] std::string details() const override {
     if constexpr (requires { kernel_.details(); }) return kernel_.details();
     return "";
   }
-  void corrupt() override { kernel_.corrupt(); }
+  [[gnu::cold]] void corrupt() override { kernel_.corrupt(); }
   bool whole() const override {
     if constexpr (requires { K::whole; }) return K::whole;
     return false;

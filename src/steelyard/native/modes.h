@@ -68,14 +68,14 @@ class InModes final : public ModeKernel {
   [[gnu::flatten]] void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) override {
     kernel_.threads(w, phase, first, last);
   }
-  void open(opencl::Device& device) override { kernel_.open(device); }
+  [[gnu::cold]] void open(opencl::Device& device) override { kernel_.open(device); }
   void device(std::size_t phase, std::size_t first, std::size_t last) override { kernel_.device(phase, first, last); }
   void forget(Team& team) override { kernel_.forget(team); }
   void exchange(std::size_t phase, std::size_t share) override { kernel_.exchange(phase, share); }
   void fetch(std::size_t share) override { kernel_.fetch(share); }
-  Work work() const override { return kernel_.work(); }
+  [[gnu::cold]] Work work() const override { return kernel_.work(); }
   Check check() override { return kernel_.check(); }
-  void corrupt() override { kernel_.corrupt(); }
+  [[gnu::cold]] void corrupt() override { kernel_.corrupt(); }
 
  private:
   K kernel_;

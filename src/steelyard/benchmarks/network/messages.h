@@ -12,7 +12,7 @@
 namespace steelyard {
 
 // Bytes of all last-level caches of this machine together, each instance once.
-inline std::size_t last_level_caches() {
+[[gnu::cold]] inline std::size_t last_level_caches() {
   std::map<int, std::map<std::string, std::size_t>> instances;  // level → who shares it → bytes
   for (unsigned cpu = 0; cpu < static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN)); ++cpu)
     for (int index = 0; index < 8; ++index) {
@@ -41,7 +41,7 @@ class Messages {
   static constexpr std::size_t line = 64, usual = std::size_t{4} << 20;
 
   // Ranks that take no part need no memory.
-  Messages(Params& p, Ranks& ranks, std::size_t bytes, bool active, std::size_t count = 1)
+  [[gnu::cold]] Messages(Params& p, Ranks& ranks, std::size_t bytes, bool active, std::size_t count = 1)
       : bytes_(bytes),
         stride_((count * std::max<std::size_t>(bytes, 1) + line - 1) / line * line + line),
         fresh_(p.choice("buffers", "reused", {"reused", "fresh"}) == "fresh"),

@@ -96,7 +96,7 @@ class Overlap {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return net;
   }
-  std::string json_of(const std::vector<double>& mine, std::size_t times) const {
+  [[gnu::cold]] std::string json_of(const std::vector<double>& mine, std::size_t times) const {
     std::vector<double> all = ranks_.world().gather(mine), mean(mine.size());
     if (ranks_.rank() != 0) return "";
     for (std::size_t i = 0; i < all.size(); ++i) mean[i % mine.size()] += all[i] / ranks_.size();

@@ -35,7 +35,7 @@ inline std::size_t cache_bytes(int level, std::size_t otherwise) {
 
 // The parameter `stores`. Stores that bypass the caches spare the memory a third of its work, but slow down what a
 // cache would hold: "fitting" takes them where the arrays, so many bytes, are larger than the last cache.
-inline bool streams(Params& p, std::size_t bytes) {
+[[gnu::cold]] inline bool streams(Params& p, std::size_t bytes) {
   std::string stores = p.choice("stores", "fitting", {"fitting", "ordinary", "streaming"});
   if (stores == "streaming" && !has_streaming_stores())
     throw CaseError("stores='streaming': this compiler offers no streaming stores for this processor");
@@ -50,12 +50,12 @@ struct alignas(128) Own {
 };
 
 // What device code with PACKs begins with: a work item of a processor takes eight doubles at once, a GPU's one.
-inline std::string packs(bool processor) {
+[[gnu::cold]] inline std::string packs(bool processor) {
   return processor ? "#define PACK double8\n#define LANES 8\n#define LOAD(p) vload8(0, p)\n"
                      "#define STORE(v, p) vstore8(v, 0, p)\n"
                    : "#define PACK double\n#define LANES 1\n#define LOAD(p) (*(p))\n#define STORE(v, p) (*(p) = (v))\n";
 }
-inline std::string define(const std::string& name, std::size_t value) {
+[[gnu::cold]] inline std::string define(const std::string& name, std::size_t value) {
   return join({"#define ", name, " ", value, "u\n"});
 }
 

@@ -20,7 +20,8 @@ namespace steelyard {
 // The first library that has the function `needed`: of what the variable names, or else of `names`.
 class SiteLibrary {
  public:
-  SiteLibrary(const std::string& what, const char* variable, std::vector<std::string> names, const char* needed) {
+  [[gnu::cold]] SiteLibrary(const std::string& what, const char* variable, std::vector<std::string> names,
+                            const char* needed) {
     if (const char* own = std::getenv(variable)) names = {own};
     std::string tried;
     for (const std::string& name : names) {
@@ -42,7 +43,7 @@ class SiteLibrary {
   void* library_ = nullptr;
 };
 
-inline std::set<pid_t> threads_of_process() {
+[[gnu::cold]] inline std::set<pid_t> threads_of_process() {
   std::set<pid_t> all;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
     all.insert(static_cast<pid_t>(std::stol(entry.path().filename().string())));
@@ -69,7 +70,7 @@ void starting_threads(const Team& team, Job job) {
 }
 
 // A file beside the program, for what a library learnt about this machine.
-inline std::string learnt_file(const std::string& what) {
+[[gnu::cold]] inline std::string learnt_file(const std::string& what) {
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   std::error_code failed;

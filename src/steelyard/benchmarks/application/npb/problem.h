@@ -26,7 +26,7 @@ struct Problem {
   bool phases;
   std::size_t scale = 1;  // times the class
 
-  Problem(Params& p, const std::string& this_model, std::string_view known, Growth growth = Growth::none)
+  [[gnu::cold]] Problem(Params& p, const std::string& this_model, std::string_view known, Growth growth = Growth::none)
       : model(p.choice("model", this_model, {this_model})), phases(p.choice("phases", "off", {"off", "on"}) == "on") {
     std::string given = p.word("class", "S");
     if (given.size() != 1 || known.find(given[0]) == std::string_view::npos) {
@@ -41,13 +41,13 @@ struct Problem {
                             (growth == Growth::doubled ? "power of two" : "number"), " from 1 to ", most}));
   }
 
-  std::string name() const {
+  [[gnu::cold]] std::string name() const {
     std::string out = join({"class ", letter});
     return scale == 1 ? out : join({out, ", ", scale, " times as large,"});
   }
 
   // Before anything is allocated: `bytes` in all on this host, of a program that several ranks of a host may share.
-  void require(std::size_t bytes) const {
+  [[gnu::cold]] void require(std::size_t bytes) const {
     if (std::size_t available = available_memory(); bytes > available)
       throw CaseError(join({"not enough memory: ", name(), " needs ", bytes >> 20, " MiB on this host, and ",
                             available >> 20, " MiB may be used"}));
@@ -71,7 +71,7 @@ class PhaseTimes {
     ticks_[phase] += now - last_;
     last_ = now;
   }
-  std::string json() const {
+  [[gnu::cold]] std::string json() const {
     json::Object out;
     if (on_)
       for (std::size_t i = 0; i < names_.size(); ++i) out.add(names_[i], json::number(Clock::get().seconds(ticks_[i])));
@@ -86,7 +86,8 @@ class PhaseTimes {
 };
 
 // What an NPB program tells besides its time: the details of its record.
-inline json::Object details_of(const Problem& problem, const Verification& verification, const PhaseTimes& phases) {
+[[gnu::cold]] inline json::Object details_of(const Problem& problem, const Verification& verification,
+                                             const PhaseTimes& phases) {
   json::Object out;
   out.add("class", json::text(std::string(1, problem.letter))).add("verification", verification.json());
   if (problem.phases) out.add("phases", phases.json());

@@ -19,7 +19,7 @@ struct Quantity {
   double error;           // relative; NaN fails
   double tolerance = -1;  // of an invariant
 
-  Quantity(std::string n, double v, double r) : name(std::move(n)), value(v), reference(r) {
+  [[gnu::cold]] Quantity(std::string n, double v, double r) : name(std::move(n)), value(v), reference(r) {
     error = std::abs((v - r) / r);
   }
   // Where the error is not that of one number, as of a complex one, or of one whose reference is 0.
@@ -38,12 +38,12 @@ struct Verification {
   void require(std::string name, double value, double reference, double allowed) {
     require(std::move(name), value, reference, allowed, std::abs(reference));
   }
-  void require(std::string name, double value, double reference, double allowed, double unit) {
+  [[gnu::cold]] void require(std::string name, double value, double reference, double allowed, double unit) {
     quantities.emplace_back(std::move(name), value, reference, std::abs(value - reference) / unit, allowed);
   }
 
   // Not passed either where nothing was computed.
-  Check check() const {
+  [[gnu::cold]] Check check() const {
     if (quantities.empty()) return {false, "nothing was computed"};
     const Quantity* worst = &quantities.front();
     for (const Quantity& q : quantities) {
@@ -53,7 +53,7 @@ struct Verification {
     std::string kind = published ? " published values" : " invariants (of this size nothing is published)";
     return {true, join({quantities.size(), kind, "; the farthest: ", words(*worst)})};
   }
-  std::string json() const {
+  [[gnu::cold]] std::string json() const {
     std::string rows;
     for (const Quantity& q : quantities) {
       json::Object row;
@@ -73,7 +73,7 @@ struct Verification {
 
  private:
   double allowed(const Quantity& q) const { return q.tolerance >= 0 ? q.tolerance : tolerance; }
-  std::string words(const Quantity& q) const {
+  [[gnu::cold]] std::string words(const Quantity& q) const {
     return join({q.name, " is ", q.value, (published ? ", published " : ", expected "), q.reference,
                  ", relative error ", q.error, " (allowed ", allowed(q), ")"});
   }
