@@ -33,11 +33,14 @@ std::string number(double x) {
 std::string whole(long long x) { return std::to_string(x); }
 std::string whole(unsigned long long x) { return std::to_string(x); }
 
-Object& Object::add(std::string_view name, const std::string& json) {
+[[gnu::cold]] Object& Object::add(std::string_view name, const std::string& json) {
   out_ += (out_.size() > 1 ? "," : "") + text(name) + ":" + json;
   return *this;
 }
-Object& Object::add(const Object& other) {
+[[gnu::cold]] Object& Object::add(std::string_view name, double x) { return add(name, number(x)); }
+[[gnu::cold]] Object& Object::add(std::string_view name, long long x) { return add(name, whole(x)); }
+[[gnu::cold]] Object& Object::add(std::string_view name, unsigned long long x) { return add(name, whole(x)); }
+[[gnu::cold]] Object& Object::add(const Object& other) {
   if (out_.size() > 1 && other.out_.size() > 1) out_ += ",";
   out_ += other.out_.substr(1);
   return *this;

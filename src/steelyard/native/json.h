@@ -34,10 +34,19 @@ std::string list(const std::vector<T>& values) {
   return out + "]";
 }
 
-// An object whose values are JSON already.
+// An object whose values are numbers, or JSON already.
 class Object {
  public:
   Object& add(std::string_view name, const std::string& json);
+  Object& add(std::string_view name, double x);
+  Object& add(std::string_view name, long long x);
+  Object& add(std::string_view name, unsigned long long x);
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)  // true or 1?
+  Object& add(std::string_view name, I x) {
+    if constexpr (std::is_signed_v<I>) return add(name, static_cast<long long>(x));
+    return add(name, static_cast<unsigned long long>(x));
+  }
   // All members of another one.
   Object& add(const Object& other);
   std::string str() const { return out_ + "}"; }

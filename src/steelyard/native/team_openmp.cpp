@@ -137,7 +137,7 @@ std::string Team::runtime() const {
         .add("library", json::text(path))
         .add("interface", json::text(interface(*library)));
   }
-  out.add("specification", json::number(_OPENMP));
+  out.add("specification", _OPENMP);
   for (char** each = environ; *each; ++each) {
     std::string word = *each;
     if (std::size_t sign = word.find('=');

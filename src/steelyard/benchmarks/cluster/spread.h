@@ -108,10 +108,7 @@ struct Spread {
                   ", expected ", f, " (1 - P^-alpha)"})};
   }
   std::string details() const {
-    return json::Object()
-        .add("remote", json::number(remote_share()))
-        .add("expected", json::number(expected_remote()))
-        .str();
+    return json::Object().add("remote", remote_share()).add("expected", expected_remote()).str();
   }
   Work work() const {
     double accesses = static_cast<double>(count * L * ranks);

@@ -51,9 +51,9 @@ struct Integral {
   std::string details() const {
     double result = own[0].result;
     return json::Object()
-        .add("result", json::number(result))
-        .add("exact", json::number(Computation::exact()))
-        .add("error", json::number(result - Computation::exact()))
+        .add("result", result)
+        .add("exact", Computation::exact())
+        .add("error", result - Computation::exact())
         .str();
   }
 };

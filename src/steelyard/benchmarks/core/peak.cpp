@@ -170,9 +170,9 @@ struct Peak {
       clocks.push_back(seen.empty() ? unknown : seen[seen.size() / 2]);
     }
     return json::Object()
-        .add("bits", json::number(chosen.bits))
-        .add("lanes", json::number(chosen.lanes))
-        .add("chains", json::number(chains))
+        .add("bits", chosen.bits)
+        .add("lanes", chosen.lanes)
+        .add("chains", chains)
         .add("clock", json::list(clocks))
         .str();
   }

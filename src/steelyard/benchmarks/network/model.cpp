@@ -107,7 +107,7 @@ struct Receive : Pair {
     auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
     std::nth_element(seen.begin(), middle, seen.end());
     double each = Clock::get().seconds(*middle) - Clock::get().overhead();
-    return json::Object().add("receive", json::number(each > 0 ? each : unknown)).str();
+    return json::Object().add("receive", each > 0 ? each : unknown).str();
   }
 
  private:

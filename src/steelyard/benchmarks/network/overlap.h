@@ -102,13 +102,13 @@ class Overlap {
     for (std::size_t i = 0; i < all.size(); ++i) mean[i % mine.size()] += all[i] / ranks_.size();
     double pure = mean[0], computing = mean[1], together = mean[2], net = mean[3];
     return json::Object()
-        .add("repetitions", json::number(times))
-        .add("pure", json::number(pure))
-        .add("compute", json::number(computing))
-        .add("together", json::number(together))
-        .add("net", json::number(net))
-        .add("imb", json::number(imb(pure, computing, together)))
-        .add("osu", json::number(osu(pure, net, together)))
+        .add("repetitions", times)
+        .add("pure", pure)
+        .add("compute", computing)
+        .add("together", together)
+        .add("net", net)
+        .add("imb", imb(pure, computing, together))
+        .add("osu", osu(pure, net, together))
         .str();
   }
 

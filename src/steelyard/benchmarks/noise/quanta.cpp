@@ -110,15 +110,15 @@ struct FixedWork : Quanta {
       for (std::uint64_t v : log.values) over.push_back(nanoseconds(v) - base);
       for (std::uint64_t s : log.starts) starts.push_back(nanoseconds(s - first));
       threads += (threads.empty() ? "" : ",") + json::Object()
-                                                    .add("base", json::number(base))
+                                                    .add("base", base)
                                                     .add("over", json::list(over))
                                                     .add("starts", json::list(starts))
                                                     .add("lengths", json::list(log.lengths))
                                                     .str();
     }
     return json::Object()
-        .add("unit", json::number(1e-9))
-        .add("additions", json::number(blocks * block))
+        .add("unit", 1e-9)
+        .add("additions", blocks * block)
         .add("threads", join({"[", threads, "]"}))
         .str();
   }
@@ -163,16 +163,13 @@ struct FixedTime : Quanta {
       std::uint64_t most = log.values.empty() ? 0 : *std::ranges::max_element(log.values);
       for (std::uint64_t v : log.values) missing.push_back(most - v);
       threads += (threads.empty() ? "" : ",") + json::Object()
-                                                    .add("most", json::number(most))
+                                                    .add("most", most)
                                                     .add("missing", json::list(missing))
                                                     .add("starts", json::list(log.starts))
                                                     .add("lengths", json::list(log.lengths))
                                                     .str();
     }
-    return json::Object()
-        .add("slice", json::number(Clock::get().seconds(slice)))
-        .add("threads", join({"[", threads, "]"}))
-        .str();
+    return json::Object().add("slice", Clock::get().seconds(slice)).add("threads", join({"[", threads, "]"})).str();
   }
 };
 

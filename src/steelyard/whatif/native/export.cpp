@@ -51,10 +51,7 @@ json::Object write(const std::string& trace, double speed, const std::string& fo
   if (format == "prv") write_paraver(timeline, path);
   if (format == "perfetto") write_perfetto(timeline, path);
   if (format == "table") write_table(trace, schedule.ranks, path);
-  return json::Object()
-      .add("ranks", json::number(schedule.ranks))
-      .add("messages", json::number(schedule.source.size()))
-      .add("apart", json::number(apart));
+  return json::Object().add("ranks", schedule.ranks).add("messages", schedule.source.size()).add("apart", apart);
 }
 
 std::string answer(char** words) {

@@ -84,17 +84,17 @@ std::string said(const Phases& phases) {
   std::string rows;
   for (const auto& row : phases.rows) rows += (rows.empty() ? "" : ",") + json::list(row);
   return json::Object()
-      .add("count", json::number(phases.count))
-      .add("computing", json::number(phases.computing))
-      .add("waited", json::number(phases.waited))
-      .add("outliers", json::number(phases.outliers))
-      .add("explained", json::number(phases.explained))
-      .add("outlying", json::number(phases.outlying))
-      .add("outlying_ranks", json::number(phases.outlying_ranks))
-      .add("bins", json::number(Phases::BINS))
-      .add("first", json::number(phases.first))
-      .add("limit", json::number(phases.limit))
-      .add("together", json::number(phases.together))
+      .add("count", phases.count)
+      .add("computing", phases.computing)
+      .add("waited", phases.waited)
+      .add("outliers", phases.outliers)
+      .add("explained", phases.explained)
+      .add("outlying", phases.outlying)
+      .add("outlying_ranks", phases.outlying_ranks)
+      .add("bins", Phases::BINS)
+      .add("first", phases.first)
+      .add("limit", phases.limit)
+      .add("together", phases.together)
       .add("rows", "[" + rows + "]")
       .str();
 }

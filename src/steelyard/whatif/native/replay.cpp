@@ -58,13 +58,13 @@ class Engine {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return json::Object()
-        .add("ranks", json::number(schedule_.ranks))
-        .add("events", json::number(schedule_.events()))
-        .add("messages", json::number(schedule_.source.size()))
-        .add("bytes", json::number(schedule_.bytes))
-        .add("unreceived", json::number(schedule_.unreceived))
-        .add("seconds", json::number(seconds))
-        .add("memory", json::number(usage.ru_maxrss * 1024));
+        .add("ranks", schedule_.ranks)
+        .add("events", schedule_.events())
+        .add("messages", schedule_.source.size())
+        .add("bytes", schedule_.bytes)
+        .add("unreceived", schedule_.unreceived)
+        .add("seconds", seconds)
+        .add("memory", usage.ru_maxrss * 1024);
   }
 
   json::Object answer(Params& params) {
@@ -100,9 +100,9 @@ class Engine {
     const std::vector<Time> times = replayed(scenarios, mode == "event", threads, accounts ? &found : nullptr);
     json::Object out;
     out.add("time", json::list(times))
-        .add("events", json::number(schedule_.events()))
-        .add("seconds", json::number(seconds_since(begin)))
-        .add("seed", json::number(seed));
+        .add("events", schedule_.events())
+        .add("seconds", seconds_since(begin))
+        .add("seed", seed);
     if (accounts) add(out, found);
     if (traced) out.add("path", path(scenarios.front()).str());
     if (steps) add_timelines(out, scenarios, times, steps);
@@ -185,10 +185,10 @@ class Engine {
     engine.run();
     const Path found = engine.path();
     return json::Object()
-        .add("computing", json::number(found.computing))
-        .add("talking", json::number(found.talking))
-        .add("network", json::number(found.network))
-        .add("messages", json::number(found.messages))
+        .add("computing", found.computing)
+        .add("talking", found.talking)
+        .add("network", found.network)
+        .add("messages", found.messages)
         .add("ranks", json::list(found.ranks));
   }
 
@@ -205,7 +205,7 @@ class Engine {
       engine.run();
       found += (found.empty() ? "" : ",") + activity.said();
     }
-    out.add("timelines", "[" + found + "]").add("together", json::number(together));
+    out.add("timelines", "[" + found + "]").add("together", together);
   }
 
   // Of each rank; of one with several streams that of the first.
@@ -282,7 +282,7 @@ int serve(const Asked& asked) {
         if (asked.part) schedule = excerpt(schedule, part), traced.measured.keep(part.first, part.last);
         engine = std::make_unique<Engine>(std::move(schedule), std::move(traced.measured));
         json::Object about = engine->about(seconds_since(begin));
-        if (asked.part) about.add("crossing", json::number(part.crossing));
+        if (asked.part) about.add("crossing", part.crossing);
         return traced.calls ? about.add("traced", said(traced)) : about;
       }
       Params params(line);

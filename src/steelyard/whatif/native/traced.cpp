@@ -70,18 +70,15 @@ Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
 std::string said(const Traced& traced) {
   std::string broken;
   for (const Broken& b : traced.broken)
-    broken += (broken.empty() ? "" : ",") + json::Object()
-                                                .add("rank", json::number(b.rank))
-                                                .add("call", json::number(b.call))
-                                                .add("why", json::text(b.why))
-                                                .str();
+    broken += (broken.empty() ? "" : ",") +
+              json::Object().add("rank", b.rank).add("call", b.call).add("why", json::text(b.why)).str();
   return json::Object()
-      .add("time", json::number(traced.time))
-      .add("computing", json::number(traced.computing))
-      .add("preempted", json::number(traced.preempted))
-      .add("tool", json::number(traced.tool))
-      .add("calls", json::number(traced.calls))
-      .add("bytes", json::number(traced.bytes))
+      .add("time", traced.time)
+      .add("computing", traced.computing)
+      .add("preempted", traced.preempted)
+      .add("tool", traced.tool)
+      .add("calls", traced.calls)
+      .add("bytes", traced.bytes)
       .add("broken", "[" + broken + "]")
       .str();
 }

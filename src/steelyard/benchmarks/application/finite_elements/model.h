@@ -114,15 +114,15 @@ class Model {
     const Triple& e = request_.elements;
     out.add("elements", json::list(std::vector<int>(e.begin(), e.end())))
         .add("parts", json::list(std::vector<int>(system_.part.parts.begin(), system_.part.parts.end())))
-        .add("unknowns", json::number(unknowns(e)))
-        .add("source", json::number(total_));
+        .add("unknowns", unknowns(e))
+        .add("source", total_);
     if (stage != Stage::assembly)
-      out.add("iterations", json::number(outcome_.steps))
-          .add("reduction", json::number(outcome_.residual / outcome_.first))
-          .add("residual", json::number(std::sqrt(proof_.square)))
-          .add("error", json::number(std::sqrt(proof_.error)))
-          .add("error_allowed", json::number(bounds_.error))
-          .add("moment", json::number(proof_.moment));
+      out.add("iterations", outcome_.steps)
+          .add("reduction", outcome_.residual / outcome_.first)
+          .add("residual", std::sqrt(proof_.square))
+          .add("error", std::sqrt(proof_.error))
+          .add("error_allowed", bounds_.error)
+          .add("moment", proof_.moment);
     if (stage == Stage::program) out.add("phases", phases_.json());
     return out.str();
   }

@@ -58,16 +58,16 @@ class Dynamics {
   }
   std::string details() const {
     json::Object out;
-    out.add("particles", json::number(static_cast<double>(proof_.present)))
-        .add("steps", json::number(static_cast<double>(proof_.steps)))
-        .add("rebuilds", json::number(static_cast<double>(simulation_.rebuilds())))
+    out.add("particles", static_cast<double>(proof_.present))
+        .add("steps", static_cast<double>(proof_.steps))
+        .add("rebuilds", static_cast<double>(simulation_.rebuilds()))
         .add("blocks", json::text(join({cut_.blocks[0], " x ", cut_.blocks[1], " x ", cut_.blocks[2]})))
         .add("before", described(proof_.before))
         .add("after", described(proof_.after))
-        .add("energy_allowed", json::number(proof_.energy_allowed()))
+        .add("energy_allowed", proof_.energy_allowed())
         .add("energy_kept", proof_.energy_kept() ? "true" : "false")
         .add("momentum_zero", proof_.at_rest() ? "true" : "false")
-        .add("force_error", json::number(proof_.force_error))
+        .add("force_error", proof_.force_error)
         .add("forces_right", proof_.forces_right() ? "true" : "false");
     return out.str();
   }
@@ -91,12 +91,12 @@ class Dynamics {
   }
   static std::string described(const State& s) {
     return json::Object()
-        .add("kinetic", json::number(s.kinetic))
-        .add("potential", json::number(s.potential))
-        .add("correction", json::number(s.correction))
-        .add("momentum_x", json::number(s.momentum[0]))
-        .add("momentum_y", json::number(s.momentum[1]))
-        .add("momentum_z", json::number(s.momentum[2]))
+        .add("kinetic", s.kinetic)
+        .add("potential", s.potential)
+        .add("correction", s.correction)
+        .add("momentum_x", s.momentum[0])
+        .add("momentum_y", s.momentum[1])
+        .add("momentum_z", s.momentum[2])
         .str();
   }
 

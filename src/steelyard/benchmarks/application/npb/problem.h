@@ -74,7 +74,7 @@ class PhaseTimes {
   [[gnu::cold]] std::string json() const {
     json::Object out;
     if (on_)
-      for (std::size_t i = 0; i < names_.size(); ++i) out.add(names_[i], json::number(Clock::get().seconds(ticks_[i])));
+      for (std::size_t i = 0; i < names_.size(); ++i) out.add(names_[i], Clock::get().seconds(ticks_[i]));
     return out.str();
   }
 

@@ -57,16 +57,13 @@ struct Verification {
     std::string rows;
     for (const Quantity& q : quantities) {
       json::Object row;
-      row.add("quantity", json::text(q.name))
-          .add("value", json::number(q.value))
-          .add("reference", json::number(q.reference))
-          .add("error", json::number(q.error));
-      if (q.tolerance >= 0) row.add("tolerance", json::number(q.tolerance));
+      row.add("quantity", json::text(q.name)).add("value", q.value).add("reference", q.reference).add("error", q.error);
+      if (q.tolerance >= 0) row.add("tolerance", q.tolerance);
       rows.append(rows.empty() ? "[" : ",").append(row.str());
     }
     return json::Object()
         .add("basis", json::text(published ? "published" : "invariants"))
-        .add("tolerance", json::number(tolerance))
+        .add("tolerance", tolerance)
         .add("quantities", rows.empty() ? "[]" : join({rows, "]"}))
         .str();
   }

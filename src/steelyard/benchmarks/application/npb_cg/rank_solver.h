@@ -114,8 +114,8 @@ struct RankCG {
   }
   std::string details() const {
     return details_of(problem, verification_of(size, found, proof), phases)
-        .add("residual", json::number(found.residual))
-        .add("nonzeros", json::number(entries))
+        .add("residual", found.residual)
+        .add("nonzeros", entries)
         .add("grid", json::text(join({grid.high, " x ", grid.wide})))
         .str();
   }

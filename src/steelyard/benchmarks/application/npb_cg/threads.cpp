@@ -69,8 +69,8 @@ struct CG {
   }
   std::string details() const {
     return details_of(problem, verification_of(size, found, proof), phases)
-        .add("residual", json::number(found.residual))
-        .add("nonzeros", json::number(matrix.entries()))
+        .add("residual", found.residual)
+        .add("nonzeros", matrix.entries())
         .str();
   }
 

@@ -22,11 +22,7 @@ inline Work work_of(const Class& c) {
 }
 
 inline std::string blocks_json(const Decomposition& d) {
-  return json::Object()
-      .add("x", json::number(d.columns))
-      .add("y", json::number(d.rows))
-      .add("groups", json::number(d.groups()))
-      .str();
+  return json::Object().add("x", d.columns).add("y", d.rows).add("groups", d.groups()).str();
 }
 
 }  // namespace steelyard::npb::lu

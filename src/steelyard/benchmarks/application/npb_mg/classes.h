@@ -108,10 +108,7 @@ struct MgResult {
     return out;
   }
   std::string details(const Problem& problem, const PhaseTimes& phases) const {
-    return details_of(problem, verification(), phases)
-        .add("size", json::text(c.size()))
-        .add("first_norm", json::number(first))
-        .str();
+    return details_of(problem, verification(), phases).add("size", json::text(c.size())).add("first_norm", first).str();
   }
   // Operations: NPB's count. Flops by the loops as written, without what boxes compute twice: 15 for a residual, 17 for
   // the smoother, 2 for a prolongation, 1 to add it, 25/8 for a restriction; the coarser levels are 1/7 of the points.

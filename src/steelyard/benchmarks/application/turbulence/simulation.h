@@ -94,12 +94,12 @@ class Simulation {
     const Grid& g = request_.grid;
     json::Object out;
     out.add("points", json::list(std::vector<std::size_t>{g.x.n, g.y.n, g.z.n}))
-        .add("time", json::number(proof_.time))
-        .add("energy", json::number(proof_.sums.energy()))
-        .add("enstrophy", json::number(proof_.sums.enstrophy))
-        .add("energy_off", json::number(proof_.energy_off()))
-        .add("enstrophy_off", json::number(proof_.enstrophy_off()))
-        .add("divergence", json::number(proof_.divergence()));
+        .add("time", proof_.time)
+        .add("energy", proof_.sums.energy())
+        .add("enstrophy", proof_.sums.enstrophy)
+        .add("energy_off", proof_.energy_off())
+        .add("enstrophy_off", proof_.enstrophy_off())
+        .add("divergence", proof_.divergence());
     if (request_.phases) out.add("phases", phases_.json());
     return out.str();
   }
