@@ -44,7 +44,7 @@ std::size_t available_memory() {
 
 namespace {
 
-void refuse(std::size_t bytes, const MemoryPolicy& policy) {
+[[gnu::cold]] void refuse(std::size_t bytes, const MemoryPolicy& policy) {
   std::string why = std::strerror(errno);
   if (policy.pages == "huge")
     throw CaseError(join({"page_size='huge': ", bytes / large_page, " pages of 2 MiB are needed, and the system has ",
@@ -114,7 +114,7 @@ Mappings::Mapping& Mappings::take(std::size_t wanted, const MemoryPolicy& policy
   return create(wanted, policy, key);
 }
 
-std::string Mappings::report() const {
+[[gnu::cold]] std::string Mappings::report() const {
   std::map<int, std::size_t> nodes;
   std::size_t sampled = 0, bytes = 0;
   for (const auto& m : all_) {
@@ -132,8 +132,8 @@ std::string Mappings::report() const {
     shares.add(std::to_string(node), json::number(static_cast<double>(count) / static_cast<double>(sampled)));
   return json::Object()
       .add("nodes", shares.str())
-      .add("huge", json::number(static_cast<double>(huge_bytes()) / static_cast<double>(bytes)))
-      .add("bytes", json::number(bytes))
+      .add("huge", static_cast<double>(huge_bytes()) / static_cast<double>(bytes))
+      .add("bytes", bytes)
       .str();
 }
 

@@ -131,7 +131,7 @@ class ThreadCounters {
 // The energy of all packages (RAPL by way of perf); in steps of a millisecond or so.
 class Energy {
  public:
-  explicit Energy(const std::string& folder = "/sys/bus/event_source/devices/power") {
+  [[gnu::cold]] explicit Energy(const std::string& folder = "/sys/bus/event_source/devices/power") {
     for (const char* name : {"energy-pkg", "energy-psys"}) {
       std::uint32_t type = 0;
       std::string event = word(join({folder, "/events/", name})), cpus = word(join({folder, "/cpumask"}));
@@ -232,10 +232,9 @@ class Counters {
 inline std::string counters_json(const Counts& counts, double operations, double inside) {
   json::Object out;
   std::string reason = reason_of(counts.error);
-  for (std::size_t i = 0; i < counts.events.size(); ++i)
-    out.add(counts.events[i].name, json::number(counts.values[i] / operations));
-  return out.add("share", json::number(counts.share))
-      .add("energy", json::number(counts.joules * inside / operations))
+  for (std::size_t i = 0; i < counts.events.size(); ++i) out.add(counts.events[i].name, counts.values[i] / operations);
+  return out.add("share", counts.share)
+      .add("energy", counts.joules * inside / operations)
       .add("energy_source", counts.energy_source.empty() ? "null" : json::text(counts.energy_source))
       .add("reason", reason.empty() ? "null" : json::text(reason))
       .str();

@@ -60,7 +60,7 @@ Check Moded::check() {
   return kernel_->check();
 }
 
-std::string Moded::details() const {
+[[gnu::cold]] std::string Moded::details() const {
   if (!device_) return "null";
   std::string tried = "[";
   for (const auto& [share, seconds] : tried_)
@@ -68,10 +68,10 @@ std::string Moded::details() const {
   return json::Object()
       .add("device", json::text(device_->name))
       .add("shares_memory", json::boolean(device_->shares_memory))
-      .add("share", json::number(share_))
+      .add("share", share_)
       .add("tried", tried.append("]"))
-      .add("setup_seconds", json::number(to_device_))
-      .add("fetch_seconds", json::number(from_device_))
+      .add("setup_seconds", to_device_)
+      .add("fetch_seconds", from_device_)
       .str();
 }
 

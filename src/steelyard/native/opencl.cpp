@@ -97,7 +97,7 @@ T Device::info(unsigned what) const {
   }
 }
 
-Device::Device(std::size_t number) : cl_(Library::get()) {
+[[gnu::cold]] Device::Device(std::size_t number) : cl_(Library::get()) {
   Unpinned unpinned;
   std::vector<Handle> all = devices();
   if (number >= all.size())

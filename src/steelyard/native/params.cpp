@@ -6,7 +6,7 @@
 
 namespace steelyard {
 
-Params::Params(std::string_view line) {
+[[gnu::cold]] Params::Params(std::string_view line) {
   std::size_t at = 0;
   while ((at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos) {
     std::size_t end = line.find_first_of(" \t\r", at);

@@ -44,9 +44,9 @@ class Watchdog {
   static std::string report(const char* what) {
     return json::Object()
         .add("steelyard", json::text(what))
-        .add("rank", json::number(rank_by_launcher()))
+        .add("rank", rank_by_launcher())
         .add("host", json::text(host_name()))
-        .add("process", json::number(static_cast<long>(getpid())))
+        .add("process", static_cast<long>(getpid()))
         .str();
   }
   static void say(const char* what) {
@@ -107,7 +107,7 @@ void agree(const std::string& failure, const Ranks& ranks) {
   if (words[0]) throw CaseError(words);
 }
 
-std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::vector<double>& clocks) {
+[[gnu::cold]] std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::vector<double>& clocks) {
   std::vector<std::string> hosts;
   std::vector<int> cpus;
   for (const auto& p : ranks.places()) hosts.push_back(p.host), cpus.push_back(p.cpu);
@@ -122,7 +122,7 @@ std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::
       .add("seconds", seconds.append("]"))
       .add("waited", json::list(m.waited))
       .add(pace_columns(m.pace))
-      .add("late", json::number(m.late))
+      .add("late", m.late)
       .add("colocated", json::boolean(ranks.colocated()))
       .add("clock", json::Object()
                         .add("offset", json::list(offsets))
@@ -242,7 +242,7 @@ class RankServer {
 
 }  // namespace
 
-int serve_ranks(int argc, char** argv, std::vector<NamedRankKernel> kernels) {
+[[gnu::cold]] int serve_ranks(int argc, char** argv, std::vector<NamedRankKernel> kernels) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing goes on measuring when the launcher has been killed
   std::ios::sync_with_stdio(false);
   Watchdog watchdog;

@@ -9,7 +9,7 @@
 namespace steelyard {
 namespace {
 
-std::string samples_json(const Measurement& m) {
+[[gnu::cold]] std::string samples_json(const Measurement& m) {
   std::vector<double> at, seconds, waited;
   std::vector<long> switches, faults;
   std::vector<Pace> readings;
@@ -28,25 +28,25 @@ std::string samples_json(const Measurement& m) {
       .str();
 }
 
-std::string looks_json(const std::vector<Look>& looks) {
+[[gnu::cold]] std::string looks_json(const std::vector<Look>& looks) {
   std::vector<std::size_t> samples;
   std::vector<Pace> readings;
   for (const Look& look : looks) samples.push_back(look.sample), readings.push_back(look.pace);
   return json::Object().add("sample", json::list(samples)).add(pace_columns(readings)).str();
 }
 
-std::string pace_json(const Pace& pace) {
+[[gnu::cold]] std::string pace_json(const Pace& pace) {
   return json::Object()
-      .add("core_clock", json::number(pace.core_clock))
-      .add("issued", json::number(pace.issued))
-      .add("stream", json::number(pace.stream))
-      .add("chase", json::number(pace.chase))
-      .add("exchange", json::number(pace.exchange))
+      .add("core_clock", pace.core_clock)
+      .add("issued", pace.issued)
+      .add("stream", pace.stream)
+      .add("chase", pace.chase)
+      .add("exchange", pace.exchange)
       .str();
 }
 
 // What was counted, for one operation.
-std::string counted(const Measurement& m) {
+[[gnu::cold]] std::string counted(const Measurement& m) {
   double sampled = 0;
   for (const Sample& s : m.samples) sampled += s.seconds;
   auto operations = static_cast<double>(m.operations * m.samples.size());
@@ -56,7 +56,7 @@ std::string counted(const Measurement& m) {
 
 }  // namespace
 
-json::Object pace_columns(const std::vector<Pace>& readings) {
+[[gnu::cold]] json::Object pace_columns(const std::vector<Pace>& readings) {
   auto column = [&](double Pace::* part) {
     std::vector<double> values;
     for (const Pace& pace : readings) values.push_back(pace.*part);
@@ -71,41 +71,41 @@ json::Object pace_columns(const std::vector<Pace>& readings) {
 
 void Phases::next(const char* name) {
   double now = seconds_of(CLOCK_MONOTONIC_RAW);
-  out_.add(name, json::number(now - last_));
+  out_.add(name, now - last_);
   last_ = now;
 }
 
-json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, const Phases& phases,
-                          const std::string& details) {
+[[gnu::cold]] json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, const Phases& phases,
+                                        const std::string& details) {
   const Clock& clock = Clock::get();
   json::Object out;
   out.add("clock", json::Object()
                        .add("source", json::text(clock.source()))
-                       .add("frequency", json::number(clock.frequency()))
-                       .add("resolution", json::number(clock.resolution()))
-                       .add("overhead", json::number(clock.overhead()))
+                       .add("frequency", clock.frequency())
+                       .add("resolution", clock.resolution())
+                       .add("overhead", clock.overhead())
                        .str())
       .add("core_clock",
            json::Object().add("before", json::list(m.clock_before)).add("after", json::list(m.clock_after)).str())
-      .add("began", json::number(m.began))
-      .add("ended", json::number(m.ended))
-      .add("monotonic", json::number(m.monotonic))
+      .add("began", m.began)
+      .add("ended", m.ended)
+      .add("monotonic", m.monotonic)
       .add("samples", samples_json(m))
       .add("pace", json::Object()
                        .add("before", pace_json(m.pace_before))
                        .add("after", pace_json(m.pace_after))
-                       .add("waited", json::number(m.waited))
+                       .add("waited", m.waited)
                        .add("looks", looks_json(m.looks))
                        .str())
       .add("processor_seconds", json::Object()
-                                    .add("elapsed", json::number(m.elapsed))
-                                    .add("steal", json::number(m.steal))
-                                    .add("other", json::number(m.other))
-                                    .add("interrupts", json::number(m.interrupt_time))
+                                    .add("elapsed", m.elapsed)
+                                    .add("steal", m.steal)
+                                    .add("other", m.other)
+                                    .add("interrupts", m.interrupt_time)
                                     .str())
-      .add("machine_other", json::number(m.machine_other))
-      .add("interrupts", json::number(m.interrupts))
-      .add("throttled", json::number(m.throttled))
+      .add("machine_other", m.machine_other)
+      .add("interrupts", m.interrupts)
+      .add("throttled", m.throttled)
       .add("oversubscribed", json::boolean(m.oversubscribed))
       .add("cpus", json::list(cpus))
       .add("counters", counted(m))
@@ -115,15 +115,15 @@ json::Object surroundings(const Measurement& m, const std::vector<int>& cpus, co
   return out;
 }
 
-json::Object record(const AnyKernel& kernel, const Measurement& m, const Check& check,
-                    const json::Object& surroundings) {
+[[gnu::cold]] json::Object record(const AnyKernel& kernel, const Measurement& m, const Check& check,
+                                  const json::Object& surroundings) {
   std::vector<double> seconds;
   for (const Sample& s : m.samples) seconds.push_back(s.seconds / static_cast<double>(m.operations));
   json::Object work;
-  for (const auto& [what, amount] : kernel.work()) work.add(what, json::number(amount));
+  for (const auto& [what, amount] : kernel.work()) work.add(what, amount);
   return json::Object()
       .add("samples", json::list(seconds))
-      .add("operations", json::number(m.operations))
+      .add("operations", m.operations)
       .add("work", work.str())
       .add("check",
            json::Object().add("passed", json::boolean(check.passed)).add("detail", json::text(check.detail)).str())

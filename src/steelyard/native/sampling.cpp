@@ -37,7 +37,7 @@ double Sampling::wanted_seconds() const {
   return std::max(sample_seconds, 1000 * std::max(clock.resolution(), clock.overhead()));
 }
 
-Plant::Plant(Params& p) {
+[[gnu::cold]] Plant::Plant(Params& p) {
   kind = p.word("plant", "none");
   if (std::size_t colon = kind.find(':'); colon != std::string::npos) {
     std::string number = kind.substr(colon + 1);

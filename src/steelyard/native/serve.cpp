@@ -108,7 +108,7 @@ class Server {
 
 }  // namespace
 
-int serve(std::vector<NamedKernel> kernels) {
+[[gnu::cold]] int serve(std::vector<NamedKernel> kernels) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing goes on measuring when the tool has been killed
   std::ios::sync_with_stdio(false);
   Server server(std::move(kernels));

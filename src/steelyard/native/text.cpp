@@ -5,7 +5,7 @@
 
 namespace steelyard {
 
-void TextPart::append_to(std::string& text) const {
+[[gnu::cold]] void TextPart::append_to(std::string& text) const {
   switch (kind_) {
     case Kind::word:
       text.append(word_);
