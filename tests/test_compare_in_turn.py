@@ -503,6 +503,8 @@ def test_ctrl_c_keeps_what_was_measured_and_says_how_it_is_compared(small: Path)
     assert "steelyard compare runs" in told
     a, b = sorted(new, key=lambda p: json.loads((p / "run.json").read_text())["in_turn"]["side"])
     said = json.loads(steelyard("compare", str(a), str(b), "--json", cwd=small))
-    assert said["rows"][0]["call"] != "NOT COMPARABLE", said["rows"][0]["detail"]
+    (row,) = said["rows"]
+    # A busy machine may scatter the pairs so far that no interval can be stated: they were compared all the same.
+    assert row["call"] != "NOT COMPARABLE" or "lie too far apart" in row["detail"], row["detail"]
     assert sum("is not finished" in note for note in said["notes"]) == 2
     assert os.path.isdir(a)

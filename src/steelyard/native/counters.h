@@ -17,6 +17,7 @@
 
 #include "disturbance.h"
 #include "json.h"
+#include "text.h"
 
 namespace steelyard {
 
