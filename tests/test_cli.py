@@ -92,6 +92,7 @@ def test_exports_say_the_same_in_every_format(finished: Path, tmp_path: Path, an
     rows = list(csv.DictReader(io.StringIO(answered("export", "--format", "csv", cwd=finished).stdout)))
     assert {float(r["value"]) for r in rows} == {v["value"] for x in whole["results"] for v in x["metrics"].values()}
     assert whole["results"][0]["metrics"]["bandwidth"]["unit"] == "B/s"
+    assert {r["unit"] for r in rows if r["metric"] == "bandwidth"} == {"B/s"}
     target = tmp_path / "run.parquet"
     assert answered("export", "--format", "parquet", "--output", str(target), cwd=finished).returncode == 0
     import duckdb

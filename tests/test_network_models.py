@@ -29,6 +29,12 @@ def pings(seconds: Any = protocols, **changed: Any) -> tuple[Result, ...]:
     return tuple(found)
 
 
+def test_time_and_bandwidth_of_the_ping_pong_have_a_figure_each() -> None:
+    names = [figure.name for figure in pingpong.figures(pings(), machine())]
+    assert names[:2] == ["pingpong-time", "pingpong-bandwidth"]
+    assert len(names) == 4, "and two of Hockney's lines"
+
+
 def test_two_protocols_get_a_line_each_and_a_mark_between_them() -> None:
     figure, residuals = protocol.hockney(pings())
     lines = [s for s in figure.series if s.connected]

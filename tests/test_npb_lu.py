@@ -47,7 +47,8 @@ def test_sixteen_ranks_share_a_dozen_points_a_side(ask: Asked) -> None:
 def test_the_operations_are_those_that_npb_counts(ask: Asked) -> None:
     work = ask("threads", 1)["work"]
     assert work["operations"] == pytest.approx(50 * (1984.77 * 12**3 - 10923.3 * 12**2 + 27770.9 * 12 - 144010))
-    assert 0 < work["flops"] < work["operations"]
+    # Counted by hand in the loops: 311 in the residual, 192 forward, 211 backward.
+    assert work["flops"] == 50 * 10**3 * (311 + 192 + 211) < work["operations"]
     assert work["bytes"] == 50 * 10**3 * 280
 
 

@@ -185,6 +185,14 @@ def test_the_same_seed_makes_the_same_plan_and_another_seed_another(two_sockets:
     ]
 
 
+def test_each_repetition_has_the_benchmarks_in_an_order_of_its_own(two_sockets: Machine) -> None:
+    named = {f"group.{letter}": benchmark(f"group.{letter}") for letter in "abcdef"}
+    launches = make(named, two_sockets, Effort("standard", 4, Sampling()), {}, ["gcc"]).launches
+    orders = [tuple(x.benchmark for x in launches if x.repetition == repetition) for repetition in (1, 2, 3, 4)]
+    assert all(sorted(order) == sorted(named) for order in orders)
+    assert len(set(orders)) > 1, "four random orders of six are alike once in 4e8 times"
+
+
 def test_a_case_is_one_line_of_words(two_sockets: Machine) -> None:
     made = plan_of(two_sockets, {"kernel": ["a"], "threads": [2], "pinning": ["scatter"], "size": [10]})
     assert line(two_sockets, made.launches[0], 0, made.launches[0].cases[0]) == (
