@@ -150,13 +150,6 @@ def test_short_loops_begin_with_a_cache_line_and_a_users_flags_win(tmp_path: Pat
     assert begins("-O2 -falign-loops=1") != {0}
 
 
-def test_only_kernels_are_compiled_without_gccs_limit_of_inlining(here: Machine) -> None:
-    toolchain = build.resolve(build.default(here), here)
-    kernel, harness = (Object("x", path, toolchain) for path in (Path("kernel.cpp"), build.NATIVE / "harness.cpp"))
-    assert ("inline-unit-growth=100000" in kernel.flags) == toolchain.name.startswith("gcc")
-    assert harness.flags == compiler_flags(toolchain)
-
-
 def test_flags_with_an_open_quotation_mark_are_refused(here: Machine) -> None:
     with pytest.raises(UsageError, match="quotation mark"):
         build.resolve(f"{build.default(here)} -DNAME='a", here)

@@ -137,7 +137,7 @@ def _compiling(obj: Object) -> dict[str, str]:
     flags = mpi_flags(obj.mpi)[0] if obj.mpi else ()
     return {
         "cxx": _shell([obj.toolchain.compiler]),
-        "flags": _shell((*obj.flags, *flags, f"-I{NATIVE}")),
+        "flags": _shell((*compiler_flags(obj.toolchain), *flags, f"-I{NATIVE}")),
         "source": _shell([str(obj.source)]),
         "object": _shell([str(obj.path)]),
     }

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from steelyard.build.openmp import MODEL, with_openmp
-from steelyard.build.toolchain import compiler_flags, kernel_flags, mpi_name
+from steelyard.build.toolchain import compiler_flags, mpi_name
 from steelyard.model import Benchmark, Source, Tool, Toolchain
 
 NATIVE = Path(__file__).parents[1] / "native"
@@ -39,15 +39,10 @@ class Object:
     toolchain: Toolchain
     mpi: Tool | None = None
 
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """For the compiler; the harness has no loops whose inlining is at stake, and would compile slower."""
-        return (compiler_flags if self.source.parent == NATIVE else kernel_flags)(self.toolchain)
-
     @cached_property
     def key(self) -> str:
         """Of the compiler, its flags, the MPI, the source and every header of ours that it includes."""
-        digest = hashlib.sha256(_surroundings(self).encode())
+        digest = hashlib.sha256(_surroundings(self.toolchain, self.mpi).encode())
         for path in sorted(included(self.source)):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
         return digest.hexdigest()[:20]
@@ -153,10 +148,9 @@ def _includes(path: Path, _changed: int) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _surroundings(obj: Object) -> str:
+def _surroundings(toolchain: Toolchain, mpi: Tool | None) -> str:
     """What besides the text decides about the code. One MPI is one, by whatever path its wrapper was named."""
-    toolchain, mpi = obj.toolchain, obj.mpi
-    parts = [toolchain.compiler, toolchain.version, *obj.flags]
+    parts = [toolchain.compiler, toolchain.version, *compiler_flags(toolchain)]
     if mpi:
         parts += [str(Path(mpi.path).parent.resolve() / Path(mpi.path).name), mpi.version]
     if "native" in toolchain.flags:  # in a home that nodes of different kinds share, each kind needs its own

@@ -13,8 +13,6 @@ FLAGS = "-O3 -march=native"
 STANDARD = "-std=c++20"
 # Where a loop of a few instructions lies within a cache line decides its speed by up to 2: with this, no edit elsewhere moves it.
 PLACED = "-falign-loops=64"
-# GCC stops inlining when a file has grown by 40 %, so that an edit of a message changes the loops. Without the limit it does not.
-INLINED = ("--param", "inline-unit-growth=100000")
 LEAST = {"gcc": 11, "clang": 14}  # versions whose C++20 has what the harness needs
 FAMILIES = {"gcc": "g++", "clang": "clang++", "intel": "icpx"}
 
@@ -64,12 +62,6 @@ def compiler_flags(toolchain: Toolchain) -> tuple[str, ...]:
     """All that every file of ours is compiled with: what the user asked for stands behind what we want, and wins."""
     placed = (PLACED,) if toolchain.name.partition("-")[0] in FAMILIES else ()
     return (*placed, *shlex.split(toolchain.flags), STANDARD)
-
-
-def kernel_flags(toolchain: Toolchain) -> tuple[str, ...]:
-    """What files with kernels are compiled with: the same, and the limit lifted."""
-    inlined = INLINED if toolchain.name.startswith("gcc") else ()
-    return (*inlined, *compiler_flags(toolchain))
 
 
 def default(machine: Machine) -> str:

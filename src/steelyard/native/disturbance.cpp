@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "text.h"
+
 namespace steelyard {
 
 namespace {
