@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Targets of make, in the order in which they run. Two suites never install packages at the same time.
+# Targets of make, in the order in which they run. These two make what all others need: the Debian packages, and (lint) the
+# whole virtual environment. Two suites that run side by side never install anything at the same time.
 FIRST = ("packages", "lint")
 # The longest first: so both lanes end at about the same time.
 SHARED = (
