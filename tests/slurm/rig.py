@@ -109,18 +109,25 @@ class Rig:
         folder: Path | None = None,
         seconds: float = 240.0,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command on `node`, as its users do, with `told` as its input; returns what it said and its exit code."""
-        return subprocess.run(
-            [*self.enter(node), *words],
-            env={**os.environ, **self.environment, **(environment or {})},
-            cwd=folder,
-            input=told,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        """Runs a command on `node`, as its users do, with `told` as its input; returns what it said and its exit code.
+
+        RuntimeError with what it said, if it does not end within `seconds`.
+        """
+        try:
+            return subprocess.run(
+                [*self.enter(node), *words],
+                env={**os.environ, **self.environment, **(environment or {})},
+                cwd=folder,
+                input=told,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as late:
+            said = b"\n".join((late.stdout or b"", late.stderr or b"")).decode(errors="replace")
+            raise RuntimeError(f"'{' '.join(words)}' on {node} did not end in {seconds:g} s. It said:\n{said}") from None
 
     def start(self, words: Sequence[str], node: str = LOGIN, folder: Path | None = None) -> "subprocess.Popen[str]":
         """As `run`, but does not wait for the end; `tidy` ends it."""
