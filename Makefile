@@ -52,6 +52,7 @@ test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's 
 
 test-machine: $(VENV)/.test  ## the tests that measure or load this machine, one at a time: A/A, planted slowdowns and disturbances
 	$(pytest) -m "alone and not opencl"
+	$(BIN)/python -m pytest tests/hosts -m alone
 
 test-long: $(VENV)/.test  ## the tests that take long and need no quiet machine: all MPIs, models and widths, long simulations, kill -9
 	@command -v valgrind >/dev/null || $(call get,valgrind)
@@ -61,7 +62,7 @@ test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (
 	$(BIN)/python -m pytest tests/numa
 
 test-hosts: $(VENV)/.test  ## four hosts made of network namespaces: MPI over TCP between them (root; installs nftables where it may)
-	$(BIN)/python -m pytest tests/hosts
+	$(BIN)/python -m pytest tests/hosts -m "not alone"
 
 test-slurm: $(VENV)/.test  ## a real Slurm of four nodes on this machine (root; installs it where it may)
 	$(BIN)/python -m pytest tests/slurm

@@ -1,6 +1,6 @@
 """Runs every suite of the project: python3 tests/suites.py. `make test-all` and `.ci/run` call it.
 
-Suites that need no quiet machine run two at a time; those that measure run alone, afterwards. It prints the output of each
+Suites that need no quiet machine run three at a time; those that measure run alone, afterwards. It prints the output of each
 suite when the suite ends, and at the end the minutes of each suite and the ten slowest tests. A suite that fails does not
 stop the others. After 75 minutes (STEELYARD_MINUTES=… for another limit) it stops everything and names what was not done.
 """
@@ -20,23 +20,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # Targets of make, in the order in which they run. These two make what all others need: the Debian packages, and (lint) the
-# whole virtual environment. Two suites that run side by side never install anything at the same time.
+# whole virtual environment. Suites that run side by side never install anything at the same time.
 FIRST = ("packages", "lint")
-# The longest first: so both lanes end at about the same time.
+# The longest first, so all lanes end at about the same time.
 SHARED = (
     "test-fresh",
     "test-long",
     "test-applications",
     "test-telemetry",
+    "test-hosts",
+    "test-slurm",
     "test-site",
     "test-numa",
-    "test-slurm",
     "test-fuzz",
     "test-opencl",
     "test-browser",
 )
-ALONE = ("test-hosts", "test-machine")
-LANES = 2
+ALONE = ("test-machine",)
+LANES = 3  # on two processors: some suites wait most of the time, for networks, nodes that are lost, or a guest
 SLOWEST = 10
 GRACE = 20.0  # seconds from SIGTERM to SIGKILL
 DURATION = re.compile(r"^(\d+\.\d+)s (?:call|setup|teardown) +(\S.*)$", re.MULTILINE)

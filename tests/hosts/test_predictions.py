@@ -15,7 +15,7 @@ from steelyard.machine import describe
 from steelyard.model import Machine
 from steelyard.whatif.network import Network
 
-pytestmark = pytest.mark.hosts
+pytestmark = [pytest.mark.hosts, pytest.mark.alone]
 NEAR = 0.25  # of what was measured: other work on the machine is in both, and moves them
 
 

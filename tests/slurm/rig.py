@@ -127,7 +127,9 @@ class Rig:
             )
         except subprocess.TimeoutExpired as late:
             said = b"\n".join((late.stdout or b"", late.stderr or b"")).decode(errors="replace")
-            raise RuntimeError(f"'{' '.join(words)}' on {node} did not end in {seconds:g} s. It said:\n{said}") from None
+            raise RuntimeError(
+                f"'{' '.join(words)}' on {node} did not end in {seconds:g} s. It said:\n{said}"
+            ) from None
 
     def start(self, words: Sequence[str], node: str = LOGIN, folder: Path | None = None) -> "subprocess.Popen[str]":
         """As `run`, but does not wait for the end; `tidy` ends it."""

@@ -25,7 +25,7 @@ from steelyard.model import Tool, Toolchain
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
 _STATUS = "steelyard:%f:"
 _LINK_EFFORT, _HEADER_EFFORT = 4_000.0, 50_000.0  # as Object.effort
-_MANY = 6  # programs of a toolchain and an MPI, from which on compiling their header once saves more than it takes
+_MANY = 6  # programs of a group, from which on compiling their header once saves more than it takes
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,14 @@ def _missing(programs: Sequence[Program], objects: Sequence[Object]) -> bool:
     return not all(path.exists() for path in (*(p.path for p in programs), *(o.path for o in objects)))
 
 
-Common = dict[tuple[Toolchain, Tool | None], tuple[_Edge, str]]
+_Group = tuple[Toolchain, tuple[str, ...]]  # programs that can use one compiled header
+Common = dict[_Group, tuple[_Edge, str]]
+
+
+def _group(program: Program) -> _Group:
+    """Where an MPI defines no macros, its programs use the same header as those of threads: it includes nothing of MPI."""
+    flags = mpi_flags(program.mpi)[0] if program.mpi else ()
+    return program.toolchain, tuple(word for word in flags if word.startswith("-D"))
 
 
 def _edges(programs: Sequence[Program], objects: Sequence[Object], folder: Path) -> list[_Edge]:
@@ -92,20 +99,20 @@ def _headers(programs: Iterable[Program], folder: Path) -> Common:
 
     The result lies in the build's own folder, since it has some 90 MB. Only GCC and Clang are known to do this.
     """
-    groups = Counter((p.toolchain, p.mpi) for p in programs if not p.objects[0].path.exists())
+    groups = Counter(_group(p) for p in programs if not p.objects[0].path.exists())
     found: Common = {}
-    for number, ((toolchain, mpi), count) in enumerate(groups.items()):
+    for number, ((toolchain, macros), count) in enumerate(groups.items()):
         family = toolchain.name.partition("-")[0]
         if count < _MANY or family not in ("gcc", "clang"):
             continue
         stub = folder / f"header{number}.h"
         # The compiler's header of vector instructions takes as long as all others, and most programs include it.
-        wanted = ("rank_kernel.h" if mpi else "kernel.h", "simd.h")
-        stub.write_text("".join(f'#include "{NATIVE / name}"\n' for name in wanted), encoding="utf-8")
+        stub.write_text("".join(f'#include "{NATIVE / name}"\n' for name in ("kernel.h", "simd.h")), encoding="utf-8")
         out = stub.with_name(f"{stub.name}.{'gch' if family == 'gcc' else 'pch'}")
         words = ("-include", str(stub)) if family == "gcc" else ("-include-pch", str(out))
-        variables = {**_compiling(Object("header", stub, toolchain, mpi)), "object": _shell([str(out)])}
-        found[toolchain, mpi] = _Edge("header", (out,), (stub,), variables, _HEADER_EFFORT), _shell(words)
+        plain = _compiling(Object("header", stub, toolchain))
+        variables = {**plain, "flags": f"{plain['flags']} {_shell(macros)}", "object": _shell([str(out)])}
+        found[toolchain, macros] = _Edge("header", (out,), (stub,), variables, _HEADER_EFFORT), _shell(words)
     return found
 
 
@@ -117,7 +124,7 @@ def _program(program: Program, common: Common) -> _Edge:
     """Compiled and linked in one step, so that it is complete as soon as may be; linked only, where its object is kept."""
     own, *harness = program.objects
     flags = mpi_flags(program.mpi)[1] if program.mpi and not program.alone else ()
-    header, words = common.get((program.toolchain, program.mpi), (None, ""))
+    header, words = common.get(_group(program), (None, ""))
     variables = {
         **_compiling(own),
         "header": words,
