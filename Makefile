@@ -7,7 +7,7 @@ PRESET ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all test-machine test-long test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser packages selfcheck bench lint format docs clean
+.PHONY: help run test test-all test-machine test-long test-attack test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser packages selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ pytest = $(BIN)/python -m pytest $(ELSEWHERE)
 beside = -n auto --dist loadfile
 
 test: $(VENV)/.test  ## the tests of every benchmark, command, page, rule, format and statistic, in minutes
-	$(pytest) $(beside) -m "not (alone or long or site or opencl)"
+	$(pytest) $(beside) -m "not (alone or long or site or attack or opencl)"
 
 test-all:  ## every suite below, two at a time where none measures; STEELYARD_MINUTES=75 limits it
 	$(PYTHON) tests/suites.py
@@ -48,7 +48,7 @@ test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user 
 
 test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, promtool, SimGrid, HPCC, LAMMPS, GROMACS and Quantum ESPRESSO, and as root (installed where it may)
 	@$(call get,$(SITE))
-	$(pytest) -m "site and not (alone or long or opencl)"
+	$(pytest) -m "site and not (alone or long or attack or opencl)"
 
 test-machine: $(VENV)/.test  ## the tests that measure or load this machine, one at a time: A/A, planted slowdowns and disturbances
 	$(pytest) -m "alone and not opencl"
@@ -56,7 +56,11 @@ test-machine: $(VENV)/.test  ## the tests that measure or load this machine, one
 
 test-long: $(VENV)/.test  ## the tests that take long and need no quiet machine: all MPIs, models and widths, long simulations, kill -9
 	@command -v valgrind >/dev/null || $(call get,valgrind)
-	$(pytest) $(beside) -m "long and not (alone or opencl)"
+	$(pytest) $(beside) -m "long and not (alone or attack or opencl)"
+
+test-attack: $(VENV)/.test  ## what another user, node or client could do, or a stranger's file: none of it is executed, and nothing is lost
+	@command -v mosquitto >/dev/null || $(call get,mosquitto openssl)
+	$(pytest) $(beside) -m "attack and not opencl"
 
 test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (QEMU)
 	$(BIN)/python -m pytest tests/numa

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from steelyard import build, findings
 from steelyard.evaluation import kept
@@ -13,6 +14,10 @@ from steelyard.launch import site
 from steelyard.machine import describe
 from steelyard.model import Benchmark, Cache, Core, Finding, Machine, NumaNode
 from steelyard.plan import catalogue
+
+# A busy machine makes a test slow, not red.
+settings.register_profile("whenever", deadline=None)
+settings.load_profile("whenever")
 
 # Started in the background of a script, the tests would hand an ignored Ctrl-C down to the programs that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

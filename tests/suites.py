@@ -30,6 +30,7 @@ SHARED = (
     "test-telemetry",
     "test-hosts",
     "test-slurm",
+    "test-attack",
     "test-site",
     "test-numa",
     "test-fuzz",

@@ -27,7 +27,8 @@ from steelyard.machine.system_file import find_system, load_system
 from steelyard.model import Check, Evaluation
 from steelyard.records import RunFolder, power
 from steelyard.report import comparison, export, side_by_side
-from steelyard.run import session, setup
+from steelyard.run import session
+from steelyard.run.again import again
 from steelyard.run.asking import line, time_limit
 from steelyard.statistics.results.cost import cost
 from steelyard.statistics.validity.verdict import judgement
@@ -111,7 +112,7 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
 def reopened(found: Evaluation) -> object:
     """What `resume` would start: the programs of the plan, and the line that each case which is missing is asked for with."""
     try:
-        here = setup.again(found.run, [], found.run.machine)
+        here = again(found.run, [], found.run.machine, trusted=False)
         done = session.finished_cases(found.run)
         cases = [(x, i, c) for x in found.run.plan.launches for i, c in enumerate(x.cases) if (x.number, i) not in done]
         lines = [line(found.run.machine, launch, number, case) for launch, number, case in cases]

@@ -81,7 +81,7 @@ def test_a_case_that_cannot_be_run_is_an_explained_record_and_the_next_goes_on(
 
 
 @given(text=st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=60))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_line_is_answered_by_one_line_of_json(stream: Path, text: str) -> None:
     found = answers(stream, f"{text} least=oops", f"kernel=triad elements=512 {QUICK}")
     assert found[-1]["check"]["passed"]
@@ -205,7 +205,7 @@ def rule(parts: Path) -> Iterator[subprocess.Popen[str]]:
     ),
     width=st.floats(1e-4, 0.5),
 )
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_native_stopping_rule_is_the_reference(
     rule: subprocess.Popen[str], samples: list[float], width: float
 ) -> None:

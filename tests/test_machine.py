@@ -316,7 +316,7 @@ def test_an_empty_root_gives_reasons_and_no_figures(tmp_path: Path) -> None:
         st.sampled_from([*two_sockets(), *virtual_machine(), *board()]), st.binary(max_size=60), max_size=40
     )
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_torn_kernel_files_never_raise(damage: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         machine = describe(record(Path(folder), virtual_machine() | damage))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
@@ -11,14 +11,12 @@ from steelyard.statistics.difference.rank_test import mann_whitney
 ROWS = st.lists(st.integers(-30, 30), min_size=1, max_size=25)
 
 
-@settings(deadline=None)  # SciPy's first call takes long
 @given(ROWS, ROWS)
 def test_it_is_scipys_p(a: list[int], b: list[int]) -> None:
     assume(len({*a, *b}) > 1)
     assert mann_whitney(np.array(a, float), np.array(b, float)) == pytest.approx(mannwhitneyu(a, b).pvalue, rel=1e-9)
 
 
-@settings(deadline=None)
 @given(st.permutations(range(20)), st.integers(1, 19))
 def test_it_is_scipys_p_without_ties_too(values: list[int], size: int) -> None:
     a, b = values[:size], values[size:]

@@ -100,7 +100,7 @@ def test_two_sizes_make_no_line_and_impossible_points_are_refused():
             hockney.regions([point])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 2**20), st.floats(1e-7, 1e-2)), min_size=3, max_size=16), st.randoms())
 def test_regions_part_the_sizes_in_any_order_and_unit(measured, random):
     found = hockney.regions(measured)
@@ -297,7 +297,7 @@ def test_effects_give_back_the_factors_that_made_the_times():
     assert found.groups == {}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(3, 7), st.integers(0, 999), st.randoms())
 def test_effects_multiply_to_the_times_and_do_not_depend_on_names_or_units(nodes, seed, random):
     times = {pair: float(row[0]) for pair, row in seconds(nodes, 1, 0.1, seed).items()}

@@ -30,7 +30,7 @@ from steelyard.telemetry.collector import Collector, subscriptions
 from steelyard.telemetry.message import Batch
 from steelyard.telemetry.sender import Sender
 from steelyard.telemetry.stores.embedded import Embedded
-from steelyard.telemetry.topics import Topics
+from steelyard.telemetry.topics import Topics, receipts
 
 pytest.importorskip("paho.mqtt.client", reason="the Python package paho-mqtt is not installed (the extra 'power')")
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin")
@@ -194,7 +194,7 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
     certificate(tmp_path, "agent", "ca")
     certificate(tmp_path, "forger", None)
     assert MOSQUITTO
-    for user in ("agent", "collector", "stranger"):
+    for user in ("agent", "collector", "stranger", "node1", "node2"):
         new = ["-c"] if user == "agent" else []
         words = ("mosquitto_passwd", "-b", *new, "passwords", user, f"{user}'s secret")
         subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
@@ -305,6 +305,47 @@ def test_a_broker_that_is_killed_again_and_again_loses_nothing_and_doubles_nothi
     assert store.values == [float(i) for i in range(10 * sent)]
     assert {*(number for _, number in store.batches)} == {*range(sent)}
     one.close()
+
+
+@real
+@site
+@pytest.mark.attack
+def test_a_node_can_neither_silence_another_nor_read_its_receipts(mosquitto, tmp_path):
+    """With the access list that is shipped: node2 knows the writer of node1, and is always ahead of its sequences."""
+    (tmp_path / "rights").write_text((Path(__file__).parents[1] / "docs" / "mosquitto.acl").read_text())
+    mosquitto.kill()
+    mosquitto.start()
+    store, writer, batches = Embedded(tmp_path / "store", make=True), uuid4(), 100
+    link = Publisher(mosquitto.broker("node1"), "node1", TOPICS.stored("cluster/node1"))
+    victim = Sender(link, Buffer(tmp_path / "buffer"), TOPICS, "cluster/node1", SENSORS)
+    enemy = Publisher(mosquitto.broker("node2"), "node2", f"{TOPICS.prefix}-stored/#")
+
+    def nothing(sequence: int) -> bytes:
+        empty = np.empty(0, np.int64)
+        return message.encode(Batch("", writer, sequence, (), empty.astype(np.uint16), empty, empty.astype(float)))
+
+    with contextlib.ExitStack() as ended:
+        collector = Running(mosquitto.broker("collector"), "collector-1", store)
+        for each in (collector.stop, victim.close, enemy.close):
+            ended.callback(each)
+        until(lambda: link.connected and enemy.connected, "both are connected")
+        for sequence in range(batches):
+            until(enemy.publish(TOPICS.readings("cluster/node2"), nothing(sequence)), "the broker has answered")
+            at, value = MOMENT + 10 * sequence + np.arange(10), 10.0 * sequence + np.arange(10)
+            number = np.zeros(10, np.uint16)
+            victim.put(Batch("cluster/node1", writer, sequence, ("rapl/package-0",), number, at, value))
+            victim.pump(time.monotonic())
+        until(lambda: settled([victim]), "all is confirmed")
+        until(lambda: collector.collector.counts["batches"] >= 2 * batches, "the attack was taken for what it is")
+        enemy.publish(TOPICS.readings("cluster/node1"), nothing(batches))  # Mosquitto refuses, or ends the connection
+        until(lambda: enemy.trouble, "the broker has refused")
+        victim.put(batch("cluster/node1", writer, batches, 10.0 * batches))
+        until(lambda: settled([victim]), "the next is confirmed, too")
+    assert sorted(store.trace("cluster/node1", "rapl/package-0").value.tolist()) == [
+        float(i) for i in range(10 * batches + 10)
+    ]
+    heard = [identity for payload in enemy.receipts() for identity in receipts(payload)]
+    assert len(heard) <= batches, "receipts of its own batches, and none of another's"
 
 
 AGENT = """
@@ -509,6 +550,7 @@ def test_a_million_topics_get_nothing_in_and_let_no_collector_grow(mosquitto, tm
 def collecting(mosquitto: Mosquitto, store: Path) -> Iterator[subprocess.Popen[str]]:
     """A real collector, a process of its own; ended in good order."""
     secret = mosquitto.folder / "secret"
+    secret.touch(0o600)
     secret.write_text("collector's secret\n")
     secret.chmod(0o600)
     words = ["--broker", f"127.0.0.1:{mosquitto.port}", "--ca", str(mosquitto.folder / "ca.pem")]
@@ -571,7 +613,16 @@ def assert_nothing_but(store: Memory, mosquitto: Mosquitto, tmp_path: Path) -> N
 
 def test_a_password_does_not_travel_readable_over_a_network():
     with pytest.raises(UsageError, match="would travel readable"):
-        Publisher(Broker("10.0.0.1", user="agent", password="secret"), "x", "y")
+        Publisher(Broker("10.0.0.1", user="agent", password="secret", insecure=True), "x", "y")
+
+
+def test_nothing_travels_to_another_host_without_tls_unless_it_is_asked_for():
+    with pytest.raises(UsageError, match="without TLS everyone on the way.*--insecure"):
+        Publisher(Broker("10.0.0.1", 1883), "x", "y")
+    with contextlib.closing(Publisher(Broker("127.0.0.1", 1), "x", "y")):
+        pass
+    with contextlib.closing(Publisher(Broker("this-host-is-not-there.invalid", 1, insecure=True), "x", "y")):
+        pass
 
 
 def test_a_broker_that_cannot_be_one_is_a_sentence():

@@ -145,6 +145,7 @@ def test_from_an_agent_through_a_broker_to_two_collectors_and_the_store(
     secrets = {}
     for user in ("agent", "collector"):
         secrets[user] = tmp_path / f"{user}.secret"
+        secrets[user].touch(0o600)
         secrets[user].write_text(f"{user}'s secret\n")
     to = {
         user: (

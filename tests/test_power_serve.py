@@ -5,12 +5,16 @@ import json
 import re
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
+import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -403,7 +407,7 @@ WORDS = (
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join), st.text(max_size=40)),
     st.sampled_from(["query", "query_range", "series"]),
@@ -420,7 +424,7 @@ def test_no_query_is_answered_by_a_failure(served: Served, query: str, path: str
     assert json.loads(body)["status"] == ("success" if status == 200 else "error")
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["sensors", "trace", "rollup", "gaps", "energy"]), st.data())
 def test_no_field_of_our_own_api_makes_it_fail(served: Served, path: str, data: st.DataObject) -> None:
     said = st.sampled_from(
@@ -434,7 +438,7 @@ def test_no_field_of_our_own_api_makes_it_fail(served: Served, path: str, data: 
     assert status == 200 or json.loads(body)["error"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(WORDS), max_size=20))
 def test_a_query_is_read_or_refused(words: list[str]) -> None:
     with contextlib.suppress(UsageError):
@@ -591,6 +595,7 @@ def test_the_api_describes_itself(served: Served) -> None:
 def test_a_token_is_asked_for_and_a_terminated_server_ends_in_good_order(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
+    file.chmod(0o600)
     with serving("--store", folder, "--token-file", file, listen="0.0.0.0:0") as found:
         found.place = found.place.replace("0.0.0.0", "127.0.0.1")
         for path in ("/api/v1/labels", "/api/steelyard/sensors", "/openapi.json", "/"):
@@ -637,11 +642,12 @@ def test_the_address_and_its_mistakes() -> None:
 
 @pytest.mark.parametrize("words", ["", "short", "two words that are long", "un-é-xpected-letters"])
 def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path, words: str) -> None:
+    (tmp_path / "token").touch(0o600)
     (tmp_path / "token").write_text(words)
     with pytest.raises(UsageError, match="at least 16"):
-        door.token(tmp_path / "token")
+        door.token(tmp_path / "token", insecure=False)
     with pytest.raises(UsageError, match="cannot be read"):
-        door.token(tmp_path / "none")
+        door.token(tmp_path / "none", insecure=False)
 
 
 def command(*words: object) -> int:
@@ -706,3 +712,68 @@ def test_promtool_reads_it(served: Served, words: tuple[object, ...], expected: 
     assert found.returncode == 0, found.stderr
     for text in expected:
         assert text in found.stdout
+
+
+class Slow:
+    """A client that never finishes a request: says nothing, a header a second, or a body a byte at a time; and comes again."""
+
+    def __init__(self, port: int, manner: int) -> None:
+        self.port, self.manner, self.sent = port, manner % 3, 0
+        self.socket: socket.socket | None = None
+
+    def step(self) -> None:
+        try:
+            if self.socket is None:
+                self.socket, self.sent = socket.create_connection(("127.0.0.1", self.port), 1), 0
+                self.socket.setblocking(False)
+            self.socket.send(self.next())
+            if not self.socket.recv(1000):
+                raise ConnectionError
+        except BlockingIOError:
+            pass
+        except OSError:
+            if self.socket:
+                self.socket.close()
+            self.socket = None
+
+    def next(self) -> bytes:
+        self.sent += 1
+        if self.manner == 0:
+            return b""
+        begin = (b"GET / HTTP/1.1\r\n", b"POST /api/v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")[
+            self.manner - 1
+        ]
+        return begin if self.sent == 1 else (b"X: y\r\n", b"q")[self.manner - 1]
+
+
+@pytest.mark.attack
+def test_who_has_the_token_is_answered_beside_500_slow_clients(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    file.chmod(0o600)
+    with serving("--store", folder, "--token-file", file) as served:
+        port = int(served.place.rpartition(":")[2])
+        slow = [Slow(port, number) for number in range(500)]
+        ending = threading.Event()
+
+        def annoy() -> None:
+            while not ending.is_set():
+                for each in slow:
+                    each.step()
+
+        annoying = threading.Thread(target=annoy)
+        annoying.start()
+        try:
+            until_connected = time.monotonic() + 60
+            while sum(each.socket is not None for each in slow) < 150 and time.monotonic() < until_connected:
+                time.sleep(0.05)
+            answers = []
+            for _ in range(300):
+                try:
+                    answers.append(served.asked("/api/v1/labels", {"Authorization": f"Bearer {TOKEN}"})[0])
+                except OSError as error:
+                    answers.append(repr(error))
+        finally:
+            ending.set()
+            annoying.join()
+    assert answers.count(200) >= 0.99 * len(answers), Counter(answers)

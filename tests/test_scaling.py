@@ -127,7 +127,7 @@ def test_karp_and_flatts_own_example() -> None:
     assert scaled_serial_fraction(8.0, 8) == pytest.approx(0.0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.dictionaries(st.integers(1, 200), st.floats(1e-6, 1e3), min_size=2, max_size=6),
     st.floats(1e-6, 1e6),

@@ -202,6 +202,7 @@ def service() -> Iterator[ThreadingHTTPServer]:
 @pytest.fixture
 def token(tmp_path: Path) -> Path:
     path = tmp_path / "token"
+    path.touch(0o600)
     path.write_text("letmein\n")
     return path
 

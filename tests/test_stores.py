@@ -60,7 +60,7 @@ def test_what_is_written_is_read_by_another(store: Embedded, tmp_path: Path) -> 
     assert other.trace(NODE, "rail", 0, START).value.tolist() == []
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from([0, 1]), st.integers(0, 3)), max_size=25))
 def test_each_batch_is_kept_once(tmp_path_factory: pytest.TempPathFactory, told: list[tuple[int, int, int]]) -> None:
     folder = tmp_path_factory.mktemp("store")
@@ -238,6 +238,56 @@ def test_late_readings_make_rollups_anew(store: Embedded, tmp_path: Path) -> Non
     store.tidy(FIRST + 40 * HOUR)
     assert FIRST // HOUR + 2 in Rollups(tmp_path / "store").hours()
     same(rolled(store), rolled(whole))
+
+
+@pytest.mark.parametrize("described", ["never", "late", "another sensor"])
+def test_readings_that_nobody_has_described_are_tidied_and_become_rollups_once_they_are(
+    tmp_path: Path, described: str
+) -> None:
+    made, whole = (Embedded(tmp_path / name, make=True) for name in ("store", "whole"))
+    whole.describe(NODE, [RAIL, SOCKET])
+    if described == "another sensor":
+        made.describe(NODE, [SOCKET])
+    elif described == "late":
+        made.describe("cluster/another", [RAIL])
+    at = FIRST + np.arange(5, dtype=np.int64) * 10**9
+    for each in (made, whole):  # alone in its hour
+        each.write([Batch(NODE, WRITER, 0, ("rail",), np.zeros(5, np.uint16), at, np.ones(5))])
+    made.tidy(FIRST + 40 * HOUR)
+    made.write([batch(900, [1.0])])
+    whole.write([batch(900, [1.0])])
+    made.describe(NODE, [RAIL, SOCKET])
+    for level in LEVELS:
+        same(rolled(made, level), rolled(whole, level))
+    made.tidy(FIRST + 40 * HOUR)
+    assert FIRST // HOUR in Rollups(tmp_path / "store").hours()
+    same(rolled(Embedded(tmp_path / "store")), rolled(whole))
+
+
+def test_a_surprise_in_tidying_is_noted_and_ends_no_collection(
+    store: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def surprise(*_: object) -> bool:
+        raise ValueError("zip() argument 2 is longer than argument 1")
+
+    monkeypatch.setattr("steelyard.telemetry.stores._tidying.Tidying.hour", surprise)
+    monkeypatch.setattr("steelyard.telemetry.stores.embedded.SELDOM", -1.0)
+    for sequence in range(3):
+        store.write([batch(sequence, [1.0])])
+    assert store.count() == 3
+    (note,) = store.notes
+    assert "cannot be tidied up, and keeps all readings as they are: zip()" in note
+    with pytest.raises(MachineFailed, match=r"zip\(\)"):
+        store.tidy(time.time_ns())
+
+
+def test_another_node_cannot_pass_its_batches_off_as_stored_ones_of_this(store: Embedded) -> None:
+    empty = Batch("cluster/node2", WRITER, 5, (), np.empty(0, np.uint16), np.empty(0, np.int64), np.empty(0))
+    store.write([empty])
+    store.write([batch(5, [1.0, 2.0])])
+    assert store.trace(NODE, "rail").value.tolist() == [1.0, 2.0]
+    store.write([batch(5, [1.0, 2.0])])
+    assert store.count() == 2, "the same of the same node is the same"
 
 
 def test_what_is_old_is_removed_and_its_rollups_stay(store: Embedded, tmp_path: Path) -> None:

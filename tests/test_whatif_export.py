@@ -48,7 +48,7 @@ def test_goal_holds_collectives_that_do_not_wait_and_ti_says_that_it_cannot(tmp_
 
 
 @pytest.mark.parametrize("form", ["ti", "goal"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=st.composite(exchanges)())
 def test_random_programs_replay_as_before(
     tmp_path_factory: pytest.TempPathFactory, form: str, made: tuple[list[list[Action]], Parameters]

@@ -310,7 +310,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.lists(st.sampled_from(PIECES), max_size=8).map("\n".join), min_size=2, max_size=2))
 def test_no_text_ends_the_engine_without_an_answer(tmp_path: Path, texts: list[str]) -> None:
     folder = written(tmp_path / "x", ["MPI_Init:-:0:0:0\n" + text + "\n" for text in texts])

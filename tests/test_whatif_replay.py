@@ -143,7 +143,7 @@ def exchanges(draw: st.DrawFn) -> tuple[list[list[Action]], Parameters]:
     return programs, p
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=st.composite(exchanges)(), seed=st.integers(0, 1000))
 def test_random_programs_take_what_the_oracle_says_whatever_the_order_of_the_ranks(
     tmp_path: Path, made: tuple[list[list[Action]], Parameters], seed: int
@@ -359,7 +359,7 @@ def test_recorded_noise_of_one_interruption_is_periodic_noise(mode: str, tmp_pat
     assert together != periodic
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     gaps=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 30)), min_size=1, max_size=6),
     rest=st.integers(1, 40),

@@ -204,7 +204,7 @@ def test_a_message_that_a_lost_file_would_have_had_ends_who_waits_for_it(traced:
 def test_a_damaged_trace_is_replayed_or_refused_with_its_place(
     small_trace: Path, tmp_path: Path, examples: int
 ) -> None:
-    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
     @given(data=st.data())
     def search(data: st.DataObject) -> None:
         _replay_damaged(small_trace, tmp_path / "damaged", data)

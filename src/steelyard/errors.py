@@ -51,7 +51,7 @@ class ProgramFailed(MachineFailed):
     """A program that ended badly, shown whole: what it was for, the command, the exit code, its output."""
 
     def __init__(self, purpose: str, command: str, exit_code: int | None, output: str) -> None:
-        self.command = command
+        self.command, self.code = command, exit_code
         self.output = output
         ended = "did not end in time" if exit_code is None else f"ended with exit code {exit_code}"
         super().__init__(

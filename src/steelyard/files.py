@@ -7,10 +7,14 @@ replaced whole or stays as it was, and after a failure nothing half-made is left
 import contextlib
 import os
 import shutil
-from collections.abc import Callable
+import stat
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
+
+SHORT, PATIENCE = 1 << 16, 10.0  # bytes and seconds that a file with one word may have
 
 
 def is_folder(path: Path) -> bool:
@@ -27,6 +31,74 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def others(path: Path) -> str:
+    """Why what is in `path` may be another user's: "it belongs to eve", "everyone can write to it"; "" where it cannot.
+
+    Root counts as this user. So does a group that has the number of its owner, as many systems give each user one.
+    """
+    found = path.stat()
+    if found.st_uid not in (0, os.geteuid()):
+        return f"it belongs to {_user(found.st_uid)}"
+    if found.st_mode & stat.S_IWOTH:
+        return "everyone can write to it"
+    if found.st_mode & stat.S_IWGRP and found.st_gid not in (0, found.st_uid):
+        return "its group can write to it"
+    return ""
+
+
+def secret(path: Path, what: str, insecure: bool | None = None) -> str:
+    """The word that a file holds, without the end of its line. `what` is "password" or "token".
+
+    UsageError where it cannot be read, is no text of at most 64 KiB, or (unless `insecure`) where others can read or write it.
+    `insecure` None: the user has no such option.
+    """
+    try:
+        content, found = _content(path)
+        text = content.decode()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"The {what} file '{path}' cannot be read: {error}.") from None
+    if stat.S_ISREG(found.st_mode) and not insecure:
+        mine = found.st_uid in (0, os.geteuid())
+        if not mine or found.st_mode & 0o027:  # its group may read it
+            why = f"mode {stat.S_IMODE(found.st_mode):o}" if mine else f"it belongs to {_user(found.st_uid)}"
+            raise UsageError(
+                f"Others can read or write the {what} file '{path}' ({why}). Keep it to yourself: chmod 600 {path}"
+                + ("" if insecure is None else "  (or take it as it is: --insecure)")
+            )
+    return text.strip("\r\n")
+
+
+def _content(path: Path) -> tuple[bytes, os.stat_result]:
+    """What a short file holds, also one that a shell makes: <(command). ValueError for one without an end."""
+    content, until = b"", time.monotonic() + PATIENCE
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(file)
+        while time.monotonic() < until:
+            try:
+                block = os.read(file, SHORT + 1 - len(content))
+            except BlockingIOError:
+                time.sleep(0.01)
+                continue
+            content += block
+            if not block:
+                return content, found
+            if len(content) > SHORT:
+                raise ValueError("it is longer than 64 KiB")
+        raise ValueError(f"it has not ended after {PATIENCE:.0f} s")
+    finally:
+        os.close(file)
+
+
+def _user(number: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
 
 
 def expect_output(path: Path, what: str) -> None:
@@ -86,20 +158,30 @@ def make(path: Path, what: str, fill: Callable[[Path], object]) -> Path:
     expect_output(path, what)
     special = path.exists() and (not is_file(path) or str(path).startswith(("/dev/", "/proc/")))  # a device, a pipe
     goal = path if special else path.resolve()  # of a link the file that it means
-    direct = special or not os.access(goal.parent, os.W_OK)
-    making = goal if direct else goal.with_name(f".steelyard-{os.getpid()}.making")
     try:
-        fill(making)
-        if not direct:
-            if goal.exists():
-                shutil.copymode(goal, making)
-            os.replace(making, goal)
+        if special or not os.access(goal.parent, os.W_OK):
+            fill(goal)
+        else:
+            with replacing(goal) as making:
+                fill(making)
     except OSError as error:
         raise MachineFailed(
             f"{what} could not be written to '{path}': {error.strerror or error}. Make room there, or name another file."
         ) from error
-    finally:
-        if not direct:
-            with contextlib.suppress(OSError):
-                making.unlink(missing_ok=True)
     return path
+
+
+@contextlib.contextmanager
+def replacing(goal: Path) -> Iterator[Path]:
+    """A name to write to: the file replaces `goal` whole at the end, and after an error `goal` is as it was.
+
+    The name is in a new folder that no other user can enter, so nobody can have prepared a link there.
+    """
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix=".steelyard-", dir=goal.parent) as folder:
+        making = Path(folder) / goal.name
+        yield making
+        if goal.exists():
+            shutil.copymode(goal, making)
+        os.replace(making, goal)

@@ -54,6 +54,7 @@ def reached(mosquitto: Mosquitto, tmp_path: Path) -> dict[str, list[object]]:
     words: dict[str, list[object]] = {}
     for user in ("agent", "collector"):
         secret = tmp_path / f"{user}.secret"
+        secret.touch(0o600)
         secret.write_text(f"{user}'s secret\n")
         words[user] = ["--broker", f"127.0.0.1:{mosquitto.port}", "--ca", tmp_path / "ca.pem", "--user", user]
         words[user] += ["--password-file", secret]

@@ -88,7 +88,7 @@ class World:
             script = self.folder / f"{name}.sh"
             script.write_text(SCRIPT.format(folder=self.folder, name=name))
             script.chmod(0o755)
-            words = ["agent", "--broker", "10.77.2.1:1883", "--node", f"chaos/{name}", "--every", EVERY]
+            words = ["agent", "--broker", "10.77.2.1:1883", "--insecure", "--node", f"chaos/{name}", "--every", EVERY]
             words += ["--sensor", f"command:run={script}", "--buffer", f"{self.folder}/disk-buffer/{name}"]
             self._steelyard(name, name, words, "agents")
 
@@ -99,7 +99,7 @@ class World:
 
     def start_collector(self, name: str) -> None:
         self.down.discard(name)
-        words = ["collect", "--broker", "10.77.1.1:1883", "--store", self.place, "--name", name]
+        words = ["collect", "--broker", "10.77.1.1:1883", "--insecure", "--store", self.place, "--name", name]
         self._steelyard(name, "collectors", words)
 
     def kill(self, name: str) -> None:

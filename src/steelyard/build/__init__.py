@@ -5,7 +5,7 @@ from pathlib import Path
 
 from steelyard.build.compiling import Progress, make
 from steelyard.build.openmp import has_openmp
-from steelyard.build.program import NATIVE, Program, cache, harness_objects, preloaded, program_name, programs
+from steelyard.build.program import NATIVE, Program, cache, harness_objects, inside, preloaded, program_name, programs
 from steelyard.build.toolchain import FLAGS, default, default_mpi, mpi_name, resolve, resolve_mpi
 from steelyard.model import Benchmark, Tool, Toolchain
 
@@ -21,6 +21,7 @@ __all__ = [
     "default_mpi",
     "harness",
     "has_openmp",
+    "inside",
     "make",
     "mpi_name",
     "preloaded",

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.build.program import NATIVE, Object, Program, cache, harness_objects
+from steelyard.build.program import NATIVE, Object, Program, cache, expect_own, harness_objects, inside
 from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.machine.tools import mpi_flags
@@ -52,9 +52,18 @@ def make(
     """
     with _explained():
         wanted = [obj for pair in harnesses for obj in harness_objects(*pair)]
+        kept = {obj.path for obj in (*wanted, *(obj for program in programs for obj in program.objects))}
+        _expect_own(path for path in (cache() / "build", *kept, *(program.path for program in programs)))
         if _missing(programs, wanted):
             with _alone(show):
                 _carry_out(programs, wanted, show)
+
+
+def _expect_own(paths: Iterable[Path]) -> None:
+    """Refuses what others can have put there, in whatever folder of the cache."""
+    for near in {near for path in paths for near in (path, path.parent)}:
+        with contextlib.suppress(FileNotFoundError):
+            expect_own(near)
 
 
 @dataclass(frozen=True)
@@ -193,7 +202,13 @@ def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
     environment = {**os.environ, "NINJA_STATUS": _STATUS, "LC_ALL": "C"}
     output: list[str] = []
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        umask=_umask() | 0o022,  # what others can write to is not executed
     ) as ninja:
         assert ninja.stdout
         try:
@@ -209,6 +224,11 @@ def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
             raise
     if ninja.returncode != 0:
         _explain("".join(output), ninja.returncode)
+
+
+def _umask() -> int:
+    os.umask(now := os.umask(0o077))
+    return now
 
 
 class _Pace:
@@ -249,8 +269,7 @@ def _explain(output: str, code: int) -> None:
 @contextmanager
 def _alone(show: Show) -> Iterator[None]:
     """One build at a time in a cache: what another is making need not be made twice. A killed one leaves no lock behind."""
-    (cache() / "build").mkdir(parents=True, exist_ok=True)
-    with (cache() / "build" / "lock").open("w") as lock:
+    with (inside("build") / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,5 +1,6 @@
 """What a program is made of, and where the cache keeps it: under a hash of everything that it is made of."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from steelyard.build.openmp import MODEL, with_openmp
 from steelyard.build.toolchain import compiler_flags, mpi_name
+from steelyard.errors import MachineFailed
+from steelyard.files import others
 from steelyard.model import Benchmark, Source, Tool, Toolchain
 
 NATIVE = Path(__file__).parents[1] / "native"
@@ -20,9 +23,35 @@ LIBRARIES = ("-pthread", "-ldl")  # threads; OpenCL and the site's BLAS are look
 
 
 def cache() -> Path:
-    """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder."""
+    """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder. MachineFailed where others can write to it."""
     own = os.environ.get("STEELYARD_CACHE")
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
+    folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
+    _expect_own(whole := folder.absolute())
+    return whole
+
+
+@lru_cache
+def _expect_own(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # it is not there yet, or who reads it says what is wrong
+        expect_own(folder)
+
+
+def inside(name: str) -> Path:
+    """The folder of that name in the cache, made where it is missing: the cache for this user alone, whatever the umask."""
+    folder = cache()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / name).mkdir(mode=0o755, exist_ok=True)
+    return folder / name
+
+
+def expect_own(path: Path) -> None:
+    """Refuses a file or folder of the cache that another user can have written. MachineFailed."""
+    if why := others(path):
+        raise MachineFailed(
+            f"The cache holds programs that Steelyard starts, and '{path}' may be another user's: {why}. Remove it, make it "
+            "your own (chown, chmod go-w), or set STEELYARD_CACHE to another folder."
+        )
 
 
 def program_name(benchmark: str, model: str = "") -> str:

@@ -1,5 +1,6 @@
 """The command line. A command is a file of its own: it reads its words, calls the rooms that do it, and shows what came out."""
 
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -33,8 +34,27 @@ app = typer.Typer(
 def main() -> None:
     """Mistakes are explained without a traceback, and Ctrl-C keeps what was measured."""
     streams.prepare()
+    ended = _end_in_good_order()
     code = explained(app)
-    sys.exit(explained(sys.stdout.flush) or code)  # what is still to be written may fail, too
+    code = explained(sys.stdout.flush) or code  # what is still to be written may fail, too
+    sys.exit(128 + ended[0] if ended and code == 130 else code)
+
+
+def _end_in_good_order() -> list[int]:
+    """From now on SIGTERM (batch systems end jobs with it) and SIGHUP do what Ctrl-C does. Which of them has come."""
+    came: list[int] = []
+
+    def end(number: int, frame: object) -> None:
+        for each in heard:
+            signal.signal(each, signal.SIG_IGN)  # to a job they are often sent twice: the end must not be broken off
+        came.append(number)
+        raise KeyboardInterrupt
+
+    # Not where it is ignored, as by nohup.
+    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
+    for each in heard:
+        signal.signal(each, end)
+    return came
 
 
 def explained(work: Callable[[], object]) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.commands import forms
-from steelyard.commands.options import All, Json, Paths, Quiet, Runs, Seed
+from steelyard.commands.options import All, Json, Paths, Quiet, Runs, Seed, Trust
 from steelyard.compare import ROUNDS
 from steelyard.errors import UsageError
 from steelyard.numbers import option
@@ -36,6 +36,7 @@ def command(
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    trust: Trust = False,
     all_: All = False,
     json_: Json = False,
     quiet: Quiet = False,
@@ -79,7 +80,7 @@ def command(
         side_by_side.show_published(reported) if form == "screen" else comparison.beside(reported, json_)
         return
     if in_turn:
-        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet)
+        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet, trust)
     a, b = (outcome.read(p, paths or []) for p in (earlier, path))
     compared = turns.judged(a, b) if turns.partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":

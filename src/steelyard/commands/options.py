@@ -31,6 +31,14 @@ def _toolchains(words: list[str] | None) -> list[str] | None:
 Runs = Annotated[Path, typer.Option("--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.")]
 RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id or folder; the newest when left out.")]
 Paths = Annotated[list[Path] | None, typer.Option("--path", help="A folder with further benchmarks (may be repeated).")]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Use compiler flags, MPIs and words for the launcher that a run names, although you never measured with them: "
+        "they can start any program.",
+    ),
+]
 Apps = Annotated[
     list[str] | None,
     typer.Option(

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from steelyard.commands import forms
-from steelyard.commands.options import All, Every, Json, Paths, Power, Quiet, RunName, Runs, Sensors
+from steelyard.commands.options import All, Every, Json, Paths, Power, Quiet, RunName, Runs, Sensors, Trust
 
 
 def command(
     name: RunName = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    trust: Trust = False,
     power: Power = None,
     sensor: Sensors = None,
     every: Every = "100ms",
@@ -29,4 +30,4 @@ def command(
     form, further = forms.one(all_, json_), paths or []
     period = length_of_time(every, "The time between two readings (given by --every)")
     watched = sensing.asked(power, sensor or [], period)
-    outcome.conclude(session.go_on(records.find(runs, name), further, quiet, watched), further, None, form)
+    outcome.conclude(session.go_on(records.find(runs, name), further, quiet, watched, trust), further, None, form)

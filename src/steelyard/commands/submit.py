@@ -252,7 +252,11 @@ def _submit(request: Request, wait: bool, to: BatchSystem) -> int:
 def program() -> tuple[str, ...]:
     """This very installation, which the nodes must see under the same path."""
     script = Path(sys.executable).with_name("steelyard")
-    return (str(script),) if script.exists() else (sys.executable, "-c", "from steelyard.__main__ import main; main()")
+    return (
+        (str(script),)
+        if script.exists()
+        else (sys.executable, "-P", "-c", "from steelyard.__main__ import main; main()")
+    )
 
 
 def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from steelyard.build import cache
+from steelyard.build import cache, inside
 from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
 from steelyard.model.plain import other
@@ -127,10 +127,9 @@ def save(name: str, judged: Evaluation, run: Run) -> None:
     ]
     kept = _Kept(judged.run.machine, tuple(rejudged), tuple(results), judged.findings)
     with contextlib.suppress(OSError, UnicodeEncodeError):
-        place = _place(name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, msgspec.msgpack.encode(kept, enc_hook=other))
-        _tidy(place.parent)
+        folder = inside("judged")
+        write_whole(folder / name, msgspec.msgpack.encode(kept, enc_hook=other))
+        _tidy(folder)
 
 
 def _tidy(folder: Path) -> None:

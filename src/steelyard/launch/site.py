@@ -12,6 +12,8 @@ from steelyard.machine.tools import has_shmem
 from steelyard.model import Benchmark, Host, Machine, Site, Source
 from steelyard.numbers import MOST_SLOTS
 
+HOST = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"  # a launcher takes what begins with "-" for an option
+
 
 def hosts(words: str | None) -> tuple[Host, ...]:
     """'a:4,b:4,c' → three hosts, one slot where none is said. None: those of a scheduler's allocation, () outside of one.
@@ -23,7 +25,7 @@ def hosts(words: str | None) -> tuple[Host, ...]:
         return within[1].hosts if within and len(within[1].hosts) > 1 else ()
     found = []
     for word in words.split(","):
-        match = re.fullmatch(r"([A-Za-z0-9_.-]+)(?::0*([1-9][0-9]*))?", word.strip())
+        match = re.fullmatch(rf"({HOST})(?::0*([1-9][0-9]*))?", word.strip())
         if not match:
             raise UsageError(
                 f"'{word}' in --hosts {words} is no host: expected NAME or NAME:SLOTS, as in node1:4,node2:4."

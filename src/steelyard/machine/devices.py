@@ -32,7 +32,7 @@ def find_devices() -> tuple[Device, ...]:
         return ()
     try:
         reported = subprocess.run(
-            [sys.executable, "-m", "steelyard.machine.devices", name],
+            [sys.executable, "-P", "-m", "steelyard.machine.devices", name],
             capture_output=True,
             text=True,
             check=True,

@@ -1,17 +1,16 @@
-"""What a run keeps besides its plan and its records, as a user would name it: toolchains, folders of benchmarks."""
+"""What the user has measured with: folders of benchmarks, flags, MPIs and words for a launcher. Only these are used again."""
 
 import contextlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from steelyard import build
 from steelyard.files import is_file, is_folder
 from steelyard.model import Run
 
-
-def commands(run: Run) -> list[str]:
-    """The run's toolchains as a user names them: the compiler, and flags where they are not the usual ones."""
-    return [t.compiler if t.flags == build.FLAGS else f"{t.compiler} {t.flags}" for t in run.toolchains.values()]
+Word = Literal["flags", "mpi", "launcher"]  # what a command may name besides folders, and what can start any program
 
 
 def folders(run: Run, paths: Sequence[Path]) -> list[Path]:
@@ -34,14 +33,23 @@ def unread(run: Run, paths: Sequence[Path]) -> tuple[str, ...]:
     )
 
 
-def trust(paths: Sequence[Path]) -> None:
-    """Remembers folders that the user measures with; where nothing can be written he names them again."""
-    new = {str(p.resolve()) for p in paths} - _trusted()
+def trust(paths: Sequence[Path], words: Sequence[tuple[Word, str]] = ()) -> None:
+    """Remembers what the user measures with; where nothing can be written it has to be named again."""
+    new = {*(str(p.resolve()) for p in paths), *(_line(kind, text) for kind, text in words)} - _trusted()
     with contextlib.suppress(OSError):
         if new:
-            _file().parent.mkdir(parents=True, exist_ok=True)
+            build.inside("")
             with _file().open("a", encoding="utf-8") as file:
-                file.writelines(f"{path}\n" for path in sorted(new))
+                file.writelines(f"{line}\n" for line in sorted(new))
+
+
+def used(kind: Word, text: str) -> bool:
+    """Whether the user has measured with these flags, the MPI of this path, or these words of the launcher."""
+    return _line(kind, text) in _trusted()
+
+
+def _line(kind: Word, text: str) -> str:
+    return f"{kind} {json.dumps(text)}"  # folders begin with "/"
 
 
 def _further(run: Run, paths: Sequence[Path]) -> list[Path]:

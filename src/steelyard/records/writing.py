@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.files import replacing
 from steelyard.model import Machine, Plan, Record
 from steelyard.model.plain import to_json, to_plain
 
@@ -152,19 +153,10 @@ def _remove(folders: list[Path]) -> None:
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file so that a reader sees the old one or the new one, never half of it."""
-    making = path.with_name(path.name + ".making")
-    try:
-        making.unlink(missing_ok=True)
-        with making.open(
-            "xb"
-        ) as file:  # in a stranger's folder a link may stand there: what it leads to is not written
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(making, path)
-    except OSError:
-        making.unlink(missing_ok=True)
-        raise
+    with replacing(path) as making, making.open("wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _cut_torn_line(file: int) -> None:

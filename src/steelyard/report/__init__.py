@@ -13,7 +13,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from steelyard import files
-from steelyard.build import cache
+from steelyard.build import inside
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
 from steelyard.report import lamps, values
@@ -90,7 +90,15 @@ def _environment(folders: tuple[str, ...]) -> Environment:
 
 
 class _Compiled(FileSystemBytecodeCache):
-    """Templates kept as Python's code, a tenth of a report's time; a disk that is full keeps none."""
+    """Templates kept as Python's code, a tenth of a report's time; a disk that is full keeps none.
+
+    What another user can have written is compiled anew.
+    """
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):
+            if not files.others(Path(self._get_cache_filename(bucket))):
+                super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         with contextlib.suppress(OSError):
@@ -98,12 +106,10 @@ class _Compiled(FileSystemBytecodeCache):
 
 
 def _compiled() -> _Compiled | None:
-    folder = cache() / "templates"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        return _Compiled(str(inside("templates")))
     except OSError:
         return None
-    return _Compiled(str(folder))
 
 
 def _asset(name: str) -> str:

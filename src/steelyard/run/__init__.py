@@ -24,6 +24,8 @@ from steelyard.statistics.validity.pace import Bounds, seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
 
 ATTEMPTS = 3  # of a case that a visible load disturbed: a neighbour that stays is not waited for without end
+# How programs and their launchers end that SIGHUP, SIGINT or SIGTERM ends; seconds until such a signal has come here, too.
+ENDED, AFTER_SIGNAL = (-1, -2, -15, 129, 130, 143), 1.0
 REPEATING_SHARE = 0.1  # of the plan's time that may go into these
 REPEATING_LEAST = 0.05  # the same, also where the preset's promised length is used up
 SILENCE = 3.0  # seconds after the limit in which ranks that wait say so, and the one that hangs does not
@@ -182,6 +184,10 @@ class Evaluator:
             try:
                 answer = program.ask(asked, limit + patience)
             except ProgramFailed as failure:
+                if (
+                    failure.code in ENDED
+                ):  # by who ends this tool, too: then the case was not measured, and is not to be kept
+                    self.around.wait(AFTER_SIGNAL)
                 self._keep(failed_record(launch, index, case, attempt, str(failure)))
                 return False
             record = record_of(launch, index, case, attempt, answer, self.best)

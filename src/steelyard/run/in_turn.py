@@ -16,6 +16,7 @@ from steelyard.model import Machine, Plan, Run
 from steelyard.plan import cpus_of
 from steelyard.records import RunFolder, remembered
 from steelyard.run import Evaluator, Progress, session, setup
+from steelyard.run.again import again
 from steelyard.run.progress import Display
 
 LEAST_ROUNDS = 10  # with fewer, even pairs that all agree might be chance once p is corrected for the number of cases
@@ -23,7 +24,14 @@ NOT_BROUGHT_BACK = ("machine", "setting", "version")  # groups of differences be
 
 
 def measure(
-    first: Path, second: Path, runs: Path, paths: Sequence[Path], rounds: int, seed: int, quiet: bool
+    first: Path,
+    second: Path,
+    runs: Path,
+    paths: Sequence[Path],
+    rounds: int,
+    seed: int,
+    quiet: bool,
+    trusted: bool = False,
 ) -> tuple[Path, Path]:
     """Measures the plans of both runs in turn; returns the two new run folders, of a and of b.
 
@@ -38,7 +46,7 @@ def measure(
     a, b = records.read(first), records.read(second)
     made = schedule(a.plan, b.plan, rounds, seed)
     machines = _as_then(here, a, made.a), _as_then(here, b, made.b)
-    setups = [setup.again(run, paths, here) for run in (a, b)]
+    setups = [again(run, paths, here, trusted) for run in (a, b)]
     programs = [side.programs(quiet) for side in setups]
     kept = [[str(p.resolve()) for p in remembered.folders(run, paths)] for run in (a, b)]
     turn = {"series": uuid.uuid4().hex, "rounds": rounds, "notes": _left_behind(a, b, made.alone)}

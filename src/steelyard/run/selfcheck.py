@@ -186,7 +186,7 @@ def neighbour(bench: Bench) -> Iterator[None]:
 @contextmanager
 def competitor(cpu: int, nice: int = 0) -> Iterator[subprocess.Popen[bytes]]:
     """A process that computes on `cpu` while it is not stopped; stopped at first."""
-    process = subprocess.Popen([sys.executable, "-c", f"import os; os.nice({nice})\nwhile True: pass"])
+    process = subprocess.Popen([sys.executable, "-I", "-c", f"import os; os.nice({nice})\nwhile True: pass"])
     try:
         os.sched_setaffinity(process.pid, {cpu})
         process.send_signal(signal.SIGSTOP)

@@ -1,6 +1,7 @@
 """A run from its request to the folder that holds it: planned, built, looked at, carried out; or gone on with."""
 
 import platform
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__, applications, files, records
+from steelyard.build.flags import unsafe
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
 from steelyard.model import Plan, Run, Shown
@@ -19,6 +21,7 @@ from steelyard.records import remembered, shown
 from steelyard.records.shown import Best
 from steelyard.run import Evaluator, setup
 from steelyard.run import quiet as looks
+from steelyard.run.again import again
 from steelyard.run.progress import Display
 from steelyard.run.sensing import Sensing, recorded
 from steelyard.run.setup import Programs, Request, Setup
@@ -28,7 +31,6 @@ from steelyard.units import duration, percent
 def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = None) -> Path:
     """A new run, carried out while sensors are read. Returns its folder; Ctrl-C leaves one that can be resumed."""
     plan, here, warnings = setup.plan(request)
-    remembered.trust(request.paths)
     if sensing and sensing.wanted:
         width = request.effort.sampling.width
         plan = lasting(plan, sensing.seconds(width))
@@ -36,6 +38,7 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
     for warning in warnings:
         print(f"steelyard: {warning}", file=sys.stderr)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
+    remembered.trust(request.paths, _named(here))
     programs = here.programs(quiet)
     best, within = shown.load(here.machine), scheduler.inside()
     about = {
@@ -57,6 +60,14 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
     )
     with recorded(sensing, folder.path, afresh=True):
         return _carry_out(folder, evaluator, quiet)
+
+
+def _named(here: Setup) -> list[tuple[remembered.Word, str]]:
+    """What this command names that can start any program: an earlier run may name it again."""
+    flags: list[tuple[remembered.Word, str]] = [("flags", t.flags) for t in here.toolchains.values() if unsafe(t.flags)]
+    mpis: list[tuple[remembered.Word, str]] = [("mpi", mpi.path) for mpi in here.site.mpis.values()]
+    words: list[tuple[remembered.Word, str]] = [("launcher", shlex.join(here.site.extra))] if here.site.extra else []
+    return flags + mpis + words
 
 
 def _how_long(plan: Plan, seconds: float, width: float) -> str:
@@ -90,7 +101,9 @@ def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: S
     looks.prepare(looks.looking(of_threads[0], here.machine, toolchain, best), request.wait, usual, restless, say)
 
 
-def go_on(path: Path, paths: Sequence[Path], quiet: bool, sensing: Sensing | None = None) -> Path:
+def go_on(
+    path: Path, paths: Sequence[Path], quiet: bool, sensing: Sensing | None = None, trusted: bool = False
+) -> Path:
     """The rest of a run that was interrupted, carried out while sensors are read."""
     run = records.read(path)
     if run.in_turn:
@@ -101,7 +114,7 @@ def go_on(path: Path, paths: Sequence[Path], quiet: bool, sensing: Sensing | Non
     done = finished_cases(run)
     folder = records.RunFolder(path)  # first: where nothing can be written, nothing need be built
     try:
-        here = setup.again(run, paths, setup.machine())
+        here = again(run, paths, setup.machine(), trusted)
         programs = here.programs(quiet)
     except BaseException:
         folder.close()

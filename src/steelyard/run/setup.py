@@ -1,18 +1,16 @@
 """What a user asked for, and what it is carried out with: both resolved once, at the edge."""
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steelyard import build, evaluation
+from steelyard import build
 from steelyard import plan as planning
 from steelyard.build import Program
 from steelyard.errors import UsageError
 from steelyard.launch import site
-from steelyard.model import Benchmark, Effort, Machine, Plan, Run, Site, Toolchain
+from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain
 from steelyard.plan import Settings, Shape, catalogue, refusal
-from steelyard.records import remembered
 from steelyard.run.asking import LOOKING, built_with
 from steelyard.run.progress import BuildDisplay
 
@@ -120,24 +118,3 @@ def _expect_openmp(settings: Settings, toolchains: Iterable[Toolchain]) -> None:
                 f"The compiler {toolchain.name} has no OpenMP runtime (given by --set model=openmp): a program with -fopenmp and "
                 "<omp.h> cannot be built. Clang's is a package of its own: apt-get install libomp-dev. Other models need none."
             )
-
-
-def again(run: Run, paths: Sequence[Path], here: Machine) -> Setup:
-    """What the plan of an earlier run is carried out with. UsageError where a toolchain or a benchmark of it is gone."""
-    names = sorted({launch.toolchain for launch in run.plan.launches})
-    known: dict[str, Toolchain] = {}
-    for words in remembered.commands(run):
-        with contextlib.suppress(UsageError):  # a compiler that is gone is named below, with the run that needs it
-            toolchain = build.resolve(words, here)
-            known[toolchain.name] = toolchain
-    if missing := [n for n in names if n not in known]:
-        raise UsageError(
-            f"The run {run.path} was built with {missing[0]}, which is not on this machine any more "
-            f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
-        )
-    benchmarks = catalogue.find(remembered.folders(run, paths))
-    if lost := [n for n in evaluation.benchmarks_of(run) if n not in benchmarks]:
-        raise UsageError(
-            f"The run {run.path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
-        )
-    return Setup(here, {n: known[n] for n in names}, run.site, benchmarks).of(run.plan)

@@ -39,6 +39,7 @@ class Broker:
     ca: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
+    insecure: bool = False  # to another host without TLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +241,8 @@ def _client(broker: Broker, name: str) -> "Client":
     client = Client(CallbackAPIVersion.VERSION2, name, protocol=MQTTv5, manual_ack=True)
     client.reconnect_delay_set(*PAUSES)
     client.max_inflight_messages_set(RECEIVE_MAXIMUM)
+    _expect_secrecy(broker)
     if broker.user:
-        _expect_secrecy(broker)
         client.username_pw_set(broker.user, broker.password)
     if broker.ca or broker.certificate:
         _secure(client, broker)
@@ -265,16 +266,22 @@ def _secure(client: "Client", broker: Broker) -> None:
 
 
 def _expect_secrecy(broker: Broker) -> None:
-    """Refuses to send a password readable over a network."""
+    """Refuses to send a password over a network without TLS; and anything else, unless the user asked for that."""
     if broker.ca or broker.certificate or broker.host == "localhost":
         return
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(broker.host).is_loopback:
             return
-    raise UsageError(
-        f"The password for the broker '{broker.host}' would travel readable. "
-        "Name the authority that signed the broker's certificate, for TLS."
-    )
+    if broker.user:
+        raise UsageError(
+            f"The password for the broker '{broker.host}' would travel readable. "
+            "Name the authority that signed the broker's certificate, for TLS: --ca FILE."
+        )
+    if not broker.insecure:
+        raise UsageError(
+            f"The broker '{broker.host}' is another host, and without TLS everyone on the way can read and change what passes. "
+            "Name the authority that signed the broker's certificate: --ca FILE  (or go on without: --insecure)"
+        )
 
 
 def _options() -> Any:

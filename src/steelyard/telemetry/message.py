@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import msgspec
 import numpy as np
@@ -56,7 +56,7 @@ class Gap:
 class Batch:
     """Readings of one node as columns of one length: of each the number of its sensor in `sensors`, its moment and its value.
 
-    `node` is "SYSTEM/NODE". The same `writer` and `sequence` are the same batch, come once more.
+    `node` is "SYSTEM/NODE". The same node, `writer` and `sequence` are the same batch, come once more.
     """
 
     node: str
@@ -67,6 +67,11 @@ class Batch:
     at: Moments
     value: Values
     gaps: tuple[Gap, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """Of the writer as this node's: what another node sends under the same writer has another source."""
+        return uuid5(self.writer, self.node).hex
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from steelyard.commands.power.links import (
     Authority,
     BrokerPlace,
     Certificate,
+    Insecure,
     Key,
     PasswordFile,
     Prefix,
@@ -31,6 +32,7 @@ def command(
     ca: Authority = None,
     certificate: Certificate = None,
     key: Key = None,
+    insecure: Insecure = False,
     prefix: Prefix = "steelyard",
     buffer: Annotated[
         Path | None,
@@ -52,7 +54,7 @@ def command(
     """
     import platform
 
-    from steelyard.build import cache
+    from steelyard.build import inside
     from steelyard.commands.power import links, options
     from steelyard.errors import UsageError
     from steelyard.numbers import length_of_time
@@ -80,8 +82,8 @@ def command(
         outlet = Direct(opened(store, make=True), called, sensors)
     else:
         topics = Topics(prefix)
-        waiting = Buffer(buffer or cache() / "power" / called.replace("/", "-"))
-        to = links.broker(place or "", user, password_file, ca, certificate, key)
+        waiting = Buffer(buffer or inside("power") / called.replace("/", "-"))
+        to = links.broker(place or "", user, password_file, ca, certificate, key, insecure)
         link = Publisher(to, f"steelyard-agent-{called.replace('/', '-')}", topics.stored(called))
         outlet = Sender(link, waiting, topics, called, sensors)
     links.say(f"reads {len(sensors)} sensors of {called} every {every}, into {store or place}; Ctrl-C ends it")

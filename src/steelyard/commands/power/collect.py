@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands.power.links import Authority, Certificate, Key, PasswordFile, Prefix, StorePlace, User
+from steelyard.commands.power.links import Authority, Certificate, Insecure, Key, PasswordFile, Prefix, StorePlace, User
 
 
 def command(
@@ -15,6 +15,7 @@ def command(
     ca: Authority = None,
     certificate: Certificate = None,
     key: Key = None,
+    insecure: Insecure = False,
     prefix: Prefix = "steelyard",
     foreign: Annotated[
         list[str] | None,
@@ -44,11 +45,11 @@ def command(
 
     topics = Topics(prefix, levels)
     kept = opened(store, make=True)
-    to = links.broker(place, user, password_file, ca, certificate, key)
+    to = links.broker(place, user, password_file, ca, certificate, key, insecure)
     inbox = Subscriber(to, f"steelyard-collector-{name or platform.node()}", subscriptions(topics, foreign or ()))
     collector = Collector(inbox, kept, topics)
     links.say(f"takes readings from {place} into {store}; Ctrl-C ends it")
-    with links.until_ended(lambda: inbox.trouble or collector.trouble):
+    with links.until_ended(lambda: inbox.trouble or collector.trouble or "".join(kept.notes[-1:])):
         collector.run()
     counted = ", ".join(f"{count} {what}" for what, count in sorted(collector.counts.items()))
     links.say(counted or "nothing came")

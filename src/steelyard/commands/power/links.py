@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from steelyard.errors import UsageError
-
 if TYPE_CHECKING:
     from steelyard.telemetry.broker import Broker
 
@@ -35,6 +33,14 @@ Certificate = Annotated[
     Path | None, typer.Option("--certificate", metavar="FILE", help="Our own certificate (PEM), instead of a password.")
 ]
 Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The key of our certificate (PEM).")]
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure",
+        help="Go on without TLS to another host, where all can read and change what passes, and with a password file that others "
+        "can read.",
+    ),
+]
 Prefix = Annotated[str, typer.Option("--prefix", metavar="TOPIC", help="The first level of the topics.")]
 StorePlace = Annotated[
     str, typer.Option("--store", metavar="PLACE", help="A folder that needs no server, or cassandra://HOST/KEYSPACE.")
@@ -42,22 +48,25 @@ StorePlace = Annotated[
 
 
 def broker(
-    place: str, user: str, password_file: Path | None, ca: Path | None, certificate: Path | None, key: Path | None
+    place: str,
+    user: str,
+    password_file: Path | None,
+    ca: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+    insecure: bool,
 ) -> "Broker":
-    """UsageError for a place that is none, and for a password that cannot be read."""
+    """UsageError for a place that is none, for a password that cannot be read, and (unless `insecure`) that others can read."""
+    from steelyard.files import secret
     from steelyard.numbers import whole
     from steelyard.telemetry.broker import Broker
 
-    host, _, port = place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "")
+    port = place.rpartition(":")[2]
+    host, port = (place.rpartition(":")[0], port) if port.isascii() and port.isdecimal() else (place, "")
     usual = "8883" if ca or certificate else "1883"
     number = whole(port or usual, "(given by --broker)", 1, 65535)
-    password = ""
-    if password_file:
-        try:
-            password = password_file.read_text(encoding="utf-8").rstrip("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"The password file '{password_file}' cannot be read: {error}.") from None
-    return Broker(host.strip("[]"), number, user, password, ca, certificate, key)
+    password = secret(password_file, "password", insecure) if password_file else ""
+    return Broker(host.strip("[]"), number, user, password, ca, certificate, key, insecure)
 
 
 def interrupt() -> None:

@@ -19,6 +19,9 @@ def command(
         Path | None, typer.Option("--certificate", metavar="FILE", help="Our own certificate (PEM): switches TLS on.")
     ] = None,
     key: Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The key of the certificate (PEM).")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Take a token file as it is that others can read.")
+    ] = False,
     dashboard: Annotated[
         bool, typer.Option("--dashboard", help="Print a dashboard for Grafana, as JSON, and end.")
     ] = False,
@@ -43,7 +46,7 @@ def command(
         raise UsageError("Say which store is asked: --store PLACE.")
     server.expect_packages()
     at = door.address(listen)
-    word = door.token(token_file) if token_file else ""
+    word = door.token(token_file, insecure) if token_file else ""
     door.expect_token(at, word)
     shown = door.secured(certificate, key)
     kept = stores.opened(store)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.files import secret
 
 PORT = 9464
 LEAST_TOKEN = 16  # characters: a shorter one can be guessed
@@ -45,12 +46,9 @@ def address(text: str) -> Address:
     return Address(numeric, int(port), ipaddress.ip_address(numeric.partition("%")[0]).is_loopback)
 
 
-def token(file: Path) -> str:
-    """The word that a file holds. UsageError where it cannot be read, or can be guessed."""
-    try:
-        found = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The token file '{file}' cannot be read: {error}.") from None
+def token(file: Path, insecure: bool) -> str:
+    """The word that a file holds. UsageError as `files.secret`, and where it can be guessed."""
+    found = secret(file, "token", insecure).strip()
     if len(found) < LEAST_TOKEN or not found.isascii() or not found.isprintable() or " " in found:
         raise UsageError(
             f"The token file '{file}' must hold one word of at least {LEAST_TOKEN} letters. Make one: openssl rand -hex 32"

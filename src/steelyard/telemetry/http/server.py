@@ -7,11 +7,12 @@ from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.telemetry.http.bodies import refused
+from steelyard.telemetry.http.connections import bounded, many_files
 from steelyard.telemetry.http.door import Secured
 from steelyard.telemetry.http.readings import Readings
 from steelyard.telemetry.stores import Store
 
-CONNECTIONS = 100  # at once; more are told to come again
+REQUESTS = 100  # that are answered at once; more are told to come again
 GOODBYE = 5  # seconds that answers on their way may take at the end
 _OWN_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 _PAGE = """Readings of power, by Steelyard.
@@ -66,8 +67,9 @@ def serve(store: Store, at: socket.socket, token: str = "", secured: Secured | N
     shown = {"ssl_certfile": secured.certificate, "ssl_keyfile": secured.key} if secured else {}
     config = uvicorn.Config(
         application(store, token), log_level="warning", access_log=False, server_header=False, proxy_headers=False,
-        lifespan="off", ws="none", limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=GOODBYE, **shown,
+        lifespan="off", ws="none", http=bounded(), timeout_graceful_shutdown=GOODBYE, **shown,
     )  # fmt: skip
+    many_files()
     uvicorn.Server(config).run(sockets=[at])
 
 
@@ -80,6 +82,7 @@ class Gate:
     def __init__(self, inner: Any, token: str) -> None:
         self._inner = inner
         self._expected = f"Bearer {token}".encode() if token else b""
+        self._answered = 0  # requests that are let through and not answered yet
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         headers = dict(scope["headers"])
@@ -90,7 +93,16 @@ class Gate:
                 answer.headers["WWW-Authenticate"] = "Bearer"
         elif _named(headers.get(b"host", b"").decode("latin-1").lower()) not in _OWN_NAMES:
             answer = refused(403, "Without a token only 127.0.0.1, [::1] and localhost are answered, by that name.")
-        await answer(scope, receive, send)
+        if answer is self._inner and self._answered >= REQUESTS:
+            answer = refused(503, f"{REQUESTS} requests are being answered. Ask again in a moment.")
+        if answer is not self._inner:
+            await answer(scope, receive, send)
+            return
+        self._answered += 1
+        try:
+            await answer(scope, receive, send)
+        finally:
+            self._answered -= 1
 
 
 def _named(host: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.files import secret
 from steelyard.model.sensor import Reading, Sensor
 from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._files import held
@@ -185,15 +186,12 @@ def _who(settings: Mapping[str, str]) -> dict[str, str]:
 
 def _secret(settings: Mapping[str, str], name: str) -> str:
     expect("redfish", settings, _SETTINGS, (name,))
-    try:
-        secret = Path(settings[name]).read_text().strip()
-    except (OSError, ValueError) as problem:
-        raise UsageError(f"'{settings[name]}' (given by --sensor redfish:{name}=) cannot be read: {problem}.") from None
-    if not secret.isascii() or not secret.isprintable():
+    word = secret(Path(settings[name]), name.removesuffix("-file")).strip()
+    if not word.isascii() or not word.isprintable():
         raise UsageError(
             f"'{settings[name]}' (given by --sensor redfish:{name}=) holds more than one line of ASCII letters."
         )
-    return secret
+    return word
 
 
 def _opener(authority: str | None) -> "OpenerDirector":

@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import json
 import os
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.files import replacing
 from steelyard.model.sensor import Sensor
 from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.stores._segments import Metadata, Segment, Sequences, metadata, named
@@ -46,7 +46,7 @@ class Index:
         self.refresh()
 
     def has(self, batch: Batch) -> bool:
-        return batch.sequence in self._known.get(batch.writer.hex, ())
+        return batch.sequence in self._known.get(batch.source, ())
 
     def refresh(self) -> None:
         """Learns of the segments and sensors that others have written."""
@@ -119,9 +119,8 @@ class Index:
         self.segments.mkdir(parents=True, exist_ok=True)
         file = self.folder / "format.json"
         if not file.exists():
-            making = file.with_name(f"format.json.{uuid.uuid4().hex}")
-            making.write_text(json.dumps({"format": FORMAT}))
-            os.replace(making, file)
+            with replacing(file) as making:
+                making.write_text(json.dumps({"format": FORMAT}))
 
     def _expect(self) -> None:
         try:

@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from steelyard.errors import UsageError
+from steelyard.files import secret
 
 if TYPE_CHECKING:
     from cassandra.cluster import Session
@@ -64,30 +66,30 @@ def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Sess
 def _parts(place: str) -> tuple[str, list[tuple[str, int]], str, dict[str, str]]:
     """User, hosts with their port, keyspace and the rest of a place. UsageError for one that is none."""
     user, _, rest = place.removeprefix(SCHEME).rpartition("@")
-    split = urlsplit(f"//{rest}")
+    refused = UsageError(
+        f"'{place}' is no place of a store: expected {SCHEME}[USER@]HOST[:PORT][,HOST…][/KEYSPACE]"
+        "[?ca=FILE&password-file=FILE], with one port for all hosts."
+    )
+    try:
+        split = urlsplit(f"//{rest}")
+    except ValueError:  # a bracket that is not closed
+        raise refused from None
     asked = {name: values[-1] for name, values in parse_qs(split.query).items()}
     hosts = []
     for each in split.netloc.split(","):
-        host, _, port = each.rpartition(":") if each.rpartition(":")[2].isdigit() else (each, "", "")
+        port = each.rpartition(":")[2]
+        host, port = (each.rpartition(":")[0], port) if port.isascii() and port.isdecimal() else (each, "")
         hosts.append((host, int(port or PORT)))
     keyspace = split.path.strip("/") or "steelyard"
     wrong = not all(host and 0 < port < 1 << 16 for host, port in hosts)
     wrong = wrong or not keyspace.isidentifier() or bool(asked.keys() - {"ca", "password-file"})
     if wrong or len({port for _, port in hosts}) > 1:
-        raise UsageError(
-            f"'{place}' is no place of a store: expected {SCHEME}[USER@]HOST[:PORT][,HOST…][/KEYSPACE]"
-            "[?ca=FILE&password-file=FILE], with one port for all hosts."
-        )
+        raise refused
     return user, hosts, keyspace, asked
 
 
 def _password(asked: Mapping[str, str]) -> str:
-    file = asked.get("password-file", "")
-    try:
-        with open(file, encoding="utf-8") as opened:
-            return opened.read().rstrip("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The password file '{file}' cannot be read (?password-file=FILE): {error}.") from None
+    return secret(Path(asked.get("password-file", "")), "password")
 
 
 def _context(asked: Mapping[str, str]) -> Any:

@@ -1,6 +1,7 @@
 """What an embedded store answers from its readings themselves."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
@@ -54,6 +55,23 @@ def hours(segment: Segment) -> set[int]:
         return {int(hour) for both in opened.execute(asked).fetchall() for hour in both}
 
 
+def hours_of(
+    segments: Sequence[Segment], node: str, sensors: Sequence[str], of: AbstractSet[int], removed: int
+) -> list[int]:
+    """Those of the hours after `removed` (ns since 1970) of which readings of these sensors tell."""
+    begin, end = max(min(of) * HOUR, removed), (max(of) + 1) * HOUR
+    inside = within(segments, begin, end + MARGIN)
+    if not inside:
+        return []
+    with database() as opened:
+        found = opened.execute(
+            f"select distinct moment // {HOUR}, (moment - {MARGIN}) // {HOUR} from {files(inside)} "
+            "where node = $1 and sensor in (select unnest($2::varchar[])) and moment between $3 and $4",
+            [node, list(sensors), begin, end + MARGIN],
+        ).fetchall()
+    return sorted({int(hour) for both in found for hour in both if hour in of and hour * HOUR > removed})
+
+
 def _columns(
     segments: Sequence[Segment], sensors: Sequence[tuple[str, str]], start: int, end: int
 ) -> list[tuple[int, Moments, Values]]:
@@ -69,5 +87,5 @@ def _columns(
         ).fetchnumpy()
     number, at, value = found["id"], found["moment"].astype(np.int64), found["value"].astype(np.float64)
     begins = np.flatnonzero(np.diff(number, prepend=-1))
-    ends = [*begins[1:], len(number)]
+    ends = [*begins[1:], len(number)][: len(begins)]  # none where there are no readings
     return [(int(number[b]), at[b:e], value[b:e]) for b, e in zip(begins, ends, strict=True)]

@@ -1,8 +1,6 @@
 """What an embedded store does now and then: rollups of hours that are over, few files instead of many, and retention."""
 
-import contextlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from steelyard.errors import MachineFailed
+from steelyard.files import replacing
 from steelyard.telemetry.rollup import LEVELS, NAMES, SECOND
 from steelyard.telemetry.stores import _readings
 from steelyard.telemetry.stores._index import Index
@@ -115,8 +114,5 @@ def kept(folder: Path) -> Keeping:
 
 def keep(folder: Path, keeping: Keeping) -> None:
     """From now on the store keeps readings and rollups for so long."""
-    making = folder / "keep.json.making"
-    with contextlib.ExitStack() as stack:
-        stack.callback(making.unlink, missing_ok=True)
+    with replacing(folder / "keep.json") as making:
         making.write_text(json.dumps(dict(keeping)))
-        os.replace(making, folder / "keep.json")

@@ -51,7 +51,13 @@ class Embedded:
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
         with self._said("be written"), self._index.locked():
+            new = {*sensors} - {*self._index.sensors.get(node, ())}
             self._index.describe(node, sensors)
+            if new and (made := self._rollups.hours()):  # before, their readings could not become rollups
+                names = [sensor.name for sensor in new]
+                self._rollups.forget(
+                    _readings.hours_of(list(self._index.read.values()), node, names, made, self._index.removed)
+                )
 
     def write(self, batches: Sequence[Batch]) -> None:
         """Returns when the batches are on the disk; those that were stored before are left out."""
@@ -59,12 +65,17 @@ class Embedded:
             new: dict[tuple[str, int], Batch] = {}
             for batch in batches:
                 if not self._index.has(batch):
-                    new.setdefault((batch.writer.hex, batch.sequence), batch)
+                    new.setdefault((batch.source, batch.sequence), batch)
             if new:
                 self._add(list(new.values()))
                 self._tidying.merge()
         if time.monotonic() - self._tidied > SELDOM:
-            self._tidy(time.time_ns(), most=1)
+            try:
+                self._tidy(time.time_ns(), most=1)
+            except MachineFailed as failed:  # the readings are stored: that is what counts here
+                self._tidied = time.monotonic()
+                if str(failed) not in self.notes:
+                    self.notes.append(str(failed))
 
     def tidy(self, now: int) -> None:
         """Makes the rollups of hours that are over, and removes what is older than it is to be kept. `now`: ns since 1970."""
@@ -80,7 +91,7 @@ class Embedded:
     def _add(self, batches: Sequence[Batch]) -> None:
         known: dict[str, Sequences] = {}
         for batch in batches:
-            known.setdefault(batch.writer.hex, Sequences()).add(batch.sequence, batch.sequence)
+            known.setdefault(batch.source, Sequences()).add(batch.sequence, batch.sequence)
         removed = self._index.removed
         about = Metadata(
             {writer: found.stretches for writer, found in known.items()},
@@ -104,7 +115,10 @@ class Embedded:
     def _tidy(self, now: int, most: int | None = None) -> None:
         """With at most so many hours, for who has more to do."""
         left = most
-        with self._said("be tidied up"):
+        # Whatever it is: the segments stay as they are, and who collects goes on.
+        with self._said(
+            "be tidied up, and keeps all readings as they are", ValueError, ArithmeticError, LookupError, TypeError
+        ):
             while left is None or left > 0:
                 with self._index.locked():
                     if not self._tidying.hour(now):
@@ -184,12 +198,13 @@ class Embedded:
             return answer()
 
     @contextlib.contextmanager
-    def _said(self, what: str) -> Iterator[None]:
+    def _said(self, what: str, *surprises: type[Exception]) -> Iterator[None]:
         import duckdb
 
+        known: tuple[type[Exception], ...] = (OSError, duckdb.Error, *surprises)
         try:
             yield
-        except (OSError, duckdb.Error) as error:
+        except known as error:
             why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
             raise MachineFailed(f"The store '{self._folder}' cannot {what}: {why}.") from error
 

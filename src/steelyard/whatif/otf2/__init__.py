@@ -66,7 +66,7 @@ def _said(errors: str) -> str:
 def rebuild(anchor: Path, folder: Path, machine: Machine) -> int:
     """Makes a trace of ours in `folder`. How many collectives lack the bytes of each pair. UsageError with what is wrong."""
     _expect()
-    words = [sys.executable, "-m", "steelyard.whatif.otf2.reading", str(anchor.absolute()), str(folder)]
+    words = [sys.executable, "-P", "-m", "steelyard.whatif.otf2.reading", str(anchor.absolute()), str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
     try:
         found = json.loads(done.stdout.splitlines()[-1])

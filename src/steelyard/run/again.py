@@ -1,0 +1,101 @@
+"""What an earlier run names, found again on this machine. A run folder may come from a stranger: what it names is data.
+
+A compiler, an MPI or a launcher is used only if this machine has it. Compiler flags, paths of MPIs and words for the launcher
+can start any program: they are used if their form is known to be safe, if this user has measured with them, or with --trust.
+"""
+
+import contextlib
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard import build, evaluation
+from steelyard.build.flags import unsafe
+from steelyard.errors import UsageError
+from steelyard.launch import scheduler
+from steelyard.launch.site import HOST
+from steelyard.machine.tools import ask_mpi
+from steelyard.model import Machine, Run, Site, Tool, Toolchain
+from steelyard.plan import catalogue
+from steelyard.records import remembered
+from steelyard.run.setup import Setup
+
+
+def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setup:
+    """What the plan of an earlier run is carried out with.
+
+    UsageError if something is gone, or if it could start a foreign program and is not `trusted`.
+    """
+    toolchains = _toolchains(run, here, trusted)
+    if bad := [host.name for host in run.machine.hosts if not re.fullmatch(HOST, host.name)]:
+        raise UsageError(f"The run {run.path} names the host {bad[0]!r}, which is no name of a host. Start a new run.")
+    words = run.site.extra
+    if words and not (trusted or remembered.used("launcher", shlex.join(words))):
+        raise _refused(run, f"the words '{shlex.join(words)}' for the launcher")
+    site = Site(_mpis(run, here, trusted), scheduler.launcher(run.site.launcher).name, words)
+    benchmarks = catalogue.find(remembered.folders(run, paths))
+    if lost := [n for n in evaluation.benchmarks_of(run) if n not in benchmarks]:
+        raise UsageError(
+            f"The run {run.path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
+        )
+    for launch in run.plan.launches:
+        able = {s.parallel for s in benchmarks[launch.benchmark].sources if s.model == launch.model}
+        if not {"mpi" in case.parameters for case in launch.cases} <= able:
+            raise UsageError(
+                f"The run {run.path} has cases of '{launch.benchmark}' without a program here (model {launch.model!r}). "
+                "Start a new run."
+            )
+    return Setup(here, toolchains, site, benchmarks).of(run.plan)
+
+
+def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
+    """Those of the plan, by their names in it."""
+    known: dict[str, Toolchain] = {}
+    for then in run.toolchains.values():
+        usual = then.flags == build.FLAGS
+        with contextlib.suppress(UsageError):  # a compiler that is gone is named below
+            found = build.resolve(then.compiler if usual else f"{then.compiler} {then.flags}", here)
+            known[found.name] = found
+    names = sorted({launch.toolchain for launch in run.plan.launches})
+    if missing := [n for n in names if n not in known]:
+        raise UsageError(
+            f"The run {run.path} was built with {missing[0]}, which is not on this machine any more "
+            f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
+        )
+    for name in names:
+        flags = known[name].flags
+        if (bad := unsafe(flags)) and not (trusted or remembered.used("flags", flags)):
+            raise _refused(run, f"the compiler flag '{bad[0]}'")
+    return {n: known[n] for n in names}
+
+
+def _mpis(run: Run, here: Machine, trusted: bool) -> dict[str, Tool]:
+    """Those of the plan, by their names in it."""
+    names = {str(c.parameters["mpi"]) for x in run.plan.launches for c in x.cases if "mpi" in c.parameters}
+    return {name: _mpi(run, name, here, trusted) for name in sorted(names)}
+
+
+def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
+    then = run.site.mpis.get(name)
+    path = then.path if then else ""
+    detected = [mpi for mpi in here.mpis if build.mpi_name(mpi) == name]
+    if detected:
+        return next((mpi for mpi in detected if mpi.path == path), detected[0])
+    if Path(path).is_absolute() and Path(path).exists():
+        if not (trusted or remembered.used("mpi", path)):
+            raise _refused(run, f"the MPI '{path}', which is not among those that are found here")
+        found = ask_mpi(path)
+        if found and build.mpi_name(found) == name:
+            return found
+    raise UsageError(
+        f"The run {run.path} was measured with the MPI {name} ({path or 'without a path'}), which is not on this machine "
+        f"(now: {', '.join(map(build.mpi_name, here.mpis)) or 'none'}). Start a new run."
+    )
+
+
+def _refused(run: Run, what: str) -> UsageError:
+    return UsageError(
+        f"The run {run.path} names {what}. That can start any program, and you never measured with it. "
+        "If you trust the run, add --trust."
+    )

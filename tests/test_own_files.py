@@ -1,0 +1,213 @@
+"""Whose files are: nothing that another user may have prepared is executed, and no output follows a prepared link."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from steelyard import build, files
+from steelyard.build.program import cache
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model import Toolchain
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
+
+
+def preset_mode(path: Path) -> None:
+    path.chmod(0o777)
+
+
+def given_away(path: Path) -> None:
+    os.chown(path, NOBODY, NOBODY)
+
+
+def of_a_group(path: Path) -> None:
+    os.chown(path, os.geteuid(), 100)
+    path.chmod(0o775)
+
+
+WAYS = [
+    pytest.param(preset_mode, "everyone can write to it"),
+    pytest.param(given_away, "it belongs to nobody", marks=as_root),
+    pytest.param(of_a_group, "its group can write to it", marks=as_root),
+]
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> build.Program:
+    """A program that the cache holds already, as a script: the compiler is not needed to see whether it is taken."""
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    source = tmp_path / "own.cpp"
+    source.write_text("")
+    made = build.Program("own", source, Toolchain("gcc-12.2.0", "g++", "12.2.0", "-O3"), alone=True)
+    for path in (made.path, *(obj.path for obj in made.objects)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/bin/sh\n")
+    return made
+
+
+@pytest.mark.parametrize(("spoil", "why"), WAYS)
+@pytest.mark.parametrize("which", ["program", "its folder", "its object", "the folder of all"])
+def test_a_program_that_others_can_write_is_not_taken(
+    program: build.Program, spoil: Callable[[Path], None], why: str, which: str
+) -> None:
+    build.make([program])
+    place = {
+        "program": program.path,
+        "its folder": program.path.parent,
+        "its object": program.objects[0].path,
+        "the folder of all": program.path.parent.parent,
+    }[which]
+    spoil(place)
+    with pytest.raises(MachineFailed, match=f"'{place}' may be another user's: {why}"):
+        build.make([program])
+
+
+@pytest.mark.parametrize(("spoil", "why"), WAYS)
+def test_a_cache_that_others_can_write_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], None], why: str
+) -> None:
+    (tmp_path / "cache").mkdir()
+    spoil(tmp_path / "cache")
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(MachineFailed, match=why):
+        cache()
+
+
+def test_a_cache_that_is_made_is_the_users_own_whatever_the_umask(tmp_path: Path) -> None:
+    code = "import os; os.umask(0); from steelyard import build; print(build.inside('build').parent)"
+    environment = {**os.environ, "STEELYARD_CACHE": "relative/cache"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    made = Path(done.stdout.strip())
+    assert made == tmp_path / "relative" / "cache"
+    assert made.stat().st_mode & 0o077 == 0
+
+
+def test_no_output_follows_a_link_that_somebody_prepared(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    prepared = [f".steelyard-{os.getpid()}.making", "report.html.making"]
+    for name in prepared:
+        (tmp_path / name).symlink_to(victim)
+    seen: list[Path] = []
+
+    def fill(making: Path) -> None:
+        assert making.parent.stat().st_mode & 0o077 == 0, "nobody else can enter the folder"
+        seen.append(making)
+        making.write_text("new")
+
+    files.make(tmp_path / "report.html", "The report", fill)
+    files.write(tmp_path / "report.html", "The report", "newer")
+    assert (tmp_path / "report.html").read_text() == "newer"
+    assert victim.read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["victim", "report.html", *prepared])
+    assert not seen[0].parent.exists()
+
+
+def test_a_file_keeps_its_mode_and_stays_whole_after_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    path.chmod(0o640)
+
+    def fails(making: Path) -> None:
+        making.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(MachineFailed, match="No space left"):
+        files.make(path, "The report", fails)
+    assert path.read_text() == "old"
+    files.write(path, "The report", "new")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+SHADOWED = ("json", "otf2", "struct", "ctypes", "subprocess", "re", "random", "tempfile")
+
+
+@pytest.fixture
+def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder with modules that bear the names of others; the file that they leave when they are executed."""
+    for name in SHADOWED:
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w').write({name!r})\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "executed"
+
+
+def test_modules_of_the_current_folder_are_not_executed_for_the_devices(
+    trap: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from steelyard.machine import devices
+
+    monkeypatch.setenv("STEELYARD_OPENCL", "libc.so.6")
+    devices.find_devices.cache_clear()
+    assert devices.find_devices() == (), "the C library has no devices"
+    assert not trap.exists()
+
+
+def test_every_interpreter_is_started_without_the_current_folder() -> None:
+    """The words of each start of Python stand in the source: `-P` or `-I` must be among them."""
+    package = Path(files.__file__).parent
+    starts = [
+        (path, number, line)
+        for path in package.rglob("*.py")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "sys.executable," in line
+    ]
+    assert len(starts) >= 5
+    assert not [start for start in starts if '"-P"' not in start[2] and '"-I"' not in start[2]]
+
+
+# ---------------------------------------------------------------------- passwords and tokens
+
+
+@pytest.mark.parametrize(
+    ("mode", "taken"),
+    [(0o600, True), (0o400, True), (0o640, True)] + [(m, False) for m in (0o666, 0o644, 0o660, 0o602)],
+)
+def test_a_password_that_others_can_read_or_write_is_refused_unless_it_is_asked_for(
+    tmp_path: Path, mode: int, taken: bool
+) -> None:
+    path = tmp_path / "secret"
+    path.write_text("letmein\n")
+    path.chmod(mode)
+    assert files.secret(path, "password", insecure=True) == "letmein"
+    if taken:
+        assert files.secret(path, "password") == "letmein"
+        return
+    with pytest.raises(UsageError, match=f"mode {mode:o}.*chmod 600") as refused:
+        files.secret(path, "password", insecure=False)
+    assert "--insecure" in str(refused.value)
+    with pytest.raises(UsageError) as refused:
+        files.secret(path, "password")
+    assert "--insecure" not in str(refused.value), "where there is no such option"
+
+
+def test_what_is_no_short_file_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PATIENCE", 0.3)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    (tmp_path / "binary").chmod(0o600)
+    (tmp_path / "long").write_text("x" * (files.SHORT + 1))
+    for name in ("/dev/zero", str(tmp_path), str(tmp_path / "none"), str(tmp_path / "binary"), str(tmp_path / "long")):
+        with pytest.raises(UsageError, match=r"The token file .* cannot be read: "):
+            files.secret(Path(name), "token")
+    assert files.secret(tmp_path / "pipe", "token") == "", "nobody writes to it"
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)
+    with pytest.raises(UsageError, match="has not ended after"):
+        files.secret(tmp_path / "pipe", "token")
+    os.close(writer)
+
+
+def test_a_password_may_come_from_a_command() -> None:
+    """As a shell gives it: --password-file <(pass show broker)."""
+    read, write = os.pipe()
+    os.write(write, b"letmein\n")
+    os.close(write)
+    assert files.secret(Path(f"/dev/fd/{read}"), "password") == "letmein"
+    os.close(read)
