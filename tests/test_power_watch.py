@@ -1,5 +1,7 @@
 """A command that is watched: readings without drift, phases, the cost of each, and what cannot be added."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -166,3 +168,64 @@ def test_time_stamps_are_of_the_wall_clock() -> None:
     before = time.time_ns()
     outcome = watch.carried_out(["true"])
     assert before <= outcome.whole.begin < outcome.whole.end <= time.time_ns()
+
+
+# ---------------------------------------------------------------------- whatever the command does
+
+
+def test_two_phases_that_are_marked_at_once_lose_nothing() -> None:
+    """Both lines are read in one piece: the first phase has no length, and no energy."""
+    traces = {"rapl/package-0": steady(SOCKET, 80.0)}
+    stretches = list(watch._phases([(10 * SECOND, "one"), (10 * SECOND, "two"), (9 * SECOND, "back")], 20 * SECOND))
+    costs = [cost(courses(traces), each) for each in stretches]
+    assert [each.stretch.name for each in costs] == ["one", "two", "back"]
+    assert [round(each.totals["RAPL"].joules) if each.totals else None for each in costs] == [None, None, 880]
+
+
+STRANGE = [
+    "\\0",
+    "\\0\\0x",
+    "\\033]0;title\\007\\033[31mred",
+    "\\377\\376",
+    "a\\rb",
+    "x" * 5000,
+    "[bold]no markup[/bold]",
+    " ",
+]
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_phase_may_have_any_name_and_reaches_no_terminal_raw(name: str) -> None:
+    script = f"printf '{name}\\n' > \"$STEELYARD_PHASES\"; printf 'next\\n' > \"$STEELYARD_PHASES\"; exit 7"
+    outcome = watch.carried_out(["sh", "-c", script])
+    assert outcome.code == 7
+    assert [phase.name for phase in outcome.phases][-1] == "next"
+    assert all(phase.name.isprintable() and len(phase.name) <= 500 for phase in outcome.phases)
+
+
+@pytest.mark.attack
+@pytest.mark.timeout(120)
+def test_ten_thousand_random_marks_neither_hang_nor_fail(tmp_path: Path) -> None:
+    script = """
+import os, random, sys
+chance, pipe = random.Random(1), open(os.environ["STEELYARD_PHASES"], "wb", buffering=0)
+for _ in range(10_000):
+    name = bytes(chance.choice(b"\\0\\n\\n\\x1b\\xffab ") for _ in range(chance.randrange(40)))
+    pipe.write(name + chance.choice((b"\\n", b"", b"\\0\\n")))
+pipe.write(b"\\nlast\\n")
+sys.exit(5)
+"""
+    outcome = watch.carried_out([sys.executable, "-c", script])
+    assert outcome.code == 5
+    assert outcome.phases[-1].name == "last"
+    traces = {"rapl/package-0": steady(SOCKET, 80.0)}
+    assert all(cost(courses(traces), phase) for phase in outcome.phases)
+
+
+def test_who_goes_on_marking_after_the_command_does_not_hold_it_up() -> None:
+    script = '(while :; do echo more; done > "$STEELYARD_PHASES") & echo $! >&2; exit 3'
+    began = time.monotonic()
+    outcome = watch.carried_out(["sh", "-c", script])
+    subprocess.run(["pkill", "-f", "while :; do echo more"], check=False)
+    assert outcome.code == 3
+    assert time.monotonic() - began < 60

@@ -20,7 +20,7 @@ from steelyard.applications import Description, described, prepared, read
 from steelyard.applications.benchmark import LEAST, Prepared, Unfit
 from steelyard.applications.output import Said, Unmatched, tail
 from steelyard.applications.output import read as read_output
-from steelyard.launch import accounts, local
+from steelyard.launch import accounts, keeper, local
 from steelyard.launch.linked import other_mpi
 from steelyard.launch.looks import KINDS, Looks, Reading
 from steelyard.launch.scheduler import launcher
@@ -67,7 +67,8 @@ class Application:
     def __post_init__(self) -> None:
         assert described(self.path)
         self.description = read(self.path)
-        self._running: subprocess.Popen[bytes] | None = None
+        self._closing = contextlib.ExitStack()
+        self._kept = self._closing.enter_context(keeper.kept())
 
     def ask(self, line: str, seconds: float) -> dict[str, Any]:
         """Runs the case; what cannot be is a record with its reason."""
@@ -85,9 +86,8 @@ class Application:
             return _failed(reason)
 
     def close(self) -> None:
-        """Ends what still runs."""
-        if self._running:
-            self._end(self._running)
+        """Nothing runs any more: each run is waited for, or ended."""
+        self._closing.close()
 
     def _refuse(self, parameters: Parameters, plant: str) -> None:
         name = self.description.name
@@ -212,14 +212,13 @@ class Application:
         """Its exit code, None where it had to be ended, and what it used with all that it waited for."""
         process = subprocess.Popen(
             command,
-            env=environment,
+            env={**environment, **self._kept.environment},
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=streams[0],
             stderr=streams[1],
             start_new_session=True,
         )
-        self._running = process
         try:
             while True:
                 number, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -227,26 +226,16 @@ class Application:
                     process.returncode = os.waitstatus_to_exitcode(status)
                     return process.returncode, usage
                 if time.monotonic() > end:
-                    os.killpg(process.pid, signal.SIGTERM)
-                    time.sleep(min(GRACE, 0.5))
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
+                    self._kept.end(signal.SIGTERM, GRACE)
                     _, _, usage = os.wait4(process.pid, 0)
                     process.returncode = -signal.SIGKILL
                     return None, usage
                 time.sleep(0.002)
-        finally:
-            if process.returncode is not None:
-                self._running = None
-
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        for sign in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, sign)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(GRACE)
-                break
-        self._running = None
+        except BaseException:  # Ctrl-C: before its folder is removed
+            if process.returncode is None:
+                self._kept.end(signal.SIGTERM, GRACE)
+                process.wait()
+            raise
 
 
 def _enough(asked: Mapping[str, Any], runs: int, elapsed: float) -> bool:

@@ -3,6 +3,8 @@
 import contextlib
 import itertools
 import os
+import select
+import signal
 import subprocess
 import tempfile
 import threading
@@ -12,41 +14,78 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import UsageError
+from steelyard.launch import keeper
+from steelyard.telemetry.message import line
 from steelyard.telemetry.watched import Stretch
 
 PHASES = "STEELYARD_PHASES"  # the environment's name for where the command marks its phases
+MOST_MARKS, LONGEST_MARK = 100_000, 1 << 16  # what comes beyond is left out; bytes of a line
+LAST = 1.0  # seconds in which what a command has left can still mark phases
+GRACE = 4.0  # seconds that a command has to end when this process is ended; batch systems give some ten
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended (128 + signal where one ended it, as a shell says it), its time, and that of each phase."""
+    """How a command ended (128 + signal where one ended it, as a shell says it), its time, and that of each phase.
+
+    `ended`: the signal that this process was sent meanwhile to end, 0 where none was.
+    """
 
     code: int
     whole: Stretch
     phases: tuple[Stretch, ...]
+    ended: int = 0
 
 
 def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Outcome:
-    """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started; Ctrl-C goes to
-    the command, which ends as it likes.
+    """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started.
+
+    Ctrl-C goes to the command, which ends as it likes. SIGTERM and SIGHUP go to all that it has started, and what is left after
+    some seconds is killed. If this process is killed, so are they.
     """
-    with _marks() as (path, marks):
+    with _marks() as (path, marks), keeper.kept() as kept:
         begin = time.time_ns()
+        own = {**os.environ, **(environment or {}), PHASES: str(path), **kept.environment}
         try:
-            process = subprocess.Popen(command, env={**os.environ, **(environment or {}), PHASES: str(path)})
+            process = subprocess.Popen(command, env=own)
         except OSError as error:
             raise UsageError(f"The command '{command[0]}' cannot be started: {error.strerror}.") from None
-        code = _ended(process)
-        end = time.time_ns()
-    return Outcome(code if code >= 0 else 128 - code, Stretch(command[0], begin, end), tuple(_phases(marks, end)))
+        code, ended = _waited(process, kept)
+        end = max(time.time_ns(), begin + 1)  # the clock may have been set back
+    phases = tuple(_phases(marks, end))
+    return Outcome(code if code >= 0 else 128 - code, Stretch(line(command[0]), begin, end), phases, ended)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> int:
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:  # the terminal sent it to the command as well
-            continue
+class _Asked(BaseException):
+    """This process is to end."""
+
+
+def _waited(process: subprocess.Popen[bytes], kept: keeper.Kept) -> tuple[int, int]:
+    """Its exit code, and the signal by which this process is to end, or 0: then what it has started is ended, too."""
+
+    def ask(number: int, frame: object) -> None:
+        raise _Asked(number)
+
+    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, ask) for each in heard}
+    try:
+        while True:
+            try:
+                return process.wait(), 0
+            except KeyboardInterrupt:  # the terminal sent it to the command as well
+                continue
+            except _Asked as asked:
+                for each in heard:
+                    signal.signal(each, signal.SIG_IGN)
+                number = int(asked.args[0])
+                ending = threading.Thread(target=kept.end, args=(number, GRACE))
+                ending.start()
+                code = process.wait()
+                ending.join()
+                return code, number
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 @contextlib.contextmanager
@@ -56,33 +95,44 @@ def _marks() -> Iterator[tuple[Path, list[tuple[int, str]]]]:
         path, marks = Path(folder) / "phases", list[tuple[int, str]]()
         os.mkfifo(path, 0o600)
         # Held open for both ways, so that no writer waits for a reader and none that closes it ends it.
-        with path.open("r+b", buffering=0) as pipe:
-            thread = threading.Thread(target=_listen, args=(pipe.fileno(), marks), daemon=True)
-            thread.start()
-            try:
-                yield path, marks
-            finally:
-                pipe.write(b"\0\n")
-                thread.join()
+        pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        ended, end = os.pipe()
+        thread = threading.Thread(target=_listen, args=(pipe, ended, marks), daemon=True)
+        thread.start()
+        try:
+            yield path, marks
+        finally:
+            os.close(end)
+            thread.join()
+            os.close(ended)
+            os.close(pipe)
 
 
-def _listen(pipe: int, marks: list[tuple[int, str]]) -> None:
-    rest = b""
-    while True:
-        arrived, now = os.read(pipe, 65536), time.time_ns()
-        *lines, rest = (rest + arrived).split(b"\n")
-        for line in lines:
-            if line == b"\0":
-                return
-            marks.append((now, line.decode(errors="replace").strip()))
+def _listen(pipe: int, ended: int, marks: list[tuple[int, str]]) -> None:
+    """Until the other end of `ended` is closed, and then what is in the pipe. Whatever is written, a line is but a name."""
+    rest, until = b"", float("inf")
+    while time.monotonic() < until:
+        waited = [pipe] if until < float("inf") else [pipe, ended]
+        ready = select.select(waited, [], [], None if ended in waited else 0.0)[0]
+        if pipe in ready:
+            with contextlib.suppress(BlockingIOError):
+                arrived, now = os.read(pipe, 65536), time.time_ns()
+                *lines, rest = (rest + arrived).split(b"\n")
+                rest = rest[:LONGEST_MARK]
+                marks += [
+                    (now, line(each.decode(errors="replace")).strip()) for each in lines[: MOST_MARKS - len(marks)]
+                ]
+        elif ended in ready:
+            until = time.monotonic() + LAST
+        else:
+            return
 
 
 def _phases(marks: Sequence[tuple[int, str]], end: int) -> Iterator[Stretch]:
     """A line names the phase that begins with it; an empty one ends the phase before.
 
-    What the command wrote as it ended may be read after its end.
+    What the command wrote as it ended may be read after its end: it came while it ran.
     """
-    for (begin, name), (after, _) in itertools.pairwise([*((min(at, end), line) for at, line in marks), (end, "")]):
+    for (begin, name), (after, _) in itertools.pairwise([*((min(at, end), name) for at, name in marks), (end, "")]):
         if name:
-            # The last lines may be read when the command has ended; they came while it ran.
-            yield Stretch(name, min(begin, end), min(after, end))
+            yield Stretch(name, begin, max(begin, after))  # the clock may have been set back

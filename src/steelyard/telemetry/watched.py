@@ -57,7 +57,12 @@ def basis(power: Power | None) -> str:
 
 
 def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost:
-    """Sensors of which too little is known for that time are left out, and so is the total of their source."""
+    """Sensors of which too little is known for that time are left out, and so is the total of their source.
+
+    Of a time without length (two phases that were marked at once) nothing is known.
+    """
+    if stretch.end <= stretch.begin:
+        return Cost(stretch, {}, {})
     parts = {name: found for name, each in of.items() if (found := energy(each, stretch.begin, stretch.end, clock))}
     return Cost(stretch, parts, totals([each.sensor for each in of.values()], parts))
 

@@ -90,6 +90,8 @@ def record(
     finally:
         if not (ranks := sorted(folder.glob("rank-*.trace"))):
             folder.rmdir()
+    if not ranks and done.ended:
+        raise SystemExit(128 + done.ended)
     if not ranks:
         raise MachineFailed(
             f"The command '{words[0]}' ended with {done.code} and left no trace: no process of it called MPI_Init of "
