@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -339,3 +340,28 @@ def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: s
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
     assert set(done.stdout.splitlines()[-1].split()) == read
+
+
+def options() -> Iterator[tuple[list[str], str]]:
+    """Each command, and each of its options that takes a value."""
+    import typer
+
+    def of(found: Any, words: list[str]) -> Iterator[tuple[list[str], str]]:
+        for name in getattr(found, "commands", {}):
+            yield from of(found.commands[name], [*words, name])
+        if not hasattr(found, "commands"):
+            yield from (
+                (words, each.opts[0]) for each in found.params if each.param_type_name == "option" and not each.is_flag
+            )
+
+    return of(typer.main.get_command(cli.app), [])
+
+
+@pytest.mark.parametrize(("words", "option"), [pytest.param(w, o, id=f"{' '.join(w)} {o}") for w, o in options()])
+def test_an_option_without_its_value_is_refused(
+    words: list[str], option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As from a script whose variable is not set."""
+    for given in ([option, ""], [f"{option}="]) if option.startswith("--") else ([option, ""],):
+        assert cli.explained(lambda given=given: cli.app([*words, *given])) == 2
+        assert f"The value of {option} is empty" in capsys.readouterr().err

@@ -274,7 +274,7 @@ REFUSED = [
     ("show ''", "empty"),
     ("resume ''", "empty"),
     ("compare '' ''", "empty"),
-    ("export -o ''", "that is a folder"),
+    ("export -o ''", "empty"),
     ("run --json --npb-output", "choose one"),
     ("resume nonsense", "no run"),
     (f"resume {LONG}", "no run"),

@@ -95,6 +95,13 @@ def test_from_a_sensor_into_a_store_and_out_again(tmp_path: Path, capsys: pytest
         (("agent", "--store", "s", "--sensor", "barometer:"), "no kind of sensors 'barometer'"),
         (("agent", "--broker", "h:99999", *MODEL), "99999"),
         (("agent", "--broker", "h", "--password-file", "none", *MODEL), "'none' cannot be read"),
+        (("agent", "--broker", "h:x", *MODEL), "'h:x' (given by --broker) is no broker"),
+        (("agent", "--broker", "localhost", "--prefix", "#", *MODEL), "'#' (given by --prefix) begins no topic"),
+        (("collect", "--broker", "localhost", "--prefix", "a//b", "--store", "s"), "'a//b' (given by --prefix)"),
+        (("agent", "--store", ".", *MODEL), "holds other things. Name a new folder."),
+        (("agent", "--store", "s", "--every", "1e-30s", *MODEL), "expected 1 ms or more"),
+        (("watch", "--every", "0.9ms", "--", "true"), "expected 1 ms or more"),
+        (("query", "--store", "cassandra://[::1/k"), "is no place of a store"),
         (("query", "--store", "none"), "no store of readings"),
         (("query", "--store", "s", "--from", "never"), "is no moment"),
         (("watch", "--every", "fast", "--", "true"), "--every"),
@@ -110,6 +117,7 @@ def test_mistakes_get_a_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "thesis.tex").touch()
     assert command("power", *words) in (2, 4)
     assert said in capsys.readouterr().err
 

@@ -10,6 +10,7 @@ from steelyard.model.plain import scalar
 from steelyard.units import parse_duration, parse_size
 
 GREATEST = 2**63 - 1  # what the programs can count
+LEAST_PERIOD = 1e-3  # seconds between two readings of a sensor
 MOST_SLOTS = 4096  # of a host: more than any machine has hardware threads (the largest of today have 1792)
 
 SIZES = ("elements", "bytes", "message_bytes")  # parameters for which 4k and 2m are understood
@@ -39,6 +40,14 @@ def length_of_time(text: str, where: str) -> float:
         return parse_duration(text)
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from None
+
+
+def period(every: str) -> float:
+    """Seconds between two readings, as --every names them. UsageError for less than a millisecond, which no reading takes."""
+    found = length_of_time(every, "The time between two readings (given by --every)")
+    if found < LEAST_PERIOD:
+        raise UsageError(f"'{every}' (given by --every) is too short: expected 1 ms or more between two readings.")
+    return found
 
 
 def setting(name: str, text: str) -> Scalar:

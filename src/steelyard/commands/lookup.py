@@ -6,7 +6,9 @@ from functools import cache
 from typing import Any, Literal
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+
+from steelyard.errors import UsageError
 
 MARKUP: Literal["markdown"] = "markdown"
 
@@ -37,11 +39,30 @@ class _Commands(Mapping[str, Any]):
         return len(self._names)
 
 
+class _Strict(TyperCommand):
+    """A command whose options refuse an empty value: that is a variable of a script that was not set."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parsed(args: list[str]) -> Any:
+            values, left, order = parse(args)
+            for param in order:
+                found = values.get(param.name)
+                if param.param_type_name == "option" and "" in (found if isinstance(found, list) else [found]):
+                    raise UsageError(f"The value of {param.opts[0]} is empty. Give one, or leave the option out.")
+            return values, left, order
+
+        parser.parse_args = parsed  # type: ignore[method-assign]
+        return parser
+
+
 @cache
 def _command(package: str, name: str) -> Any:
     module = importlib.import_module(f"{package}.{name}")
     if hasattr(module, "app"):
         return typer.main.get_command(module.app)
     alone = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
-    alone.command(name)(module.command)
+    alone.command(name, cls=_Strict)(module.command)
     return typer.main.get_command(alone)

@@ -24,10 +24,10 @@ def command(
     """
     from steelyard import records
     from steelyard.commands import outcome
-    from steelyard.numbers import length_of_time
+    from steelyard.numbers import period
     from steelyard.run import sensing, session
 
     form, further = forms.one(all_, json_), paths or []
-    period = length_of_time(every, "The time between two readings (given by --every)")
-    watched = sensing.asked(power, sensor or [], period)
+    between = period(every)
+    watched = sensing.asked(power, sensor or [], between)
     outcome.conclude(session.go_on(records.find(runs, name), further, quiet, watched, trust), further, None, form)

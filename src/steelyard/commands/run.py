@@ -64,12 +64,12 @@ def command(
     """
     from steelyard.commands import outcome
     from steelyard.commands import request as asking
-    from steelyard.numbers import length_of_time
+    from steelyard.numbers import period
     from steelyard.run import sensing, session
 
     form = forms.one(all_, json_, npb_output)
-    period = length_of_time(every, "The time between two readings (given by --every)")
-    watched = sensing.asked(power, sensor or [], period)
+    between = period(every)
+    watched = sensing.asked(power, sensor or [], between)
     asked = asking.request(
         preset=preset,
         only=only,

@@ -57,18 +57,17 @@ def command(
     from steelyard.build import inside
     from steelyard.commands.power import links, options
     from steelyard.errors import UsageError
-    from steelyard.numbers import length_of_time
+    from steelyard.numbers import period
     from steelyard.telemetry.agent import Agent, Cost, EndedClock, expect_sensors
     from steelyard.telemetry.broker import Publisher
     from steelyard.telemetry.buffer import Buffer
     from steelyard.telemetry.sender import Direct, Outlet, Sender
     from steelyard.telemetry.sensors import NONE
     from steelyard.telemetry.stores import opened
-    from steelyard.telemetry.topics import Topics
 
     if (place is None) == (store is None):
         raise UsageError("Say where the readings go: either --broker HOST or --store PLACE.")
-    period = length_of_time(every, "The time between two readings (given by --every)")
+    between = period(every)
     called = node or f"cluster/{platform.node().partition('.')[0]}"
     found = options.devices(sensor)
     if not found:
@@ -81,14 +80,14 @@ def command(
     if store:
         outlet = Direct(opened(store, make=True), called, sensors)
     else:
-        topics = Topics(prefix)
+        topics = links.topics(prefix)
         waiting = Buffer(buffer or inside("power") / called.replace("/", "-"))
         to = links.broker(place or "", user, password_file, ca, certificate, key, insecure)
         link = Publisher(to, f"steelyard-agent-{called.replace('/', '-')}", topics.stored(called))
         outlet = Sender(link, waiting, topics, called, sensors)
     links.say(f"reads {len(sensors)} sensors of {called} every {every}, into {store or place}; Ctrl-C ends it")
     clock = EndedClock()
-    agent = Agent(called, devices, outlet, period, clock)
+    agent = Agent(called, devices, outlet, between, clock)
     with links.until_ended(lambda: link.trouble if link else "", clock.end):
         agent.run(moments)
     counts = agent.counts

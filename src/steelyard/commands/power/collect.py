@@ -41,9 +41,8 @@ def command(
     from steelyard.telemetry.broker import Subscriber
     from steelyard.telemetry.collector import Collector, subscriptions
     from steelyard.telemetry.stores import opened
-    from steelyard.telemetry.topics import Topics
 
-    topics = Topics(prefix, levels)
+    topics = links.topics(prefix, levels)
     kept = opened(store, make=True)
     to = links.broker(place, user, password_file, ca, certificate, key, insecure)
     inbox = Subscriber(to, f"steelyard-collector-{name or platform.node()}", subscriptions(topics, foreign or ()))

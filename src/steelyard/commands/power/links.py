@@ -1,6 +1,7 @@
 """What the commands share that talk with a broker or a store."""
 
 import contextlib
+import re
 import signal
 import sys
 import threading
@@ -11,8 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from steelyard.errors import UsageError
+
 if TYPE_CHECKING:
     from steelyard.telemetry.broker import Broker
+    from steelyard.telemetry.topics import Topics
 
 LOOK = 5.0  # seconds between two looks for trouble
 SOON = 0.1  # seconds after which Ctrl-C is noticed
@@ -64,9 +68,23 @@ def broker(
     port = place.rpartition(":")[2]
     host, port = (place.rpartition(":")[0], port) if port.isascii() and port.isdecimal() else (place, "")
     usual = "8883" if ca or certificate else "1883"
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%a-z]*\]?", host):
+        raise UsageError(f"'{place}' (given by --broker) is no broker: expected HOST or HOST:PORT, as admin:8883.")
     number = whole(port or usual, "(given by --broker)", 1, 65535)
     password = secret(password_file, "password", insecure) if password_file else ""
     return Broker(host.strip("[]"), number, user, password, ca, certificate, key, insecure)
+
+
+def topics(prefix: str, levels: int = 2) -> "Topics":
+    """UsageError for a prefix that no topic can have."""
+    from steelyard.telemetry.message import is_name
+    from steelyard.telemetry.topics import Topics
+
+    if not is_name(prefix):
+        raise UsageError(
+            f"'{prefix}' (given by --prefix) begins no topic: expected words without +, # or quotes, as steelyard."
+        )
+    return Topics(prefix, levels)
 
 
 def interrupt() -> None:

@@ -34,12 +34,12 @@ def command(
     from steelyard import files
     from steelyard.commands.power import costs, options
     from steelyard.launch import watch
-    from steelyard.numbers import length_of_time
+    from steelyard.numbers import length_of_time, period
     from steelyard.telemetry.sampler import Memory, Sampler
     from steelyard.telemetry.sensors import NONE
     from steelyard.telemetry.watched import Stretch
 
-    period = length_of_time(every, "The time between two readings (given by --every)")
+    between = period(every)
     still = length_of_time(idle, "The time of idleness (given by --idle)") if idle else 0.0
     if trace:
         files.expect_output(trace, "The trace")
@@ -48,7 +48,7 @@ def command(
         print(f"steelyard: {NONE}", file=sys.stderr)
     before = None
     memory = Memory()
-    with Sampler(devices, period, memory) as sampler:
+    with Sampler(devices, between, memory) as sampler:
         if still:
             begin = time.time_ns()
             time.sleep(still)

@@ -19,6 +19,8 @@ from steelyard.telemetry.stores._segments import Metadata, Segment, Sequences, m
 FORMAT = 1
 LISTINGS = 20  # at most, until the folder stays the same
 
+OURS = {"segments", "rollups", "lock", "sensors.jsonl", "keep.json"}  # a store that is being made has these at most
+
 
 @dataclass(frozen=True, slots=True)
 class _Described:
@@ -116,6 +118,10 @@ class Index:
             self.notes.append(f"The segment {path.name} is left out: {error}")
 
     def _make(self) -> None:
+        there = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
+        strange = {name for name in there - OURS if not name.startswith(".steelyard-")}  # another process makes it, too
+        if strange and "format.json" not in there:
+            raise UsageError(f"'{self.folder}' is no store of readings, and holds other things. Name a new folder.")
         self.segments.mkdir(parents=True, exist_ok=True)
         file = self.folder / "format.json"
         if not file.exists():
