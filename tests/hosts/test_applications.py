@@ -14,6 +14,7 @@ TWO_EACH = FOUR.replace(":1", ":2")
 CODES = ("--only=application.npb_cg", "--only=application.npb_lu")
 
 
+@pytest.mark.alone
 def test_cg_and_lu_verify_over_tcp_with_one_core_and_two_loaded_on_each_host(
     four_hosts: Cluster, open_mpi: Path, tmp_path: Path
 ) -> None:

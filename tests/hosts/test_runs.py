@@ -62,6 +62,7 @@ def exported(folder: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.alone
 def test_the_networks_benchmarks_run_between_the_hosts_over_tcp(
     four_hosts: Cluster, open_mpi: Path, tmp_path: Path
 ) -> None:
@@ -90,6 +91,7 @@ def test_the_networks_benchmarks_run_between_the_hosts_over_tcp(
     assert {r.parameters["round"] for r in pairs} == {0, 1, 2}
 
 
+@pytest.mark.alone
 def test_a_host_with_a_slow_network_is_named(four_hosts: Cluster, open_mpi: Path, tmp_path: Path) -> None:
     four_hosts.limit("host3", "200mbit")
     done = run(
