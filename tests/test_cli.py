@@ -365,3 +365,40 @@ def test_an_option_without_its_value_is_refused(
     for given in ([option, ""], [f"{option}="]) if option.startswith("--") else ([option, ""],):
         assert cli.explained(lambda given=given: cli.app([*words, *given])) == 2
         assert f"The value of {option} is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "not enough memory"),
+        (ImportError("libopenblas.so: failed to map segment from shared object"), "not enough memory"),
+        (ImportError("libx.so: cannot allocate memory in static TLS block"), "not enough memory"),
+        (RuntimeError("can't start new thread"), "ulimit -u"),
+    ],
+)
+def test_what_a_limit_does_not_give_is_a_sentence(
+    error: Exception, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work() -> None:
+        raise error
+
+    assert cli.explained(work) == 4
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [ImportError("No module named 'steelyard.x'"), RuntimeError("a mistake of ours")])
+def test_a_mistake_of_ours_is_not_hidden(error: Exception) -> None:
+    def work() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        cli.explained(work)
+
+
+@pytest.mark.parametrize("kilobytes", [600_000, 800_000, 1_200_000])
+def test_a_question_under_a_limit_of_memory_is_answered_or_refused(tmp_path: Path, kilobytes: int) -> None:
+    asked = [sys.executable, "-m", "steelyard", "query", "select count(*) from metrics"]
+    limited = ["sh", "-c", f'ulimit -v {kilobytes}; exec "$@"', "sh", *asked]
+    done = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 4, 2), done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,5 +1,6 @@
 """Whose files are: nothing that another user may have prepared is executed, and no output follows a prepared link."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from steelyard import build, files
+from steelyard.applications import description
 from steelyard.build.program import cache
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.machine.system_file import load_system
 from steelyard.model import Toolchain
+from steelyard.whatif.tree import trees
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
@@ -197,7 +201,8 @@ def test_what_is_no_short_file_is_a_sentence(tmp_path: Path, monkeypatch: pytest
     for name in ("/dev/zero", str(tmp_path), str(tmp_path / "none"), str(tmp_path / "binary"), str(tmp_path / "long")):
         with pytest.raises(UsageError, match=r"The token file .* cannot be read: "):
             files.secret(Path(name), "token")
-    assert files.secret(tmp_path / "pipe", "token") == "", "nobody writes to it"
+    with pytest.raises(UsageError, match="nobody writes to it"):
+        files.secret(tmp_path / "pipe", "token")
     writer = os.open(tmp_path / "pipe", os.O_RDWR)
     with pytest.raises(UsageError, match="has not ended after"):
         files.secret(tmp_path / "pipe", "token")
@@ -211,3 +216,84 @@ def test_a_password_may_come_from_a_command() -> None:
     os.close(write)
     assert files.secret(Path(f"/dev/fd/{read}"), "password") == "letmein"
     os.close(read)
+
+
+# ---------------------------------------------------------------------- files with settings
+
+
+def deep(path: Path) -> None:
+    path.write_text("a." * 5000 + "b = 1\n")
+
+
+def nested(path: Path) -> None:
+    path.write_text("nodes = " + "[" * 3000 + "]" * 3000)
+
+
+def long(path: Path) -> None:
+    path.write_text("".join(f"key{n} = 1\n" for n in range(1_000_000)))
+
+
+def binary(path: Path) -> None:
+    path.write_bytes(b"nodes = '\xff'")
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "--tree": lambda path: trees(str(path)),
+    "--system": load_system,
+    "--app": description.read,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("spoil", [deep, nested, long, binary, pipe, endless, folder])
+def test_whatever_lies_where_settings_are_expected_is_a_sentence(
+    tmp_path: Path, reader: str, spoil: Callable[[Path], None]
+) -> None:
+    spoil(tmp_path / "settings.toml")
+    with pytest.raises(UsageError):
+        READERS[reader](tmp_path / "settings.toml")
+
+
+def test_a_tree_in_a_file_may_be_a_sweep(tmp_path: Path) -> None:
+    (tmp_path / "fat.toml").write_text("nodes = '2:4'\nswitches = 3\n")
+    assert [(tree.nodes, tree.switches) for tree in trees(str(tmp_path / "fat.toml"))] == [(2, 3), (4, 3)]
+
+
+@pytest.mark.parametrize("level", ["2", "3"])
+def test_without_its_texts_nothing_is_begun(level: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", "list"],
+        env={**os.environ, "PYTHONOPTIMIZE": level},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "PYTHONOPTIMIZE" in done.stderr
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@pytest.mark.parametrize(("letters", "code"), [("ü".encode(), 0), (b"\xff", 2)])
+def test_a_question_is_utf_8_whatever_the_locale(tmp_path: Path, letters: bytes, code: int, locale: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", "query", b"select '" + letters + b"' as letters", "--json"],
+        cwd=tmp_path,
+        env={**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert code or json.loads(done.stdout)[0]["letters"] == "ü"

@@ -293,5 +293,5 @@ def test_a_tree_may_stand_in_a_file(tmp_path: Path) -> None:
     (found,) = whatif.trees(str(file))
     assert (found.nodes, found.switches, found.uplinks[0].hop, found.name) == (2, 0, 1e-6, "ours")
     file.write_text("nodes = [", encoding="utf-8")
-    with pytest.raises(UsageError, match="is no TOML"):
+    with pytest.raises(UsageError, match="cannot be read as TOML"):
         whatif.trees(str(file))

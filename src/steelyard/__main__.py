@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 
 def _gone(*_: object) -> None:
@@ -17,6 +18,11 @@ if _wanted:
 
 def main() -> None:
     """Runs the command line."""
+    if sys.flags.optimize > 1:
+        os.write(
+            2, b"steelyard: PYTHONOPTIMIZE=2 and python -OO remove texts that are shown. Unset it, or set it to 1.\n"
+        )
+        sys.exit(2)
     try:
         from steelyard.commands import cli
 

@@ -14,7 +14,11 @@ from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
 
-SHORT, PATIENCE = 1 << 16, 10.0  # bytes and seconds that a file with one word may have
+SHORT, LONG, PATIENCE = (
+    1 << 16,
+    1 << 20,
+    10.0,
+)  # bytes of a file with one word, of one with settings; seconds for either
 
 
 def is_folder(path: Path) -> bool:
@@ -55,7 +59,7 @@ def secret(path: Path, what: str, insecure: bool | None = None) -> str:
     `insecure` None: the user has no such option.
     """
     try:
-        content, found = _content(path)
+        content, found = _content(path, SHORT)
         text = content.decode()
     except (OSError, ValueError) as error:
         raise UsageError(f"The {what} file '{path}' cannot be read: {error}.") from None
@@ -70,7 +74,12 @@ def secret(path: Path, what: str, insecure: bool | None = None) -> str:
     return text.strip("\r\n")
 
 
-def _content(path: Path) -> tuple[bytes, os.stat_result]:
+def settings_in(path: Path) -> str:
+    """The text of a file that somebody wrote by hand. OSError; ValueError for no UTF-8, or more than 1 MiB."""
+    return _content(path, LONG)[0].decode()
+
+
+def _content(path: Path, most: int) -> tuple[bytes, os.stat_result]:
     """What a short file holds, also one that a shell makes: <(command). ValueError for one without an end."""
     content, until = b"", time.monotonic() + PATIENCE
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -78,15 +87,17 @@ def _content(path: Path) -> tuple[bytes, os.stat_result]:
         found = os.fstat(file)
         while time.monotonic() < until:
             try:
-                block = os.read(file, SHORT + 1 - len(content))
+                block = os.read(file, most + 1 - len(content))
             except BlockingIOError:
                 time.sleep(0.01)
                 continue
             content += block
+            if not block and not content and stat.S_ISFIFO(found.st_mode):
+                raise ValueError("it is a pipe, and nobody writes to it")
             if not block:
                 return content, found
-            if len(content) > SHORT:
-                raise ValueError("it is longer than 64 KiB")
+            if len(content) > most:
+                raise ValueError(f"it is longer than {most >> 10} KiB")
         raise ValueError(f"it has not ended after {PATIENCE:.0f} s")
     finally:
         os.close(file)

@@ -14,6 +14,7 @@ import msgspec
 from steelyard.applications import formula, places
 from steelyard.applications.measures import si
 from steelyard.errors import UsageError, nearest
+from steelyard.files import settings_in
 from steelyard.model import Better
 from steelyard.model.plain import visible
 
@@ -117,7 +118,7 @@ class _Checked:
 def read(path: Path) -> Description:
     """The description in a file. UsageError with file, line and key for what is not as it must be."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = settings_in(path)
         content = visible(tomllib.loads(text))
     except OSError as problem:
         raise UsageError(f"The application '{path}' cannot be read: {problem.strerror or problem}.") from None

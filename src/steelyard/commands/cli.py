@@ -71,14 +71,27 @@ def explained(work: Callable[[], object]) -> int:
     except KeyboardInterrupt:
         print("steelyard: interrupted", file=sys.stderr)
         return 130
-    except MemoryError:
-        print("steelyard: There is not enough memory for this. Ask for less, or free some.", file=sys.stderr)
+    except (MemoryError, ImportError, RuntimeError) as error:
+        why = _starved(error)
+        if not why:
+            raise
+        print(f"steelyard: {why}", file=sys.stderr)
         return MachineFailed.exit_code
     except OSError as error:
         where = f": '{spelled(str(error.filename))}'" if error.filename else ""
         print(f"steelyard: The system refused: {error.strerror or error}{where}.", file=sys.stderr)
         return MachineFailed.exit_code
     return 0
+
+
+def _starved(error: Exception) -> str:
+    """What a limit of the system's (ulimit, a batch system's) did not give; "" for any other mistake."""
+    said = str(error)
+    if isinstance(error, MemoryError) or "failed to map segment" in said or "annot allocate memory" in said:
+        return "There is not enough memory for this. Ask for less, or free some."
+    if "can't start new thread" in said:
+        return "No further thread may be started here. Allow more: ulimit -u."
+    return ""
 
 
 def _version(wanted: bool) -> None:

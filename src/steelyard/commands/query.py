@@ -1,5 +1,6 @@
 """`steelyard query`."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Annotated
 import typer
 
 from steelyard.commands.options import Json, Paths, Runs
-from steelyard.errors import SteelyardError
+from steelyard.errors import SteelyardError, UsageError
 from steelyard.model import Evaluation
 
 
@@ -26,6 +27,11 @@ def command(
     from steelyard.commands import tables
     from steelyard.report import export
 
+    try:
+        # As bytes: where the locale is not UTF-8, Python has read them as other letters.
+        sql = os.fsencode(sql).decode()
+    except UnicodeError:
+        raise UsageError("The question is no text in UTF-8: write its letters in that encoding.") from None
     tables.table(*export.query(_readable(records.all_runs(runs), paths or []), sql), json_)
 
 

@@ -7,7 +7,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 
 from steelyard.errors import UsageError, nearest
-from steelyard.files import is_file
+from steelyard.files import is_file, settings_in
 from steelyard.machine import hostlist
 from steelyard.model import Enclosure, Limit
 from steelyard.model.plain import visible
@@ -57,7 +57,7 @@ def find_system(name: str) -> Path:
 def load_system(path: Path) -> SystemFile:
     """Reads and checks `path`. Raises UsageError with the file, the key, and what is expected there."""
     try:
-        content = visible(tomllib.loads(path.read_text(encoding="utf-8")))
+        content = visible(tomllib.loads(settings_in(path)))
     except OSError as problem:
         raise UsageError(f"The system file '{path}' cannot be read: {problem.strerror or problem}.") from None
     except (ValueError, RecursionError) as problem:  # a number of thousands of digits is no TOMLDecodeError

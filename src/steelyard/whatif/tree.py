@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError, nearest
+from steelyard.files import settings_in
 from steelyard.whatif import wording
 
 FOLDER = Path(__file__).with_name("topologies")
@@ -52,12 +53,11 @@ def trees(text: str) -> list[Tree]:
         known = [p.stem for p in FOLDER.glob("*.toml")]
         raise UsageError(f"--tree: '{text}' is neither a file nor a name. {nearest(text, known)}")
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"The file '{path}' (given by --tree) is no TOML: {error}.") from None
-    words = ",".join(f"{name}={value}" for name, value in found.items())
-    (values,) = wording.settings(words, _READERS, f"--tree, the file '{path}'")
-    return [_tree(values, path.stem)]
+        found = tomllib.loads(settings_in(path))
+        words = ",".join(f"{name}={value}" for name, value in found.items())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"The file '{path}' (given by --tree) cannot be read as TOML: {error}.") from None
+    return [_tree(values, path.stem) for values in wording.settings(words, _READERS, f"--tree, the file '{path}'")]
 
 
 def _tree(values: dict[str, Any], name: str = "") -> Tree:
