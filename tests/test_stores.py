@@ -307,6 +307,31 @@ def test_what_is_old_is_removed_and_its_rollups_stay(store: Embedded, tmp_path: 
     assert len(found.trace(NODE, "rail").at) == len(left)
 
 
+def test_a_clock_of_the_year_2100_neither_keeps_what_is_old_nor_fills_the_disk(store: Embedded, tmp_path: Path) -> None:
+    """One reading of it in each batch: 1,000 old readings beside them are removed all the same."""
+    year_2100, now = 4_102_444_800 * 10**9, START + 2000 * HOUR
+    for sequence in range(10):
+        one = batch(sequence, [50.0] * 101)
+        one.at[100] = year_2100 + sequence
+        store.write([one])
+    (note,) = store.notes
+    assert note.endswith("look at the clock of cluster/node1.")
+    assert store.count() == 1010
+    store.keep({"readings": 3600.0})
+    store.write([batch(1000, [1.0])])  # a later one, by which the others are old
+    store.tidy(now)
+    left = store.trace(NODE, "rail").at
+    assert [int(at) for at in left if at < year_2100] == [int(batch(1000, [1.0]).at[0])]
+    assert len(left) == 11
+    assert store.gaps(NODE) == [], "nothing counts as removed that has not come yet"
+    for path in (tmp_path / "store" / "segments").iterdir():
+        os.utime(path, (START // 10**9, START // 10**9))  # written long ago
+    store.tidy(now)
+    assert len(store.trace(NODE, "rail").at) == 1
+    store.write([batch(9, [50.0] * 101)])
+    assert len(Embedded(tmp_path / "store").trace(NODE, "rail").at) == 1, "a batch that comes again is known"
+
+
 def test_readings_that_come_after_their_time_was_removed_are_named(store: Embedded) -> None:
     hours_of(store, 2)
     hours_of(store, 2, 24)

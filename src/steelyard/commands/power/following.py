@@ -25,6 +25,7 @@ FIRST = 10  # readings, or stretches, with which it begins
 LATE = 60 * SECOND  # ns: what comes later than that after younger readings of its sensor is not shown
 LOOK = 1.0  # seconds between two looks
 LAST = 1 << 62  # ns: later than any moment
+AHEAD = 86400 * SECOND  # ns: what is further ahead of this machine's clock does not hold up what comes
 
 Line = tuple[int, str]  # its moment, and what is printed
 
@@ -82,18 +83,19 @@ def _last(store: "Store", node: str, sensor: Sensor) -> Trace:
     """FIRST readings at least, where there are so many, and those after them: looked for ever farther back."""
     now = time.time_ns()
     for back in (LATE, 60 * LATE, 60 * 24 * LATE):
-        trace = store.trace(node, sensor.name, now - back)
+        trace = store.trace(node, sensor.name, now - back, now + AHEAD)
         if len(trace.at) >= FIRST:
             return trace
     # Of one that is silent since long: only the hours are looked at in which it was not.
     hours = store.rollup([(node, sensor.name)], 3600, 0, now)
     until = np.cumsum(hours.count[::-1])[::-1]  # readings from each hour on
     enough = np.flatnonzero(until >= FIRST)
-    return store.trace(node, sensor.name, int(hours.at[enough[-1]])) if len(enough) else store.trace(node, sensor.name)
+    return store.trace(node, sensor.name, int(hours.at[enough[-1]]) if len(enough) else 0, now + AHEAD)
 
 
 def _new(store: "Store", node: str, sensor: Sensor, place: Place, level: int | None, as_json: bool) -> Iterator[Line]:
-    trace = store.trace(node, sensor.name, max(place.newest - (LATE - 1 if level is None else 0), 0))
+    start = max(place.newest - (LATE - 1 if level is None else 0), 0)
+    trace = store.trace(node, sensor.name, start, time.time_ns() + AHEAD)
     if not len(trace.at):
         return
     newest = int(trace.at[-1])

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from steelyard.telemetry.message import Batch
 
+Columns = dict[str, NDArray[Any]]
 
-def columns(batches: Sequence[Batch]) -> tuple[list[tuple[str, str]], dict[str, NDArray[Any]]]:
+
+def columns(batches: Sequence[Batch]) -> tuple[list[tuple[str, str]], Columns]:
     """The sensors (node, sensor) in their order, and the readings sorted by these and by time; `id` is a sensor's place."""
     names = sorted({(batch.node, sensor) for batch in batches for sensor in batch.sensors})
     place = {name: number for number, name in enumerate(names)}

@@ -19,6 +19,7 @@ TIER = 16  # segments of about one size become one
 LARGEST = 128 << 20  # bytes: segments of that size stay as they are
 LATE = 900 * SECOND  # ns after an hour until it has rollups: what comes later costs making them anew
 DAY = 24 * HOUR
+AHEAD = DAY  # ns: a reading that is further ahead of this machine's clock is of a clock that is wrong
 
 Keeping = Mapping[str, float]  # seconds for which "readings", "1s", "1min" and "1h" are kept; what is not named: always
 # A second's rollups are made again from the readings while these are there, and take more room than they.
@@ -68,11 +69,17 @@ class Tidying:
     def retain(self, now: int) -> None:
         """Removes what is older than it is to be kept; readings only where their hours have rollups."""
         keeping = kept(self._index.folder)
+        before = now - round(keeping.get("readings", 0.0) * SECOND)
         if "readings" in keeping:
-            before, there = now - round(keeping["readings"] * SECOND), self._rollups.hours()
+            there = self._rollups.hours()
             old = [s for s in self._index.read.values() if s.last < before and self._of(s) <= there]
             if any(self._of(s) for s in old):
                 self._one(old, empty=True)
+        for segment in list(self._index.read.values()):
+            # Its moments say nothing of its age; and no batch is known by it (see `Embedded`), so that it may simply go.
+            if "readings" in keeping and segment.first > now + AHEAD and segment.path.stat().st_mtime_ns < before:
+                del self._index.read[segment.path.name]
+                segment.path.unlink(missing_ok=True)
         for name, level in NAMES.items():
             if name in keeping:
                 self._rollups.drop(level, now - round(keeping[name] * SECOND))

@@ -23,11 +23,11 @@ from steelyard.model.sensor import Rollup, Sensor, Trace
 from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.rollup import joined
 from steelyard.telemetry.stores import END, _readings, _tidying
-from steelyard.telemetry.stores._columns import columns
+from steelyard.telemetry.stores._columns import Columns, columns
 from steelyard.telemetry.stores._index import Index
 from steelyard.telemetry.stores._rollups import HOUR, Rollups, named
 from steelyard.telemetry.stores._segments import Metadata, Sequences, database, files, written
-from steelyard.telemetry.stores._tidying import Tidying
+from steelyard.telemetry.stores._tidying import AHEAD, Tidying
 
 TRIES = 5  # of a question whose files were replaced meanwhile
 SELDOM = 60.0  # seconds between two looks for what is to be tidied up
@@ -97,12 +97,16 @@ class Embedded:
             {writer: found.stretches for writer, found in known.items()},
             [(batch.node, gap) for batch in batches for gap in (*batch.gaps, *_late(batch, removed))],
         )
-        names, found = columns(batches)
+        names, found = self._apart(*columns(batches))
         moments = found["moment"]
         touched = {
             int(h) for shift in (-_readings.MARGIN, _readings.MARGIN) for h in np.unique((moments + shift) // HOUR)
         }
         self._rollups.forget([hour for hour in sorted(touched) if hour * HOUR > removed])
+        self._segment(names, found, about)
+
+    def _segment(self, names: list[tuple[str, str]], found: Columns, about: Metadata) -> None:
+        moments = found["moment"]
         span = (int(moments.min()), int(moments.max())) if len(moments) else (0, 0)
         with database() as opened:
             named(opened, names)
@@ -111,6 +115,21 @@ class Embedded:
             chosen = f"select {listed('node', 'node')}, {listed('sensor', 'sensor')}, moment, value from columns"
             # The least effort of zstd: what is merged later is packed again.
             self._index.learn(written(self._index.segments, opened, chosen, span, about, level=1), about)
+
+    def _apart(self, names: list[tuple[str, str]], found: Columns) -> tuple[list[tuple[str, str]], Columns]:
+        """Without what is far ahead of this machine's clock: that is kept in a segment of its own.
+
+        Beside it, what is old would never be removed. It is written first: killed in between, the batch comes again.
+        """
+        ahead = found["moment"] > time.time_ns() + AHEAD
+        if ahead.any():
+            nodes = sorted({names[number][0] for number in np.unique(found["id"][ahead])})
+            note = f"Readings from more than a day ahead are kept apart; look at the clock of {', '.join(nodes)}."
+            if note not in self.notes:
+                self.notes.append(note)
+            self._segment(names, {name: column[ahead] for name, column in found.items()}, Metadata({}, []))
+            found = {name: column[~ahead] for name, column in found.items()}
+        return names, found
 
     def _tidy(self, now: int, most: int | None = None) -> None:
         """With at most so many hours, for who has more to do."""
@@ -124,7 +143,8 @@ class Embedded:
                     if not self._tidying.hour(now):
                         self._tidying.days(now)
                         # A clock that is ahead must not remove everything: nothing is older than the newest reading makes it.
-                        self._tidying.retain(min(now, max((s.last for s in self._index.read.values()), default=now)))
+                        sound = [s.last for s in self._index.read.values() if s.first <= now + AHEAD]
+                        self._tidying.retain(min(now, max(sound, default=now)))
                         break
                 left = None if left is None else left - 1
         self._tidied = time.monotonic()
