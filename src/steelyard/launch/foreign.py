@@ -210,16 +210,17 @@ class Application:
         self, command: list[str], environment: dict[str, str], folder: str, streams: tuple[Any, Any], end: float
     ) -> tuple[int | None, struct_rusage]:
         """Its exit code, None where it had to be ended, and what it used with all that it waited for."""
-        process = subprocess.Popen(
-            command,
-            env={**environment, **self._kept.environment},
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=streams[0],
-            stderr=streams[1],
-            start_new_session=True,
-        )
+        process = None
         try:
+            process = subprocess.Popen(
+                command,
+                env={**environment, **self._kept.environment},
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=streams[0],
+                stderr=streams[1],
+                start_new_session=True,
+            )
             while True:
                 number, status, usage = os.wait4(process.pid, os.WNOHANG)
                 if number:
@@ -231,9 +232,10 @@ class Application:
                     process.returncode = -signal.SIGKILL
                     return None, usage
                 time.sleep(0.002)
-        except BaseException:  # Ctrl-C: before its folder is removed
-            if process.returncode is None:
+        except BaseException:  # Ctrl-C, also while it starts: before its folder is removed
+            if process is None or process.returncode is None:
                 self._kept.end(signal.SIGTERM, GRACE)
+            if process:
                 process.wait()
             raise
 

@@ -47,10 +47,9 @@ def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = 
         begin = time.time_ns()
         own = {**os.environ, **(environment or {}), PHASES: str(path), **kept.environment}
         try:
-            process = subprocess.Popen(command, env=own)
+            code, ended = _to_its_end(command, own, kept)
         except OSError as error:
             raise UsageError(f"The command '{command[0]}' cannot be started: {error.strerror}.") from None
-        code, ended = _waited(process, kept)
         end = max(time.time_ns(), begin + 1)  # the clock may have been set back
     phases = tuple(_phases(marks, end))
     return Outcome(code if code >= 0 else 128 - code, Stretch(line(command[0]), begin, end), phases, ended)
@@ -60,29 +59,30 @@ class _Asked(BaseException):
     """This process is to end."""
 
 
-def _waited(process: subprocess.Popen[bytes], kept: keeper.Kept) -> tuple[int, int]:
+def _to_its_end(command: Sequence[str], environment: Mapping[str, str], kept: keeper.Kept) -> tuple[int, int]:
     """Its exit code, and the signal by which this process is to end, or 0: then what it has started is ended, too."""
 
     def ask(number: int, frame: object) -> None:
         raise _Asked(number)
 
     heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, ask) for each in heard}
+    before = {
+        each: signal.signal(each, ask) for each in heard
+    }  # at any moment after the start they find what it has started
+    process = None
     try:
+        process = subprocess.Popen(command, env=environment)
         while True:
             try:
                 return process.wait(), 0
             except KeyboardInterrupt:  # the terminal sent it to the command as well
                 continue
-            except _Asked as asked:
-                for each in heard:
-                    signal.signal(each, signal.SIG_IGN)
-                number = int(asked.args[0])
-                ending = threading.Thread(target=kept.end, args=(number, GRACE))
-                ending.start()
-                code = process.wait()
-                ending.join()
-                return code, number
+    except _Asked as asked:
+        for each in heard:
+            signal.signal(each, signal.SIG_IGN)
+        number = int(asked.args[0])
+        kept.end(number, GRACE)
+        return process.wait() if process else -number, number
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
