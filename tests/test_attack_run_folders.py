@@ -146,10 +146,10 @@ def test_no_flag_leads_the_compiler_to_a_foreign_program(stranger: Stranger, fla
         spelled = f"{name}+{flags.replace(' ', '')}"
         about = json.loads(json.dumps(about).replace(f'"{name}"', json.dumps(spelled)))
         said = stranger.resumed(about)
-        assert "names the compiler flag" in said or "is not on this machine" in said, said
+        assert "asks for the compiler flag" in said or "is not on this machine" in said, said
     assert not stranger.started()
     (stranger.run / "run.json").write_text(json.dumps(about))
-    with pytest.raises(SteelyardError, match="names the compiler flag"):
+    with pytest.raises(SteelyardError, match="asks for the compiler flag"):
         in_turn.measure(stranger.run, stranger.run, Path("runs"), [], 10, 1, quiet=True)
     assert not stranger.started()
 
@@ -160,10 +160,10 @@ def test_words_and_mpis_are_used_with_trust_only(stranger: Stranger) -> None:
     gone = json.loads(json.dumps(gone).replace(f"{mpi['name']}-{mpi['version']}", "openmpi-4.1.404"))
     words = changed(stranger.about, [], "")
     words["site"]["extra"] = ["--mca", "orte_launch_agent", stranger.canary]
-    assert "names the MPI" in stranger.resumed(gone)
-    assert "names the words" in stranger.resumed(words)
+    assert "asks for the MPI" in stranger.resumed(gone)
+    assert "asks for the words" in stranger.resumed(words)
     assert not stranger.started()
-    assert "names" not in stranger.resumed(gone, trusted=True)
+    assert "asks for" not in stranger.resumed(gone, trusted=True)
     assert "showme" in stranger.started(), "the canary works, and --trust does what it says"
 
 
@@ -172,7 +172,7 @@ def test_an_mpi_that_is_gone_is_named(stranger: Stranger) -> None:
     gone = json.loads(json.dumps(stranger.about).replace(name, "openmpi-9.9.9"))
     gone["site"]["mpis"]["openmpi-9.9.9"]["path"] = "/opt/gone/bin/mpicxx"
     said = stranger.resumed(gone)
-    assert "openmpi-9.9.9 (/opt/gone/bin/mpicxx), which is not on this machine" in said
+    assert "openmpi-9.9.9 (/opt/gone/bin/mpicxx), which is not found now" in said
 
 
 def test_what_the_user_measured_with_is_used_again(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,4 +183,4 @@ def test_what_the_user_measured_with_is_used_again(stranger: Stranger, monkeypat
     about = json.loads((run / "run.json").read_text())
     assert stranger.resumed(about) == ""
     monkeypatch.setenv("STEELYARD_CACHE", "another")
-    assert "names the compiler flag '-Wl,-z,now'" in stranger.resumed(about)
+    assert "asks for the compiler flag '-Wl,-z,now'" in stranger.resumed(about)

@@ -67,7 +67,7 @@ def test_a_program_that_others_can_write_is_not_taken(
         "the folder of all": program.path.parent.parent,
     }[which]
     spoil(place)
-    with pytest.raises(MachineFailed, match=f"'{place}' may be another user's: {why}"):
+    with pytest.raises(MachineFailed, match=f"'{place}' cannot be trusted: {why}"):
         build.make([program])
 
 

@@ -617,7 +617,7 @@ def test_a_password_does_not_travel_readable_over_a_network():
 
 
 def test_nothing_travels_to_another_host_without_tls_unless_it_is_asked_for():
-    with pytest.raises(UsageError, match="without TLS everyone on the way.*--insecure"):
+    with pytest.raises(UsageError, match="Without TLS, anyone on the network path.*--insecure"):
         Publisher(Broker("10.0.0.1", 1883), "x", "y")
     with contextlib.closing(Publisher(Broker("127.0.0.1", 1), "x", "y")):
         pass

@@ -98,7 +98,7 @@ def test_from_a_sensor_into_a_store_and_out_again(tmp_path: Path, capsys: pytest
         (("agent", "--broker", "h:x", *MODEL), "'h:x' (given by --broker) is no broker"),
         (("agent", "--broker", "localhost", "--prefix", "#", *MODEL), "'#' (given by --prefix) begins no topic"),
         (("collect", "--broker", "localhost", "--prefix", "a//b", "--store", "s"), "'a//b' (given by --prefix)"),
-        (("agent", "--store", ".", *MODEL), "holds other things. Name a new folder."),
+        (("agent", "--store", ".", *MODEL), "contains other files. Give the path of a new or empty folder."),
         (("agent", "--store", "s", "--every", "1e-30s", *MODEL), "expected 1 ms or more"),
         (("watch", "--every", "0.9ms", "--", "true"), "expected 1 ms or more"),
         (("query", "--store", "cassandra://[::1/k"), "is no place of a store"),

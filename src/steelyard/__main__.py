@@ -20,7 +20,8 @@ def main() -> None:
     """Runs the command line."""
     if sys.flags.optimize > 1:
         os.write(
-            2, b"steelyard: PYTHONOPTIMIZE=2 and python -OO remove texts that are shown. Unset it, or set it to 1.\n"
+            2,
+            b"steelyard: PYTHONOPTIMIZE=2 (or python -OO) removes help texts that Steelyard needs. Unset it, or use 1 (-O).\n",
         )
         sys.exit(2)
     try:

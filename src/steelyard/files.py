@@ -68,8 +68,8 @@ def secret(path: Path, what: str, insecure: bool | None = None) -> str:
         if not mine or found.st_mode & 0o027:  # its group may read it
             why = f"mode {stat.S_IMODE(found.st_mode):o}" if mine else f"it belongs to {_user(found.st_uid)}"
             raise UsageError(
-                f"Others can read or write the {what} file '{path}' ({why}). Keep it to yourself: chmod 600 {path}"
-                + ("" if insecure is None else "  (or take it as it is: --insecure)")
+                f"Other users can read or write the {what} file '{path}' ({why}). Run: chmod 600 {path}"
+                + ("" if insecure is None else "  (or accept it with --insecure)")
             )
     return text.strip("\r\n")
 

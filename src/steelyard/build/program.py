@@ -49,8 +49,8 @@ def expect_own(path: Path) -> None:
     """Refuses a file or folder of the cache that another user can have written. MachineFailed."""
     if why := others(path):
         raise MachineFailed(
-            f"The cache holds programs that Steelyard starts, and '{path}' may be another user's: {why}. Remove it, make it "
-            "your own (chown, chmod go-w), or set STEELYARD_CACHE to another folder."
+            f"Steelyard starts programs from its cache, and '{path}' cannot be trusted: {why}. Delete it, "
+            "or set STEELYARD_CACHE to a folder that only you can write to."
         )
 
 

@@ -43,8 +43,8 @@ def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setu
         able = {s.parallel for s in benchmarks[launch.benchmark].sources if s.model == launch.model}
         if not {"mpi" in case.parameters for case in launch.cases} <= able:
             raise UsageError(
-                f"The run {run.path} has cases of '{launch.benchmark}' without a program here (model {launch.model!r}). "
-                "Start a new run."
+                f"The run {run.path} has cases of '{launch.benchmark}' in the programming model {launch.model!r}, which this "
+                "Steelyard does not have. Start a new run."
             )
     return Setup(here, toolchains, site, benchmarks).of(run.plan)
 
@@ -89,13 +89,13 @@ def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
         if found and build.mpi_name(found) == name:
             return found
     raise UsageError(
-        f"The run {run.path} was measured with the MPI {name} ({path or 'without a path'}), which is not on this machine "
-        f"(now: {', '.join(map(build.mpi_name, here.mpis)) or 'none'}). Start a new run."
+        f"The run {run.path} was measured with the MPI {name} ({path or 'without a path'}), which is not found now "
+        f"(found: {', '.join(map(build.mpi_name, here.mpis)) or 'none'}). Load or install it again, or start a new run."
     )
 
 
 def _refused(run: Run, what: str) -> UsageError:
     return UsageError(
-        f"The run {run.path} names {what}. That can start any program, and you never measured with it. "
-        "If you trust the run, add --trust."
+        f"The run {run.path} asks for {what}. That can start any program, and you have not measured with it before. "
+        "If you trust whoever made the run, repeat the command with --trust."
     )

@@ -279,8 +279,8 @@ def _expect_secrecy(broker: Broker) -> None:
         )
     if not broker.insecure:
         raise UsageError(
-            f"The broker '{broker.host}' is another host, and without TLS everyone on the way can read and change what passes. "
-            "Name the authority that signed the broker's certificate: --ca FILE  (or go on without: --insecure)"
+            f"The broker '{broker.host}' is on another host. Without TLS, anyone on the network path can read and change "
+            "the data. Turn TLS on with the certificate of the broker's authority: --ca FILE  (or continue without TLS: --insecure)"
         )
 
 

@@ -121,7 +121,9 @@ class Index:
         there = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
         strange = {name for name in there - OURS if not name.startswith(".steelyard-")}  # another process makes it, too
         if strange and "format.json" not in there:
-            raise UsageError(f"'{self.folder}' is no store of readings, and holds other things. Name a new folder.")
+            raise UsageError(
+                f"'{self.folder}' is not a store of readings and contains other files. Give the path of a new or empty folder."
+            )
         self.segments.mkdir(parents=True, exist_ok=True)
         file = self.folder / "format.json"
         if not file.exists():

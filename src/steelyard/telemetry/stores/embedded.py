@@ -124,7 +124,7 @@ class Embedded:
         ahead = found["moment"] > time.time_ns() + AHEAD
         if ahead.any():
             nodes = sorted({names[number][0] for number in np.unique(found["id"][ahead])})
-            note = f"Readings from more than a day ahead are kept apart; look at the clock of {', '.join(nodes)}."
+            note = f"Readings of {', '.join(nodes)} are dated more than a day ahead. They are stored apart; check that clock."
             if note not in self.notes:
                 self.notes.append(note)
             self._segment(names, {name: column[ahead] for name, column in found.items()}, Metadata({}, []))
@@ -135,9 +135,7 @@ class Embedded:
         """With at most so many hours, for who has more to do."""
         left = most
         # Whatever it is: the segments stay as they are, and who collects goes on.
-        with self._said(
-            "be tidied up, and keeps all readings as they are", ValueError, ArithmeticError, LookupError, TypeError
-        ):
+        with self._said("be tidied up; nothing was removed", ValueError, ArithmeticError, LookupError, TypeError):
             while left is None or left > 0:
                 with self._index.locked():
                     if not self._tidying.hour(now):
