@@ -280,7 +280,7 @@ def _expect_secrecy(broker: Broker) -> None:
     if not broker.insecure:
         raise UsageError(
             f"The broker '{broker.host}' is on another host. Without TLS, anyone on the network path can read and change "
-            "the data. Turn TLS on with the certificate of the broker's authority: --ca FILE  (or continue without TLS: --insecure)"
+            "the data. Turn TLS on with the certificate of the broker's authority: --ca FILE  (or continue without: --insecure)"
         )
 
 
