@@ -37,7 +37,7 @@ beside = -n auto --dist loadfile
 test: $(VENV)/.test  ## the tests of every benchmark, command, page, rule, format and statistic, in minutes
 	$(pytest) $(beside) -m "not (alone or long or site or attack or opencl)"
 
-test-all:  ## every suite below, two at a time where none measures; STEELYARD_MINUTES=75 limits it
+test-all:  ## every suite below, three at a time where none measures; STEELYARD_MINUTES=75 limits it
 	$(PYTHON) tests/suites.py
 
 packages:  ## install the Debian packages that the suites below need (root)

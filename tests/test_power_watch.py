@@ -1,6 +1,8 @@
 """A command that is watched: readings without drift, phases, the cost of each, and what cannot be added."""
 
-import subprocess
+import contextlib
+import os
+import signal
 import sys
 import threading
 import time
@@ -222,10 +224,11 @@ sys.exit(5)
     assert all(cost(courses(traces), phase) for phase in outcome.phases)
 
 
-def test_who_goes_on_marking_after_the_command_does_not_hold_it_up() -> None:
-    script = '(while :; do echo more; done > "$STEELYARD_PHASES") & echo $! >&2; exit 3'
+def test_who_goes_on_marking_after_the_command_does_not_hold_it_up(tmp_path: Path) -> None:
+    script = '(while :; do echo more; done > "$STEELYARD_PHASES") & echo $! > "$0"; exit 3'
     began = time.monotonic()
-    outcome = watch.carried_out(["sh", "-c", script])
-    subprocess.run(["pkill", "-f", "while :; do echo more"], check=False)
+    outcome = watch.carried_out(["sh", "-c", script, str(who := tmp_path / "who")])
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int(who.read_text()), signal.SIGKILL)
     assert outcome.code == 3
     assert time.monotonic() - began < 60

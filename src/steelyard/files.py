@@ -14,11 +14,8 @@ from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
 
-SHORT, LONG, PATIENCE = (
-    1 << 16,
-    1 << 20,
-    10.0,
-)  # bytes of a file with one word, of one with settings; seconds for either
+SHORT, LONG = 1 << 16, 1 << 20  # bytes that a file with one word, and one with settings, may have
+PATIENCE = 10.0  # seconds until either has been read
 
 
 def is_folder(path: Path) -> bool:
@@ -43,8 +40,8 @@ def others(path: Path) -> str:
     Root counts as this user. So does a group that has the number of its owner, as many systems give each user one.
     """
     found = path.stat()
-    if found.st_uid not in (0, os.geteuid()):
-        return f"it belongs to {_user(found.st_uid)}"
+    if owner := _another(found):
+        return f"it belongs to {owner}"
     if found.st_mode & stat.S_IWOTH:
         return "everyone can write to it"
     if found.st_mode & stat.S_IWGRP and found.st_gid not in (0, found.st_uid):
@@ -64,9 +61,9 @@ def secret(path: Path, what: str, insecure: bool | None = None) -> str:
     except (OSError, ValueError) as error:
         raise UsageError(f"The {what} file '{path}' cannot be read: {error}.") from None
     if stat.S_ISREG(found.st_mode) and not insecure:
-        mine = found.st_uid in (0, os.geteuid())
-        if not mine or found.st_mode & 0o027:  # its group may read it
-            why = f"mode {stat.S_IMODE(found.st_mode):o}" if mine else f"it belongs to {_user(found.st_uid)}"
+        owner = _another(found)
+        if owner or found.st_mode & 0o027:  # its group may read it
+            why = f"it belongs to {owner}" if owner else f"mode {stat.S_IMODE(found.st_mode):o}"
             raise UsageError(
                 f"Other users can read or write the {what} file '{path}' ({why}). Run: chmod 600 {path}"
                 + ("" if insecure is None else "  (or accept it with --insecure)")
@@ -75,12 +72,12 @@ def secret(path: Path, what: str, insecure: bool | None = None) -> str:
 
 
 def settings_in(path: Path) -> str:
-    """The text of a file that somebody wrote by hand. OSError; ValueError for no UTF-8, or more than 1 MiB."""
+    """The text of a file that was written by hand. OSError; ValueError if it is no UTF-8 or has more than 1 MiB."""
     return _content(path, LONG)[0].decode()
 
 
 def _content(path: Path, most: int) -> tuple[bytes, os.stat_result]:
-    """What a short file holds, also one that a shell makes: <(command). ValueError for one without an end."""
+    """The bytes of a file, or of a pipe as a shell makes it with <(command). ValueError for more than `most`, or no end."""
     content, until = b"", time.monotonic() + PATIENCE
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -103,13 +100,16 @@ def _content(path: Path, most: int) -> tuple[bytes, os.stat_result]:
         os.close(file)
 
 
-def _user(number: int) -> str:
+def _another(found: os.stat_result) -> str:
+    """The owner, where that is neither this user nor root; "" otherwise."""
     import pwd
 
+    if found.st_uid in (0, os.geteuid()):
+        return ""
     try:
-        return pwd.getpwuid(number).pw_name
+        return pwd.getpwuid(found.st_uid).pw_name
     except KeyError:
-        return f"user {number}"
+        return f"user {found.st_uid}"
 
 
 def expect_output(path: Path, what: str) -> None:
@@ -186,7 +186,7 @@ def make(path: Path, what: str, fill: Callable[[Path], object]) -> Path:
 def replacing(goal: Path) -> Iterator[Path]:
     """A name to write to: the file replaces `goal` whole at the end, and after an error `goal` is as it was.
 
-    The name is in a new folder that no other user can enter, so nobody can have prepared a link there.
+    The name is in a new folder. No other user can enter it, so no other user can have put a link there.
     """
     import tempfile
 

@@ -42,6 +42,12 @@ def length_of_time(text: str, where: str) -> float:
         raise UsageError(f"{where}: {error}") from None
 
 
+def host_and_port(place: str) -> tuple[str, str]:
+    """Of 'host:80' the host and the port; the port is "" where the text does not end with one."""
+    host, _, port = place.rpartition(":")
+    return (host, port) if port.isascii() and port.isdecimal() else (place, "")
+
+
 def period(every: str) -> float:
     """Seconds between two readings, as --every names them. UsageError for less than a millisecond, which no reading takes."""
     found = length_of_time(every, "The time between two readings (given by --every)")

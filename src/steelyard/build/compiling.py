@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.build.program import NATIVE, Object, Program, cache, expect_own, harness_objects, inside
+from steelyard.build.program import NATIVE, Object, Program, cache, expect_unshared, harness_objects, inside
 from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.machine.tools import mpi_flags
@@ -53,17 +53,17 @@ def make(
     with _explained():
         wanted = [obj for pair in harnesses for obj in harness_objects(*pair)]
         kept = {obj.path for obj in (*wanted, *(obj for program in programs for obj in program.objects))}
-        _expect_own(path for path in (cache() / "build", *kept, *(program.path for program in programs)))
+        _expect_unshared(path for path in (cache() / "build", *kept, *(program.path for program in programs)))
         if _missing(programs, wanted):
             with _alone(show):
                 _carry_out(programs, wanted, show)
 
 
-def _expect_own(paths: Iterable[Path]) -> None:
+def _expect_unshared(paths: Iterable[Path]) -> None:
     """Refuses what others can have put there, in whatever folder of the cache."""
     for near in {near for path in paths for near in (path, path.parent)}:
         with contextlib.suppress(FileNotFoundError):
-            expect_own(near)
+            expect_unshared(near)
 
 
 @dataclass(frozen=True)

@@ -26,17 +26,17 @@ def cache() -> Path:
     """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder. MachineFailed where others can write to it."""
     own = os.environ.get("STEELYARD_CACHE")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
-    _expect_own(whole := folder.absolute())
-    return whole
+    return _unshared(folder.absolute())
 
 
 @lru_cache
-def _expect_own(folder: Path) -> None:
+def _unshared(folder: Path) -> Path:
     with contextlib.suppress(OSError):  # it is not there yet, or who reads it says what is wrong
-        expect_own(folder)
+        expect_unshared(folder)
+    return folder
 
 
-def inside(name: str) -> Path:
+def inside(name: str = "") -> Path:
     """The folder of that name in the cache, made where it is missing: the cache for this user alone, whatever the umask."""
     folder = cache()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def inside(name: str) -> Path:
     return folder / name
 
 
-def expect_own(path: Path) -> None:
+def expect_unshared(path: Path) -> None:
     """Refuses a file or folder of the cache that another user can have written. MachineFailed."""
     if why := others(path):
         raise MachineFailed(

@@ -71,23 +71,28 @@ def explained(work: Callable[[], object]) -> int:
     except KeyboardInterrupt:
         print("steelyard: interrupted", file=sys.stderr)
         return 130
-    except (MemoryError, ImportError, RuntimeError) as error:
+    except OSError as error:
+        where = f": '{spelled(str(error.filename))}'" if error.filename else ""
+        print(f"steelyard: The system refused: {error.strerror or error}{where}.", file=sys.stderr)
+        return MachineFailed.exit_code
+    except Exception as error:
         why = _starved(error)
         if not why:
             raise
         print(f"steelyard: {why}", file=sys.stderr)
         return MachineFailed.exit_code
-    except OSError as error:
-        where = f": '{spelled(str(error.filename))}'" if error.filename else ""
-        print(f"steelyard: The system refused: {error.strerror or error}{where}.", file=sys.stderr)
-        return MachineFailed.exit_code
     return 0
 
 
 def _starved(error: Exception) -> str:
-    """What a limit of the system's (ulimit, a batch system's) did not give; "" for any other mistake."""
+    """A sentence if a limit of memory or threads (ulimit, a batch system's) is the cause; "" for any other mistake."""
     said = str(error)
-    if isinstance(error, MemoryError) or "failed to map segment" in said or "annot allocate memory" in said:
+    words = (
+        "failed to map segment",
+        "annot allocate memory",
+        "Out of Memory Error",
+    )  # of the loader, the system, DuckDB
+    if isinstance(error, MemoryError) or any(each in said for each in words):
         return "There is not enough memory for this. Ask for less, or free some."
     if "can't start new thread" in said:
         return "No further thread may be started here. Allow more: ulimit -u."

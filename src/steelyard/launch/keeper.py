@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 GONE = 5  # looks that must find nothing: a process that is about to become another program is not seen for a moment
+KILLED = 5.0  # seconds until a killed process is gone; a busy machine needs a part of one
 NAME = "STEELYARD_COMMAND"  # the environment's name by which what a command has started is found
-# Waits for the end of its input, which nobody writes to: it ends with this process. Some times, since a process that starts
-# another, or that is about to become another program, is not seen for a moment.
+# Nobody writes to its input, which ends when this process ends. It looks several times: see GONE.
 _KEEPER = """
 read -r gone
 for once in 1 2 3 4 5; do
@@ -36,9 +36,12 @@ class Kept:
         return {NAME: self.mark}
 
     def end(self, number: int, seconds: float) -> None:
-        """Sends the signal to all of them; those that are there after so many seconds are killed."""
+        """Sends the signal to all of them; those that are there after so many seconds are killed.
+
+        What cannot be killed (another user's, or one that waits for a device) is given up after some seconds more.
+        """
         until, asked, gone = time.monotonic() + seconds, set[int](), 0
-        while gone < GONE:
+        while gone < GONE and time.monotonic() < until + KILLED:
             there = self._there()
             late = time.monotonic() > until
             for each in there:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from steelyard.errors import UsageError
 from steelyard.launch import keeper
+from steelyard.signals import handled
 from steelyard.telemetry.message import line
 from steelyard.telemetry.watched import Stretch
 
@@ -65,27 +66,22 @@ def _to_its_end(command: Sequence[str], environment: Mapping[str, str], kept: ke
     def ask(number: int, frame: object) -> None:
         raise _Asked(number)
 
-    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {
-        each: signal.signal(each, ask) for each in heard
-    }  # at any moment after the start they find what it has started
     process = None
-    try:
-        process = subprocess.Popen(command, env=environment)
-        while True:
-            try:
-                return process.wait(), 0
-            except KeyboardInterrupt:  # the terminal sent it to the command as well
-                continue
-    except _Asked as asked:
-        for each in heard:
-            signal.signal(each, signal.SIG_IGN)
-        number = int(asked.args[0])
-        kept.end(number, GRACE)
-        return process.wait() if process else -number, number
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    # From before the start, so that they find at any moment what it has started.
+    with handled((signal.SIGTERM, signal.SIGHUP), ask) as heard:
+        try:
+            process = subprocess.Popen(command, env=environment)
+            while True:
+                try:
+                    return process.wait(), 0
+                except KeyboardInterrupt:  # the terminal sent it to the command as well
+                    continue
+        except _Asked as asked:
+            for each in heard:
+                signal.signal(each, signal.SIG_IGN)
+            number = int(asked.args[0])
+            kept.end(number, GRACE)
+            return process.wait() if process else -number, number
 
 
 @contextlib.contextmanager

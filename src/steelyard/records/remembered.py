@@ -1,8 +1,8 @@
-"""What the user has measured with: folders of benchmarks, flags, MPIs and words for a launcher. Only these are used again."""
+"""Remembers what the user has measured with: folders of benchmarks, compiler flags, MPIs, words for a launcher."""
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -33,12 +33,13 @@ def unread(run: Run, paths: Sequence[Path]) -> tuple[str, ...]:
     )
 
 
-def trust(paths: Sequence[Path], words: Sequence[tuple[Word, str]] = ()) -> None:
+def trust(paths: Sequence[Path], words: Mapping[Word, Sequence[str]] | None = None) -> None:
     """Remembers what the user measures with; where nothing can be written it has to be named again."""
-    new = {*(str(p.resolve()) for p in paths), *(_line(kind, text) for kind, text in words)} - _trusted()
+    lines = (_line(kind, text) for kind, texts in (words or {}).items() for text in texts)
+    new = {*(str(p.resolve()) for p in paths), *lines} - _trusted()
     with contextlib.suppress(OSError):
         if new:
-            build.inside("")
+            build.inside()
             with _file().open("a", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in sorted(new))
 

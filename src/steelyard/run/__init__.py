@@ -184,9 +184,8 @@ class Evaluator:
             try:
                 answer = program.ask(asked, limit + patience)
             except ProgramFailed as failure:
-                if (
-                    failure.code in ENDED
-                ):  # by who ends this tool, too: then the case was not measured, and is not to be kept
+                # The signal may be for this tool, too, and come in a moment: then the case was not measured, and is not kept.
+                if failure.code in ENDED:
                     self.around.wait(AFTER_SIGNAL)
                 self._keep(failed_record(launch, index, case, attempt, str(failure)))
                 return False

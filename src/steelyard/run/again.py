@@ -1,4 +1,4 @@
-"""What an earlier run names, found again on this machine. A run folder may come from a stranger: what it names is data.
+"""Finds on this machine what an earlier run was measured with. A stranger may have made the run: what it names is only data.
 
 A compiler, an MPI or a launcher is used only if this machine has it. Compiler flags, paths of MPIs and words for the launcher
 can start any program: they are used if their form is known to be safe, if this user has measured with them, or with --trust.
@@ -23,7 +23,7 @@ from steelyard.run.setup import Setup
 
 
 def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setup:
-    """What the plan of an earlier run is carried out with.
+    """The setup for the plan of an earlier run.
 
     UsageError if something is gone, or if it could start a foreign program and is not `trusted`.
     """

@@ -3,7 +3,7 @@
 import platform
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,12 +62,13 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
         return _carry_out(folder, evaluator, quiet)
 
 
-def _named(here: Setup) -> list[tuple[remembered.Word, str]]:
+def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
     """What this command names that can start any program: an earlier run may name it again."""
-    flags: list[tuple[remembered.Word, str]] = [("flags", t.flags) for t in here.toolchains.values() if unsafe(t.flags)]
-    mpis: list[tuple[remembered.Word, str]] = [("mpi", mpi.path) for mpi in here.site.mpis.values()]
-    words: list[tuple[remembered.Word, str]] = [("launcher", shlex.join(here.site.extra))] if here.site.extra else []
-    return flags + mpis + words
+    return {
+        "flags": [t.flags for t in here.toolchains.values() if unsafe(t.flags)],
+        "mpi": [mpi.path for mpi in here.site.mpis.values()],
+        "launcher": [shlex.join(here.site.extra)] if here.site.extra else [],
+    }
 
 
 def _how_long(plan: Plan, seconds: float, width: float) -> str:

@@ -70,7 +70,7 @@ class Batch:
 
     @property
     def source(self) -> str:
-        """Of the writer as this node's: what another node sends under the same writer has another source."""
+        """Writer and node as one name. If another node uses the same writer, its source is a different one."""
         return uuid5(self.writer, self.node).hex
 
 

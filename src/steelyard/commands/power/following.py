@@ -15,6 +15,7 @@ from steelyard.commands.power import rolled, writing
 from steelyard.commands.power.parts import Part, parts
 from steelyard.commands.power.when import SECOND, When
 from steelyard.model.sensor import Sensor, Trace
+from steelyard.telemetry.stores import AHEAD
 from steelyard.telemetry.watched import Stretch
 from steelyard.units import quantity
 
@@ -25,7 +26,6 @@ FIRST = 10  # readings, or stretches, with which it begins
 LATE = 60 * SECOND  # ns: what comes later than that after younger readings of its sensor is not shown
 LOOK = 1.0  # seconds between two looks
 LAST = 1 << 62  # ns: later than any moment
-AHEAD = 86400 * SECOND  # ns: what is further ahead of this machine's clock does not hold up what comes
 
 Line = tuple[int, str]  # its moment, and what is printed
 

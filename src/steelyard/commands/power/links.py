@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from steelyard.errors import UsageError
+from steelyard.signals import handled
 
 if TYPE_CHECKING:
     from steelyard.telemetry.broker import Broker
@@ -62,11 +63,10 @@ def broker(
 ) -> "Broker":
     """UsageError for a place that is none, for a password that cannot be read, and (unless `insecure`) that others can read."""
     from steelyard.files import secret
-    from steelyard.numbers import whole
+    from steelyard.numbers import host_and_port, whole
     from steelyard.telemetry.broker import Broker
 
-    port = place.rpartition(":")[2]
-    host, port = (place.rpartition(":")[0], port) if port.isascii() and port.isdecimal() else (place, "")
+    host, port = host_and_port(place)
     usual = "8883" if ca or certificate else "1883"
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%a-z]*\]?", host):
         raise UsageError(f"'{place}' (given by --broker) is no broker: expected HOST or HOST:PORT, as admin:8883.")
@@ -97,18 +97,14 @@ def until_ended(trouble: Callable[[], str] = str, end: Callable[[], None] = inte
 
     `end` is called then, and raises KeyboardInterrupt now or at a better moment.
     """
-    asked = (signal.SIGINT, signal.SIGTERM)
-    heard = [number for number in asked if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, lambda *_: end()) for number in heard}
     ended = threading.Event()
-    threading.Thread(target=_watch, args=(trouble, ended), daemon=True).start()
-    try:
-        with contextlib.suppress(KeyboardInterrupt):
-            yield
-    finally:
-        ended.set()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with handled((signal.SIGINT, signal.SIGTERM), lambda *_: end()):
+        threading.Thread(target=_watch, args=(trouble, ended), daemon=True).start()
+        try:
+            with contextlib.suppress(KeyboardInterrupt):
+                yield
+        finally:
+            ended.set()
 
 
 @contextlib.contextmanager

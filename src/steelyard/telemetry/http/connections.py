@@ -5,7 +5,8 @@ import contextlib
 import resource
 from typing import Any
 
-# Of more connections than this the one that has waited longest is closed, if it had a second; of the most, in any case.
+# With WAITING connections, a further one closes the one that has waited longest, if that has waited for LEAST seconds. With MOST
+# of them it does so in any case.
 WAITING, MOST, LEAST = 200, 2000, 1.0
 SECONDS = 10.0  # for a request, headers and body, from the connection or the end of the request before
 

@@ -2,17 +2,19 @@
 
 import hmac
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.numbers import host_and_port
 from steelyard.telemetry.http.bodies import refused
 from steelyard.telemetry.http.connections import bounded, many_files
 from steelyard.telemetry.http.door import Secured
 from steelyard.telemetry.http.readings import Readings
 from steelyard.telemetry.stores import Store
 
-REQUESTS = 100  # that are answered at once; more are told to come again
+REQUESTS = 100  # answered at the same time; further ones are refused, and can be sent again
 GOODBYE = 5  # seconds that answers on their way may take at the end
 _OWN_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 _PAGE = """Readings of power, by Steelyard.
@@ -85,29 +87,27 @@ class Gate:
         self._answered = 0  # requests that are let through and not answered yet
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        headers = dict(scope["headers"])
-        answer = self._inner
+        if refusal := self._refusal(dict(scope["headers"])):
+            await refusal(scope, receive, send)
+            return
+        self._answered += 1
+        try:
+            await self._inner(scope, receive, send)
+        finally:
+            self._answered -= 1
+
+    def _refusal(self, headers: Mapping[bytes, bytes]) -> Any:
+        """The answer to who is not let through; None for who is."""
         if self._expected:
             if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
                 answer = refused(401, "The request needs the token: Authorization: Bearer TOKEN.")
                 answer.headers["WWW-Authenticate"] = "Bearer"
-        elif _named(headers.get(b"host", b"").decode("latin-1").lower()) not in _OWN_NAMES:
-            answer = refused(403, "Without a token only 127.0.0.1, [::1] and localhost are answered, by that name.")
-        if answer is self._inner and self._answered >= REQUESTS:
-            answer = refused(503, f"{REQUESTS} requests are being answered. Ask again in a moment.")
-        if answer is not self._inner:
-            await answer(scope, receive, send)
-            return
-        self._answered += 1
-        try:
-            await answer(scope, receive, send)
-        finally:
-            self._answered -= 1
-
-
-def _named(host: str) -> str:
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdecimal() else host
+                return answer
+        elif host_and_port(headers.get(b"host", b"").decode("latin-1").lower())[0] not in _OWN_NAMES:
+            return refused(403, "Without a token only 127.0.0.1, [::1] and localhost are answered, by that name.")
+        if self._answered >= REQUESTS:
+            return refused(503, f"{REQUESTS} requests are being answered. Ask again in a moment.")
+        return None
 
 
 def _first(error: Any) -> str:

@@ -8,6 +8,7 @@ from steelyard.model.sensor import Rollup, Sensor, Trace
 from steelyard.telemetry.message import Batch, Gap
 
 END = 1 << 62  # ns: later than any moment
+AHEAD = 86_400 * 10**9  # ns: a reading that is further ahead of this machine's clock is of a clock that is wrong
 
 
 class Store(Protocol):

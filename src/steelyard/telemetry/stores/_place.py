@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from steelyard.errors import UsageError
 from steelyard.files import secret
+from steelyard.numbers import host_and_port
 
 if TYPE_CHECKING:
     from cassandra.cluster import Session
@@ -77,8 +78,7 @@ def _parts(place: str) -> tuple[str, list[tuple[str, int]], str, dict[str, str]]
     asked = {name: values[-1] for name, values in parse_qs(split.query).items()}
     hosts = []
     for each in split.netloc.split(","):
-        port = each.rpartition(":")[2]
-        host, port = (each.rpartition(":")[0], port) if port.isascii() and port.isdecimal() else (each, "")
+        host, port = host_and_port(each)
         hosts.append((host, int(port or PORT)))
     keyspace = split.path.strip("/") or "steelyard"
     wrong = not all(host and 0 < port < 1 << 16 for host, port in hosts)

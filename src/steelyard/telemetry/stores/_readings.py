@@ -11,6 +11,7 @@ from steelyard.telemetry.stores._rollups import HOUR, named
 from steelyard.telemetry.stores._segments import Segment, database, files
 
 MARGIN = 600 * SECOND  # ns: how far a reading counts beyond its own moment; slower sensors are known in part only
+_HOURS = f"select distinct moment // {HOUR}, (moment - {MARGIN}) // {HOUR}"
 Described = Mapping[tuple[str, str], Sensor]
 
 
@@ -51,21 +52,20 @@ def hours(segment: Segment) -> set[int]:
     if last - first <= 1 and segment.first // HOUR == last:
         return {first, last}
     with database() as opened:
-        asked = f"select distinct moment // {HOUR}, (moment - {MARGIN}) // {HOUR} from {files([segment])}"
-        return {int(hour) for both in opened.execute(asked).fetchall() for hour in both}
+        return {int(hour) for both in opened.execute(f"{_HOURS} from {files([segment])}").fetchall() for hour in both}
 
 
 def hours_of(
     segments: Sequence[Segment], node: str, sensors: Sequence[str], of: AbstractSet[int], removed: int
 ) -> list[int]:
-    """Those of the hours after `removed` (ns since 1970) of which readings of these sensors tell."""
+    """Those of the hours `of` in which these sensors have readings, but only hours after `removed` (ns since 1970)."""
     begin, end = max(min(of) * HOUR, removed), (max(of) + 1) * HOUR
     inside = within(segments, begin, end + MARGIN)
     if not inside:
         return []
     with database() as opened:
         found = opened.execute(
-            f"select distinct moment // {HOUR}, (moment - {MARGIN}) // {HOUR} from {files(inside)} "
+            f"{_HOURS} from {files(inside)} "
             "where node = $1 and sensor in (select unnest($2::varchar[])) and moment between $3 and $4",
             [node, list(sensors), begin, end + MARGIN],
         ).fetchall()

@@ -10,7 +10,7 @@ import msgspec
 from steelyard.errors import MachineFailed
 from steelyard.files import replacing
 from steelyard.telemetry.rollup import LEVELS, NAMES, SECOND
-from steelyard.telemetry.stores import _readings
+from steelyard.telemetry.stores import AHEAD, _readings
 from steelyard.telemetry.stores._index import Index
 from steelyard.telemetry.stores._rollups import HOUR, Rollups
 from steelyard.telemetry.stores._segments import Segment, database, files, metadata, together, written
@@ -19,7 +19,6 @@ TIER = 16  # segments of about one size become one
 LARGEST = 128 << 20  # bytes: segments of that size stay as they are
 LATE = 900 * SECOND  # ns after an hour until it has rollups: what comes later costs making them anew
 DAY = 24 * HOUR
-AHEAD = DAY  # ns: a reading that is further ahead of this machine's clock is of a clock that is wrong
 
 Keeping = Mapping[str, float]  # seconds for which "readings", "1s", "1min" and "1h" are kept; what is not named: always
 # A second's rollups are made again from the readings while these are there, and take more room than they.
@@ -69,15 +68,14 @@ class Tidying:
     def retain(self, now: int) -> None:
         """Removes what is older than it is to be kept; readings only where their hours have rollups."""
         keeping = kept(self._index.folder)
-        before = now - round(keeping.get("readings", 0.0) * SECOND)
         if "readings" in keeping:
-            there = self._rollups.hours()
+            before, there = now - round(keeping["readings"] * SECOND), self._rollups.hours()
             old = [s for s in self._index.read.values() if s.last < before and self._of(s) <= there]
             if any(self._of(s) for s in old):
                 self._one(old, empty=True)
-        for segment in list(self._index.read.values()):
-            # Its moments say nothing of its age; and no batch is known by it (see `Embedded`), so that it may simply go.
-            if "readings" in keeping and segment.first > now + AHEAD and segment.path.stat().st_mtime_ns < before:
+            # The moments of these say nothing of their age. No batch is known by them (see `Embedded`), so they can go.
+            ahead = [s for s in self._index.read.values() if s.first > now + AHEAD]
+            for segment in (s for s in ahead if s.path.stat().st_mtime_ns < before):
                 del self._index.read[segment.path.name]
                 segment.path.unlink(missing_ok=True)
         for name, level in NAMES.items():

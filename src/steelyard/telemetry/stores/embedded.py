@@ -22,12 +22,12 @@ from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Rollup, Sensor, Trace
 from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.rollup import joined
-from steelyard.telemetry.stores import END, _readings, _tidying
+from steelyard.telemetry.stores import AHEAD, END, _readings, _tidying
 from steelyard.telemetry.stores._columns import Columns, columns
 from steelyard.telemetry.stores._index import Index
 from steelyard.telemetry.stores._rollups import HOUR, Rollups, named
 from steelyard.telemetry.stores._segments import Metadata, Sequences, database, files, written
-from steelyard.telemetry.stores._tidying import AHEAD, Tidying
+from steelyard.telemetry.stores._tidying import Tidying
 
 TRIES = 5  # of a question whose files were replaced meanwhile
 SELDOM = 60.0  # seconds between two looks for what is to be tidied up
@@ -73,9 +73,8 @@ class Embedded:
             try:
                 self._tidy(time.time_ns(), most=1)
             except MachineFailed as failed:  # the readings are stored: that is what counts here
-                self._tidied = time.monotonic()
-                if str(failed) not in self.notes:
-                    self.notes.append(str(failed))
+                self._note(str(failed))
+            self._tidied = time.monotonic()
 
     def tidy(self, now: int) -> None:
         """Makes the rollups of hours that are over, and removes what is older than it is to be kept. `now`: ns since 1970."""
@@ -124,12 +123,16 @@ class Embedded:
         ahead = found["moment"] > time.time_ns() + AHEAD
         if ahead.any():
             nodes = sorted({names[number][0] for number in np.unique(found["id"][ahead])})
-            note = f"Readings of {', '.join(nodes)} are dated more than a day ahead. They are stored apart; check that clock."
-            if note not in self.notes:
-                self.notes.append(note)
+            self._note(
+                f"Readings of {', '.join(nodes)} are dated more than a day ahead. They are stored apart; check that clock."
+            )
             self._segment(names, {name: column[ahead] for name, column in found.items()}, Metadata({}, []))
             found = {name: column[~ahead] for name, column in found.items()}
         return names, found
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def _tidy(self, now: int, most: int | None = None) -> None:
         """With at most so many hours, for who has more to do."""
@@ -145,7 +148,6 @@ class Embedded:
                         self._tidying.retain(min(now, max(sound, default=now)))
                         break
                 left = None if left is None else left - 1
-        self._tidied = time.monotonic()
 
     # ------------------------------------------------------------------ reading
 
