@@ -15,11 +15,9 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, triad
 from steelyard.commands import cli
 from steelyard.machine import describe
 from steelyard.records import all_runs, read
-from steelyard.report import export
 
 STEELYARD = [str(Path(sys.executable).with_name("steelyard"))]
 ELSEWHERE = ("STEELYARD_RUNS", "SLURM_JOB_ID")  # variables that lead to other runs or to a job
@@ -395,16 +393,3 @@ def test_a_mistake_of_ours_is_not_hidden(error: Exception) -> None:
 
     with pytest.raises(type(error)):
         cli.explained(work)
-
-
-def test_tables_for_which_memory_is_too_small_are_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """DuckDB's own limit. Under `ulimit -v` it now and then ends the process itself, and then nothing can be said."""
-    import duckdb
-
-    opened = duckdb.connect
-    monkeypatch.setattr(duckdb, "connect", lambda: opened(config={"memory_limit": "1KB", "temp_directory": ""}))
-    found = evaluation([triad(1e10)])
-    assert cli.explained(lambda: export.query([found], "select count(*) from metrics")) == 4
-    assert "not enough memory" in capsys.readouterr().err

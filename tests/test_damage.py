@@ -27,6 +27,7 @@ from steelyard.machine.system_file import find_system, load_system
 from steelyard.model import Check, Evaluation
 from steelyard.records import RunFolder, power
 from steelyard.report import comparison, export, side_by_side
+from steelyard.report.question import query
 from steelyard.run import session
 from steelyard.run.again import again
 from steelyard.run.asking import line, time_limit
@@ -100,7 +101,7 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
         "show --all": lambda e: forms.show(e, "all", None),
         "show --json": lambda e: forms.show(e, "json", None),
         "export": lambda e: export.write(e, "csv", None) + export.write(e, "json", None) + str(export.sample_rows(e)),
-        "query": lambda e: tables.table(*export.query([e], COUNTED), as_json=False),
+        "query": lambda e: tables.table(*query([e], COUNTED), as_json=False),
         "report": report.render,
         "compare": lambda e: side_by_side.show(healthy, e, comparing.compare(healthy, e)),
         "compare the other way": lambda e: comparison.runs(comparing.compare(e, healthy), False),

@@ -812,7 +812,7 @@ def test_each_compiler_is_listed_once_under_its_plainest_name(tmp_path: Path) ->
     program(one / "gcc", "echo not asked for")
     program(two / "g++", "echo 'g++ 7, hidden by the first folder'")
     (two / "icpx").write_text("no program")
-    compilers, mpis = find_tools(f"{one}{os.pathsep}{two}{os.pathsep}/nonexistent")
+    compilers, mpis, _ = find_tools(f"{one}{os.pathsep}{two}{os.pathsep}/nonexistent")
     assert [(tool.name, tool.version) for tool in compilers] == [
         ("g++", "g++ (Debian) 12.2.0"),
         ("g++-9", "g++ 9.5.0"),
@@ -826,7 +826,7 @@ def test_compilers_behind_a_cache_are_told_apart(tmp_path: Path) -> None:
     mask = program(tmp_path / "ccache", 'echo "$(basename "$0") behind a cache"')
     (tmp_path / "g++").symlink_to(mask)
     (tmp_path / "clang++").symlink_to(mask)
-    compilers, _ = find_tools(str(tmp_path) + os.pathsep + os.environ["PATH"])
+    compilers, _, _ = find_tools(str(tmp_path) + os.pathsep + os.environ["PATH"])
     versions = {tool.name: tool.version for tool in compilers}
     assert versions["g++"] == "g++ behind a cache"
     assert versions["clang++"] == "clang++ behind a cache"

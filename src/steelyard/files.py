@@ -5,16 +5,20 @@ replaced whole or stays as it was, and after a failure nothing half-made is left
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from steelyard.errors import MachineFailed, UsageError
 
 SHORT, LONG = 1 << 16, 1 << 20  # bytes that a file with one word, and one with settings, may have
+LINE = 64 << 20  # bytes that a line may have in a file which another program wrote
+BUFFER = 1 << 20  # bytes: a line of a record is longer than Python's usual buffer
 PATIENCE = 10.0  # seconds until either has been read
 
 
@@ -74,6 +78,43 @@ def secret(path: Path, what: str, insecure: bool | None = None) -> str:
 def settings_in(path: Path) -> str:
     """The text of a file that was written by hand. OSError; ValueError if it is no UTF-8 or has more than 1 MiB."""
     return _content(path, LONG)[0].decode()
+
+
+def ordinary(path: Path) -> BinaryIO:
+    """An ordinary file, opened to be read. OSError for anything else: a pipe would be waited for, some devices have no end."""
+    return _ordinary(open(path, "rb", BUFFER, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)), path)
+
+
+def appended(path: Path) -> BinaryIO:
+    """An ordinary file, opened to be read and appended to, made where it is missing. OSError for a link, a pipe, or a device."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    return _ordinary(open(path, "a+b", opener=lambda name, _: os.open(name, flags, 0o644)), path)
+
+
+def _ordinary(file: BinaryIO, path: Path) -> BinaryIO:
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    return file
+
+
+def append(path: Path, content: bytes) -> None:
+    """Adds lines to a file, on the disk when this returns. Half a line that a killed writer left is ended before. OSError."""
+    with appended(path) as file:
+        if size := file.seek(0, os.SEEK_END):
+            file.seek(size - 1)
+            content = content if file.read(1) == b"\n" else b"\n" + content
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file with their ends; of one that is longer than LINE the first LINE bytes, without an end."""
+    while line := file.readline(LINE):
+        yield line
+        while len(line) == LINE and line[-1:] != b"\n":
+            line = file.readline(LINE)
 
 
 def _content(path: Path, most: int) -> tuple[bytes, os.stat_result]:

@@ -42,6 +42,14 @@ def length_of_time(text: str, where: str) -> float:
         raise UsageError(f"{where}: {error}") from None
 
 
+def size(text: str, where: str) -> int:
+    """Bytes: '4k' → 4096. UsageError for anything else than a positive, whole number with a binary prefix."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}.") from None
+
+
 def host_and_port(place: str) -> tuple[str, str]:
     """Of 'host:80' the host and the port; the port is "" where the text does not end with one."""
     host, _, port = place.rpartition(":")

@@ -39,7 +39,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-_HOLE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_HOLE = re.compile(r"\{\{([^{}]*)\}\}")
 
 
 def names(formula: str) -> set[str]:

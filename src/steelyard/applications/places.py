@@ -4,8 +4,9 @@ import re
 
 Path = tuple[str | int, ...]  # ("figures", 0, "unit")
 
-_TABLE = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+# Of a line without blanks around it: each pattern looks at each letter once.
+_TABLE = re.compile(r"(\[\[?)([^\]]+)\]\]?\s*(?:#.*)?")
+_KEY = re.compile(r"""((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
@@ -15,11 +16,11 @@ def places(text: str) -> dict[Path, int]:
     counts: dict[Path, int] = {}
     table: Path = ()
     closing = ""  # what ends the text of several lines in which the next line lies
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if closing:
             closing = "" if closing in line else closing
             continue
-        if header := _TABLE.match(line):
+        if header := _TABLE.fullmatch(line):
             table = _table(_parts(header[2]), header[1] == "[[", counts)
             found.setdefault(table, number)
         elif key := _KEY.match(line):

@@ -1,6 +1,5 @@
 """OpenMP by a compiler: what its programs are built with, and whether the runtime is there."""
 
-import subprocess
 import tempfile
 from dataclasses import replace
 from functools import lru_cache
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from steelyard.build.toolchain import compiler_flags
 from steelyard.model import Toolchain
+from steelyard.programs import NoAnswer, ask
 
 MODEL = "openmp"
 _FLAGS = "-fopenmp -DSTEELYARD_OPENMP"
@@ -26,13 +26,6 @@ def has_openmp(toolchain: Toolchain) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         words = [toolchain.compiler, *compiler_flags(with_openmp(toolchain)), "-x", "c++", "-"]
         try:
-            done = subprocess.run(
-                [*words, "-o", str(Path(folder) / "smallest")],
-                input=_SMALLEST.encode(),
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.SubprocessError):
+            return ask([*words, "-o", str(Path(folder) / "smallest")], _SECONDS, given=_SMALLEST).returncode == 0
+        except NoAnswer:
             return False
-        return done.returncode == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.model import Machine, Tool, Toolchain
+from steelyard.programs import Hangs
 
 # As users build for speed: all optimisation that keeps IEEE arithmetic, for the processor at hand.
 FLAGS = "-O3 -march=native"
@@ -105,7 +106,10 @@ def resolve_mpi(text: str, machine: Machine) -> Tool:
     if "/" in text:
         from steelyard.machine.tools import ask_mpi
 
-        found = ask_mpi(text)
+        try:
+            found = ask_mpi(text)
+        except Hangs as problem:
+            raise MachineFailed(f"The MPI '{text}' (given by --mpi) {problem}.") from None
         if found is None:
             raise UsageError(
                 f"'{text}' (given by --mpi) is no C++ wrapper of an MPI, or its <mpi.h> is not installed. "

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,22 +18,36 @@ def command(
     sql: Annotated[str, typer.Argument(help="SQL over the tables metrics and samples.")],
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    limit_time: Annotated[
+        str, typer.Option("--limit-time", metavar="TIME", help="The most time to work for the answer, as 30s or 10m.")
+    ] = "60s",
+    limit_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--limit-memory", metavar="SIZE", help="The most memory to use, as 500m or 4g; else half of this machine's."
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
-    """Ask all runs at once, in SQL (DuckDB).
+    """Ask all runs at once, in SQL (DuckDB). Rows are printed as they come.
 
-    Example: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"**
+    Examples: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"** ·
+    **steelyard query "select * from samples" --limit-time 10m --json**
     """
     from steelyard import records
     from steelyard.commands import tables
-    from steelyard.report import export
+    from steelyard.numbers import length_of_time, size
+    from steelyard.report.question import Limits, query
 
     try:
         # As bytes: where the locale is not UTF-8, Python has read them as other letters.
         sql = os.fsencode(sql).decode()
     except UnicodeError:
         raise UsageError("The question is no text in UTF-8: write its letters in that encoding.") from None
-    tables.table(*export.query(_readable(records.all_runs(runs), paths or []), sql), json_)
+    limits = Limits(length_of_time(limit_time, "The time for an answer (given by --limit-time)"))
+    if limit_memory:
+        limits = replace(limits, memory=size(limit_memory, "The memory for an answer (given by --limit-memory)"))
+    tables.table(*query(_readable(records.all_runs(runs), paths or []), sql, limits), json_)
 
 
 def _readable(runs: Iterable[Path], paths: Sequence[Path]) -> Iterator[Evaluation]:

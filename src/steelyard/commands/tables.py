@@ -2,20 +2,26 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from steelyard.commands import streams
 from steelyard.errors import SteelyardError, spelled
 from steelyard.model import Benchmark, Plan
 from steelyard.model.plain import to_plain
 from steelyard.units import duration
 
+AT_ONCE = 1000  # rows of an answer
+LEAST = 12  # letters of a column's width, where later rows may have longer words than the first
 LEVEL_STYLE = {"serious": "bold red", "notice": "yellow", "fine": "green", "unknown": "dim"}
 
 
@@ -114,22 +120,53 @@ def advice(found: Iterable[Any], as_json: bool) -> None:
                 console.print(f"          [bold]→[/] {escape(remedy)}")
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], as_json: bool) -> None:
-    """An answer of a query."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool) -> None:
+    """An answer of a query, printed as it comes."""
+    source = iter(rows)
+    parts: Iterator[list[Sequence[Any]]] = iter(lambda: list(islice(source, AT_ONCE)), [])
     if as_json:
-        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1, default=str))
+        _objects(columns, parts)
         return
-    out = Table()
-    for column in columns:
-        out.add_column(escape(column))
-    for row in rows:
-        out.add_row(
-            *(
-                "" if value is None else escape(f"{value:.6g}" if isinstance(value, float) else str(value))
-                for value in row
-            )
-        )
-    Console().print(out)
+    cells = [_cells(row) for row in next(parts, [])]
+    # The same for all parts, where there are several.
+    several = len(cells) == AT_ONCE
+    widths = [max(LEAST, *map(cell_len, c)) for c in zip(columns, *cells, strict=True)] if several else None
+    first = True
+    while (first or cells) and not streams.left():
+        following = [_cells(row) for row in next(parts, [])]
+        _part(columns, cells, widths, first, last=not following)
+        cells, first = following, False
+
+
+def _objects(columns: Sequence[str], parts: Iterable[Sequence[Sequence[Any]]]) -> None:
+    before = "["
+    for part in parts:
+        if streams.left():
+            return
+        for row in part:
+            text = json.dumps(dict(zip(columns, row, strict=True)), indent=1, default=str)
+            print(before, indent(text, " "), sep="\n", end="")
+            before = ","
+    print("[]" if before == "[" else "\n]")
+
+
+def _cells(row: Sequence[Any]) -> list[str]:
+    return ["" if v is None else f"{v:.6g}" if isinstance(v, float) else spelled(str(v)) for v in row]
+
+
+def _part(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], widths: Sequence[int] | None, first: bool, last: bool
+) -> None:
+    """Some rows of a table: with its head where they are the first, and its lower edge where they are the last."""
+    out, console = Table(show_header=first), Console()
+    for place, column in enumerate(columns):
+        out.add_column(escape(column), width=widths[place] if widths else None, overflow="fold")
+    for row in cells:
+        out.add_row(*map(escape, row))
+    with console.capture() as captured:
+        console.print(out)
+    lines = captured.get().splitlines(keepends=True)
+    print("".join(lines[0 if first else 1 : None if last else -1]), end="")
 
 
 def narrow(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

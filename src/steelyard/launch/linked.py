@@ -3,14 +3,13 @@
 import os
 import re
 import shutil
-import subprocess
 from functools import lru_cache
 from pathlib import Path
 
 from steelyard.model import Tool
+from steelyard.programs import NoAnswer, ask
 
 _LIBRARY = re.compile(r"^\s*(lib(?:mpi|mpich|mpi_usempif08|mpi_mpifh)\.so[.\d]*)\s*=>\s*(\S+)", re.MULTILINE)
-_SECONDS = 10.0  # a program that a linker's list takes longer for lies on a file system that hangs
 
 
 def other_mpi(program: str, mpi: Tool) -> str:
@@ -51,6 +50,6 @@ def _own(wrapper: str) -> frozenset[str]:
 
 def _said(command: list[str]) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
+        return ask(command).stdout
+    except NoAnswer:
         return ""

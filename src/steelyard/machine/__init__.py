@@ -51,7 +51,8 @@ def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine
     modules, module_notes = read_modules(files)
     memory, available, memory_notes = _memory(files, topology, allowance)
     notes = [*topology.notes, *module_notes, *memory_notes]
-    compilers, mpis = find_tools() if files.live else ((), ())
+    compilers, mpis, hanging = find_tools() if files.live else ((), (), ())
+    notes += hanging
     if not files.live:
         notes.append(
             f"Read from recorded files below {root}: compilers, MPI, libraries and OpenCL devices were not looked for."

@@ -4,7 +4,6 @@ import ctypes
 import ctypes.util
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from steelyard.model import Device
+from steelyard.programs import NoAnswer, ask
 
 ANSWER_SECONDS = 20  # a driver that has not answered by then will not
 # Of the OpenCL specification: what is asked of a device, and the kinds of devices.
@@ -31,15 +31,11 @@ def find_devices() -> tuple[Device, ...]:
     if name is None:
         return ()
     try:
-        reported = subprocess.run(
-            [sys.executable, "-P", "-m", "steelyard.machine.devices", name],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=ANSWER_SECONDS,
-        )
+        reported = ask([sys.executable, "-P", "-m", "steelyard.machine.devices", name], ANSWER_SECONDS)
+        if reported.returncode != 0:
+            return ()
         return tuple(Device(**found) for found in json.loads(reported.stdout.splitlines()[-1]))
-    except (OSError, subprocess.SubprocessError, ValueError, TypeError, IndexError):
+    except (NoAnswer, ValueError, TypeError, IndexError):
         return ()
 
 

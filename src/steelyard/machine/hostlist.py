@@ -6,7 +6,7 @@ from math import prod
 
 # Slurm's own limit of a bracket's range (MAX_RANGE), and far beyond any cluster.
 MOST_HOSTS = 1 << 16
-_NAME = re.compile(r"(?:[^\[\],\s]+|\[[^\[\]\s]+\])+")
+_NAME = re.compile(r"(?:[^\[\],\s]|\[[^\[\]\s]+\])+")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 

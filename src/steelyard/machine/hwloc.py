@@ -1,15 +1,16 @@
 """Reads hwloc's XML, as `lstopo --of xml` writes it: used where the kernel's own files say too little."""
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from steelyard.model import Cache, Core, NumaNode
+from steelyard.programs import NoAnswer, ask
 
 _CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}  # hwloc_obj_cache_type_t
 # lstopo answers in some 50 ms; a hanging one (a broken GPU driver that it asks) must not hold up a run.
 _SECONDS = 5.0
+_MOST = 64 << 20  # bytes: of large machines it is some megabytes
 
 
 def ask_lstopo() -> str | None:
@@ -18,10 +19,8 @@ def ask_lstopo() -> str | None:
     if program is None:
         return None
     try:
-        answer = subprocess.run(
-            [program, "--no-io", "--of", "xml"], capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        answer = ask([program, "--no-io", "--of", "xml"], _SECONDS, most=_MOST)
+    except NoAnswer:
         return None
     return answer.stdout if answer.returncode == 0 else None
 

@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
 
 from steelyard.model import Library
+from steelyard.programs import NoAnswer, ask
 
 ANSWER_SECONDS = 20  # a library that is not loaded by then will not be
 
@@ -79,9 +79,8 @@ def _ask(files: tuple[tuple[str, ...], ...], path: str) -> tuple[tuple[str, bool
     questions = [(tried, wanted.function, wanted.threaded) for tried, wanted in zip(files, WANTED, strict=True)]
     command = [sys.executable, "-I", "-S", "-c", _ASK, json.dumps(questions)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_SECONDS)
-        lines = done.stdout.splitlines()
-    except (OSError, subprocess.SubprocessError):
+        lines = ask(command, ANSWER_SECONDS).stdout.splitlines()
+    except NoAnswer:
         lines = []
     answers = [json.loads(line) for line in lines[: len(files)]]
     answers += [None] * (len(files) - len(answers))  # the library that was asked then made the process fail

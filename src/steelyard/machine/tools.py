@@ -3,28 +3,28 @@
 import os
 import re
 import shlex
-import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
 from steelyard import mpi
 from steelyard.model import Tool
+from steelyard.programs import Hangs, NoAnswer, ask
 
 # Without a version or with one ("g++-12"). `c++` stands for one of the others, and counts where it is alone.
 _COMPILERS = re.compile(r"(g\+\+|clang\+\+|icpx|nvc\+\+|armclang\+\+|c\+\+)(-[\d.]+)?")
 _COMPILER_ORDER = ("g++", "clang++", "icpx", "nvc++", "armclang++", "c++")
 # One program under the names of many: the name that is called decides, so that its real path tells nothing.
 _MASKS = ("ccache", "sccache", "distcc", "icecc")
-# A compiler answers in some 10 ms; over a slow network file system it may take a second or two.
-_SECONDS = 10.0
+_MOST = 64 << 20  # bytes that a header may come to
 
 
-def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
-    """(C++ compilers, MPIs) on `path` (default: PATH and the folder of this Python, where wheels put mpicxx).
+def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, ...], tuple[str, ...]]:
+    """(C++ compilers, MPIs, sentences on programs that do not answer) on `path`.
 
+    It is by default PATH and the folder of this Python, where wheels put mpicxx.
     Each distinct program once, under the first of its names. A compiler's version is the first line of
     `--version`. An MPI is named by its flavour (see `mpi`), and its path is its C++ wrapper's.
     """
@@ -33,10 +33,28 @@ def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, .
     names = tuple(dict.fromkeys(name for flavour in mpi.flavours().values() for name in flavour.wrappers))
     wrappers = _programs(folders, re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?"), names)
     with ThreadPoolExecutor(max_workers=16) as pool:
-        versions = pool.map(lambda program: _first_line([program, "--version"]), compilers)
-        flavours = pool.map(ask_mpi, wrappers)
-        found = tuple(Tool(os.path.basename(p), p, v) for p, v in zip(compilers, versions, strict=True) if v)
-        return found, tuple(tool for tool in flavours if tool)
+        hanging: list[str] = []
+        tools = pool.map(_unless_it_hangs(_compiler, hanging), compilers)
+        mpis = pool.map(_unless_it_hangs(ask_mpi, hanging), wrappers)
+        return tuple(filter(None, tools)), tuple(filter(None, mpis)), tuple(hanging)
+
+
+def _unless_it_hangs(find: Callable[[str], Tool | None], hanging: list[str]) -> Callable[[str], Tool | None]:
+    """The same; of a program that does not answer a sentence in `hanging`."""
+
+    def one(program: str) -> Tool | None:
+        try:
+            return find(program)
+        except Hangs as problem:
+            hanging.append(f"{program} {problem}, and is left out.")
+            return None
+
+    return one
+
+
+def _compiler(program: str) -> Tool | None:
+    version = _first_line([program, "--version"])
+    return Tool(os.path.basename(program), program, version) if version else None
 
 
 def mpiexec_of(tool: Tool) -> str | None:
@@ -79,7 +97,7 @@ def _rank(name: str, pattern: re.Pattern[str], order: tuple[str, ...]) -> tuple[
 
 
 def ask_mpi(wrapper: str) -> Tool | None:
-    """The MPI to which the C++ wrapper at this path belongs; None where it is none, or cannot compile."""
+    """The MPI to which the C++ wrapper at this path belongs; None where it is none, or cannot compile. Hangs."""
     known = mpi.flavours().values()
     # An MPI that does not know another one's question passes it to the compiler.
     for question in dict.fromkeys(flavour.question for flavour in known):
@@ -100,36 +118,20 @@ def has_shmem(tool: Tool) -> bool:
 def _finds_header(wrapper: str, header: str) -> bool:
     """Distributions install the wrapper with the runtime, but <mpi.h> with a package of its own."""
     try:
-        return (
-            subprocess.run(
-                [wrapper, "-E", "-x", "c++", "-"],
-                input=f"#include <{header}>\n".encode(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=_SECONDS,
-                check=False,
-            ).returncode
-            == 0
-        )
-    except (OSError, subprocess.SubprocessError):
+        return ask([wrapper, "-E", "-x", "c++", "-"], given=f"#include <{header}>\n", most=_MOST).returncode == 0
+    except NoAnswer:
         return False
 
 
 def _first_line(command: list[str]) -> str:
-    """The first line that `command` says, on either channel; "" when it does not start, hangs or is mute."""
+    """The first line that `command` prints, on either channel; "" where it prints none or cannot be started. Hangs."""
     try:
-        answer = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_SECONDS,
-            env={**os.environ, "LC_ALL": "C"},
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
+        answer = ask(command, environment={**os.environ, "LC_ALL": "C"})
+    except Hangs:
+        raise
+    except NoAnswer:
         return ""
-    lines = answer.stdout.decode("utf-8", "replace").strip().splitlines()
+    lines = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
     return lines[0].strip() if lines else ""
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.evidence import KINDS
-from steelyard.files import is_folder
+from steelyard.files import LINE, is_folder, lines, ordinary
 from steelyard.model import Count, Record, Run
 from steelyard.model.plain import from_json, from_plain, suspect
 from steelyard.records.compact import shortened
@@ -21,22 +21,23 @@ from steelyard.uncollected import uncollected
 __all__ = ["FORMAT", "RunFolder", "all_runs", "find", "finished_cases", "head", "read"]
 
 END = b"\n"
-BUFFER = 1 << 20  # bytes: a line of a record is longer than Python's usual buffer
 
 
 def read(path: Path) -> Run:
     """A run from its folder. UsageError where it is none, MachineFailed where it cannot be read; bad lines become notes."""
     run = head(path)
-    with uncollected(), _opened(path, "records.jsonl") as lines:
-        records, notes = _read_records(lines)
+    with uncollected(), _opened(path, "records.jsonl") as file:
+        records, notes = _read_records(lines(file))
     return replace(run, records=tuple(records), notes=(*notes, *run.notes))
 
 
 def head(path: Path) -> Run:
     """The same without its records: all of run.json."""
     with _opened(path, "run.json") as file:
-        text = file.read()
+        text = file.read(LINE + 1)
     try:
+        if len(text) > LINE:
+            raise ValueError(f"it has more than {LINE >> 20} MiB")
         about = from_json(text)
         if not isinstance(about, dict):
             raise ValueError("an object was expected")
@@ -66,9 +67,9 @@ _PLACES = msgspec.json.Decoder(_Place)
 def finished_cases(path: Path) -> int:
     """How many cases of the run have a record. Only two fields of each are read: a hundredth of the time that all of it takes."""
     found = set()
-    with _opened(path, "records.jsonl") as lines:
-        for line in lines:
-            with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+    with _opened(path, "records.jsonl") as file:
+        for line in lines(file):
+            with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
                 if line.endswith(END):
                     found.add(_PLACES.decode(line))
     return len(found)
@@ -77,28 +78,27 @@ def finished_cases(path: Path) -> int:
 @contextlib.contextmanager
 def _opened(path: Path, name: str) -> Iterator[BinaryIO]:
     """A file of the run's folder, to be read within: what goes wrong meanwhile is said, too."""
-    file = path / name
     try:
-        if file.exists() and not file.is_file():  # a pipe would be waited for, and some devices have no end
-            raise MachineFailed(f"The run folder {path} cannot be read: {name} is no ordinary file.")
-        with file.open("rb", buffering=BUFFER) as opened:
+        with ordinary(path / name) as opened:
             yield opened
     except FileNotFoundError:
         raise UsageError(f"'{path}' is not a run folder: it has no {name}.{_runs_near(path)}") from None
     except OSError as error:
-        raise MachineFailed(f"The run folder {path} cannot be read: {error}.") from error
+        raise MachineFailed(f"The run folder {path} cannot be read: {name}: {error.strerror}.") from error
 
 
-def _read_records(lines: Iterable[bytes]) -> tuple[list[Record], list[str]]:
+def _read_records(found: Iterable[bytes]) -> tuple[list[Record], list[str]]:
     """A record ends with a line's end: what stands behind the last one is half a record."""
     records: list[Record] = []
     notes: list[str] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(found, 1):
         if line.endswith(END):
             try:
                 records.append(_as_written(line) or _record(line))
             except ValueError as error:
                 notes.append(f"line {number} of records.jsonl was left out: {error}")
+        elif len(line) == LINE:
+            notes.append(f"line {number} of records.jsonl was left out: it has more than {LINE >> 20} MiB")
         elif line.strip():
             notes.append(
                 "the last line of records.jsonl is torn (the run was killed while writing it) and was left out"

@@ -4,7 +4,6 @@ Each line is an object with one of the fields of `Line`. The run appends a line 
 loses no more.
 """
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from steelyard import files
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.plain import from_json, from_plain, to_json
 from steelyard.model.sensor import Power, Reading, Sensor, Trace
@@ -83,7 +83,7 @@ class PowerFile:
         if self.trouble:
             return
         try:
-            with self._path.open("ab") as file:
+            with files.appended(self._path) as file:
                 file.write(to_json(line) + b"\n")
         except OSError as error:
             self.trouble = f"The readings of the sensors could not be kept from some moment on: {error.strerror}."
@@ -102,19 +102,11 @@ def add(folder: Path, traces: Mapping[Sensor, Trace]) -> list[str]:
     columns = tuple(Columns(s.name, trace.at.tolist(), trace.value.tolist()) for s, trace in new.items())
     if new:
         try:
-            with (folder / FILE).open("ab") as file:
-                # What a run that was killed left of its last line ends here, and is a line that is left out.
-                end = b"\n" if file.tell() and not _ends(folder / FILE) else b""
-                file.write(end + to_json(Line(sensors=tuple(new))) + b"\n" + to_json(Line(columns=columns)) + b"\n")
+            lines = (Line(sensors=tuple(new)), Line(columns=columns))
+            files.append(folder / FILE, b"".join(to_json(line) + b"\n" for line in lines))
         except OSError as error:
             raise MachineFailed(f"The readings cannot be written into '{folder}': {error.strerror}.") from error
     return [sensor.name for sensor in new]
-
-
-def _ends(file: Path) -> bool:
-    with file.open("rb") as opened:
-        opened.seek(-1, os.SEEK_END)
-        return opened.read() == b"\n"
 
 
 def read(folder: Path) -> tuple[Power, list[str]]:
@@ -122,26 +114,30 @@ def read(folder: Path) -> tuple[Power, list[str]]:
     sensors: dict[str, Sensor] = {}
     columns: dict[str, tuple[list[int], list[float]]] = {}
     idle, notes = None, []
-    file = folder / FILE
-    if not file.is_file():  # a pipe would be waited for, and some devices have no end
-        return Power(), [f"{FILE} was left out: it is no ordinary file"] if os.path.lexists(file) else []
     try:
-        lines = file.read_bytes().split(b"\n")
+        file = files.ordinary(folder / FILE)
+    except FileNotFoundError:
+        return Power(), []
     except OSError as error:
         return Power(), [f"{FILE} was left out: {error.strerror}"]
-    for number, text in enumerate(lines[:-1], 1):  # what stands behind the last line's end is half a line
-        try:
-            line = from_plain(Line, from_json(text))
-            _sound(line)
-        except (ValueError, msgspec.MsgspecError) as error:
-            notes.append(f"line {number} of {FILE} was left out: {error}")
-            continue
-        sensors |= {sensor.name: sensor for sensor in line.sensors}
-        idle = line.idle or idle
-        for each in line.columns:
-            at, values = columns.setdefault(each.sensor, ([], []))
-            at += each.at
-            values += each.value
+    with file:
+        for number, text in enumerate(files.lines(file), 1):
+            if not text.endswith(b"\n"):
+                if len(text) == files.LINE:
+                    notes.append(f"line {number} of {FILE} was left out: it has more than {files.LINE >> 20} MiB")
+                continue  # half a line: the run was killed
+            try:
+                line = from_plain(Line, from_json(text))
+                _sound(line)
+            except (ValueError, msgspec.MsgspecError) as error:
+                notes.append(f"line {number} of {FILE} was left out: {error}")
+                continue
+            sensors |= {sensor.name: sensor for sensor in line.sensors}
+            idle = line.idle or idle
+            for each in line.columns:
+                at, values = columns.setdefault(each.sensor, ([], []))
+                at += each.at
+                values += each.value
     traces = {
         name: Trace(sensors[name], np.array(at, dtype=np.int64), np.array(values, dtype=np.float64))
         for name, (at, values) in columns.items()

@@ -1,13 +1,13 @@
-"""Runs as tables: CSV, JSON, Parquet, and questions in SQL over all runs."""
+"""Runs as tables: CSV, JSON, Parquet, and tables of DuckDB."""
 
 import csv
 import io
 import json
-from collections.abc import Iterable
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from steelyard import files
+from steelyard import files, sql
 from steelyard.errors import UsageError
 from steelyard.evidence import sentence
 from steelyard.model import Evaluation, Result, Verdict
@@ -118,11 +118,11 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-_METRICS = (
+METRICS = (
     "run VARCHAR, system VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, metric VARCHAR, value DOUBLE, "
     "unit VARCHAR, low DOUBLE, high DOUBLE, better VARCHAR, verdict VARCHAR, evidence VARCHAR"
 )
-_SAMPLES = (
+SAMPLES = (
     "run VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, launch INTEGER, attempt INTEGER, sample INTEGER, "
     "seconds DOUBLE, aside BOOLEAN, verdict VARCHAR"
 )
@@ -132,65 +132,18 @@ def _parquet(rows: list[dict[str, Any]], path: Path) -> None:
     import duckdb
 
     with duckdb.connect() as base:
-        _fill(base, "rows_out", _SAMPLES if rows and "sample" in rows[0] else _METRICS, rows)
-        copied(base, "rows_out", path)
+        fill(base, "rows_out", SAMPLES if rows and "sample" in rows[0] else METRICS, rows)
+        sql.copied(base, "rows_out", path)
 
 
-def copied(base: Any, table: str, path: Path) -> None:
-    """A table of a DuckDB connection as a Parquet file. OSError where that cannot be written."""
-    import duckdb
-
-    try:
-        base.execute(f"COPY {table} TO {_quoted(path)} (FORMAT parquet)")
-    except duckdb.Error as error:
-        raise OSError(str(error)) from error
-
-
-def _quoted(path: Path | str) -> str:
-    """As a text in SQL."""
-    return "'" + str(path).replace("'", "''") + "'"
-
-
-def _fill(base: Any, table: str, columns: str, rows: list[dict[str, Any]]) -> None:
+def fill(base: Any, table: str, columns: str, rows: list[dict[str, Any]]) -> None:
+    """Makes a table of a DuckDB connection."""
     base.execute(f"CREATE TABLE {table} ({columns})")
     if not rows:
         return
     # Through DuckDB's own CSV reader: row by row insertion is slow by a factor of a hundred.
-    import os
-    import tempfile
-
-    handle, name = tempfile.mkstemp(suffix=".csv")
-    os.close(handle)
-    try:
-        Path(name).write_text(_csv(rows), encoding="utf-8", errors="replace")
-        base.execute(
-            f"INSERT INTO {table} SELECT * FROM read_csv({_quoted(name)}, header=true, all_varchar=true, nullstr='')"
-        )
-    finally:
-        Path(name).unlink()
-
-
-def query(evaluations: Iterable[Evaluation], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows of a question over the tables `metrics` and `samples`. UsageError with DuckDB's own words."""
-    import duckdb
-
-    tables = f"Tables are metrics ({_METRICS}) and samples ({_SAMPLES})."
-    try:
-        if not duckdb.extract_statements(sql):
-            raise UsageError(f'The question is empty: expected SQL, as in "select * from metrics limit 5".\n{tables}')
-    except duckdb.Error as error:
-        raise UsageError(f"The question cannot be answered: {error}\n{tables}") from error
-    found = list(evaluations)
-    with duckdb.connect() as base:
-        _fill(base, "metrics", _METRICS, [row for e in found for row in metric_rows(e)])
-        _fill(base, "samples", _SAMPLES, [row for e in found for row in sample_rows(e)])
-        base.execute("SET enable_external_access = false")  # a question reads the runs and nothing else
-        try:
-            answer = base.execute(sql)
-            return [d[0] for d in answer.description or []], answer.fetchall()
-        except (
-            duckdb.Error,
-            ValueError,
-            OverflowError,
-        ) as error:  # the last two: an answer that Python has no form for
-            raise UsageError(f"The question cannot be answered: {error}\n{tables}") from error
+    with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", errors="replace") as file:
+        file.write(_csv(rows))
+        file.flush()
+        read = f"read_csv({sql.listed([Path(file.name)])}, header=true, all_varchar=true, nullstr='')"
+        base.execute(f"INSERT INTO {table} SELECT * FROM {read}")

@@ -18,6 +18,7 @@ from steelyard.launch.site import HOST
 from steelyard.machine.tools import ask_mpi
 from steelyard.model import Machine, Run, Site, Tool, Toolchain
 from steelyard.plan import catalogue
+from steelyard.programs import Hangs
 from steelyard.records import remembered
 from steelyard.run.setup import Setup
 
@@ -85,7 +86,10 @@ def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
     if Path(path).is_absolute() and Path(path).exists():
         if not (trusted or remembered.used("mpi", path)):
             raise _refused(run, f"the MPI '{path}', which is not among those that are found here")
-        found = ask_mpi(path)
+        try:
+            found = ask_mpi(path)
+        except Hangs:
+            found = None
         if found and build.mpi_name(found) == name:
             return found
     raise UsageError(

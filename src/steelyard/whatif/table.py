@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from steelyard import files
+from steelyard import files, sql
 from steelyard.errors import UsageError
 from steelyard.model import Machine
 from steelyard.whatif import program
@@ -38,11 +38,13 @@ def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
         with duckdb.connect() as base:
             base.execute(f"CREATE TABLE ranks ({', '.join(f'{n} {_type(n)}' for n in _RANKS)})")
             base.executemany(f"INSERT INTO ranks VALUES ({', '.join('?' * len(_RANKS))})", rows)
-            base.execute(f"COPY ranks TO {_quoted(output / RANKS)} (FORMAT parquet)")
-            base.execute(
-                f"COPY (SELECT * REPLACE ({_AS_LIST} AS numbers) FROM read_csv({_quoted(folder / 'records.csv')}, "
-                f"header = false, delim = ',', quote = '', escape = '', auto_detect = false, columns = {_RECORDS})) "
-                f"TO {_quoted(output / RECORDS)} (FORMAT parquet, COMPRESSION zstd)"
+            sql.copied(base, "ranks", output / RANKS)
+            sql.copied(
+                base,
+                f"(SELECT * REPLACE ({_AS_LIST} AS numbers) FROM read_csv({sql.listed([folder / 'records.csv'])}, "
+                f"header = false, delim = ',', quote = '', escape = '', auto_detect = false, columns = {_RECORDS}))",
+                output / RECORDS,
+                "FORMAT parquet, COMPRESSION zstd",
             )
     return answer
 
@@ -54,12 +56,14 @@ def rebuild(table: Path, folder: Path, machine: Machine) -> None:
     try:
         with duckdb.connect() as base:
             ranks = base.execute(
-                f"SELECT {', '.join(_RANKS)} FROM read_parquet({_quoted(table / RANKS)}) ORDER BY rank"
+                f"SELECT {', '.join(_RANKS)} FROM read_parquet({sql.listed([table / RANKS])}) ORDER BY rank"
             ).fetchall()
-            base.execute(
-                "COPY (SELECT rank, kind, communicator, gap, duration, nullif(array_to_string(numbers, ' '), '') "
-                f"FROM read_parquet({_quoted(table / RECORDS)}) ORDER BY rank, number) "
-                f"TO {_quoted(folder / 'records.csv')} (FORMAT csv, HEADER false)"
+            sql.copied(
+                base,
+                "(SELECT rank, kind, communicator, gap, duration, nullif(array_to_string(numbers, ' '), '') "
+                f"FROM read_parquet({sql.listed([table / RECORDS])}) ORDER BY rank, number)",
+                folder / "records.csv",
+                "FORMAT csv, HEADER false",
             )
     except duckdb.Error as error:
         first = str(error).splitlines()[0]
@@ -75,8 +79,3 @@ def _type(name: str) -> str:
 
 def _lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8", errors="replace").splitlines()
-
-
-def _quoted(path: Path) -> str:
-    """As a text in SQL."""
-    return "'" + str(path).replace("'", "''") + "'"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError, nearest
-from steelyard.files import settings_in
+from steelyard.files import is_file, settings_in
 from steelyard.whatif import wording
 
 FOLDER = Path(__file__).with_name("topologies")
@@ -48,7 +48,7 @@ def trees(text: str) -> list[Tree]:
     """Those of 'nodes=15,switches=36,uplink=20Gbit/s', or that of a name or a TOML file with the same words."""
     if "=" in text:
         return [_tree(values) for values in wording.settings(text, _READERS, "--tree")]
-    path = next((p for p in (FOLDER / f"{text}.toml", Path(text)) if p.is_file()), None)
+    path = next((p for p in (FOLDER / f"{text}.toml", Path(text)) if is_file(p)), None)
     if path is None:
         known = [p.stem for p in FOLDER.glob("*.toml")]
         raise UsageError(f"--tree: '{text}' is neither a file nor a name. {nearest(text, known)}")

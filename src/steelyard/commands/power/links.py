@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, spelled
 from steelyard.signals import handled
 
 if TYPE_CHECKING:
@@ -145,4 +145,4 @@ def _watch(trouble: Callable[[], str], ended: threading.Event) -> None:
 
 
 def say(words: str) -> None:
-    print(f"steelyard: {words}", file=sys.stderr, flush=True)
+    print(f"steelyard: {spelled(words)}", file=sys.stderr, flush=True)

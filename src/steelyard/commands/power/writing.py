@@ -140,7 +140,7 @@ def written(store: "Store", parts: Iterable[Part], form: str, every: str | None,
 def _parquet(store: "Store", parts: Iterable[Part], every: str | None, path: Path) -> None:
     import duckdb
 
-    from steelyard.report import export
+    from steelyard import sql
 
     with duckdb.connect() as base:
         base.execute(f"create table made ({ROLLUPS if every else READINGS})")
@@ -148,7 +148,7 @@ def _parquet(store: "Store", parts: Iterable[Part], every: str | None, path: Pat
             base.register("come", columns)
             base.execute("insert into made select $1, * from come", [name])
             base.unregister("come")
-        export.copied(base, "made", path)
+        sql.copied(base, "made", path)
 
 
 def _stored(store: "Store", parts: Iterable[Part], every: str | None) -> Iterator[tuple[str, dict[str, Any]]]:

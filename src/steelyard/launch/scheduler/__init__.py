@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from steelyard import programs
 from steelyard.declared import declared
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Host
@@ -18,6 +19,7 @@ USUAL = (
     "slurm"  # taken before others that are there, too, as its wrappers with PBS's names are, and where none is there
 )
 _SECONDS = 60.0  # that a command of a scheduler's may take
+_MOST = 64 << 20  # bytes of its answer: an array may have thousands of tasks
 
 Answer = subprocess.CompletedProcess[str]
 Ask = Callable[[Sequence[str], str], Answer]
@@ -198,20 +200,17 @@ def submitting(name: str | None) -> tuple[Scheduler, Batch]:
     return able[name or next(present, USUAL)]
 
 
+def told(done: Answer, read: Callable[[str], State]) -> tuple[State | None, str]:
+    """What `read` finds in an answer; None, and what was printed, where it finds nothing: another version may print anything."""
+    try:
+        return read(done.stdout), ""
+    except Exception:
+        return None, done.stderr or done.stdout
+
+
 def ask(words: Sequence[str], reported: str = "") -> Answer:
     """Runs a command of a scheduler's, and waits for its answer."""
     try:
-        # A session of its own: Ctrl-C is for this tool alone.
-        return subprocess.run(
-            words,
-            input=reported,
-            env={**os.environ, "LC_ALL": "C"},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            start_new_session=True,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 1, "", f"{words[0]} did not answer within {_SECONDS:.0f} s")
+        return programs.ask(words, _SECONDS, reported, {**os.environ, "LC_ALL": "C"}, _MOST)
+    except programs.NoAnswer as problem:
+        return subprocess.CompletedProcess(words, 127, "", f"{words[0]} {problem}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from steelyard import mpi
 from steelyard.errors import MachineFailed
-from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State, ask
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State, ask, told
 from steelyard.launch.scheduler._script import clock, script
 from steelyard.machine import hostlist
 from steelyard.model import Host
@@ -115,10 +115,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["flux", "jobs", "--json", job], "")
     if f"JobID {job} unknown" in done.stdout + done.stderr:
         return State("GONE"), ""
-    try:
-        return read_state(json.loads(done.stdout)), ""
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return None, done.stderr or done.stdout
+    return told(done, lambda said: read_state(json.loads(said)))
 
 
 def read_state(about: Mapping[str, object]) -> State:

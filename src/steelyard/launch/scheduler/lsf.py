@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 
 from steelyard.errors import MachineFailed
-from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, told
 from steelyard.launch.scheduler._script import listed, redirected, script
 from steelyard.model import Host
 
@@ -67,10 +67,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["bjobs", "-json", "-o", FIELDS, job], "")
     if "is not found" in done.stdout + done.stderr:
         return State("GONE"), ""
-    try:
-        return read_state(json.loads(done.stdout)["RECORDS"][0]), ""
-    except (ValueError, LookupError, TypeError):
-        return None, done.stderr or done.stdout
+    return told(done, lambda said: read_state(json.loads(said)["RECORDS"][0]))
 
 
 def read_state(record: Mapping[str, str]) -> State:

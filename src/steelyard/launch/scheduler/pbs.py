@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, told
 from steelyard.launch.scheduler._script import clock, listed, redirected, script
 
 OUTPUTS = "pbs-{job}.{kind}"
@@ -55,11 +55,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["qstat", "-x", "-f", "-F", "json", job], "")
     if "Unknown Job Id" in done.stderr or "Job has finished" in done.stderr:
         return State("GONE"), ""
-    try:
-        found = json.loads(done.stdout)["Jobs"]
-        return read_state(next(iter(found.values()))), ""
-    except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
-        return None, done.stderr or done.stdout
+    return told(done, lambda said: read_state(next(iter(json.loads(said)["Jobs"].values()))))
 
 
 def read_state(about: Mapping[str, object]) -> State:

@@ -2,12 +2,12 @@
 
 import os
 import shlex
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Reading, Sensor
+from steelyard.programs import NoAnswer, ask
 
 SECONDS = 10.0  # a BMC takes a second or two over the network
 _SHOWN = 300  # letters of an answer that are repeated in a sentence
@@ -16,27 +16,16 @@ Parser = Callable[[str], Mapping[Sensor, float]]
 
 
 def answer(command: Sequence[str]) -> str:
-    """What a program prints. OSError with a sentence where it cannot be started, fails, or does not end in time."""
+    """What a program prints. OSError with a sentence where it cannot be started, fails, or does not end."""
     called = shlex.join(command)
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=SECONDS,
-            env={**os.environ, "LC_ALL": "C"},
-        )
-    except OSError as problem:
-        raise OSError(f"'{called}' cannot be started: {problem.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise OSError(f"'{called}' did not answer within {SECONDS:.0f} s") from None
-    except ValueError as problem:  # a zero byte in a word
-        raise OSError(f"'{called}' cannot be started: {problem}") from None
+        done = ask(command, SECONDS, environment={**os.environ, "LC_ALL": "C"})
+    except NoAnswer as problem:
+        raise OSError(f"'{called}' {problem}") from None
     if done.returncode != 0:
-        reported = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
+        reported = (done.stderr or done.stdout).strip()
         raise OSError(f"'{called}' ended with exit code {done.returncode}: {reported[:_SHOWN] or '(it said nothing)'}")
-    return done.stdout.decode("utf-8", "replace")
+    return done.stdout
 
 
 class Program:

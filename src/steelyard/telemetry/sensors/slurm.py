@@ -49,7 +49,7 @@ def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, f
 
     `gathered` as by `_gathered`. A value is as old as the last sample: its power is taken for the mean since then.
     """
-    said = dict(re.findall(r"(\w+)=(\S+)", text))
+    said = dict(re.findall(r"\b(\w++)=(\S+)", text))
     found: dict[Sensor, float] = {}
     for plugin, every in gathered.items():
         external = plugin == "external sensors"

@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.files import replacing
+from steelyard.files import append, appended, lines, ordinary, replacing, settings_in
+from steelyard.model.plain import from_json, from_plain
 from steelyard.model.sensor import Sensor
 from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.stores._segments import Metadata, Segment, Sequences, metadata, named
@@ -55,7 +55,7 @@ class Index:
         before: set[str] | None = None
         # A folder that changes while it is listed may show neither a segment nor what it was merged into.
         for _ in range(LISTINGS):
-            there = {path.name: path for path in self.segments.glob("*.parquet")}
+            there = {path.name: path for path in self.segments.glob("*.parquet") if self._ordinary(path)}
             if there.keys() == before:
                 break
             before = {*there}
@@ -85,21 +85,13 @@ class Index:
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
         if self.sensors.get(node) != tuple(sensors):
-            line = msgspec.json.encode(_Described(node, tuple(sensors))) + b"\n"
-            with (self.folder / "sensors.jsonl").open("a+b") as file:
-                if size := file.seek(0, os.SEEK_END):
-                    file.seek(size - 1)
-                    # Of a writer that was killed, or whose disk was full, half a line may be left: it must not spoil this one.
-                    line = line if file.read(1) == b"\n" else b"\n" + line
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
+            append(self.folder / "sensors.jsonl", msgspec.json.encode(_Described(node, tuple(sensors))) + b"\n")
             self.sensors[node] = tuple(sensors)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Writers take turns."""
-        with (self.folder / "lock").open("ab") as file:
+        with appended(self.folder / "lock") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             for path in self.segments.glob("*.making"):  # of a writer that was killed
                 path.unlink(missing_ok=True)
@@ -110,12 +102,21 @@ class Index:
         try:
             if isinstance(about, Exception):
                 raise about
+            if not all(map(_is_segment, about.replaces)):  # they will be removed
+                raise ValueError("it says that it replaces what is no segment")
             self.learn(named(path), about)
         except FileNotFoundError:
             return  # replaced meanwhile
         except (ValueError, OSError) as error:
             self._damaged.add(path.name)
             self.notes.append(f"The segment {path.name} is left out: {error}")
+
+    def _ordinary(self, path: Path) -> bool:
+        """Whether it is a file; what a pipe or a device holds is not waited for."""
+        if path.name not in self._damaged and path.exists() and not path.is_file():
+            self._damaged.add(path.name)
+            self.notes.append(f"The segment {path.name} is left out: it is no ordinary file.")
+        return path.name not in self._damaged
 
     def _make(self) -> None:
         there = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
@@ -132,10 +133,10 @@ class Index:
 
     def _expect(self) -> None:
         try:
-            found = json.loads((self.folder / "format.json").read_text())["format"]
+            found = json.loads(settings_in(self.folder / "format.json"))["format"]
         except FileNotFoundError:
             raise UsageError(f"'{self.folder}' is no store of readings: it has no format.json.") from None
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise MachineFailed(f"The store '{self.folder}' cannot be read: its format.json is damaged.") from None
         if found != FORMAT:
             raise MachineFailed(
@@ -144,13 +145,18 @@ class Index:
 
     def _read_sensors(self) -> None:
         try:
-            with (self.folder / "sensors.jsonl").open("rb") as file:
-                file.seek(self._sensors_read)
-                lines = file.read().split(b"\n")[:-1]  # half a line is read when it is whole
+            file = ordinary(self.folder / "sensors.jsonl")
         except FileNotFoundError:
             return
-        for line in lines:
-            self._sensors_read += len(line) + 1
-            with contextlib.suppress(msgspec.MsgspecError):
-                found = msgspec.json.decode(line, type=_Described)
-                self.sensors[found.node] = found.sensors
+        with file:
+            file.seek(self._sensors_read)
+            for line in lines(file):
+                if line.endswith(b"\n"):  # half a line is read when it is whole
+                    self._sensors_read += len(line)
+                    with contextlib.suppress(ValueError):
+                        found = from_plain(_Described, from_json(line))
+                        self.sensors[found.node] = found.sensors
+
+
+def _is_segment(name: str) -> bool:
+    return name.endswith(".parquet") and "/" not in name

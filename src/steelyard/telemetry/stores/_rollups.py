@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard import sql
 from steelyard.model.sensor import Rollup
 from steelyard.telemetry.rollup import LEVELS, SECOND
-from steelyard.telemetry.stores._segments import copied, database, quoted
+from steelyard.telemetry.stores._segments import copied, database
 
 HOUR = 3600 * SECOND  # ns
 COLUMNS = ("moment", "count", "least", "mean", "greatest", "joules", "known")
@@ -42,7 +43,7 @@ class Rollups:
         found: list[File] = []
         for path in self._folders[level].glob("*.parquet"):
             first, _, last = path.stem.partition("-")
-            if first.isdigit() and last.isdigit():
+            if first.isdecimal() and last.isdecimal() and int(last) - int(first) < SPANS[-1] and path.is_file():
                 found.append(File(path, int(first), int(last)))
         chosen: list[File] = []
         for file in sorted(found, key=lambda f: (f.first, -f.last)):
@@ -83,14 +84,13 @@ class Rollups:
         end: int,
         hours: set[int],
     ) -> Rollup:
-        listed = ", ".join(f"'{quoted(f.path)}'" for f in chosen)
         if not chosen or not sensors:
             return _rollup(level, sensors, {name: np.empty(0) for name in ("id", *COLUMNS)})
         with database() as opened:
             named(opened, sensors)
             found = opened.execute(
-                f"select id, {', '.join(COLUMNS)} from read_parquet([{listed}]) join names using (node, sensor) "
-                "where moment >= $1 and moment < $2 order by id, moment",
+                f"select id, {', '.join(COLUMNS)} from read_parquet({sql.listed(f.path for f in chosen)}) "
+                "join names using (node, sensor) where moment >= $1 and moment < $2 order by id, moment",
                 [start, end],
             ).fetchnumpy()
         wanted = np.isin(found["moment"] // HOUR, list(hours)) if len(found["moment"]) else np.empty(0, dtype=bool)
@@ -115,9 +115,8 @@ class Rollups:
                 file.path.unlink(missing_ok=True)
 
     def _one(self, level: int, members: Sequence[File]) -> None:
-        listed = ", ".join(f"'{quoted(f.path)}'" for f in members)
         with database() as opened:
-            query = f"select * from read_parquet([{listed}]) order by node, sensor, moment"
+            query = f"select * from read_parquet({sql.listed(f.path for f in members)}) order by node, sensor, moment"
             copied(opened, query, self._path(level, members[0].first, members[-1].last))
         for member in members:
             member.path.unlink(missing_ok=True)
@@ -127,7 +126,7 @@ class Rollups:
             if begin <= end:
                 with database() as opened:
                     query = (
-                        f"select * from read_parquet('{quoted(file.path)}') where moment >= {begin * HOUR} "
+                        f"select * from read_parquet({sql.listed([file.path])}) where moment >= {begin * HOUR} "
                         f"and moment < {(end + 1) * HOUR} order by node, sensor, moment"
                     )
                     copied(opened, query, self._path(level, begin, end))

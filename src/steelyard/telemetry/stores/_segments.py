@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from steelyard import sql
+from steelyard.model.plain import from_json, from_plain, to_json
 from steelyard.telemetry.message import Gap
 from steelyard.telemetry.stores import END
 
@@ -66,9 +66,9 @@ def written(
     folder: Path, database: Any, chosen: str, span: tuple[int, int], about: Metadata, level: int = 3
 ) -> Segment:
     """A new segment of what a query gives in order, on the disk when this returns; `level` is zstd's."""
-    text = msgspec.json.encode(about).decode().replace("'", "''")
+    text = sql.text(to_json(about).decode())
     path = folder / f"{span[0]}-{span[1]}-{uuid.uuid4().hex}.parquet"
-    copied(database, chosen, path, f", compression_level {level}, kv_metadata {{{KEY}: '{text}'}}")
+    copied(database, chosen, path, f", compression_level {level}, kv_metadata {{{KEY}: {text}}}")
     return Segment(path, *span)
 
 
@@ -76,7 +76,7 @@ def copied(database: Any, query: str, path: Path, options: str = "") -> None:
     """What a query gives as a Parquet file that is there whole or not at all, and on the disk when this returns."""
     making = path.with_name(f"{path.name}.making")
     try:
-        database.execute(f"copy ({query}) to '{quoted(making)}' (format parquet, compression zstd{options})")
+        sql.copied(database, f"({query})", making, f"format parquet, compression zstd{options}")
         synced(making)
         os.replace(making, path)
         synced(path.parent)
@@ -88,14 +88,13 @@ def metadata(paths: Sequence[Path]) -> dict[str, Metadata | Exception]:
     """By its name what each segment says of itself: ValueError for a damaged one, FileNotFoundError for one that was replaced."""
     import duckdb
 
-    listed = ", ".join(f"'{quoted(path)}'" for path in paths)
     try:
         with database() as opened:
             rows = opened.execute(
-                f"select parse_filename(file_name), value from parquet_kv_metadata([{listed}]) where key = '{KEY}'"
+                f"select parse_filename(file_name), value from parquet_kv_metadata({sql.listed(paths)}) where key = '{KEY}'"
             ).fetchall()
-        found = {name: msgspec.json.decode(value, type=Metadata) for name, value in rows}
-    except (duckdb.Error, msgspec.MsgspecError) as error:
+        found = {name: from_plain(Metadata, from_json(value)) for name, value in rows}
+    except (duckdb.Error, ValueError) as error:
         if len(paths) > 1:  # one of them
             return {name: said for path in paths for name, said in metadata([path]).items()}
         gone = not paths[0].exists()
@@ -139,12 +138,7 @@ def _whole() -> Any:
 
 def files(segments: Sequence[Segment]) -> str:
     """A table of all their readings."""
-    listed = ", ".join(f"'{quoted(s.path)}'" for s in segments)
-    return f"read_parquet([{listed}])"
-
-
-def quoted(path: Path) -> str:
-    return str(path).replace("'", "''")
+    return f"read_parquet({sql.listed(s.path for s in segments)})"
 
 
 def synced(path: Path) -> None:

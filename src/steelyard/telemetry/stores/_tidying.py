@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
-
 from steelyard.errors import MachineFailed
-from steelyard.files import replacing
+from steelyard.files import replacing, settings_in
+from steelyard.model.plain import from_json, from_plain
 from steelyard.telemetry.rollup import LEVELS, NAMES, SECOND
 from steelyard.telemetry.stores import AHEAD, _readings
 from steelyard.telemetry.stores._index import Index
@@ -110,10 +109,10 @@ class Tidying:
 def kept(folder: Path) -> Keeping:
     """For how long the store keeps what. MachineFailed where its keep.json is damaged."""
     try:
-        return {**USUAL, **msgspec.json.decode((folder / "keep.json").read_bytes(), type=dict[str, float])}
+        return {**USUAL, **from_plain(dict[str, float], from_json(settings_in(folder / "keep.json").encode()))}
     except FileNotFoundError:
         return USUAL
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise MachineFailed(f"The store's '{folder / 'keep.json'}' cannot be read: {error}.") from None
 
 
