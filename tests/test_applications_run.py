@@ -1,13 +1,14 @@
 """Somebody else's programs are carried out: real processes, their records, and the failures, each a record of its own."""
 
 import contextlib
+import gzip
 import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,66 @@ def test_what_fails_is_a_record_that_says_why(tmp_path: Path, failure: str) -> N
     assert records
 
 
+def failure_of(folder: Path, text: str, *words: str, limit: float = 60.0) -> dict[str, Any]:
+    """The answer of one run of a program with this description; `words`: the command in place of its own."""
+    described = text.replace('["./program.py"]', json.dumps(words)) if words else text
+    (folder / "sum.toml").write_text(described)
+    case = Case("application.sum", "sum", {"size": 1000, "threads": 1})
+    running = Application(folder / "sum.toml", Site(), describe(), Launch(1, "application.sum", "gcc", 1, (case,)))
+    try:
+        return running.ask("case=0 seconds=1 least=1 most=1", limit)
+    finally:
+        running.close()
+
+
+COPIED = FILE.replace("[files]", "[copies]\na = 'input.gz'\n[files]")
+
+
+def bomb(path: Path) -> None:
+    with gzip.open(path, "wb") as file:
+        for _ in range(32):
+            file.write(bytes(1 << 20))
+
+
+INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "bomb": (bomb, "The input 'input.gz' of sum.toml has more than 16 MiB."),
+    "pipe": (os.mkfifo, "it is no ordinary file"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "it is no ordinary file"),
+    "text": (lambda path: path.write_text("no archive"), "Not a gzipped file"),
+    "torn": (lambda path: path.write_bytes(gzip.compress(bytes(9999))[:-20]), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_strange_input_is_a_sentence(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.launch.foreign.MOST_INPUT", 16 << 20)
+    make, sentence = INPUTS[kind]
+    make(tmp_path / "input.gz")
+    assert sentence in failure_of(tmp_path, COPIED, "true")["error"]
+
+
+def test_output_without_an_end_ends_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.launch.foreign.MOST_OUTPUT", 16 << 20)
+    answer = failure_of(tmp_path, FILE, "yes")
+    assert answer["error"] == "sum writes more than 16 MiB."
+    assert b"yes\0" not in list(command_lines())
+
+
+def test_a_huge_file_of_output_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.launch.foreign.MOST_OUTPUT", 16 << 20)
+    text = 'output = "log"\n' + FILE
+    assert "writes more than 16 MiB" in failure_of(tmp_path, text, "truncate", "-s", "1G", "log")["error"]
+
+
+def test_a_pattern_that_explodes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.applications.output.LONGEST", 1.0)
+    text = FILE.replace("pattern = 'took (\\S+) s'", "pattern = '(a+)+$'", 1)
+    assert text != FILE
+    answer = failure_of(tmp_path, text, "echo", "a" * 60 + "b")
+    assert "The patterns did not come to an end within 1 s" in answer["error"]
+    assert answer["surroundings"]["details"]["failure"] == "pattern"
+
+
 def test_the_check_finds_a_result_that_was_made_wrong(tmp_path: Path) -> None:
     code, records, _ = carried_out(tmp_path, "--budget", "20s", "--set", "plant=wrong")
     assert code == 3
@@ -228,11 +289,7 @@ def command_lines() -> Iterator[bytes]:
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     lasting = str(90_000 + os.getpid())  # seconds, by which the process is known
     script = f"import subprocess; print('begun', flush=True); subprocess.run(['sleep', '{lasting}'])"
-    (tmp_path / "sum.toml").write_text(FILE.replace('["./program.py"]', json.dumps([sys.executable, "-c", script])))
-    case = Case("application.sum", "sum", {"size": 1000, "threads": 1})
-    running = Application(tmp_path / "sum.toml", Site(), describe(), Launch(1, "application.sum", "gcc", 1, (case,)))
-    answer = running.ask("case=0 seconds=1 least=1 most=1", 8.0)
-    running.close()
+    answer = failure_of(tmp_path, FILE, sys.executable, "-c", script, limit=8.0)
     assert answer["surroundings"]["details"]["failure"] == "time"
     assert "begun" in answer["error"]
     assert b"sleep\0%s\0" % lasting.encode() not in list(command_lines())

@@ -1,13 +1,18 @@
 """What a program's output says: its figures, its phases, and whether its result is right. Patterns, and nothing else."""
 
+import contextlib
 import math
 import re
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.applications.description import Check, Description, Timed
 from steelyard.applications.measures import si
+from steelyard.signals import handled
 
+LONGEST = 10.0  # seconds for all patterns of an output
 TAIL = 15  # lines of an output that are repeated where a pattern is not found in it
 
 
@@ -27,7 +32,36 @@ class Unmatched(Exception):
 
 
 def read(described: Description, text: str, spoiled: bool = False) -> Said:
-    """What the output says. `spoiled`: the first value that is checked is made wrong, which its check must find."""
+    """What the output says. `spoiled`: the first value that is checked is made wrong, which its check must find.
+
+    Unmatched, also where the patterns take too long.
+    """
+    with _limited():
+        return _read(described, text, spoiled)
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    """Ends a pattern that would be tried for ever. Signals reach the main thread alone, in which programs are measured."""
+
+    def end(*_: object) -> None:
+        raise Unmatched(
+            f"The patterns did not come to an end within {LONGEST:.0f} s. Write them without repetitions within repetitions, "
+            "as (a+)+."
+        )
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with handled((signal.SIGALRM,), end):
+        signal.setitimer(signal.ITIMER_REAL, LONGEST)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _read(described: Description, text: str, spoiled: bool) -> Said:
     time = described.time
     found = Said(
         _timed("time", time, text) if time else None,

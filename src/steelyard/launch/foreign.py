@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from resource import struct_rusage
 from statistics import median
-from typing import Any
+from typing import Any, BinaryIO
 
+from steelyard import files
 from steelyard.applications import Description, described, prepared, read
 from steelyard.applications.benchmark import LEAST, Prepared, Unfit
 from steelyard.applications.output import Said, Unmatched, tail
@@ -30,6 +31,7 @@ from steelyard.model.plain import scalar
 
 SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
 GRACE = 5.0  # seconds in which a launcher may end its ranks
+MOST_INPUT, MOST_OUTPUT, BLOCK = 1 << 30, 256 << 20, 1 << 20  # bytes of a file that is copied, and of what is printed
 SPARED = 5.0  # seconds before a case's time is over that are left for saying why
 REFUSED = (
     "placement",
@@ -128,11 +130,18 @@ class Application:
             )
         return os.path.abspath(found)
 
-    def _input(self, name: str) -> bytes:
-        """A file that the program brings along, or that lies beside its description."""
+    def _copy(self, name: str, target: Path) -> None:
+        """Copies a file that the program brings along, or that lies beside its description."""
         try:
-            content = (self.path.parent / name).read_bytes()
-            return gzip.decompress(content) if name.endswith(".gz") else content
+            with files.ordinary(self.path.parent / name) as kept, target.open("wb") as copy:
+                source: BinaryIO = gzip.GzipFile(fileobj=kept) if name.endswith(".gz") else kept  # type: ignore[assignment]
+                while block := source.read(BLOCK):
+                    if copy.tell() + len(block) > MOST_INPUT:
+                        raise Unfit(
+                            "too much input",
+                            f"The input '{name}' of {self.path.name} has more than {MOST_INPUT >> 20} MiB.",
+                        )
+                    copy.write(block)
         except (OSError, EOFError, zlib.error) as problem:
             package = f" (Debian: apt-get install {self.description.package})" if self.description.package else ""
             raise Unfit(
@@ -195,16 +204,22 @@ class Application:
                 (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / name).write_text(text, encoding="utf-8")
             for name, path in self.description.copies.items():
-                (Path(folder) / name).write_bytes(self._input(path))
+                self._copy(path, Path(folder) / name)
             out, err = Path(folder) / ".steelyard-output", Path(folder) / ".steelyard-errors"
             with out.open("wb") as output, err.open("wb") as errors:
                 begin = time.monotonic()
                 code, usage = self._waited(command, environment, folder, (output, errors), end)
                 seconds = time.monotonic() - begin
             chosen = Path(folder) / self.description.output if self.description.output else out
+            if chosen.is_file():
+                self._expect_readable(chosen.stat().st_size)
             text = chosen.read_text("utf-8", "replace") if chosen.is_file() else ""
             said = err.read_text("utf-8", "replace")
             return Run(begin - start, seconds, accounts.used(usage), usage.ru_minflt, code, text, said)
+
+    def _expect_readable(self, size: int) -> None:
+        if size > MOST_OUTPUT:
+            raise Unfit("too much output", f"{self.description.name} writes more than {MOST_OUTPUT >> 20} MiB.")
 
     def _waited(
         self, command: list[str], environment: dict[str, str], folder: str, streams: tuple[Any, Any], end: float
@@ -231,6 +246,7 @@ class Application:
                     _, _, usage = os.wait4(process.pid, 0)
                     process.returncode = -signal.SIGKILL
                     return None, usage
+                self._expect_readable(max(os.fstat(stream.fileno()).st_size for stream in streams))
                 time.sleep(0.002)
         except BaseException:  # Ctrl-C, also while it starts: before its folder is removed
             if process is None or process.returncode is None:

@@ -59,6 +59,7 @@ class Index:
             if there.keys() == before:
                 break
             before = {*there}
+            self._replaced &= before  # no name comes again
             for name in [name for name in self.read if name not in there]:
                 del self.read[name]  # what replaced it is among the new ones
             new = sorted(there.keys() - self.read.keys() - self._replaced - self._damaged)

@@ -113,7 +113,13 @@ def together(parts: Sequence[tuple[Segment, Metadata]]) -> tuple[tuple[int, int]
     return (min(s.first for s, _ in parts), max(s.last for s, _ in parts)), Metadata(
         {writer: found.stretches for writer, found in known.items()},
         [gap for _, about in parts for gap in about.gaps],
-        [name for segment, about in parts for name in (segment.path.name, *about.replaces)],
+        # What these have replaced themselves is gone, but where a writer was killed before it removed that.
+        [
+            name
+            for segment, about in parts
+            for name in (segment.path.name, *about.replaces)
+            if segment.path.with_name(name).exists()
+        ],
         max(about.removed for _, about in parts),
     )
 

@@ -44,6 +44,7 @@ class Tidying:
 
     def hour(self, now: int) -> bool:
         """Makes the rollups of an hour that is over and has none yet; whether there was one."""
+        self._hours = {name: hours for name, hours in self._hours.items() if name in self._index.read}
         there = self._rollups.hours()
         for hour in sorted({hour for segment in self._index.read.values() for hour in self._of(segment)} - there):
             if (hour + 1) * HOUR + LATE <= now:
