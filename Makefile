@@ -78,7 +78,7 @@ test-telemetry: $(VENV)/.test  ## from a BMC through a broker into the embedded 
 	@$(call get,$(TELEMETRY))
 	$(BIN)/python -m pytest tests/telemetry
 
-test-fuzz: $(VENV)/.test  ## the readers of traces under libFuzzer with sanitizers, for a minute (Clang, installed where that may be done)
+test-fuzz: $(VENV)/.lint  ## the readers of foreign files and messages under libFuzzer and atheris, for two minutes (Clang, installed where that may be done)
 	@command -v clang++ >/dev/null || $(call get,$(FUZZ))
 	$(BIN)/python -m pytest tests/fuzz --timeout=100000
 

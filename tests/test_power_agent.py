@@ -1,6 +1,7 @@
 """The agent and the collector with a clock, a broker and a store that the test holds in its hand."""
 
 import errno
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -437,7 +438,7 @@ def test_a_disk_that_takes_nothing_more_is_a_gap(tmp_path):
 
 
 @settings(max_examples=50)
-@given(st.lists(st.binary(max_size=200), max_size=60), st.data())
+@given(st.lists(st.binary(min_size=1, max_size=200), max_size=60), st.data())
 def test_a_torn_end_costs_what_is_torn_and_nothing_before_it(tmp_path_factory, payloads, data):
     folder = tmp_path_factory.mktemp("torn")
     buffer = Buffer(folder, segment_size=1 << 20)
@@ -528,3 +529,16 @@ def test_what_is_hostile_is_counted_acknowledged_and_holds_nothing_up():
 
 def test_collectors_share_readings_and_each_is_given_what_is_retained():
     assert subscriptions(Topics("p"), ("/#",)) == ("$share/steelyard/p/#", "$share/steelyard//#", "p/+/+/sensors")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "gigabyte"])
+def test_a_segment_of_the_buffer_that_is_no_file_of_records_is_refused_or_left_out(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000001.segment"
+    if kind == "gigabyte":
+        with path.open("wb") as file:
+            file.truncate(1 << 30)
+        assert Buffer(tmp_path).first == Buffer(tmp_path).end == 0
+        return
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    with pytest.raises(MachineFailed, match="it is no ordinary file"):
+        Buffer(tmp_path)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from steelyard.model.sensor import Rollup, Sensor
 from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.rollup import LEVELS
 from steelyard.telemetry.stores._rollups import Rollups
-from steelyard.telemetry.stores._segments import Sequences
+from steelyard.telemetry.stores._segments import Sequences, database, files, metadata, named, written
 from steelyard.telemetry.stores._tidying import TIER
 from steelyard.telemetry.stores.embedded import Embedded
 
@@ -166,6 +167,78 @@ def test_mistakes_are_said(store: Embedded, tmp_path: Path) -> None:
     (tmp_path / "store" / "format.json").write_text("{")
     with pytest.raises(MachineFailed, match="damaged"):
         Embedded(tmp_path / "store")
+
+
+def rewritten(store: Path, **changed: object) -> Path:
+    """The newest segment with other metadata, as a stranger's store may have it."""
+    path = max((store / "segments").glob("*.parquet"), key=lambda found: found.stat().st_mtime_ns)
+    about = replace(metadata([path])[path.name], **changed)  # type: ignore[type-var, arg-type]
+    with database() as opened:
+        made = written(
+            path.parent, opened, f"select * from {files([named(path)])}", (named(path).first, named(path).last), about
+        )
+    path.unlink()
+    return made.path
+
+
+@pytest.mark.parametrize("name", ["../../precious", "../../precious.parquet", "/etc/passwd", "lock"])
+def test_a_segment_replaces_nothing_but_segments(name: str, store: Embedded, tmp_path: Path) -> None:
+    for file in (precious := [tmp_path / "precious", tmp_path / "precious.parquet"]):
+        file.write_text("kept")
+    store.write([batch(1, [80.0])])
+    made = rewritten(tmp_path / "store", replaces=[name])
+    other = Embedded(tmp_path / "store")
+    other.tidy(time.time_ns())
+    assert other.notes == [f"The segment {made.name} is left out: it says that it replaces what is no segment"]
+    assert all(file.read_text() == "kept" for file in precious)
+    assert (tmp_path / "store" / "lock").exists()
+
+
+def test_a_reason_of_a_gap_does_not_act_on_the_terminal(store: Embedded, tmp_path: Path) -> None:
+    store.write([batch(1, [80.0])])
+    rewritten(tmp_path / "store", gaps=[(NODE, Gap(("rail",), 1, 2, "\x1b[2J"))])
+    (gap,) = Embedded(tmp_path / "store").gaps(NODE)
+    assert gap.why == "\\x1b[2J"
+
+
+def test_a_merged_segment_names_what_it_replaces_and_not_what_that_replaced(store: Embedded, tmp_path: Path) -> None:
+    """Else each would name all segments that there ever were of its day."""
+    for sequence in range(TIER * TIER + 1):
+        store.write([batch(sequence, [float(sequence)])])
+    for path, about in metadata(list((tmp_path / "store" / "segments").glob("*.parquet"))).items():
+        assert not isinstance(about, Exception)
+        assert len(about.replaces) <= TIER, path
+    assert len(store._index._replaced) <= TIER
+    assert store.count() == TIER * TIER + 1
+
+
+@pytest.mark.parametrize("moment", [0, 1, 599 * 10**9, 3600 * 10**9, 2**62 - 1])
+def test_a_clock_at_1970_or_far_ahead_does_not_keep_the_store_from_being_tidied(moment: int, store: Embedded) -> None:
+    """The hour before 1970 has no rollups, and was made again and again."""
+    store.write([replace(batch(1, [80.0]), at=np.array([moment]))])
+    store.write([batch(2, [80.0])])
+    store.tidy(time.time_ns())
+    assert store.count() == 2
+
+
+@pytest.mark.parametrize("name", ["a b", "a[1]", "a*", "a?", "a'q", 'a"q', "a:c", "ä", "a\nb", "-a", "#a"])
+def test_a_store_may_have_any_name(name: str, tmp_path: Path) -> None:
+    """In DuckDB's SQL * ? [ stand for other letters: it must not read another store."""
+    for place, value in (("aX", 1.0), (name, 2.0)):
+        made = Embedded(tmp_path / place, make=True)
+        made.describe(NODE, [RAIL])
+        for sequence in range(TIER + 1):
+            made.write([batch(sequence, [value])])
+        made.tidy(START + 10 * HOUR)
+    assert set(Embedded(tmp_path / name).trace(NODE, "rail").value.tolist()) == {2.0}
+    assert Embedded(tmp_path / name).count() == TIER + 1
+    assert Embedded(tmp_path / name).rollup([(NODE, "rail")], 3600, 0, START + 10 * HOUR).mean.max() == 2.0
+
+
+def test_a_line_of_sensors_that_is_no_text_is_left_out(store: Embedded, tmp_path: Path) -> None:
+    with (tmp_path / "store" / "sensors.jsonl").open("ab") as file:
+        file.write(b'{"node": "\xdc", "sensors": []}\n[[[[\n')
+    assert Embedded(tmp_path / "store").sensors() == {NODE: (RAIL, SOCKET)}
 
 
 def test_a_store_in_a_file_s_place_is_refused(tmp_path: Path) -> None:

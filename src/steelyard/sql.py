@@ -1,8 +1,22 @@
 """Files in the SQL of DuckDB: in what is read, * ? [ stand for other letters; in what is written they do not."""
 
+import errno
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+# Why a file cannot be written, as DuckDB repeats it somewhere in its own words.
+_REASONS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EACCES,
+    errno.EROFS,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+)
 
 
 def text(value: Path | str) -> str:
@@ -22,4 +36,5 @@ def copied(base: Any, chosen: str, path: Path, options: str = "FORMAT parquet") 
     try:
         base.execute(f"COPY {chosen} TO {text(path)} ({options})")
     except duckdb.IOException as error:
-        raise OSError(str(error).partition("\n")[0]) from error
+        number = next((each for each in _REASONS if os.strerror(each) in str(error)), errno.EIO)
+        raise OSError(number, os.strerror(number), str(path)) from error

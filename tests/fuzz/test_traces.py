@@ -1,12 +1,12 @@
 """The readers of traces and the engine under libFuzzer with sanitizers: no text crashes or hangs them."""
 
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import corpus
 import pytest
 
 from traces import ALL_KINDS, rank_file
@@ -15,8 +15,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("clang++"), reason="Clang is no
 
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "src" / "steelyard" / "native"
-TARGETS = 3
-SECONDS = int(os.environ.get("STEELYARD_FUZZ", "60")) // TARGETS  # of each
+SECONDS = corpus.SECONDS // 6  # of each: half of all
 CHECKS = "-fsanitize=fuzzer,address,undefined"
 
 GOAL = """num_ranks 2
@@ -72,11 +71,11 @@ def fuzzed(name: str, seeds: Mapping[str, bytes], folder: Path) -> None:
     program = folder / name
     words = ["clang++", "-std=c++20", "-O1", "-g", CHECKS, "-fno-sanitize-recover=undefined", f"-I{NATIVE}"]
     subprocess.run([*words, HERE / f"{name}.cpp", "-o", program], check=True, capture_output=True, text=True)
-    (folder / "seeds").mkdir()
-    for title, text in seeds.items():
-        (folder / "seeds" / title).write_bytes(text)
-    limits = [f"-max_total_time={SECONDS}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=4096"]
-    done = subprocess.run([program, *limits, "seeds"], cwd=folder, capture_output=True, text=True, check=False)
+    with corpus.kept(name) as texts:
+        for title, text in seeds.items():
+            (texts / title).write_bytes(text)
+        limits = [f"-max_total_time={SECONDS}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=4096"]
+        done = subprocess.run([program, *limits, texts], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     runs = re.search(r"Done (\d+) runs", done.stderr)
     assert runs

@@ -21,6 +21,7 @@ from steelyard.uncollected import uncollected
 __all__ = ["FORMAT", "RunFolder", "all_runs", "find", "finished_cases", "head", "read"]
 
 END = b"\n"
+MOST_NOTES = 1000  # lines that are no records, until the rest is not read
 
 
 def read(path: Path) -> Run:
@@ -97,6 +98,9 @@ def _read_records(found: Iterable[bytes]) -> tuple[list[Record], list[str]]:
                 records.append(_as_written(line) or _record(line))
             except ValueError as error:
                 notes.append(f"line {number} of records.jsonl was left out: {error}")
+                if len(notes) == MOST_NOTES:
+                    notes.append("the rest of records.jsonl was left out: too many of its lines are no records")
+                    break
         elif len(line) == LINE:
             notes.append(f"line {number} of records.jsonl was left out: it has more than {LINE >> 20} MiB")
         elif line.strip():

@@ -18,6 +18,7 @@ from steelyard.model.plain import from_json, from_plain, to_json
 from steelyard.model.sensor import Power, Reading, Sensor, Trace
 
 FILE = "power.jsonl"
+MOST_NOTES = 1000  # lines that are no readings, until the rest is not read
 SECOND = 10**9
 MOST = 1 << 62  # ns: no moment is so late
 GREATEST = 1e24  # of any number of a sensor, in its unit: sums and products of such are still finite
@@ -131,6 +132,9 @@ def read(folder: Path) -> tuple[Power, list[str]]:
                 _sound(line)
             except (ValueError, msgspec.MsgspecError) as error:
                 notes.append(f"line {number} of {FILE} was left out: {error}")
+                if len(notes) == MOST_NOTES:
+                    notes.append(f"the rest of {FILE} was left out: too many of its lines are no readings")
+                    break
                 continue
             sensors |= {sensor.name: sensor for sensor in line.sensors}
             idle = line.idle or idle

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.errors import MachineFailed
+from steelyard.files import ordinary
+from steelyard.telemetry.message import LARGEST
 
 _RECORD = struct.Struct("<II")
 LIMIT = 256 * 1024 * 1024  # bytes: of 16 sensors at 10 Hz more than a day
@@ -119,7 +121,7 @@ class _Segment:
         self.size += len(record)
 
     def payloads(self, start: int) -> Iterator[tuple[int, bytes]]:
-        with contextlib.suppress(FileNotFoundError), self.path.open("rb") as file:
+        with contextlib.suppress(FileNotFoundError), ordinary(self.path) as file:
             for number in sorted(self.waiting):
                 if self.first + number >= start:
                     offset, size = self.places[number]
@@ -130,14 +132,13 @@ class _Segment:
 
 def _places(path: Path) -> list[tuple[int, int]]:
     """Offset and bytes of each sound payload of a segment, up to the first that is not."""
-    data = path.read_bytes()
     places: list[tuple[int, int]] = []
-    offset = 0
-    while offset + _RECORD.size <= len(data):
-        size, checksum = _RECORD.unpack_from(data, offset)
-        payload = data[offset + _RECORD.size : offset + _RECORD.size + size]
-        if len(payload) != size or zlib.crc32(payload) != checksum:
-            break
-        places.append((offset + _RECORD.size, size))
-        offset += _RECORD.size + size
+    with ordinary(path) as file:
+        while len(head := file.read(_RECORD.size)) == _RECORD.size:
+            size, checksum = _RECORD.unpack(head)
+            payload = file.read(min(size, LARGEST))
+            # A file of zeros would be records without a payload, which nobody writes.
+            if not payload or len(payload) != size or zlib.crc32(payload) != checksum:
+                break
+            places.append((file.tell() - size, size))
     return places

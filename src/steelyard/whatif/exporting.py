@@ -1,9 +1,13 @@
 """Traces written in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto, OTF2; and as Parquet."""
 
+import contextlib
+import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard import files
+from steelyard.errors import MachineFailed
 from steelyard.model import Machine
 from steelyard.whatif import otf2, program, readable, table, tracing
 
@@ -38,14 +42,36 @@ def _has_calls(path: Path) -> bool:
 
 
 def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
-    """Writes the trace. UsageError where the format cannot hold it, or where something is in the way."""
+    """Writes the trace. UsageError where the format cannot hold it, or where something is in the way.
+
+    MachineFailed where it cannot be written; then nothing of it is left.
+    """
     if FORMATS[form]:
         tracing.expect_folder(output)
     else:
         files.expect_output(output, "The export")
-    with readable.opened(trace, machine) as found:
+    with readable.opened(trace, machine) as found, _whole(output):
         if form == "parquet":
             return Exported(**table.export(found.path, output, machine))
         if form == "otf2":
             return Exported(**otf2.export(found.path, output, machine))
         return Exported(**program.written([str(found.path), repr(WORK), form, str(output)], machine))
+
+
+@contextlib.contextmanager
+def _whole(output: Path) -> Iterator[None]:
+    """Of a folder that is written only in part nothing stays."""
+    there = files.is_folder(output)
+    try:
+        yield
+    except BaseException as error:
+        if files.is_folder(output):
+            shutil.rmtree(output, ignore_errors=True)
+            if there:
+                output.mkdir()
+        if isinstance(error, OSError):
+            why = error.strerror or error
+            raise MachineFailed(
+                f"The export could not be written to '{output}': {why}. Make room there, or name another."
+            ) from error
+        raise

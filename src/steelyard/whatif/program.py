@@ -5,7 +5,7 @@ from typing import Any
 
 from steelyard import build
 from steelyard.build import Program as Source
-from steelyard.errors import UsageError
+from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch.program import Program
 from steelyard.model import Machine
 
@@ -14,7 +14,7 @@ LONGEST = 7 * 86400.0  # s: writing takes as long as it takes
 
 
 def written(words: list[str], machine: Machine) -> dict[str, Any]:
-    """What the program answers. UsageError where it refuses."""
+    """What the program answers. UsageError where it refuses, MachineFailed where it cannot write or lacks memory."""
     source = Source("whatif.export", SOURCE, build.resolve(build.default(machine), machine))
     build.make([source])
     program = Program([str(source.path), *words], {})
@@ -25,5 +25,5 @@ def written(words: list[str], machine: Machine) -> dict[str, Any]:
         raise
     program.close()
     if "error" in found:
-        raise UsageError(f"{found['error']}.")
+        raise (MachineFailed if found.get("machine") else UsageError)(f"{found['error']}.")
     return found

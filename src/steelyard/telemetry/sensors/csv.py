@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import UsageError
-from steelyard.files import is_file
+from steelyard.files import SHORT, is_file, ordinary
 from steelyard.model.sensor import Quantity, Reading, Sensor, Trace
 from steelyard.numbers import GREATEST
 from steelyard.telemetry.sensors import Device, Found, Kind
@@ -101,8 +101,8 @@ def _lines(path: Path) -> Iterator[tuple[str, int, float]]:
     """(sensor, ns since 1970, value) of each line."""
     expected = "expected NAME,TIME,VALUE with the time in ns since 1970 (dcdbquery -r) and a number"
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="") as file:
-            rows = csv.reader(file)
+        with ordinary(path) as file:
+            rows = csv.reader(line.decode("utf-8", "replace") for line in iter(lambda: file.readline(SHORT), b""))
             first = [word.strip() for word in next(rows, [])]
             if first != HEADER:
                 raise UsageError(

@@ -17,6 +17,7 @@ from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.stores._segments import Metadata, Segment, Sequences, metadata, named
 
 FORMAT = 1
+MOST_STRANGE = 1000  # lines of sensors.jsonl that are no description
 LISTINGS = 20  # at most, until the folder stays the same
 
 OURS = {"segments", "rollups", "lock", "sensors.jsonl", "keep.json"}  # a store that is being made has these at most
@@ -40,6 +41,7 @@ class Index:
         self.removed = 0  # up to which moment (ns since 1970) readings have been removed
         self._known: dict[str, Sequences] = {}
         self._sensors_read = 0  # bytes of their file
+        self._strange = 0  # lines in it that could not be read
         self._replaced: set[str] = set()
         self._damaged: set[str] = set()  # left as they are: somebody may mend them
         if make:
@@ -154,9 +156,16 @@ class Index:
             for line in lines(file):
                 if line.endswith(b"\n"):  # half a line is read when it is whole
                     self._sensors_read += len(line)
-                    with contextlib.suppress(ValueError):
+                    try:
                         found = from_plain(_Described, from_json(line))
-                        self.sensors[found.node] = found.sensors
+                    except ValueError:
+                        self._strange += 1
+                        if self._strange == MOST_STRANGE:
+                            raise MachineFailed(
+                                f"The store '{self.folder}' cannot be read: sensors.jsonl is damaged."
+                            ) from None
+                        continue
+                    self.sensors[found.node] = found.sensors
 
 
 def _is_segment(name: str) -> bool:

@@ -11,7 +11,7 @@ from steelyard.telemetry.stores._rollups import HOUR, named
 from steelyard.telemetry.stores._segments import Segment, database, files
 
 MARGIN = 600 * SECOND  # ns: how far a reading counts beyond its own moment; slower sensors are known in part only
-_HOURS = f"select distinct moment // {HOUR}, (moment - {MARGIN}) // {HOUR}"
+_HOURS = f"select distinct moment // {HOUR}, greatest(moment - {MARGIN}, 0) // {HOUR}"
 Described = Mapping[tuple[str, str], Sensor]
 
 
@@ -48,7 +48,7 @@ def rolled(
 
 def hours(segment: Segment) -> set[int]:
     """The hours (since 1970) of which its readings tell: a reading stands for the time before it, too."""
-    first, last = (segment.first - MARGIN) // HOUR, segment.last // HOUR
+    first, last = max(segment.first - MARGIN, 0) // HOUR, segment.last // HOUR  # a clock may stand at 1970
     if last - first <= 1 and segment.first // HOUR == last:
         return {first, last}
     with database() as opened:

@@ -139,7 +139,8 @@ def _whole() -> Any:
     """The process's own: to open one takes longer than most questions."""
     import duckdb
 
-    return duckdb.connect(":memory:", config={"threads": 2, "enable_external_file_cache": False})
+    # With a second thread the memory of a collector or of `tail` grows for hours, and large questions take as long.
+    return duckdb.connect(":memory:", config={"threads": 1, "enable_external_file_cache": False})
 
 
 def files(segments: Sequence[Segment]) -> str:

@@ -99,7 +99,9 @@ class Embedded:
         names, found = self._apart(*columns(batches))
         moments = found["moment"]
         touched = {
-            int(h) for shift in (-_readings.MARGIN, _readings.MARGIN) for h in np.unique((moments + shift) // HOUR)
+            int(h)
+            for shift in (-_readings.MARGIN, _readings.MARGIN)
+            for h in np.unique(np.maximum(moments + shift, 0) // HOUR)
         }
         self._rollups.forget([hour for hour in sorted(touched) if hour * HOUR > removed])
         self._segment(names, found, about)
@@ -221,11 +223,13 @@ class Embedded:
     def _said(self, what: str, *surprises: type[Exception]) -> Iterator[None]:
         import duckdb
 
-        known: tuple[type[Exception], ...] = (OSError, duckdb.Error, *surprises)
+        known: tuple[type[Exception], ...] = (OSError, duckdb.Error, UnicodeDecodeError, *surprises)
         try:
             yield
         except known as error:
             why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+            if isinstance(error, UnicodeDecodeError):  # DuckDB repeats a damaged file's bytes in its error
+                why = "a file in it is damaged"
             raise MachineFailed(f"The store '{self._folder}' cannot {what}: {why}.") from error
 
 

@@ -20,6 +20,11 @@ struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A file that cannot be written: the machine is to blame, and not the trace.
+struct Unwritable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 enum class Kind : std::uint8_t {
   compute,          // the processor works: value is the time
   send,             // a message leaves

@@ -8,7 +8,7 @@
 namespace steelyard::whatif {
 
 Output::Output(std::string path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "w")) {
-  if (!file_) throw Refused("'" + path_ + "' cannot be written: " + std::strerror(errno));
+  if (!file_) throw Unwritable("'" + path_ + "' cannot be written: " + std::strerror(errno));
 }
 Output::~Output() {
   if (file_) std::fclose(file_);
@@ -23,7 +23,7 @@ void Output::close() {
   const bool failed = std::ferror(file_) != 0;
   const bool unwritten = std::fclose(file_) != 0;
   file_ = nullptr;
-  if (failed || unwritten) throw Refused("'" + path_ + "' cannot be written: " + std::strerror(errno));
+  if (failed || unwritten) throw Unwritable("'" + path_ + "' cannot be written: " + std::strerror(errno));
 }
 
 std::vector<std::uint32_t> tags_of(const Schedule& schedule) {

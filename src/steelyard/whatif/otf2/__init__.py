@@ -38,21 +38,22 @@ def _expect() -> None:
 def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
     """Makes an archive, traces.otf2, in the folder `output`, of a trace of ours. MachineFailed where it cannot be written."""
     _expect()
-    from otf2.error import Error
-
-    from steelyard.whatif.otf2 import writing
-
     with tempfile.TemporaryDirectory(prefix="steelyard-") as made:
         folder = Path(made)
         answer = program.written([str(trace), "1e9", "table", str(folder)], machine)
-        begins = [float(line) for line in (folder / "begins.csv").read_text().splitlines()]
-        lines = (folder / "ranks.csv").read_text(encoding="utf-8", errors="replace").splitlines()
-        hosts = [line.split(",", 13)[13] or "unknown" for line in lines]
-        try:
-            writing.write(folder / "records.csv", begins, hosts, output)
-        except (Error, OSError) as error:
-            raise MachineFailed(f"The archive cannot be written to '{output}': {error}") from None
+        done = _apart("writing", folder, output)
+        if done.returncode != 0:
+            why = _said(done.stderr) or f"its process ended with {done.returncode}"
+            raise MachineFailed(
+                f"The archive could not be written to '{output}': {why}. Make room there, or name another folder."
+            )
     return answer
+
+
+def _apart(module: str, *words: Path) -> "subprocess.CompletedProcess[str]":
+    """Runs a module in a process of its own: OTF2's library may crash, and prints what it does not like."""
+    line = [sys.executable, "-P", "-m", f"steelyard.whatif.otf2.{module}", *(str(path.absolute()) for path in words)]
+    return subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
 
 
 def _said(errors: str) -> str:
@@ -63,11 +64,18 @@ def _said(errors: str) -> str:
     return next((line.partition(" error: ")[2] for line in lines if line.startswith("[OTF2]")), "")
 
 
+def _expect_ordinary(anchor: Path) -> None:
+    """OTF2's library would wait for a pipe."""
+    for path in (anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*")):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UsageError(f"The OTF2 archive '{anchor}' cannot be read: '{path.name}' is no ordinary file.")
+
+
 def rebuild(anchor: Path, folder: Path, machine: Machine) -> int:
     """Makes a trace of ours in `folder`. How many collectives lack the bytes of each pair. UsageError with what is wrong."""
     _expect()
-    words = [sys.executable, "-P", "-m", "steelyard.whatif.otf2.reading", str(anchor.absolute()), str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    _expect_ordinary(anchor)
+    done = _apart("reading", anchor, folder)
     try:
         found = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):

@@ -1,5 +1,6 @@
 """Writes a trace of ours as an OTF2 archive, on the clock of rank 0: calls as regions, messages, collectives, windows."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -272,3 +273,16 @@ def _write(
         writer.close()
     for rank in range(done, len(begins)):  # that have done nothing
         RankWriter(archive, rank, begins[rank], ()).close()
+
+
+def main(folder: str, output: str) -> None:
+    """The archive of a trace that was written as a table into `folder`."""
+    made = Path(folder)
+    begins = [float(line) for line in (made / "begins.csv").read_text().splitlines()]
+    lines = (made / "ranks.csv").read_text(encoding="utf-8", errors="replace").splitlines()
+    hosts = [line.split(",", 13)[13] or "unknown" for line in lines]
+    write(made / "records.csv", begins, hosts, Path(output))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
