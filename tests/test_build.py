@@ -426,3 +426,15 @@ def test_of_a_wrapper_s_words_only_the_places_are_taken(
     wrapper.write_text(f'#!/bin/sh\ncat <<"END"\n{shown}\nEND\n')
     wrapper.chmod(0o755)
     assert mpi_flags(Tool("any", str(wrapper), "1")) == (compiling, linking)
+
+
+@pytest.mark.parametrize("name", ["a b", "a:b'\"", "a\nb$c*[1]", "-a"])
+def test_the_cache_may_have_any_name(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: Logged
+) -> None:
+    """Ninja's language has signs of its own, and cannot say a line's end. A relative name is of the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STEELYARD_CACHE", name)
+    made = build.build([benchmark(tmp_path, TINY)], logged.toolchain)["my.thing"]
+    assert made.is_file()
+    assert made.is_relative_to(tmp_path / name)

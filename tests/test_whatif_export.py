@@ -1,6 +1,8 @@
 """Traces in the formats of other tools: what is written replays as what was read, and says what was traced."""
 
 import json
+import os
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 
 from replays import Action, Parameters, asked, in_words, stencil, this_machine, ti
 from steelyard.commands.cli import app
-from steelyard.errors import UsageError
+from steelyard.errors import MachineFailed, UsageError
 from steelyard.whatif import exporting
 from test_whatif_replay import exchanges
 from traces import ALL_KINDS, FINALIZE, by_hand, folded, rank_file, record
@@ -45,6 +47,23 @@ def test_goal_holds_collectives_that_do_not_wait_and_ti_says_that_it_cannot(tmp_
     assert times(written(trace, "goal", tmp_path)) == times(trace)
     with pytest.raises(UsageError, match="TI has one order of operations for each rank, and rank 0"):
         written(trace, "ti", tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")
+@pytest.mark.parametrize("form", exporting.FORMATS)
+def test_a_full_disk_is_said_and_leaves_nothing_half_made(form: str, tmp_path: Path) -> None:
+    if form == "otf2":
+        pytest.importorskip("otf2", reason="the Python package otf2 is not installed (the extra 'otf2')")
+    trace = by_hand(tmp_path / "trace", [rank_file(r, 2, WAITING[r]) for r in (0, 1)])
+    (small := tmp_path / "small").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", small], check=True)
+    try:
+        (small / "full").write_bytes(bytes(4096))
+        with pytest.raises(MachineFailed, match="No space left on device"):
+            exporting.export(trace, form, small / "export", this_machine())
+        assert [path.name for path in small.iterdir()] == ["full"]
+    finally:
+        subprocess.run(["umount", small], check=True)
 
 
 @pytest.mark.parametrize("form", ["ti", "goal"])

@@ -97,9 +97,9 @@ def _edges(programs: Sequence[Program], objects: Sequence[Object], folder: Path)
     """
     left = {program.path: program for program in programs if not program.path.exists()}
     needed = {obj.path: obj for obj in (*objects, *(obj for program in left.values() for obj in program.objects[1:]))}
-    compiling = [_compile(obj) for path, obj in needed.items() if not path.exists()]
+    compiling = [_compile(obj, folder) for path, obj in needed.items() if not path.exists()]
     common = _headers(left.values(), folder)
-    own = sorted((_program(program, common) for program in left.values()), key=lambda edge: -edge.effort)
+    own = sorted((_program(program, common, folder) for program in left.values()), key=lambda edge: -edge.effort)
     return [*(edge for edge, _ in common.values()), *compiling, *own]
 
 
@@ -118,44 +118,49 @@ def _headers(programs: Iterable[Program], folder: Path) -> Common:
         # The compiler's header of vector instructions takes as long as all others, and most programs include it.
         stub.write_text("".join(f'#include "{NATIVE / name}"\n' for name in ("kernel.h", "simd.h")), encoding="utf-8")
         out = stub.with_name(f"{stub.name}.{'gch' if family == 'gcc' else 'pch'}")
-        words = ("-include", str(stub)) if family == "gcc" else ("-include-pch", str(out))
-        plain = _compiling(Object("header", stub, toolchain))
-        variables = {**plain, "flags": f"{plain['flags']} {_shell(macros)}", "object": _shell([str(out)])}
-        found[toolchain, macros] = _Edge("header", (out,), (stub,), variables, _HEADER_EFFORT), _shell(words)
+        words = ("-include", stub.name) if family == "gcc" else ("-include-pch", out.name)
+        plain = _compiling(Object("header", stub, toolchain), folder)
+        variables = {**plain, "flags": f"{plain['flags']} {_shell(macros)}", "object": out.name}
+        found[toolchain, macros] = _Edge("header", (out,), (), variables, _HEADER_EFFORT), _shell(words)
     return found
 
 
-def _compile(obj: Object) -> _Edge:
-    return _Edge("object", (obj.path,), (obj.source,), _compiling(obj), obj.effort)
+def _compile(obj: Object, folder: Path) -> _Edge:
+    return _Edge("object", (obj.path,), (), _compiling(obj, folder), obj.effort)
 
 
-def _program(program: Program, common: Common) -> _Edge:
+def _program(program: Program, common: Common, folder: Path) -> _Edge:
     """Compiled and linked in one step, so that it is complete as soon as may be; linked only, where its object is kept."""
     own, *harness = program.objects
     flags = mpi_flags(program.mpi)[1] if program.mpi and not program.alone else ()
     header, words = common.get(_group(program), (None, ""))
     variables = {
-        **_compiling(own),
+        **_compiling(own, folder),
         "header": words,
         "link": _shell(compiler_flags(program.toolchain)),
-        "objects": _shell(str(obj.path) for obj in harness),
-        "program": _shell([str(program.path)]),
+        "objects": _shell(_name(obj.path, folder) for obj in harness),
+        "program": _shell([_name(program.path, folder)]),
         "libraries": _shell((*flags, *program.libraries)),
     }
     rest = tuple(obj.path for obj in harness)
     if own.path.exists():
         return _Edge("program", (program.path,), (own.path, *rest), variables, _LINK_EFFORT)
-    inputs = (own.source, *rest, *(header.outputs if header else ()))
+    inputs = (*rest, *(header.outputs if header else ()))
     return _Edge("both", (program.path, own.path), inputs, variables, own.effort + _LINK_EFFORT)
 
 
-def _compiling(obj: Object) -> dict[str, str]:
+def _name(path: Path, folder: Path) -> str:
+    """A file of the cache seen from the build: the name of the cache itself, with blanks or colons, does not matter then."""
+    return os.path.relpath(path, folder)
+
+
+def _compiling(obj: Object, folder: Path) -> dict[str, str]:
     flags = mpi_flags(obj.mpi)[0] if obj.mpi else ()
     return {
         "cxx": _shell([obj.toolchain.compiler]),
         "flags": _shell((*compiler_flags(obj.toolchain), *flags, f"-I{NATIVE}")),
         "source": _shell([str(obj.source)]),
-        "object": _shell([str(obj.path)]),
+        "object": _shell([_name(obj.path, folder)]),
     }
 
 
@@ -179,7 +184,7 @@ def _carry_out(programs: Sequence[Program], objects: Sequence[Object], show: Sho
 
 
 def _write(edges: list[_Edge], path: Path) -> None:
-    from ninja.ninja_syntax import Writer, escape_path
+    from ninja.ninja_syntax import Writer
 
     with path.open("w", encoding="utf-8") as file:
         writer = Writer(file)  # type: ignore[arg-type]  # its stub asks for a name, its code for a file
@@ -192,7 +197,7 @@ def _write(edges: list[_Edge], path: Path) -> None:
             writer.rule(rule, command)
         for edge in edges:
             variables = {name: value.replace("$", "$$") for name, value in edge.variables.items()}
-            outputs, inputs = ([escape_path(str(p)) for p in paths] for paths in (edge.outputs, edge.inputs))
+            outputs, inputs = ([_name(p, path.parent) for p in paths] for paths in (edge.outputs, edge.inputs))
             writer.build(outputs, edge.rule, inputs, variables=variables)
 
 

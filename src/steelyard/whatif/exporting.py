@@ -55,7 +55,22 @@ def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
             return Exported(**table.export(found.path, output, machine))
         if form == "otf2":
             return Exported(**otf2.export(found.path, output, machine))
-        return Exported(**program.written([str(found.path), repr(WORK), form, str(output)], machine))
+        if FORMATS[form]:
+            return Exported(**program.written([str(found.path), repr(WORK), form, str(output)], machine))
+        return _file(found.path, form, output, machine)
+
+
+def _file(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
+    answers = []
+
+    def fill(target: Path) -> None:
+        try:
+            answers.append(program.written([str(trace), repr(WORK), form, str(target)], machine))
+        except MachineFailed as error:  # it names the file that `make` has chosen
+            raise OSError(str(error).rpartition(": ")[2].rstrip(".")) from error
+
+    files.make(output, "The export", fill)
+    return Exported(**answers[0])
 
 
 @contextlib.contextmanager
