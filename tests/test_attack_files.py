@@ -197,10 +197,11 @@ def removed(folder: Path) -> Iterator[Path]:
 def test_a_reader_answers_what_is_no_file_of_its_kind(reader: str, tmp_path: Path) -> None:
     wrong = []
     chosen = READERS[reader]
+    (sound := tmp_path / "sound").mkdir()
+    chosen.make(sound)
     for kind, make in KINDS.items():
-        (folder := tmp_path / kind).mkdir()
-        with removed(folder):
-            chosen.make(folder)
+        with removed(folder := tmp_path / kind):
+            shutil.copytree(sound, folder)
             file = folder / chosen.file
             file.unlink(missing_ok=True)
             make(file)
