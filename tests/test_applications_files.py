@@ -2,6 +2,7 @@
 
 import math
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -225,3 +226,15 @@ def test_the_last_match_counts_in_si_and_fortrans_exponents_are_read(tmp_path: P
     for text in ("residual 1", "speed fast\nresidual 1", "speed nan\nresidual 1", ""):
         with pytest.raises(output.Unmatched, match="The pattern of figures 'speed'"):
             output.read(described(tmp_path), text)
+
+
+@pytest.mark.parametrize("text", ["{{" * 500_000, "{{a}}" + "{{" * 500_000, "{" * 500_000 + "}}"])
+def test_braces_without_an_end_are_searched_once(text: str) -> None:
+    """For each of them the rest of the text was searched: a file of a megabyte took hours."""
+    began = time.process_time()
+    formula.holes(text)
+    assert time.process_time() - began < 5
+
+
+def test_a_hole_with_braces_in_it_is_no_formula() -> None:
+    assert formula.holes("{{ {a} }} x {{b}}") == ["{a}", "b"]

@@ -39,7 +39,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-_HOLE = re.compile(r"\{\{([^{}]*)\}\}")
+_HOLE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 
 def names(formula: str) -> set[str]:
@@ -67,12 +67,19 @@ def filled(text: str, known: Mapping[str, Scalar]) -> str:
         number = value(inside, known)
         return str(int(number)) if number == int(number) else repr(float(number))
 
-    return _HOLE.sub(one, text)
+    end = _last(text)
+    return _HOLE.sub(one, text[:end]) + text[end:]
 
 
 def holes(text: str) -> list[str]:
     """The formulas in a text."""
-    return [hole.strip() for hole in _HOLE.findall(text)]
+    return [hole.strip() for hole in _HOLE.findall(text[: _last(text)])]
+
+
+def _last(text: str) -> int:
+    """Where the last hole may end. Behind it each {{ would be searched to the end of the text."""
+    found = text.rfind("}}")
+    return 0 if found < 0 else found + 2
 
 
 def _tree(formula: str) -> ast.expr:

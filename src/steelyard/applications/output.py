@@ -32,7 +32,7 @@ class Unmatched(Exception):
 
 
 def read(described: Description, text: str, spoiled: bool = False) -> Said:
-    """What the output says. `spoiled`: the first value that is checked is made wrong, which its check must find.
+    """What the output says. `spoiled` makes the first checked value wrong, and its check must find that.
 
     Unmatched, also where the patterns take too long.
     """

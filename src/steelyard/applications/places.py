@@ -4,7 +4,7 @@ import re
 
 Path = tuple[str | int, ...]  # ("figures", 0, "unit")
 
-# Of a line without blanks around it: each pattern looks at each letter once.
+# For a line without blanks at its ends. Neither pattern looks at a letter twice.
 _TABLE = re.compile(r"(\[\[?)([^\]]+)\]\]?\s*(?:#.*)?")
 _KEY = re.compile(r"""((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")

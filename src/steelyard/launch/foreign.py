@@ -211,9 +211,10 @@ class Application:
                 code, usage = self._waited(command, environment, folder, (output, errors), end)
                 seconds = time.monotonic() - begin
             chosen = Path(folder) / self.description.output if self.description.output else out
+            text = ""
             if chosen.is_file():
                 self._expect_readable(chosen.stat().st_size)
-            text = chosen.read_text("utf-8", "replace") if chosen.is_file() else ""
+                text = chosen.read_text("utf-8", "replace")
             said = err.read_text("utf-8", "replace")
             return Run(begin - start, seconds, accounts.used(usage), usage.ru_minflt, code, text, said)
 

@@ -75,17 +75,18 @@ def _refused(limits: Limits) -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException:
-        raise MachineFailed(_beyond(limits, "memory")) from None
+        raise MachineFailed(_too_large(limits)) from None
     except duckdb.InterruptException:
-        raise MachineFailed(_beyond(limits, "time")) from None
+        raise MachineFailed(_too_long(limits)) from None
     except (duckdb.Error, ValueError, OverflowError) as error:  # the last two: an answer that Python has no form for
         raise UsageError(f"The question cannot be answered: {error}\n{TABLES}") from error
 
 
-def _beyond(limits: Limits, what: str) -> str:
-    if what == "time":
-        took = f"takes longer than {duration(limits.seconds)}. Ask for less, or allow more: --limit-time"
-        return f"The answer {took}."
+def _too_long(limits: Limits) -> str:
+    return f"The answer takes longer than {duration(limits.seconds)}. Ask for less, or allow more: --limit-time."
+
+
+def _too_large(limits: Limits) -> str:
     return f"The answer needs more than {binary_size(limits.memory)} of memory. Ask for less, or allow more: --limit-memory."
 
 
@@ -126,7 +127,8 @@ class _Guard:
                 told = told or now
                 if large or now - told > GRACE:
                     # Within one value DuckDB neither counts its memory nor hears of an interruption.
-                    os.write(2, f"steelyard: {_beyond(self._limits, 'memory' if large else 'time')}\n".encode())
+                    why = _too_large(self._limits) if large else _too_long(self._limits)
+                    os.write(2, f"steelyard: {why}\n".encode())
                     os._exit(MachineFailed.exit_code)
 
 
