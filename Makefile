@@ -60,7 +60,7 @@ test-long: $(VENV)/.test  ## the tests that take long and need no quiet machine:
 
 test-attack: $(VENV)/.test  ## what another user, node or client could do, or a stranger's file: none of it is executed, and nothing is lost
 	@command -v mosquitto >/dev/null || $(call get,mosquitto openssl)
-	$(pytest) $(beside) -m "attack and not opencl"
+	$(pytest) -n 4 -m "attack and not opencl"
 
 test-numa: $(VENV)/.test  ## a guest with two sockets and several memory nodes (QEMU)
 	$(BIN)/python -m pytest tests/numa
