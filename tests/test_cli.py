@@ -1,6 +1,7 @@
 """End to end through the command line: a run, its exports, bad input, and its exit codes."""
 
 import csv
+import importlib
 import io
 import json
 import os
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
-from steelyard.commands import cli
+from steelyard.commands import cli, help_page, lookup
 from steelyard.machine import describe
 from steelyard.records import all_runs, read
 
@@ -332,7 +334,9 @@ def test_runs_that_cannot_be_kept_are_refused_before_anything_is_built(
     assert not (tmp_path / "cache").exists()
 
 
-@pytest.mark.parametrize(("words", "read"), [(["--version"], set()), (["list", "--help"], {"list"})])
+@pytest.mark.parametrize(
+    ("words", "read"), [(["--version"], set()), (["--help"], {"power"}), (["list", "--help"], {"list"})]
+)
 def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: set[str]) -> None:
     code = (
         "import sys; from steelyard.commands import cli; cli.explained(lambda: cli.app(sys.argv[1:]));"
@@ -342,9 +346,30 @@ def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: s
     assert set(done.stdout.splitlines()[-1].split()) == read
 
 
+@pytest.mark.parametrize("package", ["commands", "commands.power"])
+def test_the_page_of_help_says_what_each_command_says_of_itself(package: str) -> None:
+    group = importlib.import_module(
+        "steelyard.commands.power" if package.endswith("power") else "steelyard.commands.cli"
+    )
+    for name, command in typer.main.get_command(group.app).commands.items():
+        first = " ".join(command.help.split("\n\n")[0].split())
+        assert len(first) > 20
+        assert lookup.summary(f"steelyard.{package}", name) == first
+
+
+def test_the_page_of_help_marks_words_and_loads_no_parser_of_markdown() -> None:
+    code = (
+        "import sys; from steelyard.commands import cli; cli.explained(lambda: cli.app(['--help']));"
+        "print({'markdown_it', 'pygments', 'numpy', 'msgspec'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Begin with steelyard run, which" in done.stdout
+    assert done.stdout.splitlines()[-1] == "set()"
+    assert help_page.marked("a **b c** d** e").markup == "a [bold]b c[/bold] d** e"
+
+
 def options() -> Iterator[tuple[list[str], str]]:
     """Each command, and each of its options that takes a value."""
-    import typer
 
     def of(found: Any, words: list[str]) -> Iterator[tuple[list[str], str]]:
         for name in getattr(found, "commands", {}):

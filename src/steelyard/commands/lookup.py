@@ -1,8 +1,11 @@
 """Commands that are imported when they are looked up: half of the start would go into the others."""
 
 import importlib
+import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import typer
@@ -11,6 +14,8 @@ from typer.core import TyperCommand, TyperGroup
 from steelyard.errors import UsageError
 
 MARKUP: Literal["markdown"] = "markdown"
+# The docstring of a module's `command`, up to its first empty line.
+SUMMARY = re.compile(r'^def command\(.*?"""(.+?)(?:\n\s*\n|""")', re.MULTILINE | re.DOTALL)
 
 
 def group(package: str, names: Sequence[str]) -> type[TyperGroup]:
@@ -20,7 +25,23 @@ def group(package: str, names: Sequence[str]) -> type[TyperGroup]:
         def __init__(self, **settings: Any) -> None:
             super().__init__(**{**settings, "commands": _Commands(package, names)})
 
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            from steelyard.commands import help_page
+
+            help_page.show(self, ctx, {name: summary(package, name) for name in names})
+
     return Group
+
+
+def summary(package: str, name: str) -> str:
+    """The first paragraph of a command's help. It is read from the source: to import all commands takes ten times as long."""
+    try:
+        source = Path(sys.modules[package].__path__[0], f"{name}.py").read_text(encoding="utf-8")
+    except OSError:
+        source = ""
+    found = SUMMARY.search(source)
+    text = str(found[1] if found else _command(package, name).help or "")
+    return " ".join(text.split("\n\n", maxsplit=1)[0].split())
 
 
 class _Commands(Mapping[str, Any]):
