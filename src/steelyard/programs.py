@@ -1,16 +1,38 @@
-"""Asks a program: what it prints within a time and a size. What hangs is ended, with the processes that it started."""
+"""Asks a program: what it prints within a time and a size. What hangs is ended, with the processes that it started.
+
+An answer is searched for by its form, line by line, on standard output and then on standard error: where a variable such as
+LD_PRELOAD is wrong, every program prints lines that are not its own.
+"""
 
 import contextlib
+import json
 import os
+import re
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 SECONDS = 10.0  # a program that is only asked answers in some 10 ms; over a slow network file system it may take a second or two
 MOST = 1 << 20  # bytes of an answer
 LOOK = 0.02  # seconds between two looks at what has been printed
+_SHOWN = 300  # letters of a line that are repeated in a sentence
+# A line that says how bad it is, or that the loader, a shell, modules or a licence server print before the program itself.
+_LEVEL = r"(?:error|warning|warn|note|notice|remark|info|debug)"
+_WHO = r"(?:perl|bash|sh|ccache|sccache|distcc|lmod|libibverbs)"
+_REMARK = re.compile(
+    rf"(?i)^\W*(?:(?:[\w./+-]+: )*{_LEVEL}\b(?: #\d+)?[\]:]|[\w+]+-{_LEVEL}-|{_LEVEL} |{_WHO}: |lmod |"
+    r"(?:un|re)?loading |(?:switching|replacing) |inactive modules|due to |the following )|licen[cs]e|"
+    r"ld\.so: object|cannot be preloaded|setlocale|no version information available"
+)
+# Of these the ones that end no program.
+_HARMLESS = re.compile(
+    r"(?i)ld\.so: object|cannot be preloaded|locale|no version information available|\bwarning\b[:\]]"
+)
+
+Answer = subprocess.CompletedProcess[str]
 
 
 class NoAnswer(OSError):
@@ -27,7 +49,7 @@ def ask(
     given: str = "",
     environment: Mapping[str, str] | None = None,
     most: int = MOST,
-) -> subprocess.CompletedProcess[str]:
+) -> Answer:
     """Exit code, standard output and standard error of a program that reads `given`.
 
     NoAnswer where it cannot be started; Hangs where it does not end in time, or prints more than `most` bytes.
@@ -57,6 +79,44 @@ def ask(
             raise
         texts = [_start(file.fileno(), most).decode("utf-8", "replace") for file in (out, err)]
         return subprocess.CompletedProcess(command, process.returncode, *texts)
+
+
+def search(done: Answer, form: str | re.Pattern[str]) -> re.Match[str] | None:
+    """Where the first line that fits `form` does so: a line of standard output, or else of standard error. Remarks never do."""
+    fits = re.compile(form)
+    return next((match for line in _lines(done) if not _REMARK.search(line) and (match := fits.search(line))), None)
+
+
+def remarks(done: Answer) -> list[str]:
+    """The lines that are not the program's own answer, such as "ERROR: ld.so: object …": each once."""
+    return list(dict.fromkeys(line[:_SHOWN] for line in _lines(done) if _REMARK.search(line)))
+
+
+def reason(done: Answer) -> str:
+    """Why a program failed, in its own words: its errors, or else what it printed; "" where it printed nothing.
+
+    The lines of the loader and its like are left out where there are others.
+    """
+    for text in (done.stderr, done.stdout):
+        lines = [line for line in text.splitlines() if line.strip()]
+        if own := [line for line in lines if not _HARMLESS.search(line)]:
+            return "\n".join(own).strip()
+    return (done.stderr or done.stdout).strip()
+
+
+def parsed(text: str) -> Any:
+    """The JSON in an answer: it begins with a line and ends with a line. ValueError where there is none."""
+    decoder = json.JSONDecoder()
+    for start in re.finditer(r"^[ \t]*(?=[\[{])", text, re.MULTILINE):
+        with contextlib.suppress(ValueError, RecursionError):
+            value, end = decoder.raw_decode(text, start.end())
+            if not text[end:].partition("\n")[0].strip():
+                return value
+    raise ValueError("there is no JSON in the answer")
+
+
+def _lines(done: Answer) -> Iterator[str]:
+    return (line.strip() for text in (done.stdout, done.stderr) for line in text.splitlines() if line.strip())
 
 
 def _start(file: int, most: int) -> bytes:

@@ -15,6 +15,7 @@ STANDARD = "-std=c++20"
 # Where a loop of a few instructions lies within a cache line decides its speed by up to 2: with this, no edit elsewhere moves it.
 PLACED = "-falign-loops=64"
 LEAST = {"gcc": 11, "clang": 14}  # versions whose C++20 has what the harness needs
+_NUMBER = r"(\d+(?:\.\d+)+)"
 FAMILIES = {"gcc": "g++", "clang": "clang++", "intel": "icpx"}
 
 
@@ -73,8 +74,9 @@ def default(machine: Machine) -> str:
 
 def _toolchain(tool: Tool, flags: str) -> Toolchain:
     family = next((f for f, c in FAMILIES.items() if Path(tool.name).name.startswith(c)), tool.name)
-    number = re.search(r"\d+(\.\d+)+", re.sub(r"\(.*?\)", "", tool.version)) or re.search(r"\d+(\.\d+)+", tool.version)
-    name = f"{family}-{number.group()}" if number else family
+    forms = (rf"version {_NUMBER}", rf"\) {_NUMBER}", _NUMBER)
+    number = next(filter(None, (re.search(form, tool.version) for form in forms)), None)
+    name = f"{family}-{number[1]}" if number else family
     return Toolchain(name + ("+" + flags.replace(" ", "") if flags else ""), tool.path, tool.version, flags or FLAGS)
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from steelyard.model import Device
-from steelyard.programs import NoAnswer, ask
+from steelyard.programs import NoAnswer, ask, parsed
 
 ANSWER_SECONDS = 20  # a driver that has not answered by then will not
 # Of the OpenCL specification: what is asked of a device, and the kinds of devices.
@@ -34,8 +34,8 @@ def find_devices() -> tuple[Device, ...]:
         reported = ask([sys.executable, "-P", "-m", "steelyard.machine.devices", name], ANSWER_SECONDS)
         if reported.returncode != 0:
             return ()
-        return tuple(Device(**found) for found in json.loads(reported.stdout.splitlines()[-1]))
-    except (NoAnswer, ValueError, TypeError, IndexError):
+        return tuple(Device(**found) for found in parsed(reported.stdout))
+    except (NoAnswer, ValueError, TypeError):
         return ()
 
 

@@ -1,5 +1,6 @@
 """Reads hwloc's XML, as `lstopo --of xml` writes it: used where the kernel's own files say too little."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from xml.etree import ElementTree
@@ -22,7 +23,8 @@ def ask_lstopo() -> str | None:
         answer = ask([program, "--no-io", "--of", "xml"], _SECONDS, most=_MOST)
     except NoAnswer:
         return None
-    return answer.stdout if answer.returncode == 0 else None
+    document = re.search(r"<\?xml.*</topology>", answer.stdout, re.DOTALL)  # plugins of lstopo may print before it
+    return document.group() if document and answer.returncode == 0 else None
 
 
 def read_hwloc(xml_text: str) -> tuple[tuple[Core, ...], tuple[NumaNode, ...], tuple[Cache, ...]]:

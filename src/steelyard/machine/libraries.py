@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -54,7 +55,7 @@ for files, function, threaded in json.loads(sys.argv[1]):
         if hasattr(library, function):
             found = file, any(hasattr(library, name) for name in threaded)
             break
-    print(json.dumps(found), flush=True)
+    print("\nfound", json.dumps(found), flush=True)
 """
 
 
@@ -79,9 +80,9 @@ def _ask(files: tuple[tuple[str, ...], ...], path: str) -> tuple[tuple[str, bool
     questions = [(tried, wanted.function, wanted.threaded) for tried, wanted in zip(files, WANTED, strict=True)]
     command = [sys.executable, "-I", "-S", "-c", _ASK, json.dumps(questions)]
     try:
-        lines = ask(command, ANSWER_SECONDS).stdout.splitlines()
+        said = ask(command, ANSWER_SECONDS).stdout  # a library may print when it is loaded
     except NoAnswer:
-        lines = []
-    answers = [json.loads(line) for line in lines[: len(files)]]
+        said = ""
+    answers = [json.loads(line) for line in re.findall(r"(?m)^found (.*)$", said)[: len(files)]]
     answers += [None] * (len(files) - len(answers))  # the library that was asked then made the process fail
     return tuple((str(a[0]), bool(a[1])) if a else None for a in answers)

@@ -11,50 +11,81 @@ from pathlib import Path
 
 from steelyard import mpi
 from steelyard.model import Tool
-from steelyard.programs import Hangs, NoAnswer, ask
+from steelyard.programs import Answer, Hangs, NoAnswer, ask, reason, remarks, search
 
 # Without a version or with one ("g++-12"). `c++` stands for one of the others, and counts where it is alone.
 _COMPILERS = re.compile(r"(g\+\+|clang\+\+|icpx|nvc\+\+|armclang\+\+|c\+\+)(-[\d.]+)?")
 _COMPILER_ORDER = ("g++", "clang++", "icpx", "nvc++", "armclang++", "c++")
 # One program under the names of many: the name that is called decides, so that its real path tells nothing.
+_MOST_NOTES = 5  # sentences on what programs print besides their answers
 _MASKS = ("ccache", "sccache", "distcc", "icecc")
 _MOST = 64 << 20  # bytes that a header may come to
+# What compilers say of themselves: "g++ (Debian 12.2.0-14) 12.2.0", "… clang version 14.0.6 …", "… Compiler 2023.0.0 …".
+_GNU, _NAMED = r"^\S.* \(.*\) \d+(\.\d+)+", r"(?i)(clang version|compiler( version)?) \d+(\.\d+)+"
+_NUMBERED, _ANY = r"(^|\s)v?\d+(\.\d+)+", r"\S"
 
 
 def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, ...], tuple[str, ...]]:
-    """(C++ compilers, MPIs, sentences on programs that do not answer) on `path`.
+    """(C++ compilers, MPIs, sentences on programs that do not answer, or print what is not theirs) on `path`.
 
     It is by default PATH and the folder of this Python, where wheels put mpicxx.
-    Each distinct program once, under the first of its names. A compiler's version is the first line of
-    `--version`. An MPI is named by its flavour (see `mpi`), and its path is its C++ wrapper's.
+    Each distinct program once, under the first of its names. A compiler's version is the line of `--version` that
+    holds it. An MPI is named by its flavour (see `mpi`), and its path is its C++ wrapper's.
     """
     folders = (path if path is not None else _search_path()).split(os.pathsep)
     compilers = _programs(folders, _COMPILERS, _COMPILER_ORDER)
     names = tuple(dict.fromkeys(name for flavour in mpi.flavours().values() for name in flavour.wrappers))
     wrappers = _programs(folders, re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?"), names)
     with ThreadPoolExecutor(max_workers=16) as pool:
-        hanging: list[str] = []
-        tools = pool.map(_unless_it_hangs(_compiler, hanging), compilers)
-        mpis = pool.map(_unless_it_hangs(ask_mpi, hanging), wrappers)
-        return tuple(filter(None, tools)), tuple(filter(None, mpis)), tuple(hanging)
+        problems: list[str] = []
+        printed: dict[str, list[str]] = {}
+        tools = pool.map(_noted(ask_compiler, problems, printed), compilers)
+        mpis = pool.map(_noted(ask_mpi, problems, printed), wrappers)
+        return tuple(filter(None, tools)), tuple(filter(None, mpis)), (*problems, *_noticed(printed))
 
 
-def _unless_it_hangs(find: Callable[[str], Tool | None], hanging: list[str]) -> Callable[[str], Tool | None]:
-    """The same; of a program that does not answer a sentence in `hanging`."""
+def _noted(
+    find: Callable[[str, list[str]], Tool | None], problems: list[str], printed: dict[str, list[str]]
+) -> Callable[[str], Tool | None]:
+    """The same; of a program that does not answer a sentence in `problems`, and of each remark who prints it."""
 
     def one(program: str) -> Tool | None:
+        lines: list[str] = []
         try:
-            return find(program)
-        except Hangs as problem:
-            hanging.append(f"{program} {problem}, and is left out.")
+            return find(program, lines)
+        except NoAnswer as problem:
+            problems.append(f"{program} {problem}, and is left out.")
             return None
+        finally:
+            for line in dict.fromkeys(lines):
+                printed.setdefault(line, []).append(program)
 
     return one
 
 
-def _compiler(program: str) -> Tool | None:
-    version = _first_line([program, "--version"])
-    return Tool(os.path.basename(program), program, version) if version else None
+def _noticed(printed: dict[str, list[str]]) -> Iterable[str]:
+    """The remarks of programs, a sentence each."""
+    for line, who in list(printed.items())[:_MOST_NOTES]:
+        more = f" and {len(who) - 1} more programs print" if len(who) > 1 else " prints"
+        yield f"{min(who)}{more} besides the answer: {line}"
+
+
+def ask_compiler(program: str, notes: list[str] | None = None) -> Tool | None:
+    """The C++ compiler at this path, with the line in which it says its version; None where it says nothing.
+
+    `notes` gets what it prints besides. Hangs; NoAnswer, with its reason, where it fails instead.
+    """
+    done = ask([program, "--version"], environment={**os.environ, "LC_ALL": "C"})
+    forms = (_GNU, _NAMED, _NUMBERED, *([_ANY] if done.returncode == 0 else []))
+    for channel in (done.stdout, done.stderr):
+        alone = Answer(done.args, done.returncode, channel, "")
+        for form in forms:
+            if found := search(alone, form):
+                _take(notes, done)
+                return Tool(os.path.basename(program), program, found.string)
+    if why := reason(done):
+        raise NoAnswer(f"does not say its version ({why.splitlines()[0]})")
+    return None
 
 
 def mpiexec_of(tool: Tool) -> str | None:
@@ -96,14 +127,20 @@ def _rank(name: str, pattern: re.Pattern[str], order: tuple[str, ...]) -> tuple[
     return order.index(kind) if kind in order else len(order), version, name
 
 
-def ask_mpi(wrapper: str) -> Tool | None:
+def _take(notes: list[str] | None, done: Answer) -> None:
+    if notes is not None:
+        notes += remarks(done)
+
+
+def ask_mpi(wrapper: str, notes: list[str] | None = None) -> Tool | None:
     """The MPI to which the C++ wrapper at this path belongs; None where it is none, or cannot compile. Hangs."""
     known = mpi.flavours().values()
     # An MPI that does not know another one's question passes it to the compiler.
     for question in dict.fromkeys(flavour.question for flavour in known):
-        answer = _first_line([wrapper, question])
+        done = _asked([wrapper, question])
         for flavour in known:
-            if flavour.question == question and (match := re.search(flavour.answer, answer)):
+            if flavour.question == question and (match := search(done, flavour.answer)):
+                _take(notes, done)
                 found = Tool(flavour.name, wrapper, match.group(1) or "unknown")
                 return found if _finds_header(wrapper, "mpi.h") else None
     return None
@@ -123,16 +160,14 @@ def _finds_header(wrapper: str, header: str) -> bool:
         return False
 
 
-def _first_line(command: list[str]) -> str:
-    """The first line that `command` prints, on either channel; "" where it prints none or cannot be started. Hangs."""
+def _asked(command: list[str]) -> Answer:
+    """What a program answers; nothing where it cannot be started. Hangs."""
     try:
-        answer = ask(command, environment={**os.environ, "LC_ALL": "C"})
+        return ask(command, environment={**os.environ, "LC_ALL": "C"})
     except Hangs:
         raise
     except NoAnswer:
-        return ""
-    lines = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
-    return lines[0].strip() if lines else ""
+        return Answer(command, 127, "", "")
 
 
 @lru_cache
@@ -141,7 +176,8 @@ def mpi_flags(tool: Tool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     Only those that say where headers and libraries are: a wrapper's own optimisation must not be measured.
     """
-    words = iter(shlex.split(_first_line([tool.path, "-show"])))
+    shown = search(_asked([tool.path, "-show"]), r"(^|\s)(-[ILl]|-Wl,|\S+\.(a|so)\b)")
+    words = iter(shlex.split(shown.string) if shown else ())
     compiling: list[str] = []
     linking: list[str] = []
     for word in words:

@@ -205,7 +205,7 @@ def told(done: Answer, read: Callable[[str], State]) -> tuple[State | None, str]
     try:
         return read(done.stdout), ""
     except Exception:
-        return None, done.stderr or done.stdout
+        return None, programs.reason(done)
 
 
 def ask(words: Sequence[str], reported: str = "") -> Answer:

@@ -3,7 +3,6 @@
 Sources: flux-environment(7), flux-batch(1), flux-jobs(1), flux-run(1), flux-shell-options(7).
 """
 
-import json
 import shlex
 import shutil
 from collections import Counter
@@ -16,6 +15,7 @@ from steelyard.launch.scheduler._script import clock, script
 from steelyard.machine import hostlist
 from steelyard.model import Host
 from steelyard.mpi import Job, places
+from steelyard.programs import parsed, search
 
 OUTPUTS = "flux-{job}.{kind}"
 STATES = {
@@ -73,23 +73,25 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     if not environ.get("FLUX_URI") or not shutil.which("flux"):
         return None
     job = ask(["flux", "getattr", "jobid"])
-    if job.returncode != 0:
+    number = search(job, r"^\S+$")
+    if job.returncode != 0 or not number:
         return None
     nodes = hostlist.expand(_output("getattr", "hostlist"))
     given = environ.get("STEELYARD_RANKS_PER_NODE", "")  # by our own batch script
     cores = _output("resource", "list", "--states=all", "--no-header", "--format={ncores}")
     each = int(given) if given.isdecimal() else int(cores) // len(nodes) if cores.isdecimal() else 1
-    return Allocation(job.stdout.strip(), tuple(Host(name, max(1, each)) for name in nodes))
+    return Allocation(number.group(), tuple(Host(name, max(1, each)) for name in nodes))
 
 
 def _output(*words: str) -> str:
     done = ask(["flux", *words])
-    if done.returncode != 0 or not done.stdout.strip():
+    word = search(done, r"^\S+$")
+    if done.returncode != 0 or not word:
         raise MachineFailed(
             f"Flux does not tell of its instance: 'flux {shlex.join(words)}' ended with exit code {done.returncode}.\n"
             f"{done.stderr.strip()}\nName the hosts yourself: --hosts A:N,B:N --launcher flux"
         )
-    return done.stdout.strip()
+    return word.group()
 
 
 # --------------------------------------------------------------------------- a run as a job
@@ -115,7 +117,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["flux", "jobs", "--json", job], "")
     if f"JobID {job} unknown" in done.stdout + done.stderr:
         return State("GONE"), ""
-    return told(done, lambda said: read_state(json.loads(said)))
+    return told(done, lambda said: read_state(parsed(said)))
 
 
 def read_state(about: Mapping[str, object]) -> State:

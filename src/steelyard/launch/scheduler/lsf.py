@@ -3,7 +3,6 @@
 Source: IBM Spectrum LSF, the command reference (bsub, bjobs -json) and the environment variables.
 """
 
-import json
 import math
 from collections.abc import Mapping
 
@@ -11,6 +10,7 @@ from steelyard.errors import MachineFailed
 from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, told
 from steelyard.launch.scheduler._script import listed, redirected, script
 from steelyard.model import Host
+from steelyard.programs import parsed
 
 OUTPUTS = "lsf-{job}.{kind}"
 FIELDS = "stat exit_code exit_reason exec_host pend_reason run_time"
@@ -67,7 +67,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["bjobs", "-json", "-o", FIELDS, job], "")
     if "is not found" in done.stdout + done.stderr:
         return State("GONE"), ""
-    return told(done, lambda said: read_state(json.loads(said)["RECORDS"][0]))
+    return told(done, lambda said: read_state(parsed(said)["RECORDS"][0]))
 
 
 def read_state(record: Mapping[str, str]) -> State:

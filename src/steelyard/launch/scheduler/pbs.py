@@ -3,13 +3,13 @@
 Sources: qsub(1B), qstat(1B), pbs_job_attributes(7B) and job.h of OpenPBS.
 """
 
-import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
 from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, told
 from steelyard.launch.scheduler._script import clock, listed, redirected, script
+from steelyard.programs import parsed
 
 OUTPUTS = "pbs-{job}.{kind}"
 # The letters of job_state; F, M (moved to another server) and X (a finished part of an array) are read further.
@@ -55,7 +55,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["qstat", "-x", "-f", "-F", "json", job], "")
     if "Unknown Job Id" in done.stderr or "Job has finished" in done.stderr:
         return State("GONE"), ""
-    return told(done, lambda said: read_state(next(iter(json.loads(said)["Jobs"].values()))))
+    return told(done, lambda said: read_state(next(iter(parsed(said)["Jobs"].values()))))
 
 
 def read_state(about: Mapping[str, object]) -> State:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Reading, Sensor
-from steelyard.programs import NoAnswer, ask
+from steelyard.programs import NoAnswer, ask, reason
 
 SECONDS = 10.0  # a BMC takes a second or two over the network
 _SHOWN = 300  # letters of an answer that are repeated in a sentence
@@ -23,8 +23,8 @@ def answer(command: Sequence[str]) -> str:
     except NoAnswer as problem:
         raise OSError(f"'{called}' {problem}") from None
     if done.returncode != 0:
-        reported = (done.stderr or done.stdout).strip()
-        raise OSError(f"'{called}' ended with exit code {done.returncode}: {reported[:_SHOWN] or '(it said nothing)'}")
+        why = reason(done)[:_SHOWN] or "(it said nothing)"
+        raise OSError(f"'{called}' ended with exit code {done.returncode}: {why}")
     return done.stdout
 
 

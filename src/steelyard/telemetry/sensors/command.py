@@ -1,10 +1,10 @@
 """A program of the user's that prints a number, or lines `name value unit`: whatever a site can already ask for."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from steelyard.errors import UsageError
-from steelyard.model.sensor import Sensor
+from steelyard.model.sensor import Quantity, Sensor
 from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._programs import opened
 from steelyard.telemetry.sensors._words import distinct, expect, measured, number, positive, slug, unit_of
@@ -13,19 +13,26 @@ _SOURCE = "command"
 
 
 def parse(text: str, place: str, name: str, unit: str, window: float) -> dict[Sensor, float]:
-    """What an answer says: one number, which has the unit and name that were given, or lines that have their own."""
-    alone = number(text)
-    lines = [(name, text.strip(), unit)] if alone is not None else [_words(line) for line in text.splitlines()]
-    kept = [
-        (label, value, known)
-        for label, printed, of in lines
-        if (value := number(printed)) is not None and (known := measured(of)) is not None
-    ]
+    """What an answer says: lines that have a unit and name of their own, or one number, which has those that were given."""
+    lines = text.splitlines()
+    kept = _measured(map(_words, lines))
+    alone = [line for line in lines if number(line) is not None]
+    if not kept and len(alone) == 1:
+        kept = _measured([(name, alone[0], unit)])
     names = distinct([f"command/{slug(label)}" for label, _, _ in kept])
     return {
         Sensor(called, quantity, _SOURCE, place, window=window if quantity == "power" else 0.0): value * factor
         for called, (_, value, (quantity, factor)) in zip(names, kept, strict=True)
     }
+
+
+def _measured(lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, float, tuple[Quantity, float]]]:
+    """Of each line that gives a value in a unit: its label, the value, the unit."""
+    return [
+        (label, value, known)
+        for label, printed, of in lines
+        if (value := number(printed)) is not None and (known := measured(of)) is not None
+    ]
 
 
 def _words(line: str) -> tuple[str, str, str]:

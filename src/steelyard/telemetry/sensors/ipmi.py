@@ -26,6 +26,7 @@ _WHOLE = re.compile(
 _SUPPLY = re.compile(r"(?i)^(psu?|power supply|pwr supply)[ _]*[0-9]+.*(in|power|pwr)")
 _SETTINGS = ("host", "port", "user", "password-file", "interface", "cipher", "ask", "raw", "first", "bytes", "unit")
 _MOST_BYTES = 8
+_BYTES = re.compile(r"(?:\s*[0-9a-fA-F]{2})(?:\s+[0-9a-fA-F]{2})*\s*")
 
 
 def parse_dcmi(text: str, prefix: str) -> dict[Sensor, float]:
@@ -68,8 +69,8 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
 
 def parse_raw(text: str, sensor: Sensor, first: int, count: int, factor: float) -> dict[Sensor, float]:
     """The number in `count` bytes from byte `first` of an answer, the lowest first, as IPMI has them."""
-    words = text.split()
-    if len(words) < first + count or not all(re.fullmatch(r"[0-9a-fA-F]{2}", word) for word in words):
+    words = [word for line in text.splitlines() if _BYTES.fullmatch(line) for word in line.split()]
+    if len(words) < first + count:
         return {}
     return {sensor: int.from_bytes(bytes(int(word, 16) for word in words[first : first + count]), "little") * factor}
 
