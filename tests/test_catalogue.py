@@ -135,3 +135,13 @@ def test_a_group_a_full_name_and_a_last_word_choose(benchmarks: dict) -> None:
         catalogue.choose(benchmarks, ["stream"])
     with pytest.raises(UsageError, match=r"Did you mean 'memory\.stream'"):
         catalogue.choose(benchmarks, ["memory.steam"])
+
+
+def test_every_metric_has_its_golden_unit_and_direction() -> None:
+    """A changed line here changes what `query`, `export` and every comparison say: it needs a line in CHANGELOG.md, too."""
+    lines = [
+        f"{name} {metric.name} [{metric.unit}] {metric.better}"
+        for name, benchmark in sorted(catalogue.find().items())
+        for metric in benchmark.metrics
+    ]
+    assert lines == (Path(__file__).with_name("golden") / "metrics.txt").read_text(encoding="utf-8").splitlines()

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import result
 from steelyard.errors import UsageError
 from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
-from steelyard.plan import EFFORTS, MEMORY, catalogue, make, needed
+from steelyard.plan import EFFORTS, MEMORY, catalogue, make, needed, second
 from steelyard.run.asking import line
 
 
@@ -191,6 +192,32 @@ def test_each_repetition_has_the_benchmarks_in_an_order_of_its_own(two_sockets: 
     orders = [tuple(x.benchmark for x in launches if x.repetition == repetition) for repetition in (1, 2, 3, 4)]
     assert all(sorted(order) == sorted(named) for order in orders)
     assert len(set(orders)) > 1, "four random orders of six are alike once in 4e8 times"
+
+
+def test_each_repetition_has_its_own_order_of_cases(two_sockets: Machine) -> None:
+    sizes = benchmark("group.one", Axes({"kernel": ("a",), "size": (*range(8),)}, Sampling(0.02, 1.0, 5, 50), 0.5))
+    launches = make({"group.one": sizes}, two_sockets, Effort("standard", 4, Sampling()), {}, ["gcc"]).launches
+    orders = {tuple(case.parameters["size"] for case in launch.cases) for launch in launches}
+    assert all(sorted(order) == [*range(8)] for order in orders)
+    assert len(orders) > 1, "four random orders of eight are equal once in 6e13 plans"
+
+
+def test_added_launches_come_in_a_random_order_in_each_pass(two_sockets: Machine) -> None:
+    named = {f"group.{letter}": benchmark(f"group.{letter}") for letter in "abcdef"}
+    plan = make(named, two_sockets, Effort("standard", 1, Sampling()), {}, ["gcc"])
+    (disturbed,) = result("group.one", "a", {}, 1.0, {}, level="DISTURBED", launches=1).records
+    added = list(second.launches(plan, lambda launch, case: [disturbed], lambda: 1e9))
+    passes = [tuple(x.benchmark for x in added if x.repetition == repetition) for repetition in (2, 3, 4)]
+    assert all(sorted(order) == sorted(named) for order in passes)
+    assert len(set(passes)) > 1, "three random orders of six are equal once in 5e5 plans"
+
+
+def test_no_launch_is_added_for_a_case_with_more_threads_than_processors(two_sockets: Machine) -> None:
+    plan = plan_of(two_sockets)
+    (disturbed,) = result(
+        "group.one", "a", {}, 1.0, {}, level="DISTURBED", launches=1, surroundings={"oversubscribed": True}
+    ).records
+    assert not list(second.launches(plan, lambda launch, case: [disturbed], lambda: 1e9))
 
 
 def test_a_case_is_one_line_of_words(two_sockets: Machine) -> None:

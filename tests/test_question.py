@@ -4,11 +4,12 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from builders import evaluation, triad
+from builders import evaluation, result, triad
 from damage import ESCAPES
 from steelyard.commands import tables
 from steelyard.errors import MachineFailed, UsageError
@@ -128,3 +129,11 @@ def test_an_answer_as_json_is_what_json_prints(rows: int, capsys: pytest.Capture
 def test_no_cell_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     tables.table(["a"], [(ESCAPES,)], False)
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_samples_that_no_figure_rests_on_are_marked() -> None:
+    made = result("memory.stream", "triad", {}, 1.0, {"bytes": 1.0}, launches=1)
+    (record,) = made.records
+    run = evaluation([replace(made, records=(replace(record, samples=(1.0, 2.0, 3.0), aside=(0, 2)),))])
+    _, rows = query([run], "select sample, seconds, aside from samples order by sample")
+    assert list(rows) == [(1, 1.0, True), (2, 2.0, False), (3, 3.0, True)]

@@ -37,12 +37,6 @@ class UsageError(SteelyardError):
         return re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}…{word[0][-20:]}", super().shown())
 
 
-class WrongResult(SteelyardError):
-    """A measurement's check failed: exit code 3."""
-
-    exit_code = 3
-
-
 class MachineFailed(SteelyardError):
     """The machine did not do what it was asked (no compiler, full disk, a program that died): exit code 4."""
 
