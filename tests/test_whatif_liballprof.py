@@ -285,6 +285,24 @@ def test_a_communicator_of_some_ranks_gets_a_sentence(tmp_path: Path) -> None:
     assert "a communicator of 2 of the 3 ranks: the file does not say which these are" in about["error"]
 
 
+def test_files_that_all_say_the_same_rank_have_that_of_their_names(tmp_path: Path) -> None:
+    """As a sample of Schedgen's does: the root sends, and gathers, by the number in its file's name."""
+    ranks = [Ticking(rank, 4) for rank in range(4)]
+    for rank, one in enumerate(ranks):
+        one.call("Bcast", 8, 1000, DOUBLE, 2, "W").call("Gather", 8, 100, DOUBLE, 9, 100, DOUBLE, 2, "W")
+        if rank == 0:
+            one.call("Send", 4096, 3, DOUBLE, 3, 7, "W")
+        if rank == 3:
+            one.call("Recv", 8192, 3, DOUBLE, 0, 7, "W", 0)
+    right, *_ = answers = asked(written(tmp_path / "x", ranks), P.word(), EVENT)
+    texts = [one.end().replace(f"0,{rank},4", "0,0,4") for rank, one in enumerate(ranks)]
+    same = asked(written(tmp_path / "same", texts, "trace-{}.dat"), P.word(), EVENT)
+    assert (same[0]["messages"], same[0]["traced"]["time"]) == (right["messages"], right["traced"]["time"])
+    assert [one["time"] for one in same[1:]] == [one["time"] for one in answers[1:]]
+    texts[1] = ranks[1].end()
+    assert "all ranks in another order" in asked(written(tmp_path / "mixed", texts))[0]["error"]
+
+
 def test_it_is_exported_and_asked_by_iterations_as_a_trace_of_ours(tmp_path: Path) -> None:
     first, second = of_two()
     for one in (first, second):

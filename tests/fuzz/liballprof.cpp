@@ -13,6 +13,7 @@
 #include "../../src/steelyard/whatif/native/collectives.cpp"
 #include "../../src/steelyard/whatif/native/dataflow.cpp"
 #include "../../src/steelyard/whatif/native/early.cpp"
+#include "../../src/steelyard/whatif/native/formats.cpp"
 #include "../../src/steelyard/whatif/native/events.cpp"
 #include "../../src/steelyard/whatif/native/liballprof_calls.cpp"
 #include "../../src/steelyard/whatif/native/liballprof_names.cpp"

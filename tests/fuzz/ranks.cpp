@@ -16,6 +16,7 @@
 #include "../../src/steelyard/whatif/native/early.cpp"
 #include "../../src/steelyard/whatif/native/events.cpp"
 #include "../../src/steelyard/whatif/native/excerpt.cpp"
+#include "../../src/steelyard/whatif/native/formats.cpp"
 #include "../../src/steelyard/whatif/native/liballprof.cpp"
 #include "../../src/steelyard/whatif/native/liballprof_calls.cpp"
 #include "../../src/steelyard/whatif/native/liballprof_names.cpp"

@@ -9,6 +9,7 @@
 #include "../../src/steelyard/whatif/native/collectives.cpp"
 #include "../../src/steelyard/whatif/native/dataflow.cpp"
 #include "../../src/steelyard/whatif/native/events.cpp"
+#include "../../src/steelyard/whatif/native/formats.cpp"
 #include "../../src/steelyard/whatif/native/goal.cpp"
 #include "../../src/steelyard/whatif/native/network.cpp"
 #include "../../src/steelyard/whatif/native/perturbation.cpp"

@@ -4,6 +4,7 @@
 
 #include "collectives.cpp"
 #include "early.cpp"
+#include "formats.cpp"
 #include "goal.cpp"
 #include "json.h"
 #include "liballprof.cpp"

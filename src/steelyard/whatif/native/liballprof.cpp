@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "../tracer/format.h"
 #include "liballprof_calls.h"
@@ -21,6 +22,12 @@ struct World {
   std::size_t ranks = 0;
   std::optional<std::int64_t> nobody;  // a negative target: MPI_PROC_NULL, for one can send to nothing else
   std::uint64_t step = 8;              // B from one request of an array to the next
+  std::set<std::int64_t> ranks_said;   // in the communicators of all ranks, by all files
+  std::size_t sayers = 0;              // files that say one
+  bool alike = true;                   // each file always says the same rank there
+
+  // Some tracers write the same rank into every file: a file's rank is then the number in its name.
+  bool nameless() const { return sayers > 1 && alike && ranks_said.size() == 1; }
 };
 
 // Which call completes each request that a rank begins: by number of the request, and of the call, from 1 on.
@@ -28,7 +35,14 @@ using Completions = std::vector<std::uint64_t>;
 
 void look(const RankText& rank, World& world) {
   Calls calls(rank.path, rank.text);
+  std::optional<std::int64_t> said;
   for (Call call; calls.next(call);) {
+    if (call.communicator.size == static_cast<std::int64_t>(world.ranks)) {
+      world.alike = world.alike && (!said || *said == call.communicator.rank);
+      world.sayers += !said;
+      said = call.communicator.rank;
+      world.ranks_said.insert(*said);
+    }
     if (call.nonblocking() && *call.request % 8 != 0) world.step = 4;
     const bool sends = call.deed == Deed::send || call.deed == Deed::exchange;
     if (sends && call.partners[0] < 0) world.nobody = call.partners[0];
@@ -89,6 +103,8 @@ class Translation {
   std::string read() {
     while (calls_.next(call_)) {
       ++number_;
+      if (world_.nameless() && call_.communicator.size == static_cast<std::int64_t>(world_.ranks))
+        call_.communicator.rank = rank_;
       clock();
       if (call_.deed != Deed::file) act();
     }

@@ -1,8 +1,10 @@
 // Finds the files of a trace's ranks.
 #include "rank_files.h"
 
+#include <algorithm>
 #include <filesystem>
 
+#include "formats.h"
 #include "liballprof.h"
 
 namespace steelyard::whatif {
@@ -19,6 +21,24 @@ std::vector<std::string> own_files(const std::string& folder) {
   return names;
 }
 
+// What a folder without a trace has: the first of its files that is a trace in one file, or of a format that is known.
+std::string contained(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const std::string begin = begin_of(file.string(), LOOK);
+    Lines lines(file.string(), begin);
+    if (lines.next() && (lines.words()[0] == "num_ranks" || (lines.words().size() > 1 && lines.words()[1] == "init")))
+      return "Name the file: '" + file.string() + "'";
+    if (const std::string_view what = foreign(begin); !what.empty())
+      return "Its file '" + file.filename().string() + "' is " + std::string(what.substr(0, what.find('|'))) + ". " +
+             READABLE;
+  }
+  return READABLE;
+}
+
 }  // namespace
 
 bool is_traced(const std::string& path) { return std::filesystem::is_directory(path) || is_liballprof(path); }
@@ -30,7 +50,7 @@ RankFiles::RankFiles(const std::string& path) : path_(path) {
   if (names_.empty())
     throw Refused("The folder '" + path +
                   "' has no trace: no file rank-0.trace, as steelyard trace writes it, and none" +
-                  " of Liballprof, as pmpi-trace-rank-0.txt");
+                  " of Liballprof, as pmpi-trace-rank-0.txt. " + contained(path));
   texts_ = translate(names_);
 }
 

@@ -12,7 +12,7 @@ Builder read_goal(const std::string& path, std::string_view text);
 // SimGrid's time-independent traces: one file, or a list of files, one a rank. `speed` in flop/s makes times of their
 // work.
 Builder read_ti(const std::string& path, std::string_view text, double speed);
-// The format shows in the first words.
+// The format shows in the content. Refused names what else it is, where that is known, and what is read.
 Builder read(const std::string& path, std::string_view text, double speed);
 
 }  // namespace steelyard::whatif

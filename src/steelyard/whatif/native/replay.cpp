@@ -15,6 +15,7 @@
 #include "early.cpp"
 #include "events.cpp"
 #include "excerpt.cpp"
+#include "formats.cpp"
 #include "goal.cpp"
 #include "json.h"
 #include "liballprof.cpp"

@@ -21,6 +21,14 @@ std::string contents(const std::string& path) {
   return text;
 }
 
+std::string begin_of(const std::string& path, std::size_t most) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(most, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(most));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  return text;
+}
+
 bool Lines::next() {
   while (!left_.empty()) {
     ++line_;

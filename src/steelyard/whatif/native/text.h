@@ -11,10 +11,14 @@ namespace steelyard::whatif {
 
 // The file whole. Refused where it cannot be read.
 std::string contents(const std::string& path);
+// At most so many bytes of its begin; "" where it cannot be read.
+std::string begin_of(const std::string& path, std::size_t most);
 
 class Lines {
  public:
-  Lines(std::string path, std::string_view text) : path_(std::move(path)), left_(text) {}
+  Lines(std::string path, std::string_view text) : path_(std::move(path)), left_(text) {
+    if (left_.starts_with("\xef\xbb\xbf")) left_.remove_prefix(3);  // some editors' mark of UTF-8
+  }
 
   // The next line that has words; false at the end.
   bool next();

@@ -1,20 +1,23 @@
 // Reads SimGrid's time-independent traces: `rank action amounts`, one file, or a list of one file a rank.
+#include <climits>
 #include <cmath>
 #include <deque>
 #include <filesystem>
 #include <map>
 
 #include "collectives.h"
+#include "formats.h"
 #include "readers.h"
 #include "text.h"
 
 namespace steelyard::whatif {
 namespace {
 
-// B of the datatypes by their number; found by the time that SimGrid 3.32 gives messages of each.
-constexpr std::int64_t TYPES[] = {8, 4, 1, 2,  8, 4,  1,  8,  1,  1, 2, 4,  8,  8,  16, 4,  1, 1,  2,
-                                  4, 8, 1, 2,  4, 8,  8,  16, 32, 8, 8, 8,  16, 16, 8,  8,  8, 16, 16,
-                                  4, 4, 8, 16, 8, 16, 16, 4,  2,  4, 8, 16, 32, 1,  8,  16, 32};
+// B of the datatypes by their number: found by the time that SimGrid 3.32 gives messages of each, and from the list in
+// its sources (smpi_datatype.cpp). Numbers 55 and 56 (MPI_UB, MPI_LB) have no content; 57 is MPI_PACKED, 59 MPI_COUNT.
+constexpr std::int64_t TYPES[] = {8, 4,  1, 2,  8,  4, 1,  8,  1, 1,  2,  4,  8,  8,  16, 4, 1,  1,  2, 4,
+                                  8, 1,  2, 4,  8,  8, 16, 32, 8, 8,  8,  16, 16, 8,  8,  8, 16, 16, 4, 4,
+                                  8, 16, 8, 16, 16, 4, 2,  4,  8, 16, 32, 1,  8,  16, 32, 0, 0,  1,  8, 8};
 
 // The requests of one rank that nothing has waited for, and its unit of sizes.
 struct Open {
@@ -270,22 +273,47 @@ std::size_t ranks_in(Lines lines, std::size_t ranks) {
   return most;
 }
 
+Builder read_ti_file(const std::string& path, std::string_view text, double speed) {
+  Builder out(ranks_in(Lines(path, text), most_ranks(text)));
+  Lines lines(path, text);
+  TiReading(out, speed).read(lines);
+  return out;
+}
+
+// Where a file is that a list names: beside the list, or, as smpirun takes it, from the folder in which it is called.
+// That is the working folder, or one above the list.
+std::string listed(const std::string& list, const std::string& name) {
+  namespace fs = std::filesystem;
+  if (name.size() >= PATH_MAX || name.find('\0') != std::string::npos) throw Refused(unknown(list));
+  std::error_code ignored;
+  const fs::path folder = fs::absolute(list, ignored).parent_path();
+  std::vector<fs::path> places{fs::path(list).parent_path(), {}};
+  if (fs::path(name).has_parent_path())
+    for (fs::path above = folder; above.has_relative_path(); above = above.parent_path())
+      places.push_back(above.parent_path());
+  for (const fs::path& place : places)
+    if (fs::is_regular_file(place / name, ignored)) return (place / name).string();
+  const fs::path beside = places[0] / name;
+  if (fs::exists(beside, ignored)) return beside.string();
+  throw Refused("The trace '" + list + "' is taken as a list of files, and its file '" + name +
+                "' cannot be read: No such file or directory, neither beside the list nor in the working folder nor in "
+                "a folder above the list. " +
+                READABLE);
+}
+
 }  // namespace
 
 Builder read_ti(const std::string& path, std::string_view text, double speed) {
   Lines first(path, text);
   if (!first.next()) throw Refused("The trace '" + path + "' is empty");
-  if (first.words().size() > 1 && is_number(first.words()[0])) {
-    Builder out(ranks_in(Lines(path, text), most_ranks(text)));
-    Lines lines(path, text);
-    TiReading(out, speed).read(lines);
-    return out;
-  }
+  if (first.words().size() > 1 && is_number(first.words()[0])) return read_ti_file(path, text, speed);
   std::vector<std::string> files;
   for (bool more = true; more; more = first.next()) {
+    if (first.words().size() > 1 && files.empty()) throw Refused(unknown(path));
     if (first.words().size() > 1) first.refuse("expected the name of one file, or '<rank> <action> …'");
-    files.push_back(std::filesystem::path(path).replace_filename(std::string(first.words()[0])).string());
+    files.push_back(listed(path, std::string(first.words()[0])));
   }
+  if (files.size() == 1) return read_ti_file(files[0], contents(files[0]), speed);  // of all ranks
   Builder out(files.size());
   TiReading reading(out, speed);
   for (const std::string& file : files) {
