@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from string import ascii_lowercase
 
 from steelyard.model.sensor import Quantity, Sensor
 from steelyard.telemetry.sensors import Found, Kind
+from steelyard.telemetry.sensors._chips import holder, is_whole
 from steelyard.telemetry.sensors._files import File, Files, label, listed, optional, readable, why
 from steelyard.telemetry.sensors._words import distinct, slug
 
@@ -18,47 +20,75 @@ _CHANNELS: dict[str, tuple[Quantity, float]] = {
     "temp": ("temperature", 1e-3),
     "fan": ("fan", 1.0),
 }
-_METER = "power_meter"  # ACPI's: of the whole machine
-_INPUT = re.compile(r"/(vdd_in|pom_5v_in)$")  # as NVIDIA's Jetson boards call the rail that feeds the others
+_INPUT = re.compile(r"(?:vdd_in|vdd_mux|pom_5v_in)")  # as NVIDIA's Jetson boards call the rail that feeds the others
+_RAILS = re.compile(r"ina[0-9]{3}\w*")  # the chips that measure them
+_TILE = re.compile(r"i915_gt[0-9]+")
 # Their power is the mean over the time between two updates (TI, INA226 §6.4.1; Documentation/hwmon/ina2xx).
 _AVERAGING = re.compile(r"ina2(26|30|31)")
+
+
+@dataclass(frozen=True)
+class _Channel:
+    """A file of a chip of that driver; `word` is what the driver calls it, or else its number: "pin", "1"."""
+
+    file: File
+    chip: Path
+    driver: str
+    word: str
+
+    @property
+    def sensor(self) -> Sensor:
+        return self.file.sensor
 
 
 def find(root: Path) -> Found:
     """A device for each chip: I2C is slow, so that one must not wait for the other."""
     chips = listed(root / "sys/class/hwmon", "hwmon*")
-    meters = [
-        f"hwmon/{name}/" for chip, name in zip(chips, _names(chips), strict=True) if label(chip / "name") == _METER
-    ]
-    devices: list[Files] = []
-    refused: list[str] = []
-    for chip, name in zip(chips, _names(chips), strict=True):
-        good, bad = readable(_channels(chip, name))
-        if good:
-            devices.append(Files(list(good)))
-        refused += [f"{file.sensor.name} cannot be read: {why(file.sensor.place, p)}." for file, p in bad.items()]
-    return Found(tuple(_within(devices, tuple(meters))), tuple(refused))
+    every = [channel for chip, name in zip(chips, _names(chips), strict=True) for channel in _channels(chip, name)]
+    good, bad = readable(channel.file for channel in every)
+    usable = [channel for channel in every if channel.file in good]
+    devices: dict[Path, list[File]] = {}
+    for channel, file in zip(usable, _within(usable), strict=True):
+        devices.setdefault(channel.chip, []).append(file)
+    refused = (f"{file.sensor.name} cannot be read: {why(file.sensor.place, p)}." for file, p in bad.items())
+    return Found(tuple(Files(files) for files in devices.values()), tuple(refused))
 
 
-def _within(devices: Sequence[Files], meters: tuple[str, ...]) -> list[Files]:
-    """With the machine's power meter (ACPI), where there is one, as what holds the power of all other chips.
+def _within(channels: Sequence[_Channel]) -> list[File]:
+    """Their files, with what holds the power of each, and what holds all: the machine's power meter, where there is one."""
+    powers = [channel for channel in channels if channel.sensor.quantity in ("power", "energy")]
+    whole = next((c.sensor.name for c in powers if is_whole(c.driver, c.word)), "")
 
-    Of a chip that has the rail of all others (Jetson's VDD_IN), that one holds them.
-    """
-    files = [file for device in devices for file in device.files if file.sensor.quantity in ("power", "energy")]
-    whole = next((file.sensor.name for file in files if file.sensor.name.startswith(meters)), "") if meters else ""
-    inputs = {f.sensor.name.rpartition("/")[0]: f.sensor.name for f in files if _INPUT.search(f.sensor.name)}
-
-    def placed(file: File) -> File:
-        sensor = file.sensor
+    def placed(channel: _Channel) -> File:
+        sensor = channel.sensor
         if sensor.quantity not in ("power", "energy"):
-            return file
+            return channel.file
         if sensor.name == whole:
-            return replace(file, sensor=replace(sensor, scope="node"))
-        rail = inputs.get(sensor.name.rpartition("/")[0], "")
-        return replace(file, sensor=replace(sensor, part_of=rail if rail not in ("", sensor.name) else whole))
+            return replace(channel.file, sensor=replace(sensor, scope="node"))
+        inside = next((c.sensor.name for c in _holders(channel, powers)), "") or whole
+        return replace(channel.file, sensor=replace(sensor, part_of=inside))
 
-    return [Files([placed(file) for file in device.files]) for device in devices]
+    return [placed(channel) for channel in channels]
+
+
+def _holders(of: _Channel, powers: Sequence[_Channel]) -> Iterator[_Channel]:
+    alike = [c for c in powers if c.sensor.quantity == of.sensor.quantity]
+    mine = {c.word: c for c in alike if c.chip == of.chip}
+    if inside := holder(of.driver, of.word, mine):
+        yield mine[inside]
+    if of.sensor.quantity == "power":  # a chip that also counts the joules of a channel
+        yield from (c for c in powers if c.sensor.quantity == "energy" and (c.chip, c.word) == (of.chip, of.word))
+    if _TILE.fullmatch(of.driver):  # i915: a chip for the device, and one for each tile of it
+        yield from (c for c in alike if c.driver == "i915" and _device(c.chip) == _device(of.chip))
+    if _RAILS.fullmatch(of.driver):
+        rails = [c for c in alike if _RAILS.fullmatch(c.driver) and _INPUT.fullmatch(c.word)]
+        first = next((c for c in rails if c.word == "vdd_mux"), rails[0] if rails else of)
+        if first is not of:
+            yield first
+
+
+def _device(chip: Path) -> str:
+    return str((chip / "device").resolve()) if (chip / "device").exists() else ""
 
 
 def _names(chips: list[Path]) -> list[str]:
@@ -75,7 +105,7 @@ def _names(chips: list[Path]) -> list[str]:
     )
 
 
-def _channels(chip: Path, name: str) -> list[File]:
+def _channels(chip: Path, name: str) -> list[_Channel]:
     found = [
         (path, match[1], match[2])
         for path in listed(chip, "*_*")
@@ -84,10 +114,14 @@ def _channels(chip: Path, name: str) -> list[File]:
     # The mean over a known time misses nothing between two readings; the same channel is not taken twice.
     averaged = {channel for _, channel, form in found if form == "average"}
     chosen = [(path, channel) for path, channel, form in found if form == "average" or channel not in averaged]
-    labels = distinct([slug(label(chip / f"{channel}_label") or channel) for _, channel in chosen])
+    words = [slug(text) if (text := label(chip / f"{channel}_label")) else "" for _, channel in chosen]
+    labels = distinct([word or channel for word, (_, channel) in zip(words, chosen, strict=True)])
+    driver = label(chip / "name")
     return [
-        _file(chip, path, channel, f"hwmon/{name}/{label}")
-        for (path, channel), label in zip(chosen, labels, strict=True)
+        _Channel(
+            _file(chip, path, channel, f"hwmon/{name}/{called}"), chip, driver, word or channel.lstrip(ascii_lowercase)
+        )
+        for (path, channel), called, word in zip(chosen, labels, words, strict=True)
     ]
 
 

@@ -11,6 +11,7 @@ from steelyard.model.sensor import Sensor
 from steelyard.numbers import whole
 from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._programs import Parser, Program, opened
+from steelyard.telemetry.sensors._supplies import feeding
 from steelyard.telemetry.sensors._words import distinct, expect, measured, number, slug, unit_of
 
 _LOCAL = ("dev/ipmi0", "dev/ipmi/0", "dev/ipmidev/0")
@@ -19,11 +20,6 @@ _POWER = ("dcmi", "power", "reading")
 _SENSORS = ("-c", "sdr", "list", "full")
 _DCMI = re.compile(r"Instantaneous power reading:\s*([0-9]{1,6}) Watts")
 _STATE = re.compile(r"Power reading state is:\s*activated")
-# What makers call the power of all of it, and that of a supply: which sensor holds which is nowhere said but in the names.
-_WHOLE = re.compile(
-    r"(?i)^(sys(tem)?|total|node|server|chassis)[ _]*(total[ _]*)?(power|pwr)|^(power meter|pwr consumption)"
-)
-_SUPPLY = re.compile(r"(?i)^(psu?|power supply|pwr supply)[ _]*[0-9]+.*(in|power|pwr)")
 _SETTINGS = ("host", "port", "user", "password-file", "interface", "cipher", "ask", "raw", "first", "bytes", "unit")
 _MOST_BYTES = 8
 _BYTES = re.compile(r"(?:\s*[0-9a-fA-F]{2})(?:\s+[0-9a-fA-F]{2})*\s*")
@@ -32,10 +28,11 @@ _BYTES = re.compile(r"(?:\s*[0-9a-fA-F]{2})(?:\s+[0-9a-fA-F]{2})*\s*")
 def parse_dcmi(text: str, prefix: str) -> dict[Sensor, float]:
     """The power at that moment (DCMI 1.5, Get Power Reading: whole watts). Nothing where the reading is not active.
 
-    Its time stamp has whole seconds of the BMC's own clock: the time of asking is nearer.
+    Its time stamp has whole seconds of the BMC's own clock: the time of asking is nearer. Some boards offer the command and
+    always answer 0 W, which no running node draws: that is no reading.
     """
     match = _DCMI.search(text)
-    if match is None or not _STATE.search(text):
+    if match is None or not _STATE.search(text) or not int(match[1]):
         return {}
     name, place = f"{prefix}/dcmi-power", " ".join(_POWER)
     return {Sensor(name, "power", "IPMI (DCMI)", place, resolution=1.0, scope="node"): float(match[1])}
@@ -49,11 +46,8 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
         if len(words) == 4 and (known := measured(words[2])) and (value := number(words[1])) is not None:
             found.append((words[0], known, value))
     names = distinct([f"{prefix}/{slug(name)}" for name, _, _ in found])
-    powers = [
-        (name, label) for name, (label, (quantity, _), _) in zip(names, found, strict=True) if quantity == "power"
-    ]
-    whole, supplies = ([name for name, label in powers if form.search(label)] for form in (_WHOLE, _SUPPLY))
-    top = whole[:1] or supplies  # what is fed by the supplies is within their sum
+    powers = {place: value for place, (_, (quantity, _), value) in enumerate(found) if quantity == "power"}
+    top = [names[place] for place in _feeding({place: found[place][0] for place in powers}, powers)]
     return {
         Sensor(
             name,
@@ -65,6 +59,16 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
         ): value * factor
         for name, (label, (quantity, factor), value) in zip(names, found, strict=True)
     }
+
+
+def _feeding(labels: Mapping[int, str], watts: Mapping[int, float]) -> list[int]:
+    """Those that hold all of the board's power; what says 0 W of all of it has no reading."""
+    places = list(labels)
+    top = [places[place] for place in feeding([*labels.values()])]
+    if not top or any(watts[place] > 0 for place in top):
+        return top
+    rest = {place: label for place, label in labels.items() if place not in top}
+    return _feeding(rest, watts)
 
 
 def parse_raw(text: str, sensor: Sensor, first: int, count: int, factor: float) -> dict[Sensor, float]:

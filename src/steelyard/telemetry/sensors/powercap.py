@@ -5,6 +5,7 @@ The counters are below /sys/class/powercap/intel-rapl:*, AMD's too. The same pac
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.model.sensor import Sensor
@@ -18,6 +19,10 @@ _STATED = re.compile(r"package|core|uncore|dram")
 # The register has 32 bits, and the driver's range is its greatest value: so many steps.
 _STEPS = 2**32 - 1
 _SCALE = 1e-6  # µJ
+_DIE = re.compile(r"rapl/(package-[0-9]+)-die-[0-9]+")
+_SAME = (
+    1.0  # J: what a package uses between the readings of two files, and far less than what separate counters differ by
+)
 _ALLOW = (
     "Since 2020 the kernel keeps these counters from ordinary users: fast readings betray what others compute "
     "(CVE-2020-8694, PLATYPUS). Where the users of this machine trust each other, root allows it until the next start by "
@@ -42,8 +47,25 @@ def find(root: Path) -> Found:
         for file, value in good.items()
         if value == 0
     ]
-    counting = held([file.sensor for file, value in good.items() if value != 0])
+    counting = held(_once({file.sensor: value * _SCALE for file, value in good.items() if value != 0}))
     return Found((Files([File(sensor, _SCALE) for sensor in counting]),) if counting else (), tuple(refused))
+
+
+def _once(joules: Mapping[Sensor, float]) -> list[Sensor]:
+    """With `part_of` the first die of a package for those that repeat its counter.
+
+    Linux 6.9 and 6.10 took each core complex of AMD's processors for a die with a counter, and all show that of the package
+    (mended by the change "perf/x86/rapl: Fix the energy-pkg event for AMD CPUs"). Counters of their own, as those of Intel's
+    multi-die packages, differ by more than what is used between two readings.
+    """
+    first: dict[str, tuple[str, float]] = {}
+    found = []
+    for sensor, value in joules.items():
+        die = _DIE.fullmatch(sensor.name)
+        name, counted = first.setdefault(die[1], (sensor.name, value)) if die else (sensor.name, value)
+        again = name != sensor.name and not sensor.part_of and abs(value - counted) <= _SAME
+        found.append(replace(sensor, part_of=name) if again else sensor)
+    return found
 
 
 def _domains(folder: Path) -> list[File]:

@@ -4,7 +4,9 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from steelyard.model.sensor import Quantity, Sensor
 from steelyard.telemetry.sensors import Found, Kind
@@ -12,6 +14,8 @@ from steelyard.telemetry.sensors._programs import Program
 from steelyard.telemetry.sensors._words import number, slug
 
 _COMMAND = ("rocm-smi", "--showpower", "--showenergycounter", "--showtemp", "--showclocks", "--json")
+_CARD = re.compile(r"card[0-9]{1,4}")
+_MOST_TRIES = 100  # braces at which the answer may begin
 # The keys change from version to version; the end of a sensor's name, the quantity, and the factor to its unit. The
 # accumulated energy is that since the driver was loaded.
 _KEYS: tuple[tuple[re.Pattern[str], str, Quantity, float], ...] = (
@@ -23,14 +27,13 @@ _KEYS: tuple[tuple[re.Pattern[str], str, Quantity, float], ...] = (
 
 
 def parse(text: str) -> dict[Sensor, float]:
-    """An object a GPU, 'card0', of keys with their values as text; what is 'N/A', and an energy that stands at 0, is left out."""
-    try:
-        cards = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
+    """An object a GPU, 'card0', of keys with their values as text; what is 'N/A', and an energy that stands at 0, is left out.
+
+    Warnings may stand before the answer and after it.
+    """
     found: dict[Sensor, float] = {}
-    for card, keys in cards.items() if isinstance(cards, dict) else ():
-        if not re.fullmatch(r"card[0-9]{1,4}", card) or not isinstance(keys, dict):
+    for card, keys in _answer(text).items():
+        if not _CARD.fullmatch(card) or not isinstance(keys, dict):
             continue
         for key, printed in keys.items():
             sensor, factor = _sensor(card, key)
@@ -38,6 +41,19 @@ def parse(text: str) -> dict[Sensor, float]:
             if sensor and value is not None and not (sensor.quantity == "energy" and value == 0):
                 found[sensor] = value * factor
     return dict(zip(_once([*found]), found.values(), strict=True))
+
+
+def _answer(text: str) -> dict[str, Any]:
+    """The first object in the text that has a card; {} where there is none."""
+    decoder = json.JSONDecoder()
+    for start in islice(re.finditer(r"\{", text), _MOST_TRIES):
+        try:
+            found, _ = decoder.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            continue
+        if any(_CARD.fullmatch(key) for key in found):
+            return dict(found)
+    return {}
 
 
 def _once(sensors: list[Sensor]) -> list[Sensor]:
