@@ -11,10 +11,10 @@ import pytest
 
 from steelyard import build, files
 from steelyard.applications import description
-from steelyard.build.program import cache
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.machine.system_file import load_system
 from steelyard.model import Toolchain
+from steelyard.user_cache import cache
 from steelyard.whatif.tree import trees
 
 NOBODY = 65534

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from steelyard.build.compiling import Progress, make
 from steelyard.build.openmp import has_openmp
-from steelyard.build.program import NATIVE, Program, cache, harness_objects, inside, preloaded, program_name, programs
+from steelyard.build.program import NATIVE, Program, harness_objects, preloaded, program_name, programs
 from steelyard.build.toolchain import FLAGS, default, default_mpi, mpi_name, resolve, resolve_mpi
 from steelyard.model import Benchmark, Tool, Toolchain
+from steelyard.user_cache import cache, inside
 
 __all__ = [
     "FLAGS",

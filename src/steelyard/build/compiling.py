@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.build.program import NATIVE, Object, Program, cache, expect_unshared, harness_objects, inside
+from steelyard.build.program import NATIVE, Object, Program, harness_objects
 from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.machine.tools import mpi_flags
 from steelyard.model import Tool, Toolchain
+from steelyard.user_cache import cache, expect_unshared, inside
 
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
 _STATUS = "steelyard:%f:"

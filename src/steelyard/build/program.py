@@ -1,8 +1,6 @@
 """What a program is made of, and where the cache keeps it: under a hash of everything that it is made of."""
 
-import contextlib
 import hashlib
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,47 +9,14 @@ from pathlib import Path
 
 from steelyard.build.openmp import MODEL, with_openmp
 from steelyard.build.toolchain import compiler_flags, mpi_name
-from steelyard.errors import MachineFailed
-from steelyard.files import others
 from steelyard.model import Benchmark, Source, Tool, Toolchain
+from steelyard.user_cache import cache
 
 NATIVE = Path(__file__).parents[1] / "native"
 # Of a library that every process of a command loads: it needs no other one (not that of C++ either), exports MPI's calls
 # only, and looks for what it calls when it calls it.
 PRELOADED = "-fPIC -shared -fno-exceptions -fno-rtti -fvisibility=hidden -Wl,--as-needed,-z,lazy"
 LIBRARIES = ("-pthread", "-ldl")  # threads; OpenCL and the site's BLAS are looked for when a case asks for them
-
-
-def cache() -> Path:
-    """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder. MachineFailed where others can write to it."""
-    own = os.environ.get("STEELYARD_CACHE")
-    folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
-    return _unshared(folder.absolute())
-
-
-@lru_cache
-def _unshared(folder: Path) -> Path:
-    with contextlib.suppress(OSError):  # it is not there yet, or who reads it says what is wrong
-        expect_unshared(folder)
-    return folder
-
-
-def inside(name: str = "") -> Path:
-    """The folder of that name in the cache, made where it is missing: the cache for this user alone, whatever the umask."""
-    folder = cache()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    (folder / name).mkdir(mode=0o755, exist_ok=True)
-    return folder / name
-
-
-def expect_unshared(path: Path) -> None:
-    """Refuses a file or folder of the cache that another user can have written. MachineFailed."""
-    if why := others(path):
-        raise MachineFailed(
-            f"Steelyard starts programs from its cache, and '{path}' cannot be trusted: {why}. Delete it, "
-            "or set STEELYARD_CACHE to a folder that only you can write to."
-        )
 
 
 def program_name(benchmark: str, model: str = "") -> str:

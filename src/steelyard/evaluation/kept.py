@@ -15,13 +15,13 @@ from pathlib import Path
 
 import msgspec
 
-from steelyard.build import cache, inside
 from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
 from steelyard.model.plain import other
 from steelyard.model.sensor import Power
 from steelyard.records import power
 from steelyard.records.writing import write_whole
+from steelyard.user_cache import cache, inside
 
 MOST = 40  # runs
 BLOCK = 16 << 20  # bytes: the interpreter is asked for but once a block

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from steelyard import build
+from steelyard import user_cache
 from steelyard.files import is_file, is_folder
 from steelyard.model import Run
 
@@ -39,7 +39,7 @@ def trust(paths: Sequence[Path], words: Mapping[Word, Sequence[str]] | None = No
     new = {*(str(p.resolve()) for p in paths), *lines} - _trusted()
     with contextlib.suppress(OSError):
         if new:
-            build.inside()
+            user_cache.inside()
             with _file().open("a", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in sorted(new))
 
@@ -65,4 +65,4 @@ def _trusted() -> set[str]:
 
 
 def _file() -> Path:
-    return build.cache() / "measured-with"
+    return user_cache.cache() / "measured-with"

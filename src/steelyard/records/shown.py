@@ -97,7 +97,7 @@ def save(machine: Machine, best: Best) -> None:
     file, found = _file(machine), best.all()
     if not found:
         return
-    from steelyard.build.program import inside
+    from steelyard.user_cache import inside
 
     runs = [*_kept(file), (datetime.now(UTC).isoformat(timespec="seconds"), found)][-KEPT_RUNS:]
     written = {"format": 1, "runs": [{"at": at, "best": shown} for at, shown in runs]}
@@ -127,7 +127,7 @@ def _sound(best: Mapping[str, object]) -> dict[str, float]:
 
 
 def _file(machine: Machine) -> Path:
-    from steelyard.build.program import cache
+    from steelyard.user_cache import cache
 
     hosts = tuple((host.name, host.slots) for host in machine.hosts)
     reported = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count(), hosts)
