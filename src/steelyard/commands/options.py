@@ -85,7 +85,7 @@ Mpis = Annotated[
 Hosts = Annotated[
     str | None,
     typer.Option(
-        "--hosts", metavar="A:N,B:N", help="Hosts for the ranks with their slots; this machine when left out."
+        "--hosts", metavar="A:N,B:N", help="Hosts for the ranks with their slots, or a file of them; else this machine."
     ),
 ]
 LauncherName = Annotated[

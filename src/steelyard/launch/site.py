@@ -1,43 +1,26 @@
 """Where ranks are started: the hosts, the MPIs and the launcher that a user names, or that the surroundings tell."""
 
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from steelyard import build, numbers
+from steelyard import build
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
+from steelyard.launch.hosts import listed
 from steelyard.machine.tools import has_shmem
 from steelyard.model import Benchmark, Host, Machine, Site, Source
-from steelyard.numbers import MOST_SLOTS
-
-HOST = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"  # a launcher takes what begins with "-" for an option
 
 
 def hosts(words: str | None) -> tuple[Host, ...]:
-    """'a:4,b:4,c' → three hosts, one slot where none is said. None: those of a scheduler's allocation, () outside of one.
+    """The hosts that a user names, as `listed` reads them. None: those of a scheduler's allocation, () outside of one.
 
     UsageError for what is no list of hosts.
     """
     if words is None:
         within = scheduler.inside()
         return within[1].hosts if within and len(within[1].hosts) > 1 else ()
-    found = []
-    for word in words.split(","):
-        match = re.fullmatch(rf"({HOST})(?::0*([1-9][0-9]*))?", word.strip())
-        if not match:
-            raise UsageError(
-                f"'{word}' in --hosts {words} is no host: expected NAME or NAME:SLOTS, as in node1:4,node2:4."
-            )
-        slots = numbers.whole(match.group(2) or "1", f"(the slots of '{match.group(1)}' in --hosts)", 1, MOST_SLOTS)
-        found.append(Host(match.group(1), slots))
-    twice = {h.name for h in found if sum(other.name == h.name for other in found) > 1}
-    if twice:
-        raise UsageError(
-            f"--hosts {words} names {sorted(twice)[0]} twice; give it more slots instead: {sorted(twice)[0]}:2."
-        )
-    return tuple(found)
+    return listed(words)
 
 
 def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machine: Machine) -> Site:

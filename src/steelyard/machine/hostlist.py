@@ -1,4 +1,4 @@
-"""Lists of hosts as Slurm and Flux write them: n[1-3,07],x."""
+"""Lists of hosts as Slurm, Flux, pdsh and ClusterShell write them: n[1-3,07],x."""
 
 import re
 from itertools import product
@@ -7,17 +7,19 @@ from math import prod
 # Slurm's own limit of a bracket's range (MAX_RANGE), and far beyond any cluster.
 MOST_HOSTS = 1 << 16
 _NAME = re.compile(r"(?:[^\[\],\s]|\[[^\[\]\s]+\])+")
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?:/([1-9]\d{0,8}))?)?", re.ASCII)
+# A comma that a closing bracket follows before an opening one stands within a bracket.
+OUTSIDE = r",(?![^\[]*\])"
 
 
 def expand(text: str) -> tuple[str, ...]:
     """'n[1-3,07],x' → ('n1', 'n2', 'n3', 'n07', 'x'), in the order as written; zeros in front are kept, '' → ().
 
-    Several brackets in one name count like digits, the last one fastest. Raises ValueError for anything else.
+    Several brackets in one name count like digits, the last one fastest. [1-9/2] is every second number, as ClusterShell
+    writes it. Nothing between two commas is no host. Raises ValueError for anything else.
     """
     found: list[str] = []
-    # A comma that a closing bracket follows before an opening one stands within a bracket.
-    for name in re.split(r",(?![^\[]*\])", text) if text else ():
+    for name in filter(None, re.split(OUTSIDE, text)):
         if not _NAME.fullmatch(name):
             raise ValueError(f"'{name}' in '{text}' is no name of a host and no list of them such as n[1-3,7]")
         choices = [
@@ -40,5 +42,5 @@ def _numbers(inside: str, text: str) -> list[str]:
         low, high = match[1], match[2] or match[1]
         if not 0 <= int(high) - int(low) < MOST_HOSTS:
             raise ValueError(f"'{part}' in '{text}' runs backwards, or over more than {MOST_HOSTS} hosts")
-        found += (str(number).zfill(len(low)) for number in range(int(low), int(high) + 1))
+        found += (str(number).zfill(len(low)) for number in range(int(low), int(high) + 1, int(match[3] or 1)))
     return found

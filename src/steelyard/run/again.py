@@ -14,7 +14,7 @@ from steelyard import build, evaluation
 from steelyard.build.flags import unsafe
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
-from steelyard.launch.site import HOST
+from steelyard.launch.hosts import HOST
 from steelyard.machine.tools import ask_mpi
 from steelyard.model import Machine, Run, Site, Tool, Toolchain
 from steelyard.plan import catalogue
