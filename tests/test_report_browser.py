@@ -1,5 +1,7 @@
 """The report in a real browser: every page opens, every figure is drawn, nothing is cut off, no error is told."""
 
+import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +14,7 @@ import report_fixture
 from replays import answered, stencil, ti
 from report_browser import Browser
 from steelyard import report
-from steelyard.model import Record, Run
+from steelyard.model import Evaluation, Record, Run
 from steelyard.report import prediction
 
 PROGRAM = report_browser.find()
@@ -118,9 +120,16 @@ def test_the_page_of_a_replay_opens_without_an_error_and_nothing_is_cut_off(
     sound(browser, ["overview"])
 
 
+def opened(browser: Browser, page: str) -> None:
+    """Goes to the page, and waits until it is shown."""
+    browser.run(f"""new Promise((go) => {{
+      location.hash = "#{page}";
+      const look = () => document.querySelector(".page.current").id === "{page}" ? go() : setTimeout(look, 10); look(); }})""")
+
+
 def sound(browser: Browser, pages: list[str]) -> None:
     for page in pages:
-        browser.run(f"location.hash = '#{page}'")
+        opened(browser, page)
         assert browser.run(_DRAWN)
         assert browser.run('document.querySelector(".page.current").id') == page
         assert browser.run(_FAILED) == [], page
@@ -133,7 +142,7 @@ def test_time_against_energy_has_a_mark_for_each_mode_and_a_line_of_the_best_in_
     browser: Browser, powered: Path
 ) -> None:
     browser.open(powered, 1400, "light")
-    browser.run("location.hash = '#power'")
+    opened(browser, "power")
     assert browser.run(_DRAWN)
     traces = browser.run("""document.querySelector("#time-energy .plot").data.map((trace) => ({
       mode: trace.mode, points: trace.x.filter((x) => x !== null).length, group: trace.legendgroup,
@@ -149,7 +158,7 @@ def test_time_against_energy_has_a_mark_for_each_mode_and_a_line_of_the_best_in_
 
 def test_each_record_is_a_mark_of_the_pace_whose_case_the_pointer_names(browser: Browser, path: Path) -> None:
     browser.open(path, 1400, "light")
-    browser.run("location.hash = '#pace'")
+    opened(browser, "pace")
     assert browser.run(_DRAWN)
     drawn = browser.run("""Array.from(document.querySelectorAll("#pace .plot"), (plot) => plot.data
       .filter((trace) => trace.type === "scatter").reduce((sum, trace) => sum + trace.x.length, 0))""")
@@ -178,8 +187,8 @@ def test_a_published_system_is_drawn_when_it_is_chosen_and_goes_when_it_is_not(b
 
 def test_a_link_into_folded_evidence_opens_it(browser: Browser, path: Path) -> None:
     browser.open(path, 1400, "light")
+    opened(browser, "memory-apexmap")
     browser.run('document.querySelector("#memory-apexmap-note-1 details").id = "folded"')
-    browser.run("location.hash = '#memory-apexmap'")
     assert browser.run('document.querySelector("#folded").open') is False
     browser.run("""new Promise((go) => {
       addEventListener("hashchange", () => setTimeout(go)); location.hash = "#folded"; })""")
@@ -188,6 +197,7 @@ def test_a_link_into_folded_evidence_opens_it(browser: Browser, path: Path) -> N
 
 def test_sorting_puts_numbers_in_order_whatever_their_prefix_and_mark(browser: Browser, path: Path) -> None:
     browser.open(path, 1400, "light")
+    opened(browser, "memory-latency")
     found = browser.run("""(() => {
       const table = document.querySelector("#memory-latency .results");
       table.querySelector("thead th.n").click();
@@ -199,13 +209,82 @@ def test_sorting_puts_numbers_in_order_whatever_their_prefix_and_mark(browser: B
     assert seconds == sorted(seconds)
 
 
-def test_the_paper_has_every_figure_and_no_system_that_was_not_chosen(browser: Browser, path: Path) -> None:
+def sheets(pdf: bytes) -> int:
+    """How many sheets it has."""
+    return len(re.findall(rb"/Type /Page[ \n/]", pdf))
+
+
+def elements(browser: Browser) -> int:
+    return int(browser.run('document.querySelectorAll("*").length'))
+
+
+def wait_until_ready(browser: Browser, choice: str) -> None:
+    browser.run(f"""new Promise((go) => {{ const look = () => document.documentElement.dataset.ready === "{choice}"
+      ? go() : setTimeout(look, 30); look(); }})""")
+
+
+def test_a_page_is_built_when_it_is_opened_and_not_before(browser: Browser, path: Path) -> None:
+    browser.open(path, 1400, "light")
+    assert elements(browser) < 500
+    assert browser.run('document.querySelectorAll(".page > noscript").length') == 9
+    opened(browser, "memory-stream")
+    assert browser.run('document.querySelectorAll("#memory-stream tbody tr").length') == 30
+    assert browser.run('document.querySelectorAll(".page > noscript").length') == 8
+
+
+def test_all_pages_can_be_read_without_scripts(browser: Browser, path: Path) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.call("Page.navigate", url=path.as_uri())
+        while browser.run("document.readyState + location.href") != f"complete{path.as_uri()}":
+            time.sleep(0.05)
+        rows = browser.run('Array.from(document.querySelectorAll("tbody tr")).filter((row) => row.offsetHeight).length')
+        assert rows > 140
+        pictures = browser.run(
+            'Array.from(document.querySelectorAll(".printed img")).map((image) => image.naturalWidth * image.offsetHeight)'
+        )
+        assert len(pictures) == 4
+        assert all(pictures)
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def crowd() -> Evaluation:
+    """A run with 60 benchmarks and 40 findings."""
+    full = report_fixture.evaluation()
+    first = full.benchmarks["memory.stream"]
+    more = {
+        f"memory.copy{n}": replace(first, name=f"memory.copy{n}", title=f"Bandwidth of copy {n}") for n in range(56)
+    }
+    said = tuple(replace(full.findings[0], seen=f"Kernel {n} {full.findings[0].seen}", remedy=WORDY) for n in range(40))
+    return replace(full, benchmarks={**full.benchmarks, **more}, findings=said)
+
+
+WORDY = (
+    "Look at the compiler's report on vectors, use streaming stores where a result is not read again, and run it again. "
+    * 2
+)
+
+
+def test_the_print_is_a_summary_of_eight_sheets_at_most(browser: Browser, path: Path, tmp_path: Path) -> None:
     browser.open(path, 1400, "dark")
-    browser.run("""new Promise((go) => { const look = () => document.querySelector(".paper")
-      && !document.querySelector(".plot:not([data-webgl]):not([data-state])") ? go() : setTimeout(look, 30); look(); })""")
-    pdf = browser.print()
-    assert pdf.startswith(b"%PDF")
-    assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") + pdf.count(b"/Type /Page/") > 9
+    assert 2 <= sheets(browser.print()) <= 5
+    browser.open(report.write(crowd(), tmp_path / "crowd.html"), 1400, "light")
+    assert 4 <= sheets(browser.print()) <= 8
+    assert browser.errors() == []
+
+
+def test_the_page_that_is_shown_or_everything_is_printed_where_it_is_chosen(browser: Browser, path: Path) -> None:
+    browser.open(path, 1400, "dark")
+    opened(browser, "memory-latency")
+    browser.run('document.querySelector(".paper-choice").click()')
+    wait_until_ready(browser, "page")
+    single = sheets(browser.print())
+    browser.run('document.querySelector(".paper-choice").click()')
+    wait_until_ready(browser, "all")
+    assert browser.run('document.querySelectorAll(".plot:not([data-webgl]):not([data-state])").length') == 0
+    assert browser.run('document.querySelectorAll(".paper").length') == 1
+    assert sheets(browser.print()) > 9 > single >= 1
     browser.call("Emulation.setEmulatedMedia", media="print")
     shown = 'getComputedStyle(document.querySelector(".published")).display'
     assert browser.run(shown) == "none"

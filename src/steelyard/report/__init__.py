@@ -16,10 +16,10 @@ from steelyard import files
 from steelyard.build import inside
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
-from steelyard.report import lamps, values
+from steelyard.report import lamps, paper, values
 from steelyard.report import pages as found
 from steelyard.report.names import grouped
-from steelyard.report.pages import BENCHMARKS, benchmark, overview
+from steelyard.report.pages import BENCHMARKS, LATER, benchmark, overview
 from steelyard.statistics.validity.trust import doubtful
 from steelyard.uncollected import uncollected
 
@@ -52,7 +52,9 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
         drawn,
         run=evaluation.run,
         before=[page for page in whole if page.place < BENCHMARKS],
+        later=LATER,
         benchmarks=benchmarks,
+        paper=paper.data(evaluation, [(page.name, page.figures) for page in benchmarks]),
         groups=overview.entries(evaluation),
         after=[page for page in whole if page.place >= BENCHMARKS],
     )

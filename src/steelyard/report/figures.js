@@ -255,20 +255,19 @@ const figuresOf = (state) => {
     repaint(element);
   }
 
-  // One figure after the other: those of the page that is shown, then the rest while nothing else happens, so that a
-  // print finds them all; at last the pictures for the paper.
-  const idle = () => new Promise((go) => (window.requestIdleCallback ? requestIdleCallback(go, { timeout: 300 }) : setTimeout(go, 50)));
-  const line = every(".figure"), pictures = every(".figure");
+  // One figure after the other: those of the page that is shown first; at last the pictures for the paper. In between the
+  // page answers its reader.
+  const pause = () => new Promise((go) => setTimeout(go));
+  const line = [], pictures = [];
   let working = null;
 
   async function work() {
-    for (;;) {
-      const at = line.findIndex((figure) => figure.closest(".page.current"));
-      const [figure] = line.splice(Math.max(0, at), 1);
-      if (at < 0) await idle();
+    const next = () => line.findIndex((figure) => figure.closest(".page.current"));
+    while (line.length || pictures.length) {
+      if (next() < 0) await pause();
+      const [figure] = line.splice(Math.max(0, next()), 1);
       if (figure) await draw(figure);
-      else if (pictures.length) await onPaper(pictures.shift()).catch(() => {}); // without it the paper has the table
-      else break;
+      else await onPaper(pictures.shift()).catch(() => {}); // without it the paper has the table
     }
     working = null;
   }
@@ -276,9 +275,19 @@ const figuresOf = (state) => {
   // What a page needs when it is opened: its figures at its width, those not yet drawn before all others.
   function show(page) {
     for (const plot of every(".plot", page)) if (drawn.get(plot) && plot.clientWidth !== plot._fullLayout?.width) repaint(plot);
-    line.push(...every(".figure", page).filter((figure) => !drawn.has(partsOf(figure)[0])));
-    working ??= work();
+    paper([page], page);
   }
 
-  return { show, repaint, compare };
+  // What the sheets need: the figures of the pages that are printed, and pictures of surfaces. Resolves when all is drawn.
+  function paper(pages, current) {
+    for (const page of state.paper === "all" ? pages : [current]) {
+      const figures = every(".figure", page);
+      line.push(...figures.filter((figure) => !drawn.has(partsOf(figure)[0])));
+      if (state.paper) pictures.push(...figures.filter((figure) => !figure.querySelector(".paper")));
+    }
+    if (line.length || pictures.length) working ??= work();
+    return working;
+  }
+
+  return { show, repaint, compare, paper };
 };

@@ -13,7 +13,7 @@
   try { chosen = localStorage.getItem("steelyard-theme") || ""; } catch { /* a file may be without storage */ }
   chosen = (location.hash.match(/theme=(light|dark)/) || [])[1] || chosen;
   if (!themes.includes(chosen)) chosen = "";
-  const state = { printing: false, theme: () => (state.printing ? "light" : chosen || (system.matches ? "dark" : "light")) };
+  const state = { printing: false, paper: "", theme: () => (state.printing ? "light" : chosen || (system.matches ? "dark" : "light")) };
   const figures = figuresOf(state);
 
   function setTheme(next, keep) {
@@ -25,13 +25,21 @@
     figures.repaint();
   }
 
-  // --- pages
+  // --- pages: all but the first are text until they are opened, since a browser is slow with all their rows at once
   const pages = every(".page");
+  const textOf = (page) => page.querySelector(":scope > noscript")?.textContent;
+  function build(page) {
+    const text = textOf(page);
+    if (text !== undefined) page.innerHTML = text;
+  }
+  const pageOf = (name) => document.getElementById(name)?.closest(".page")
+    || (name && pages.find((page) => textOf(page)?.includes(`id="${name}"`))) || pages[0];
 
   function show() {
     const wanted = decodeURIComponent(location.hash.slice(1).split("&")[0]);
+    const page = pageOf(wanted);
+    build(page);
     const target = wanted ? document.getElementById(wanted) : null;
-    const page = (target && target.closest(".page")) || pages[0];
     for (const other of pages) other.classList.toggle("current", other === page);
     for (const link of every("nav a")) {
       if (link.hash === "#" + page.id) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
@@ -78,7 +86,18 @@
     body.append(...keyed.map(([, row]) => row));
   }
 
-  // --- paper: everything is drawn, in light colours and at the page's width, and every fold is open
+  // --- paper: a summary, the page that is shown, or everything; drawn in light colours at the sheet's width, folds open
+  const papers = { "": "the summary", page: "this page", all: "everything" };
+  async function setPaper(next) {
+    state.paper = next;
+    if (next) root.dataset.paper = next; else delete root.dataset.paper;
+    const label = document.querySelector(".paper-choice span");
+    if (label) label.textContent = next === "all" ? "everything (being drawn …)" : papers[next];
+    if (next === "all") pages.forEach(build);
+    await figures.paper(pages, document.querySelector(".page.current"));
+    if (label) label.textContent = papers[state.paper];
+    root.dataset.ready = state.paper || "summary";
+  }
   let folded = [];
   function beforePrint() {
     if (state.printing) return;
@@ -94,11 +113,14 @@
     figures.repaint();
   }
 
-  document.querySelector(".theme").hidden = false;
-  document.querySelector(".menu").hidden = false;
+  for (const button of every(".choice, .menu")) button.hidden = false;
   document.querySelector(".theme").addEventListener("click", () => setTheme(themes[(themes.indexOf(chosen) + 1) % 3], true));
   document.querySelector(".menu").addEventListener("click", (event) =>
     menu(event.currentTarget.getAttribute("aria-expanded") !== "true"));
+  document.querySelector(".paper-choice")?.addEventListener("click", () => {
+    const order = Object.keys(papers);
+    setPaper(order[(order.indexOf(state.paper) + 1) % order.length]);
+  });
   document.addEventListener("click", (event) => {
     const heading = event.target.closest("[data-sortable] thead th");
     if (heading) sortBy(heading);
@@ -113,4 +135,6 @@
   window.addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { if (!state.printing) figures.repaint(); hint(); }, 150); });
   setTheme(chosen);
   show();
+  const paper = (location.hash.match(/print=(page|all)/) || [])[1];
+  if (paper) setPaper(paper);
 })();

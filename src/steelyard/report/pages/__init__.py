@@ -16,6 +16,7 @@ from typing import Any
 from steelyard.model import Evaluation
 
 BENCHMARKS = 100
+LATER = 20  # from this place on a page is made part of the document when it is opened: all at once are 100,000 elements
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,26 @@
+"""The report's figures as files of their own, for papers and slides: SVG and PDF, drawn without a browser."""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+
+from markupsafe import Markup
+
+from steelyard.report.pictures import pdf, svg
+from steelyard.report.pictures.plotting import sheet
+from steelyard.report.pictures.sheet import Sheet
+
+FORMATS: Mapping[str, Callable[[Sheet], bytes]] = {"svg": svg.write, "pdf": pdf.write}
+
+
+def picture(plot: str, title: str, form: str) -> bytes:
+    """A file of that format: the figure whose JSON is `plot`."""
+    return FORMATS[form](sheet(json.loads(plot), title))
+
+
+def embedded(plot: str, title: str, width: float, height: float) -> Markup:
+    """The address of an image that a page holds in itself: `width` in CSS pixels, `height` in parts of that on the screen."""
+    shown = json.loads(plot)
+    shown["layout"]["height"] *= height
+    drawn = svg.write(sheet(shown, title, width))
+    return Markup("data:image/svg+xml;base64," + base64.b64encode(drawn).decode("ascii"))

@@ -1,0 +1,107 @@
+"""From values to places on a sheet: the axes of a plot as Plotly's JSON has them, with their ticks."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.report.pictures.sheet import lines_of, width_of
+
+Json = dict[str, Any]
+MOST_TICKS = 6  # of a linear axis that names none
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis: `low` and `high` in its own numbers (logarithms where it is one), at the pixels `start` and `end`."""
+
+    kind: str  # "linear", "log" or "category"
+    names: tuple[str, ...]  # of categories
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def number(self, value: object) -> float | None:
+        """The value in the axis's own numbers; None where it has no place."""
+        if value is None:
+            return None
+        if self.kind == "category":
+            return float(self.names.index(str(value))) if str(value) in self.names else None
+        known = float(value)  # type: ignore[arg-type]
+        if self.kind == "log":
+            return math.log10(known) if known > 0 else None
+        return known if math.isfinite(known) else None
+
+    def at(self, number: float) -> float:
+        """The pixel of one of the axis's own numbers."""
+        return self.start + (number - self.low) / ((self.high - self.low) or 1.0) * (self.end - self.start)
+
+    def place(self, value: object) -> float | None:
+        """The pixel of a value."""
+        number = self.number(value)
+        return None if number is None else self.at(number)
+
+    @property
+    def step(self) -> float:
+        """The pixels of one of its own numbers: the room of a category."""
+        return abs(self.end - self.start) / ((self.high - self.low) or 1.0)
+
+
+def scale(axis: Json, found: Iterable[object], start: float, end: float, bars: bool = False) -> Scale:
+    """The axis over these values, or over its own range; `bars` stand on zero, and have half a place beside them."""
+    values = [value for value in found if value is not None]
+    if axis.get("type") == "category":
+        names = tuple(axis.get("categoryarray") or dict.fromkeys(map(str, values)))
+        return Scale("category", names, -0.5, max(0, len(names) - 1) + 0.5, start, end)
+    log = axis.get("type") == "log"
+    raw = Scale("log" if log else "linear", (), 0, 1, start, end)
+    numbers = [number for value in values if (number := raw.number(value)) is not None] or [0.0, 1.0]
+    low, high = min(numbers), max(numbers)
+    if "range" in axis:
+        low, high = axis["range"]
+    else:
+        if not log and (bars or axis.get("rangemode") == "tozero"):
+            low, high = min(low, 0.0), max(high, 0.0)
+        margin = 0.05 * (high - low) or (0.3 if log else 0.5)
+        standing = not log and axis.get("rangemode") == "tozero"
+        low, high = (
+            (low if standing and low == 0 else low - margin),
+            (high if standing and high == 0 else high + margin),
+        )
+    if axis.get("autorange") == "reversed":
+        low, high = high, low
+    return Scale(raw.kind, (), low, high, start, end)
+
+
+def ticks(axis: Json, of: Scale) -> list[tuple[float, str]]:
+    """Pixels and labels of the ticks that lie on the axis."""
+    if of.kind == "category":
+        return [(of.at(float(number)), name) for number, name in enumerate(of.names)]
+    if "tickvals" in axis:
+        pairs = zip(axis["tickvals"], axis.get("ticktext") or map(str, axis["tickvals"]), strict=True)
+        named = [(of.number(value), label) for value, label in pairs]
+    else:
+        named = [(value, f"{value:.6g}") for value in _round(of)]
+    low, high = sorted((of.low, of.high))
+    slack = 1e-6 * (high - low)
+    return [(of.at(n), lines_of(label)[0]) for n, label in named if n is not None and low - slack <= n <= high + slack]
+
+
+def _round(of: Scale) -> list[float]:
+    """Round numbers on a linear axis, between three and `MOST_TICKS` of them."""
+    low, high = sorted((of.low, of.high))
+    rough = (high - low) / MOST_TICKS or 1.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
+    return [round(n * step, 12) for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def thinned(labels: Sequence[tuple[float, str]], room: float, size: float) -> list[tuple[float, str]]:
+    """Those of the ticks of a horizontal axis whose labels stay apart, from the first on."""
+    kept: list[tuple[float, str]] = []
+    for at, label in labels:
+        half = width_of(label, size) / 2
+        if not kept or at - half > kept[-1][0] + width_of(kept[-1][1], size) / 2 + room:
+            kept.append((at, label))
+    return kept
