@@ -14,6 +14,7 @@ from steelyard.launch import site
 from steelyard.machine import describe
 from steelyard.model import Benchmark, Cache, Core, Finding, Machine, NumaNode
 from steelyard.plan import catalogue
+from steelyard.records import result_cache
 
 # A busy machine makes a test slow, not red.
 settings.register_profile("whenever", deadline=None)
@@ -49,6 +50,7 @@ def judged_apart(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     """What tests judge in this process does not push the user's own runs out of his cache."""
     folder = tmp_path_factory.getbasetemp() / "judged"
     monkeypatch.setattr(kept, "_place", lambda name: folder / name)
+    monkeypatch.setattr(result_cache, "_folder", lambda: folder / "runs")
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ from steelyard.evaluation.energy import METRICS
 from steelyard.machine.system_file import find_system, load_system
 from steelyard.model import Check, Evaluation
 from steelyard.records import RunFolder, power
-from steelyard.report import comparison, export, side_by_side
+from steelyard.report import columns, comparison, export, side_by_side
 from steelyard.report.question import query
 from steelyard.run import session
 from steelyard.run.again import again
@@ -100,7 +100,9 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
         "show": lambda e: forms.show(e, "screen", None),
         "show --all": lambda e: forms.show(e, "all", None),
         "show --json": lambda e: forms.show(e, "json", None),
-        "export": lambda e: export.write(e, "csv", None) + export.write(e, "json", None) + str(export.sample_rows(e)),
+        "export": lambda e: (
+            export.write(e, "csv", None) + export.write(e, "json", None) + str(list(columns.sample_lists(e)))
+        ),
         "query": lambda e: tables.table(*query([e], COUNTED), as_json=False),
         "report": report.render,
         "compare": lambda e: side_by_side.show(healthy, e, comparing.compare(healthy, e)),

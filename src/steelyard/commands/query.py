@@ -2,16 +2,19 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.commands.options import Json, Paths, Runs
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.model import Evaluation
+
+if TYPE_CHECKING:
+    from steelyard.report.columns import Table
+    from steelyard.report.question import Files
 
 
 def command(
@@ -47,15 +50,23 @@ def command(
     limits = Limits(length_of_time(limit_time, "The time for an answer (given by --limit-time)"))
     if limit_memory:
         limits = replace(limits, memory=size(limit_memory, "The memory for an answer (given by --limit-memory)"))
-    tables.table(*query(_readable(records.all_runs(runs), paths or []), sql, limits), json_)
+    tables.table(*query(_files(records.all_runs(runs), paths or []), sql, limits), json_)
 
 
-def _readable(runs: Iterable[Path], paths: Sequence[Path]) -> Iterator[Evaluation]:
-    """The evaluations of those runs that can be read; of the others it says why not."""
-    from steelyard.commands import outcome
+def _files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
+    """The tables of those runs that can be read; of the others it says once why not."""
+    from steelyard.commands import stored
 
-    for path in runs:
-        try:
-            yield outcome.read(path, paths)
-        except SteelyardError as error:
-            print(f"steelyard: left out: {error.shown()}", file=sys.stderr)
+    unreadable: set[Path] = set()
+
+    def files(table: "Table", folder: Path) -> Iterator[Path]:
+        for path in runs:
+            if path in unreadable:
+                continue
+            try:
+                yield stored.table(path, paths, table, folder)
+            except SteelyardError as error:
+                unreadable.add(path)
+                print(f"steelyard: left out: {error.shown()}", file=sys.stderr)
+
+    return files

@@ -1,29 +1,20 @@
 """The report: one HTML file that holds everything it shows, opens without a network, and prints."""
 
 import base64
-import contextlib
 import functools
 import gzip
 import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
-from jinja2.bccache import Bucket
-from markupsafe import Markup
-
 from steelyard import files
-from steelyard.build import inside
 from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation
-from steelyard.report import lamps, paper, values
-from steelyard.report import pages as found
-from steelyard.report.names import grouped
-from steelyard.report.pages import BENCHMARKS, LATER, benchmark, overview
-from steelyard.statistics.validity.trust import doubtful
-from steelyard.uncollected import uncollected
 
+# The screen and the tables need none of what draws pages: that is imported where it is used, half a second later.
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from steelyard.report.prediction import Page as Prediction
 
 _HERE = Path(__file__).parent
@@ -41,6 +32,12 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
 
     UsageError where these have no kernel in common.
     """
+    from steelyard.report import pages as found
+    from steelyard.report import paper
+    from steelyard.report.names import grouped
+    from steelyard.report.pages import BENCHMARKS, LATER, benchmark, overview
+    from steelyard.uncollected import uncollected
+
     with uncollected():
         benchmarks = tuple(
             benchmark.data(evaluation, name) for names in grouped(evaluation.benchmarks).values() for name in names
@@ -67,6 +64,10 @@ def write_prediction(page: "Prediction", path: Path) -> Path:
 
 def _filled(template: str, drawn: bool, **data: Any) -> str:
     """A page with what all of them have: style, scripts, and where something is drawn, plotly."""
+    from markupsafe import Markup
+
+    from steelyard.report import pages as found
+
     environment = _environment(tuple(found.__path__))
     return environment.get_template(template).render(
         **data,
@@ -77,41 +78,24 @@ def _filled(template: str, drawn: bool, **data: Any) -> str:
 
 
 @functools.cache
-def _environment(folders: tuple[str, ...]) -> Environment:
+def _environment(folders: tuple[str, ...]) -> "Environment":
     """Kept: to read the templates takes longer than to fill them."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from steelyard.report import lamps, values
+    from steelyard.report.templates import compiled
+    from steelyard.statistics.validity.trust import doubtful
+
     environment = Environment(
         loader=FileSystemLoader([_HERE, *folders]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_compiled(),
+        bytecode_cache=compiled(),
     )
     environment.globals |= {"percent": values.percent, "signs": lamps.SIGNS, "doubtful": doubtful}
     return environment
-
-
-class _Compiled(FileSystemBytecodeCache):
-    """Templates kept as Python's code, a tenth of a report's time; a disk that is full keeps none.
-
-    What another user can have written is compiled anew.
-    """
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        with contextlib.suppress(OSError):
-            if not files.others(Path(self._get_cache_filename(bucket))):
-                super().load_bytecode(bucket)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        with contextlib.suppress(OSError):
-            super().dump_bytecode(bucket)
-
-
-def _compiled() -> _Compiled | None:
-    try:
-        return _Compiled(str(inside("templates")))
-    except OSError:
-        return None
 
 
 def _asset(name: str) -> str:

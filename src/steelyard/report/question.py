@@ -2,26 +2,29 @@
 
 import contextlib
 import os
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model import Evaluation
-from steelyard.report.export import METRICS, SAMPLES, fill, metric_rows, sample_rows
+from steelyard.report import columns
+from steelyard.report.columns import METRICS, SAMPLES, Table
 from steelyard.units import binary_size, duration
 
 AT_ONCE = 1000  # rows
 LOOK = 0.05  # seconds between two looks at the limits
 GRACE = 5.0  # seconds in which DuckDB may end what it has been told to end
 BESIDE = 256 << 20  # bytes: what Python and an answer's rows may take beside DuckDB's own memory
-TABLES = f"Tables are metrics ({METRICS}) and samples ({SAMPLES})."
+COLUMNS = f"Tables are metrics ({METRICS}) and samples ({SAMPLES})."
 
 Answer = TypeVar("Answer")
 Row = tuple[Any, ...]
+Files = Callable[[Table, Path], Iterable[Path]]  # of a table, each run's; what is not kept is made in that folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Limits:
 
 
 def query(
-    evaluations: Iterable[Evaluation], asked: str, limits: Limits | None = None
+    asked_of: Iterable[Evaluation] | Files, asked: str, limits: Limits | None = None
 ) -> tuple[list[str], Iterator[Row]]:
     """Column names and rows, which come as they are read. UsageError with DuckDB's own words.
 
@@ -43,28 +46,68 @@ def query(
 
     try:
         if not duckdb.extract_statements(asked):
-            raise UsageError(f'The question is empty: expected SQL, as in "select * from metrics limit 5".\n{TABLES}')
+            raise UsageError(f'The question is empty: expected SQL, as in "select * from metrics limit 5".\n{COLUMNS}')
     except duckdb.Error as error:
-        raise UsageError(f"The question cannot be answered: {error}\n{TABLES}") from error
-    rows = _answered(list(evaluations), asked, limits or Limits())
+        raise UsageError(f"The question cannot be answered: {error}\n{COLUMNS}") from error
+    files = asked_of if callable(asked_of) else _written(list(asked_of))
+    named = [table for table in columns.TABLES if table in asked.lower()]
+    if len(named) == 1:
+        # A question can make a table's name of pieces: where one is missing, all are there the next time.
+        with contextlib.suppress(_Missing):
+            return _begun(_answered(files, named, asked, limits or Limits()))
+    return _begun(_answered(files, columns.TABLES, asked, limits or Limits()))
+
+
+class _Missing(Exception):
+    """A question for a table that was not loaded."""
+
+
+def _begun(rows: Iterator[Row]) -> tuple[list[str], Iterator[Row]]:
     return list(next(rows)), rows
 
 
-def _answered(found: Sequence[Evaluation], asked: str, limits: Limits) -> Iterator[Row]:
+def _written(evaluations: Sequence[Evaluation]) -> Files:
+    def files(table: Table, folder: Path) -> Iterator[Path]:
+        for number, evaluation in enumerate(evaluations):
+            path = folder / f"{number}-{table}.parquet"
+            columns.write(evaluation, table, path)
+            yield path
+
+    return files
+
+
+def _answered(files: Files, tables: Sequence[Table], asked: str, limits: Limits) -> Iterator[Row]:
     """The names of the columns, then the rows."""
     import duckdb
 
     # It writes nowhere: what does not fit into the memory is refused.
     settings: dict[str, Any] = {"memory_limit": f"{limits.memory}B", "temp_directory": ""}
-    with _refused(limits), duckdb.connect(config=settings) as base, _Guard(limits, base.interrupt) as guard:
-        fill(base, "metrics", METRICS, [row for e in found for row in metric_rows(e)])
-        fill(base, "samples", SAMPLES, [row for e in found for row in sample_rows(e)])
+    with (
+        _found(files, tables) as found,
+        _refused(limits),
+        duckdb.connect(config=settings) as base,
+        _Guard(limits, base.interrupt) as guard,
+    ):
+        for table, paths in found.items():
+            columns.load(base, table, paths)
         base.execute("SET enable_external_access = false")
         base.execute("SET lock_configuration = true")
-        answer = guard.during(lambda: base.execute(asked))
+        try:
+            answer = guard.during(lambda: base.execute(asked))
+        except duckdb.CatalogException:
+            if len(tables) < len(columns.TABLES):
+                raise _Missing from None
+            raise
         yield tuple(column[0] for column in answer.description or [])
         while rows := guard.during(lambda: answer.fetchmany(AT_ONCE)):
             yield from rows
+
+
+@contextlib.contextmanager
+def _found(files: Files, tables: Sequence[Table]) -> Iterator[Mapping[Table, Sequence[Path]]]:
+    """The files of each table."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield {table: list(files(table, Path(folder))) for table in tables}
 
 
 @contextlib.contextmanager
@@ -79,7 +122,7 @@ def _refused(limits: Limits) -> Iterator[None]:
     except duckdb.InterruptException:
         raise MachineFailed(_too_long(limits)) from None
     except (duckdb.Error, ValueError, OverflowError) as error:  # the last two: an answer that Python has no form for
-        raise UsageError(f"The question cannot be answered: {error}\n{TABLES}") from error
+        raise UsageError(f"The question cannot be answered: {error}\n{COLUMNS}") from error
 
 
 def _too_long(limits: Limits) -> str:

@@ -1,0 +1,117 @@
+"""What was made of a run once, in the user's cache: under a hash of the run's files and of this program's.
+
+Kept is only what follows from these two: nothing of a run with benchmarks from outside. An entry names the hash of its own
+content, so that one that was cut off or damaged is made anew.
+"""
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import platform
+from collections.abc import Callable, Iterator
+from functools import cache as once
+from pathlib import Path
+
+from steelyard import user_cache
+from steelyard.files import others
+from steelyard.records.writing import write_whole
+
+HOUSE = Path(__file__).parents[1]
+FILES = ("run.json", "records.jsonl", "power.jsonl")
+BLOCK = 16 << 20  # bytes: the interpreter is asked for but once a block
+MOST = 2000  # entries
+MOST_BYTES = 1 << 30  # of all entries
+
+
+def key(path: Path) -> str:
+    """The name of what is made of the run in the folder `path` as it is now; "" where its files cannot be read."""
+    found = hashlib.blake2b(_rules(HOUSE), digest_size=20)
+    try:
+        for name in FILES:
+            found.update(digest(path / name))
+    except OSError:
+        return ""
+    found.update(repr((str(path.absolute()), (path / "finished.json").exists())).encode("utf-8", "surrogateescape"))
+    return found.hexdigest()
+
+
+def digest(file: Path) -> bytes:
+    """The hash of a file's content; b"" where there is none."""
+    if not file.is_file():
+        return b""
+    found = hashlib.blake2b()
+    with file.open("rb", buffering=0) as content:
+        while block := content.read(BLOCK):
+            found.update(block)
+    return found.digest()
+
+
+def sources(folder: Path) -> Iterator[Path]:
+    """The files of this program that a judgement follows from."""
+    for where, inner, names in os.walk(folder):
+        inner[:] = (name for name in inner if name != "__pycache__")
+        yield from (Path(where, name) for name in names if name.endswith((".py", ".csv")))
+
+
+@once
+def _rules(house: Path) -> bytes:
+    rules = [(str(f), s.st_mtime_ns, s.st_size) for f in sorted(sources(house)) for s in [f.stat()]]
+    # The version of a library is a file of it: to ask its metadata takes longer than all the rest.
+    places = [spec.origin for name in ("numpy", "scipy") if (spec := importlib.util.find_spec(name)) and spec.origin]
+    tools = [(place, s.st_mtime_ns, s.st_size) for place in places for s in [os.stat(place)]]
+    return repr((rules, tools, platform.python_version())).encode()
+
+
+def find(name: str, what: str) -> Path | None:
+    """The entry `what` under that key, whole and this user's own; None where it has to be made."""
+    if not name:
+        return None
+    for file in _folder().glob(f"{name}.{what}.*"):
+        with contextlib.suppress(OSError):
+            if not others(file) and file.suffix[1:] == _short(file.read_bytes()):
+                os.utime(file)
+                return file
+    return None
+
+
+def save(name: str, what: str, content: bytes) -> None:
+    """Keeps the entry; where nothing can be written nothing is."""
+    if not name:
+        return
+    with contextlib.suppress(OSError):
+        user_cache.inside("runs")
+        folder = _folder()
+        for old in folder.glob(f"{name}.{what}.*"):
+            old.unlink(missing_ok=True)
+        write_whole(folder / f"{name}.{what}.{_short(content)}", content)
+        _tidy(folder)
+
+
+def kept(path: Path, what: str, make: Callable[[], bytes]) -> bytes:
+    """The entry of the run in the folder `path`, made where it is missing; kept where the run did not grow meanwhile."""
+    name = key(path)
+    if file := find(name, what):
+        return file.read_bytes()
+    content = make()
+    if key(path) == name:
+        save(name, what, content)
+    return content
+
+
+def _short(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=10).hexdigest()
+
+
+def _tidy(folder: Path) -> None:
+    """Removes the entries that were used longest ago, as far as there are too many, or too large ones."""
+    entries = sorted(((s.st_mtime, s.st_size, e.path) for e in os.scandir(folder) for s in [e.stat()]), reverse=True)
+    total = 0
+    for number, (_, size, path) in enumerate(entries):
+        total += size
+        if number >= MOST or (total > MOST_BYTES and number):
+            Path(path).unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    return user_cache.cache() / "runs"

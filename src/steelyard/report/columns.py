@@ -1,0 +1,126 @@
+"""The two tables of runs, `metrics` and `samples`, as columns: of a run in Parquet, of several in DuckDB."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from steelyard import sql
+from steelyard.errors import MachineFailed
+from steelyard.evidence import sentence
+from steelyard.model import Evaluation, Parameters, Record
+from steelyard.model.plain import to_json
+
+Table = Literal["metrics", "samples"]
+TABLES: tuple[Table, ...] = ("metrics", "samples")
+METRICS = (
+    "run VARCHAR, system VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, metric VARCHAR, value DOUBLE, "
+    "unit VARCHAR, low DOUBLE, high DOUBLE, better VARCHAR, verdict VARCHAR, evidence VARCHAR"
+)
+SAMPLES = (
+    "run VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, launch INTEGER, attempt INTEGER, sample INTEGER, "
+    "seconds DOUBLE, aside BOOLEAN, verdict VARCHAR"
+)
+# The samples of a record are lists in one row: a row for each would repeat the names a hundred times.
+_LISTS = (
+    "run VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, launch INTEGER, attempt INTEGER, first INTEGER, "
+    "seconds DOUBLE[], aside BOOLEAN[], verdict VARCHAR"
+)
+_FLAT = (
+    "SELECT run, benchmark, kernel, parameters, launch, attempt, "
+    "unnest(range(first, first + len(seconds)))::INTEGER AS sample, unnest(seconds) AS seconds, unnest(aside) AS aside, verdict "
+    "FROM {}"
+)
+_COLUMNS: dict[Table, str] = {"metrics": METRICS, "samples": _LISTS}
+AT_ONCE = 4096  # samples in a row
+
+
+def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """One row a metric of a case: the long form, as spreadsheets and data frames want it. Parameters are one JSON column."""
+    rows = []
+    for r in evaluation.results:
+        parameters, evidence = _parameters(r.parameters), "; ".join(map(sentence, r.verdict.evidence))
+        rows += [
+            {
+                "run": evaluation.run.id,
+                "system": evaluation.run.machine.system,
+                "benchmark": r.benchmark,
+                "kernel": r.kernel,
+                "parameters": parameters,
+                "metric": name,
+                "value": value.value,
+                "unit": value.unit,
+                "low": value.low,
+                "high": value.high,
+                "better": value.better,
+                "verdict": r.verdict.level,
+                "evidence": evidence,
+            }
+            for name, value in r.metrics.items()
+        ]
+    return rows
+
+
+def sample_lists(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
+    """Seconds per operation in the order of time, a record's in lists of at most `AT_ONCE`; `aside`: no figure rests on it."""
+    for r in evaluation.run.records:
+        head = {
+            "run": evaluation.run.id,
+            "benchmark": r.benchmark,
+            "kernel": r.kernel,
+            "parameters": _parameters(r.parameters),
+            "launch": r.launch,
+            "attempt": r.attempt,
+            "verdict": r.verdict.level,
+        }
+        aside = _aside(r)
+        for first in range(0, len(r.samples), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
+            yield {**head, "first": first + 1, "seconds": r.samples[part], "aside": aside[part]}
+
+
+def _aside(record: Record) -> list[bool]:
+    aside = [False] * len(record.samples)
+    for place in record.aside:
+        if place < len(aside):
+            aside[place] = True
+    return aside
+
+
+def _parameters(parameters: Parameters) -> str:
+    return json.dumps(dict(sorted(parameters.items())))
+
+
+def write(evaluation: Evaluation, table: Table, path: Path, flat: bool = False) -> None:
+    """Writes a run's table as Parquet; `flat`: a row for each sample, otherwise as `load` reads it.
+
+    Texts that are empty and numbers that are not finite become NULL. OSError; MachineFailed where a value fits no column.
+    """
+    import duckdb
+
+    rows = metric_rows(evaluation) if table == "metrics" else sample_lists(evaluation)
+    names = [column.split(" ", 1) for column in _COLUMNS[table].split(", ")]
+    kinds = ", ".join(f"{name}: '{kind.replace('JSON', 'VARCHAR')}'" for name, kind in names)
+    chosen = ", ".join(f"nullif({n}, '')::{k} AS {n}" if k in ("VARCHAR", "JSON") else n for n, k in names)
+    with tempfile.NamedTemporaryFile("wb", suffix=".json") as file, duckdb.connect() as base:
+        file.writelines(to_json(row) + b"\n" for row in rows)
+        file.flush()
+        read = f"read_json({sql.listed([Path(file.name)])}, format='newline_delimited', columns={{{kinds}}})"
+        rows_out = f"(SELECT {chosen} FROM {read})"
+        rows_out = f"({_FLAT.format(rows_out)})" if flat and table == "samples" else rows_out
+        try:
+            sql.copied(base, rows_out, path, "FORMAT parquet, COMPRESSION zstd")
+        except duckdb.Error as error:
+            raise MachineFailed(f"The run {evaluation.run.id} cannot be made a table: {error}") from error
+
+
+def load(base: Any, table: Table, files: Iterable[Path]) -> None:
+    """Makes the table of a DuckDB connection, from the files of `write`."""
+    base.execute("CREATE SCHEMA IF NOT EXISTS parts")
+    place = table if table == "metrics" else "parts.samples"
+    base.execute(f"CREATE TABLE {place} ({_COLUMNS[table]})")
+    if listed := list(files):
+        base.execute(f"INSERT INTO {place} SELECT * FROM read_parquet({sql.listed(listed)})")
+    if table == "samples":
+        base.execute(f"CREATE VIEW samples AS {_FLAT.format(place)}")
