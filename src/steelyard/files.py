@@ -185,17 +185,20 @@ def expect_own(path: Path, what: str) -> None:
         )
 
 
-def expect_folder(path: Path, what: str) -> None:
-    """Refuses a folder that cannot be made or written in, as `expect_output`; what is missing of it will be made."""
+def expect_folder(path: Path, what: str, option: str = "--runs") -> None:
+    """Refuses a folder that cannot be made or written in, as `expect_output`; what is missing of it will be made.
+
+    `option`: by which the user names another.
+    """
     whole = path.absolute()
     there = next((p for p in (whole, *whole.parents) if is_folder(p) or is_file(p)), Path("/"))
     if is_file(there):
         raise MachineFailed(
-            f"{what} cannot be made in '{path}': '{there}' is a file. Choose another with --runs FOLDER."
+            f"{what} cannot be made in '{path}': '{there}' is a file. Choose another with {option} FOLDER."
         )
     if not os.access(there, os.W_OK | os.X_OK):
         raise MachineFailed(
-            f"{what} cannot be made in '{path}': '{there}' cannot be written in. Choose another with --runs FOLDER."
+            f"{what} cannot be made in '{path}': '{there}' cannot be written in. Choose another with {option} FOLDER."
         )
 
 

@@ -60,6 +60,21 @@ def write_report(
     return _write(judged, output, read(against, paths) if against else None)
 
 
+def write_figures(
+    path: Path,
+    paths: Sequence[Path],
+    folder: Path,
+    form: str,
+    against: Path | None = None,
+    traces: Sequence[Factors] = (),
+) -> tuple[Path, ...]:
+    """The figures of the same report as files; returns where they are."""
+    from steelyard.report import figure_files
+
+    judged = replace(read(path, paths), traces=tuple(traces))
+    return figure_files.write(judged, folder, form, read(against, paths) if against else None)
+
+
 def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
     from steelyard import report
 

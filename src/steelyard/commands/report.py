@@ -30,24 +30,41 @@ def command(
             help="A trace (steelyard trace): the page Scaling then has the causes of lost efficiency (may be repeated).",
         ),
     ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            "--figures", metavar="FOLDER", help="Write each figure of the report as a file into this folder instead."
+        ),
+    ] = None,
+    form: Annotated[str | None, typer.Option("--format", help="Format of the figures: svg (default) or pdf.")] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
     """Write a run's HTML report anew: one file, no network needed.
 
     Examples: **steelyard report --output node17.html** · **steelyard report node17 --against node3** ·
-    **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace)
+    **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace) · **steelyard report --figures plots --format pdf**
     """
     from steelyard import files, records
     from steelyard.commands import outcome
     from steelyard.compare import modes
-    from steelyard.errors import spelled
+    from steelyard.errors import UsageError, spelled
+    from steelyard.words import plural
+
+    if form and not figures:
+        raise UsageError(f"The format '{form}' is for figures (given by --format). Add --figures FOLDER.")
+    if figures and output:
+        raise UsageError("A report and figures are written by two commands. Leave --output or --figures out.")
 
     if output:
         files.expect_output(output, "The report")
     base = modes.base(runs, against) if against else None
     path = records.find(runs, name)
     found = _factors(traces) if traces else ()
+    if figures:
+        made = outcome.write_figures(path, paths or [], figures, form or "svg", base, found)
+        print(f"{plural(len(made), 'figure')}: {spelled(str(figures))}")
+        return
     print(spelled(str(outcome.write_report(path, paths or [], output, base, found))))
 
 

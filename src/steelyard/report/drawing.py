@@ -45,6 +45,11 @@ class Drawn:
     table: bool = False  # nothing is drawn: the numbers are the figure
 
 
+def has_plot(figure: Drawn) -> bool:
+    """Whether it is drawn: it is neither a table, nor a sentence, nor an error."""
+    return not (figure.error or figure.single or figure.table)
+
+
 def numbers_of(figure: Figure) -> tuple[tuple[str, ...], ...]:
     """The values of lines over whole counts, as rows: line, count, value, interval."""
 

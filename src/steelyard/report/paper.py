@@ -53,7 +53,7 @@ def data(evaluation: Evaluation, drawn: Sequence[tuple[str, Sequence[drawing.Dra
     rest = tuple(finding for finding in evaluation.findings if finding not in shown)
     return Summary(
         tuple(chosen),
-        sum(has_plot(f) for _, figures in drawn for f in figures) - len(chosen),
+        sum(drawing.has_plot(f) for _, figures in drawn for f in figures) - len(chosen),
         bool(shown),
         rest[:MOST],
         max(0, len(rest) - MOST),
@@ -69,13 +69,8 @@ def _pictures(figures: Iterator[drawing.Drawn]) -> Iterator[Picture]:
             yield Picture(figure.title, pictures.embedded(figure.plot, figure.title, *SIZE), figure.notes)
 
 
-def has_plot(figure: drawing.Drawn) -> bool:
-    """Whether it is drawn: it is neither a table, nor a sentence, nor an error."""
-    return not (figure.error or figure.single or figure.table)
-
-
 def _first(evaluation: Evaluation, drawn: dict[str, Sequence[drawing.Drawn]]) -> Iterator[drawing.Drawn]:
     """The first figure of each benchmark that has a main figure of the run."""
     names = dict.fromkeys(one.result.benchmark for one in headline.headlines(evaluation))
-    firsts = (next(filter(has_plot, drawn.get(name, ())), None) for name in names)
+    firsts = (next(filter(drawing.has_plot, drawn.get(name, ())), None) for name in names)
     yield from [figure for figure in firsts if figure][:MOST_FIGURES]

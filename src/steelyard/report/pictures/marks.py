@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 from steelyard.report.pictures.scales import Json, Scale
-from steelyard.report.pictures.sheet import Disc, Path, Place, Shape, Words, lines_of, rectangle, width_of
+from steelyard.report.pictures.sheet import Box, Disc, Path, Place, Shape, Words, lines_of, rectangle, width_of
 
 INK, SOFT, GRID, AXIS, NOTE = "#1b2024", "#59626b", "#e6e6e1", "#8a8f8c", "#7a4a00"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # as in figures.js
 DASHES = {"dash": (7, 4), "dot": (2, 3), "dashdot": (7, 3, 2, 3), "longdash": (12, 4)}
+_HATCH = 8.0  # pixels between the strokes of a bar that cannot be relied on
 # Cividis: J. R. Nuñez, C. R. Anderton, R. S. Renslow, PLoS ONE 13 (7), 2018; at even steps.
 _CIVIDIS = (
     (0, 32, 76), (0, 42, 102), (0, 52, 110), (39, 63, 108), (60, 74, 107), (76, 85, 107), (91, 95, 109), (104, 106, 112),
@@ -134,19 +135,13 @@ def bars(traces: Sequence[Json], xs: Scale, ys: Scale, stacked: bool) -> Iterato
             yield from _intervals(trace | {"x": at}, shifted, ys, INK)
 
 
-def _hatched(box: tuple[float, float, float, float]) -> Iterator[Shape]:
+def _hatched(box: Box) -> Iterator[Shape]:
+    """Strokes that rise to the right, within the box: on each of them x + y is the same."""
     left, top, right, bottom = box
-    step, width = 6.0, right - left
-    for number in range(int((bottom - top + width) / step) + 1):
-        low = bottom - number * step
-        x1, y1, x2, y2 = left, low, right, low - width
-        if y1 > bottom:
-            x1, y1 = x1 + (y1 - bottom), bottom
-        if y2 < top:
-            x2, y2 = x2 - (top - y2), top
-        if y1 < top:
-            continue
-        yield Path(((x1, y1), (x2, y2)), "#ffffff", 1.2)
+    for number in range(1, int((right - left + bottom - top) / _HATCH) + 1):
+        both = left + top + number * _HATCH
+        low, high = max(left, both - bottom), min(right, both - top)
+        yield Path(((low, both - low), (high, both - high)), "#ffffff", 1.2)
 
 
 def heat(trace: Json, xs: Scale, ys: Scale) -> Iterator[Shape]:

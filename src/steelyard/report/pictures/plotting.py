@@ -14,16 +14,15 @@ ROOM = 16.0  # between entries of the legend
 _BAR, _LADDER = 12.0, 40  # width of a map's scale, and its steps
 
 
-def sheet(plot: Json, title: str, width: float = WIDTH) -> Sheet:
+def draw(plot: Json, title: str, width: float = WIDTH) -> Sheet:
     """The figure on a sheet of that width. A surface is shown as the map of its heights."""
     data, layout = _flat(plot)
     data = [trace for trace in data if trace.get("visible", True)]
     cells = next((trace for trace in data if trace["type"] == "heatmap"), None)
     width = min(width, plot.get("widest", width))
     names = sorted(name for name in layout if name.startswith("yaxis"))
-    left = 34 + max(
-        width_of(label, SIZE) for name in names for _, label in ticks(layout[name], _upwards(data, layout, name))
-    )
+    named_up = (label for name in names for _, label in ticks(layout[name], _upwards(data, layout, name)))
+    left = 34 + max((width_of(label, SIZE) for label in named_up), default=0.0)
     right = width - (26 + _ladder_room(cells) if cells else 16)
     legend = _legend(data, layout, right - left)
     across = _sideways(data, layout, left, right)
@@ -81,8 +80,8 @@ def _found(data: Sequence[Json], side: str, axis: str = "y") -> list[object]:
 def _sideways(data: Sequence[Json], layout: Json, left: float, right: float) -> Scale:
     axis, first = layout["xaxis"], data[0] if data else {}
     if first.get("type") == "heatmap":
-        return _indexed(axis, len(first["z"][0]), left, right)
-    return scale(axis, _found(data, "x"), left, right)
+        return _indexed(axis, len(first["z"][0]) if first["z"] else 1, left, right)
+    return scale(axis, [*_found(data, "x"), *_of_shapes(layout, "x", "x")], left, right)
 
 
 def _upwards(data: Sequence[Json], layout: Json, name: str, box: Box = (0, 0, 0, 100)) -> Scale:
@@ -94,7 +93,14 @@ def _upwards(data: Sequence[Json], layout: Json, name: str, box: Box = (0, 0, 0,
         return _indexed(axis, len(first["z"]), start, end)
     mine = f"y{name[5:]}"
     upright = [t for t in data if t["type"] == "bar" and t.get("orientation") != "h" and t.get("yaxis", "y") == mine]
-    return scale(axis, _found(data, "y", mine), start, end, bool(upright) and not any(t.get("base") for t in upright))
+    found = [*_found(data, "y", mine), *_of_shapes(layout, "y", mine)]
+    return scale(axis, found, start, end, bool(upright) and not any(t.get("base") for t in upright))
+
+
+def _of_shapes(layout: Json, side: str, axis: str) -> list[float]:
+    """The ends of the lines and stretches that lie on the axis: it reaches as far as they do."""
+    mine = (shape for shape in layout.get("shapes", ()) if shape.get(f"{side}ref", side) == axis)
+    return [shape[f"{side}{end}"] for shape in mine for end in (0, 1)]
 
 
 def _indexed(axis: Json, count: int, start: float, end: float) -> Scale:
