@@ -19,6 +19,10 @@ LONG = 2.5  # times the usual distance of two readings: from there on one is mis
 FROZEN = 10  # usual steps that an energy counter leaves out, before it counts as standing still
 SOARING = 20.0  # times the greatest power otherwise: a counter that fell was not wrapped but begun anew
 STEPS = 50  # updates of a counter over which a greatest power is taken: its step is then 2 % of it
+PRINTED = 6  # digits behind the point, that are looked for
+COUNTED = 2.0**40  # steps: more are no small whole numbers
+COARSE = 1e-4  # of a step, by which values may miss it
+DISTINCT = 6  # differences of values, until a common step is that of the device
 SURE = 2.0  # standard deviations: 95 %
 
 
@@ -49,11 +53,21 @@ class Energy:
 
 
 @dataclass(frozen=True)
+class Overlap:
+    """The readings of a sensor lie within those of `holder`: they are the `same`, or parts of a sum. Not `sure`: it may be so."""
+
+    holder: str
+    same: bool
+    sure: bool
+
+
+@dataclass(frozen=True)
 class Course:
     """The energy (J) up to each moment `at` (s after `origin`, ns since 1970), the first one's being 0.
 
     Between two knots it was at least `low` and at most `high`. A knot lies within `blur` seconds of what it says, and its energy
     within `grain` joules; `offset` is what each watt may be too many or too few, `scatter` the variance (J²) of each stretch.
+    `step` is that of a power's values (W; 0: none was found). `overlap` says which other one holds it, where readings do.
     """
 
     sensor: Sensor
@@ -67,6 +81,8 @@ class Course:
     blur: float
     grain: float
     offset: float
+    step: float = 0.0
+    overlap: Overlap | None = None
 
 
 def course(trace: Trace) -> Course | None:
@@ -153,8 +169,20 @@ def _of_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> Course:
     late = max(window - usual, 0.0) / 2  # windows that overlap: their mean lies before the step that they stand for
     return Course(
         sensor, origin, at - late, _summed(joules), low, high, missing, scatter,
-        2 * late, 0.0, sensor.resolution / 2,
+        2 * late, 0.0, sensor.resolution / 2, sensor.resolution or _step(watts),
     )  # fmt: skip
+
+
+def _step(watts: Values) -> float:
+    """The step of printed values (W): a whole watt, a tenth … or more where all are multiples of that; 0 where there is none."""
+    distinct = np.unique(watts)
+    for digits in range(PRINTED + 1):
+        counts = distinct * 10.0**digits
+        if np.abs(counts).max() < COUNTED and np.abs(counts - np.round(counts)).max() < COARSE:
+            between = np.diff(np.round(counts).astype(np.int64))
+            common = int(np.gcd.reduce(between)) if len(between) >= DISTINCT else 1
+            return max(common, 1) / 10.0**digits
+    return 0.0
 
 
 def _usual(joules: Values, lengths: Values, known: Mask) -> tuple[float, float, float]:

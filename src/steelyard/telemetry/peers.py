@@ -11,6 +11,7 @@ from steelyard.model.sensor import Values
 from steelyard.statistics.difference.peers import LEAST_PEERS, LEVEL, slow_ranks
 from steelyard.statistics.samples.interval import median_intervals
 from steelyard.telemetry.energy import NANO, Course, Energy, energy, seconds_for
+from steelyard.telemetry.overlap import doubtful
 from steelyard.telemetry.sampler import added_up
 from steelyard.telemetry.watched import Stretch, totals
 from steelyard.units import significant
@@ -141,7 +142,7 @@ def _powers(member: Member, source: str, slices: Sequence[Stretch]) -> Values:
 def _spent(member: Member, source: str, stretch: Stretch, clock: float) -> Energy | None:
     of = {name: course for name, course in member.of.items() if course.sensor.source == source}
     parts = {n: found for n, each in of.items() if (found := energy(each, stretch.begin, stretch.end, clock))}
-    return totals([each.sensor for each in member.of.values()], parts).get(source)
+    return totals([each.sensor for each in member.of.values()], parts, doubtful(member.of)).get(source)
 
 
 def _over_all(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:

@@ -1,11 +1,12 @@
 """What a stretch of time cost by each sensor, and by each source in all: of a command, of its phases, of a case."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
 from steelyard.model.sensor import Power, Scope, Sensor, Trace
+from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Course, Energy, course, energy
 from steelyard.telemetry.sampler import added_up
 
@@ -41,8 +42,8 @@ class _Claim(NamedTuple):
 
 
 def courses(traces: Mapping[str, Trace]) -> dict[str, Course]:
-    """Of those traces that have one."""
-    return {name: found for name, trace in traces.items() if (found := course(trace))}
+    """Of those traces that have one; a sensor that another one holds by what they say is part of that."""
+    return overlap.resolved({name: found for name, trace in traces.items() if (found := course(trace))})
 
 
 def modelled(traces: Mapping[str, Trace]) -> bool:
@@ -64,26 +65,29 @@ def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost
     if stretch.end <= stretch.begin:
         return Cost(stretch, {}, {})
     parts = {name: found for name, each in of.items() if (found := energy(each, stretch.begin, stretch.end, clock))}
-    return Cost(stretch, parts, totals([each.sensor for each in of.values()], parts))
+    return Cost(stretch, parts, totals([each.sensor for each in of.values()], parts, overlap.doubtful(of)))
 
 
-def totals(sensors: Sequence[Sensor], parts: Mapping[str, Energy]) -> dict[str, Energy]:
-    """By source what its sensors that may be added used in all; a source of which one is not known is left out."""
+def totals(sensors: Sequence[Sensor], parts: Mapping[str, Energy], doubtful: Collection[str] = ()) -> dict[str, Energy]:
+    """By source what its sensors that may be added used in all; a source of which one is not known is left out.
+
+    The `doubtful` may be within others of their source: the sum holds them, and its interval begins at what it is without them.
+    """
     sources: dict[str, list[str]] = {}
     for sensor in added_up(sensors):
         sources.setdefault(sensor.source, []).append(sensor.name)
     return {
-        source: _sum([parts[name] for name in names])
+        source: _sum([parts[name] for name in names], [parts[name] for name in names if name not in doubtful])
         for source, names in sources.items()
         if all(name in parts for name in names)
     }
 
 
-def _sum(parts: Sequence[Energy]) -> Energy:
+def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
     """Of sensors over the same time. The greatest powers of several need not coincide: of more than one there is none."""
     one = len(parts) == 1
     return Energy(
-        sum(p.joules for p in parts), sum(p.low for p in parts), sum(p.high for p in parts), parts[0].seconds,
+        sum(p.joules for p in parts), sum(p.low for p in sure), sum(p.high for p in parts), parts[0].seconds,
         parts[0].greatest if one else None, parts[0].over, max(p.missing for p in parts),
     )  # fmt: skip
 

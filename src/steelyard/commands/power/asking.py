@@ -13,7 +13,8 @@ from steelyard.commands.power.links import say
 from steelyard.commands.power.parts import Part
 from steelyard.commands.power.when import When
 from steelyard.model.sensor import Moments, Sensor, Trace
-from steelyard.telemetry.energy import NANO, Energy, course, energy
+from steelyard.telemetry import overlap
+from steelyard.telemetry.energy import NANO, Course, Energy, course, energy
 from steelyard.telemetry.message import Gap
 from steelyard.units import duration, percent, quantity
 
@@ -26,15 +27,18 @@ SHOWN = ("time", "energy", "95 % interval", "mean", "greatest")
 
 
 def disagreements(rows: Sequence["Row"]) -> list[str]:
-    """What sensors of a node that hold the same say of it and cannot both be right, a sentence each."""
+    """What sensors of a node hold each other by what they say, and what those that hold the same cannot both say: sentences."""
     from steelyard.telemetry import watched
 
     found = []
     for node in dict.fromkeys(row.node for row in rows):
         mine = [row for row in rows if row.node == node]
-        sensors = [row.sensor for row in mine]
-        totals = watched.totals(sensors, {row.sensor.name: row.spent for row in mine if row.spent})
-        found += [f"Of {node}: {sentence}" for sentence in watched.disagreements(sensors, totals)]
+        known = overlap.resolved({row.sensor.name: row.course for row in mine if row.course})
+        sensors = [known[row.sensor.name].sensor if row.course else row.sensor for row in mine]
+        spent = {row.sensor.name: row.spent for row in mine if row.spent}
+        totals = watched.totals(sensors, spent, overlap.doubtful(known))
+        of_node = (*overlap.sentences(known), *watched.disagreements(sensors, totals))
+        found += [f"Of {node}: {sentence}" for sentence in of_node]
     return found
 
 
@@ -50,7 +54,10 @@ def listed(store: "Store") -> tuple[Sequence[str], list[Sequence[Any]]]:
 
 @dataclass(frozen=True)
 class Row:
-    """What a sensor said: so many readings; of energy and power what that cost, of other quantities their mean and greatest."""
+    """What a sensor said: so many readings; of energy and power what that cost, of other quantities their mean and greatest.
+
+    `course` is thinned, for the sentences on several sensors.
+    """
 
     node: str
     sensor: Sensor
@@ -58,6 +65,7 @@ class Row:
     spent: Energy | None
     mean: float | None
     greatest: float | None
+    course: Course | None = None
 
 
 def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
@@ -65,12 +73,15 @@ def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
     rows = []
     for part in parts:
         for sensor, trace in part.traces(store):
-            values, spent = trace.value[inside(trace.at, part.stretches)], _spent(trace, part, when)
+            known = course(trace)
+            values, spent = trace.value[inside(trace.at, part.stretches)], _spent(trace, known, part, when)
             if sensor.quantity in ("energy", "power") or not len(values):
                 mean, most = (spent.power, spent.greatest) if spent else (None, None)
             else:
                 mean, most = float(values.mean()), float(values.max())
-            rows.append(Row(part.node, sensor, len(values), spent, mean, most))
+            rows.append(
+                Row(part.node, sensor, len(values), spent, mean, most, overlap.thinned(known) if known else None)
+            )
     return rows
 
 
@@ -89,8 +100,7 @@ def show(rows: Sequence[Row], as_json: bool) -> None:
         tables.narrow(node, ("sensor", "readings", *SHOWN), shown)
 
 
-def _spent(trace: Trace, part: Part, when: When) -> Energy | None:
-    known = course(trace)
+def _spent(trace: Trace, known: Course | None, part: Part, when: When) -> Energy | None:
     if not known:
         return None
     found = []

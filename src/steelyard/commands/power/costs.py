@@ -13,6 +13,7 @@ from rich.table import Table
 from steelyard.commands.power import writing
 from steelyard.launch.watch import Outcome
 from steelyard.model.sensor import Trace
+from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Energy
 from steelyard.telemetry.sampler import Sampler
 from steelyard.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements
@@ -39,7 +40,7 @@ def of(traces: Mapping[str, Trace], sampler: Sampler, outcome: Outcome, idle: St
         cost(known, idle) if idle else None,
         sampler.cost,
         dict(sampler.failures),
-        tuple(disagreements([each.sensor for each in known.values()], costs[0].totals)),
+        (*overlap.sentences(known), *disagreements([each.sensor for each in known.values()], costs[0].totals)),
     )
 
 

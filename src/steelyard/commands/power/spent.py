@@ -9,6 +9,7 @@ from steelyard.commands.power.asking import FIGURES, SHOWN, plain, summed, words
 from steelyard.commands.power.links import say
 from steelyard.commands.power.parts import Part
 from steelyard.commands.power.when import When
+from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Course, Energy
 from steelyard.telemetry.peers import Above, Member, above_peers
 from steelyard.telemetry.sampler import added_up
@@ -53,7 +54,7 @@ def rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[Row], 
         for source, name in silent.items():
             say(f"Of {part.node} by {source} no energy is said: {name} has no readings of that time.")
         found += list(_of_node(part, known, {*silent}, when.clock))
-        for sentence in _disagreements(part, known, when.clock):
+        for sentence in (*overlap.sentences(known), *_disagreements(part, known, when.clock)):
             say(f"Of {part.node}: {sentence}")
         nodes.append(Member(part.node, known, part.stretches))
     return found, above_peers(nodes, when.clock)

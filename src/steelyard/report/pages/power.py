@@ -15,6 +15,7 @@ from steelyard.report import figures as plots
 from steelyard.report.energy_figures import Energies, energies
 from steelyard.report.names import slug
 from steelyard.report.printed_power import Printed, beside
+from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Course, seconds_for
 from steelyard.telemetry.sampler import added_up
 from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
@@ -85,6 +86,7 @@ def _sentences(
             f"By {_called(source, known)} the run used {quantity(spent.joules, 'J')} in {quantity(spent.seconds, 's')}: "
             f"{quantity(spent.power, 'W')} in the mean{resting}."
         )
+    yield from overlap.sentences(known)
     yield from disagreements([each.sensor for each in known.values()], cost(known, whole).totals)
     lost = [note for note in evaluation.run.notes if FILE in note]
     if lost:

@@ -1,0 +1,250 @@
+"""Sensors of one source that hold each other by what they say: two that are one counter, and one that is the sum of others.
+
+The power of all is set side by side in blocks of time. Two sensors are the same, or one is the sum of others, where they agree
+in every block as closely as the devices can say, while their power takes so many levels that separate devices would
+have differed. Where they agree and that is not enough, it is a doubt, and totals hold both.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.model.sensor import Sensor, Values
+from steelyard.telemetry.energy import NANO, SURE, Course, Overlap
+from steelyard.telemetry.sampler import added_up
+
+BLOCKS = 200  # of time, at most
+KNOTS = 20 * BLOCKS  # of a course
+ENOUGH = 24  # blocks, that are not given up for longer ones
+FINE = 1e-3  # of the power: from there on two devices of the same kind are told apart
+ROUGH = 0.02  # of the power: what is known no better agrees with much
+APART = 0.01  # of the power, by which two separate devices differ
+MISSED = 0.05  # of the power, by which a sum misses what it is not
+AGREE = 0.95  # of the blocks
+NEAR = 0.1  # of what two numbered devices may differ by: the same counter differs by less in most blocks
+LEVELS = 10  # of the power, that two devices do not have alike by chance
+BITS = 20  # of evidence: separate devices agree so well once in a million
+CHANCE = 0.05  # of a sum that fits by chance: less is a doubt
+ROUNDED = 0.375  # of a step, by which each value may be rounded; values that differ by a step do not agree
+CERTAIN = 80  # bits, for numbered devices that print few digits; of fewer than half of them nothing is said
+MOST_PARTS = 10  # of which all sums are tried
+# Devices of one kind with a number: drivers and boards count separate ones so. A die has none: it may show its package's counter.
+_NUMBERED = re.compile(r"(?<![a-z])(gpu|card|psu?|pws|supply|cpu|package|socket|accel|node)[-_ ]?[0-9]+")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The power (W) of each course in each block of which all tell, and what it may be wrong by against the others."""
+
+    courses: Sequence[Course]
+    watts: NDArray[np.float64]
+    steps: Values  # of the values, W
+    doubt: NDArray[np.float64]  # W
+
+    def tolerance(self, places: Sequence[int]) -> tuple[Values, Values]:
+        """What those may differ by in each block, and how much more a change of power is."""
+        skew = self.doubt[[*places]].sum(axis=0)
+        steps = self.steps[[*places]]
+        if len(places) == 2 and not any(self.courses[place].sensor.resolution for place in places):
+            steps = np.full(2, steps.min())  # of few values a step looks too long
+        step = ROUNDED * float(steps.sum())
+        if len({self.courses[place].sensor.quantity for place in places}) > 1:
+            skew = skew + sum(_scatter(self.courses[place], self.watts.shape[1]) for place in places)
+        tolerance = skew + step + 1e-9 * np.abs(self.watts[places[0]])
+        return tolerance, 4 * skew + 1.25 * step + 4e-9 * np.abs(self.watts[places[0]])
+
+
+def resolved(known: Mapping[str, Course]) -> dict[str, Course]:
+    """The same courses; where the readings say that one lies within another, with that, and with `part_of` if that is sure."""
+    found = dict(known)
+    keys = {course.sensor.name: key for key, course in known.items()}
+    sources: dict[str, list[str]] = {}
+    for sensor in added_up([course.sensor for course in known.values()]):
+        if not sensor.modelled:
+            sources.setdefault(sensor.source, []).append(sensor.name)
+    for names in sources.values():
+        table = _table([known[keys[name]] for name in names]) if len(names) > 1 else None
+        for part, overlap in _overlaps(table).items() if table else ():
+            course = known[keys[part]]
+            sensor = replace(course.sensor, part_of=overlap.holder) if overlap.sure else course.sensor
+            found[keys[part]] = replace(course, sensor=sensor, overlap=overlap)
+    return found
+
+
+def thinned(of: Course) -> Course:
+    """The same course with no more knots than are looked at here, for one of many of which all must be kept."""
+    each = -(-(len(of.at) - 1) // KNOTS)
+    begins = np.arange(0, len(of.at) - 1, each)
+    knots = np.append(begins, len(of.at) - 1)
+    low, high, gap, scatter = (np.add.reduceat(column, begins) for column in (of.low, of.high, of.gap, of.scatter))
+    return replace(of, at=of.at[knots], joules=of.joules[knots], low=low, high=high, gap=gap, scatter=scatter)
+
+
+def sentences(known: Mapping[str, Course]) -> list[str]:
+    """What was found, a sentence for each sensor that holds others."""
+    groups: dict[Overlap, list[Sensor]] = {}
+    for course in known.values():
+        if course.overlap:
+            groups.setdefault(course.overlap, []).append(course.sensor)
+    return [_sentence(overlap, parts) for overlap, parts in groups.items()]
+
+
+def doubtful(known: Mapping[str, Course]) -> set[str]:
+    """The sensors that another one may hold."""
+    return {course.sensor.name for course in known.values() if course.overlap and not course.overlap.sure}
+
+
+def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
+    *others, last = [sensor.name for sensor in parts]
+    names, more = f"{', '.join(others)} and {last}" if others else last, bool(others)
+    if of.sure and of.same:
+        verb, rest = (
+            ("repeat", "They are the same counter and count")
+            if more
+            else ("repeats", "It is the same counter and counts")
+        )
+        return f"{names} {verb} the readings of {of.holder}. {rest} once."
+    if of.sure:
+        return f"{of.holder} is the sum of {names} in all readings. The sum counts, and its parts are not added to it."
+    claim = (
+        f"{names} read{'' if more else 's'} the same as {of.holder} and may be the same counter."
+        if of.same
+        else f"{of.holder} reads as the sum of {names} and may be their whole."
+    )
+    return (
+        f"{claim} The readings are too few or vary too little to decide. The energy by {parts[0].source} includes {names}; "
+        f"its interval begins at the energy without {'them' if more else 'it'}. Watch for longer, while the load changes."
+    )
+
+
+def _table(courses: Sequence[Course]) -> _Table | None:
+    """None where they have no time in common, or all of it is in gaps."""
+    spans = [float(course.at[-1] - course.at[0]) for course in courses]
+    long = [course for course, span in zip(courses, spans, strict=True) if span >= max(spans) / 2]
+    zero = min(course.origin for course in long)
+    starts = [(course.origin - zero) * NANO for course in long]
+    begin = max(start + float(course.at[0]) for start, course in zip(starts, long, strict=True))
+    end = min(start + float(course.at[-1]) for start, course in zip(starts, long, strict=True))
+    slowest = max(range(len(long)), key=lambda place: float(np.median(np.diff(long[place].at))))
+    edges = long[slowest].at + starts[slowest]
+    edges = edges[(edges >= begin) & (edges <= end)]
+    lag = sum(sorted(course.sensor.update for course in long if course.sensor.quantity == "energy")[-2:])
+    most = max(int((end - begin) * FINE / lag), ENOUGH) if lag else BLOCKS
+    if len(long) < 2 or len(edges) < 2:
+        return None
+    edges = edges[:: -(-len(edges) // min(most, BLOCKS))]
+    watts = np.array([_powers(course, edges - start) for start, course in zip(starts, long, strict=True)])
+    skews = [_skew(long[0], course) for course in long]
+    watts = watts[:, np.isfinite(watts).all(axis=0)]
+    if not watts.shape[1]:
+        return None
+    length = float(np.median(np.diff(edges)))
+    doubt = np.array([_wrong(*each) / length for each in zip(long, watts, skews, strict=True)])
+    return _Table(long, watts, np.array([course.step for course in long]), doubt)
+
+
+def _powers(of: Course, edges: Values) -> Values:
+    joules = np.diff(np.interp(edges, of.at, of.joules))
+    gap = np.diff(np.interp(edges, of.at, np.concatenate(([0.0], np.cumsum(of.gap)))))
+    return np.where(gap > 0, np.nan, joules / np.diff(edges))
+
+
+def _skew(one: Course, other: Course) -> float:
+    """Seconds between the readings of two that are read together."""
+    at = other.at + (other.origin - one.origin) * NANO
+    place = np.clip(np.searchsorted(one.at, at), 1, len(one.at) - 1)
+    return float(np.median(np.minimum(np.abs(at - one.at[place - 1]), np.abs(at - one.at[place]))))
+
+
+def _wrong(of: Course, watts: Values, skew: float) -> Values:
+    """J: steps of a counter and what it lags behind; what changed between the readings of two sensors."""
+    shift = np.full(len(watts), skew * float(np.ptp(watts)))
+    if of.sensor.quantity != "energy":
+        return shift
+    return shift + 2 * of.sensor.resolution + of.sensor.update / 2 * np.abs(watts)
+
+
+def _scatter(of: Course, blocks: int) -> float:
+    """W: what lies between the readings of a power at moments, in a block."""
+    return SURE * float(np.sqrt(of.scatter.sum() * blocks)) / float(of.at[-1] - of.at[0])
+
+
+def _overlaps(table: _Table) -> dict[str, Overlap]:
+    names, mean = [course.sensor.name for course in table.courses], table.watts.mean(axis=1)
+    found: dict[str, Overlap] = {}
+    for one, other in combinations(range(len(names)), 2):
+        near = abs(mean[one] - mean[other]) <= 2 * ROUGH * mean[one]
+        if near and names[one] not in found and names[other] not in found:
+            sure = _alike(table, one, (other,), _are_numbered(names[one], names[other]))
+            if sure is not None:
+                found[names[other]] = Overlap(names[one], True, sure)
+    for whole, parts, sure in _sums(table, [place for place, name in enumerate(names) if name not in found]):
+        found |= {names[place]: Overlap(names[whole], False, sure) for place in parts}
+    return found
+
+
+def _are_numbered(one: str, other: str) -> bool:
+    return _NUMBERED.sub(r"\1#", one) == _NUMBERED.sub(r"\1#", other)
+
+
+def _alike(table: _Table, whole: int, parts: Sequence[int], numbered: bool = False, tried: float = 1.0) -> bool | None:
+    """Whether the parts' sum is the whole for sure; None where it is not, or nothing speaks for it. `tried`: so many sums."""
+    mine, others = table.watts[whole], table.watts[[*parts]].sum(axis=0)
+    tolerance, change = table.tolerance((whole, *parts))
+    apart = np.abs(mine - others)
+    if (apart <= tolerance).mean() < AGREE or not mine.mean() > 0:
+        return None
+    if numbered and np.median(apart) > NEAR * np.median(tolerance):
+        return None
+    rough = float(np.median(tolerance)) / float(mine.mean())
+    levels = _levels(mine, float(np.median(change)))
+    bits = (levels - 1) * log2(1 + (APART if len(parts) == 1 else MISSED) / rough)
+    if numbered and rough > FINE:
+        return None if rough > APART or bits < CERTAIN / 2 else bits >= CERTAIN
+    if rough > ROUGH:
+        return None
+    if levels >= LEVELS and bits >= BITS + log2(tried) and (rough <= APART or len(parts) > 1):
+        return True
+    return False if len(parts) == 1 or log2(tried * rough) - bits < log2(CHANCE) else None
+
+
+def _levels(watts: Values, apart: float) -> int:
+    """How many levels of power there are that differ by more than that: a load that comes and goes has two."""
+    count, last = 0, -np.inf
+    for value in np.sort(watts).tolist():
+        if value - last > apart:
+            count, last = count + 1, value
+    return count
+
+
+def _sums(table: _Table, places: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...], bool]]:
+    """Sensors that are the sum of smaller ones, the smallest first; what is a part of one is no part of another."""
+    mean = table.watts.mean(axis=1)
+    rising = sorted((place for place in places if mean[place] > 0), key=lambda place: mean[place])
+    within: set[int] = set()
+    tried = float(sum(2 ** min(number, MOST_PARTS) for number in range(2, len(rising))))
+    for number, whole in enumerate(rising):
+        smaller = [place for place in rising[:number] if place not in within]
+        fits = [
+            (float(np.abs(table.watts[whole] - table.watts[[*parts]].sum(axis=0)).mean()), parts, sure)
+            for parts in _candidates(smaller, mean, float(mean[whole]))
+            if (sure := _alike(table, whole, parts, tried=max(tried, 1.0))) is not None
+        ]
+        if fits:
+            _, parts, sure = min(fits, key=lambda fit: (not fit[2], fit[0]))
+            within |= {*parts}
+            yield whole, parts, sure
+
+
+def _candidates(places: Sequence[int], mean: Values, whole: float) -> Iterator[tuple[int, ...]]:
+    """The sets of two or more whose mean power is near that of the whole; of many sensors all together alone."""
+    if len(places) > MOST_PARTS:
+        sets: Iterator[tuple[int, ...]] = iter([tuple(places)])
+    else:
+        sets = (parts for size in range(2, len(places) + 1) for parts in combinations(places, size))
+    return (parts for parts in sets if abs(mean[[*parts]].sum() - whole) <= 2 * ROUGH * whole)
