@@ -37,14 +37,15 @@ def words(wrapper: str, flavour: str, version: str = "4.1.4", **more: object) ->
 
 def test_open_mpi_4_on_one_machine(wrapper: str) -> None:
     assert words(wrapper, "openmpi") == (
-        "mpiexec -n 4 --bind-to none --map-by slot --oversubscribe -x STEELYARD_CPUS -x STEELYARD_MEMORY /cache/pingpong"
+        "mpiexec -n 4 --bind-to none --map-by slot --oversubscribe "
+        "-x STEELYARD_CPUS -x STEELYARD_MEMORY -x STEELYARD_NODES /cache/pingpong"
     )
 
 
 def test_open_mpi_5_over_hosts_goes_round_them(wrapper: str) -> None:
     assert words(wrapper, "openmpi", "5.0.8", hosts=HOSTS, mapping="cyclic") == (
         "mpiexec -n 4 --bind-to none --map-by node:OVERSUBSCRIBE --host a:2,b:2 "
-        "-x STEELYARD_CPUS -x STEELYARD_MEMORY /cache/pingpong"
+        "-x STEELYARD_CPUS -x STEELYARD_MEMORY -x STEELYARD_NODES /cache/pingpong"
     )
 
 
@@ -55,7 +56,7 @@ def test_open_mpi_puts_so_many_ranks_on_each_host(wrapper: str) -> None:
 
 def test_mpich_over_hosts(wrapper: str) -> None:
     assert words(wrapper, "mpich", hosts=HOSTS, ranks_per_node=1) == (
-        "mpiexec -n 4 -bind-to none -hosts a:1,b:1 -genvlist STEELYARD_CPUS,STEELYARD_MEMORY /cache/pingpong"
+        "mpiexec -n 4 -bind-to none -hosts a:1,b:1 -genvlist STEELYARD_CPUS,STEELYARD_MEMORY,STEELYARD_NODES /cache/pingpong"
     )
 
 

@@ -169,7 +169,7 @@ def test_a_flavour_is_one_file(known: Path, two_sockets: Machine) -> None:
     parameters = {"ranks": 2, "mpi": "example-7.1", "transport": "tcp"}
     launch = Launch(1, "network.pingpong", "gcc", 1, (Case("network.pingpong", "pingpong", parameters),))
     command, environment = start(Site({"example-7.1": tool}), two_sockets, launch, Path("/p"))
-    told = "STEELYARD_CPUS,STEELYARD_MEMORY,STEELYARD_RANK_IN,STEELYARD_LOCAL_RANK_IN,EXAMPLE_BY"
+    told = "STEELYARD_CPUS,STEELYARD_MEMORY,STEELYARD_NODES,STEELYARD_RANK_IN,STEELYARD_LOCAL_RANK_IN,EXAMPLE_BY"
     assert command == [str(start_program), "--ranks", "2", "--tell", told, "/p"]
     assert (environment["EXAMPLE_BY"], environment["STEELYARD_RANK_IN"]) == ("tcp", "EXAMPLE_RANK")
     assert "--mpi=pmi7" in slurm.argv(Job(Path("p"), 2, tool))

@@ -56,14 +56,14 @@ def test_one_answer_fits_one_flavour_alone() -> None:
 def test_mvapich_is_started_by_hydra_with_its_own_binding_off() -> None:
     assert words("mvapich", hosts=hosts(a=2, b=2), ranks_per_node=1) == (
         "-n 4 -bind-to none -hosts a:1,b:1 "
-        "-genvlist STEELYARD_CPUS,STEELYARD_MEMORY,MV2_ENABLE_AFFINITY,MVP_ENABLE_AFFINITY /cache/pingpong"
+        "-genvlist STEELYARD_CPUS,STEELYARD_MEMORY,STEELYARD_NODES,MV2_ENABLE_AFFINITY,MVP_ENABLE_AFFINITY /cache/pingpong"
     )
     started = Job(PROGRAM, 2, Tool("mvapich", "/opt/bin/mpicxx", "2.3.7"), transport="no shared memory")
     for environment in (mpiexec.environment(started, {}), slurm.environment(started, {})):
         assert environment["MV2_ENABLE_AFFINITY"] == environment["MV2_USE_SHARED_MEM"] == "0"
 
 
-PASSED = "-genvlist STEELYARD_CPUS,STEELYARD_MEMORY,I_MPI_PIN,I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"
+PASSED = "-genvlist STEELYARD_CPUS,STEELYARD_MEMORY,STEELYARD_NODES,I_MPI_PIN,I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from steelyard.machine.memory_nodes import main_nodes
 from steelyard.machine.openmp import POLICIES
 from steelyard.machine.settings import setting
 from steelyard.model import Axes, Machine, Scalar
@@ -29,9 +30,8 @@ def page_sizes(machine: Machine) -> tuple[str, ...]:
 
 
 def memory_policies(machine: Machine) -> tuple[str, ...]:
-    """The nearest memory; and interleaved over all nodes where there is more than one."""
-    with_memory = [node for node in machine.nodes if node.memory > 0]
-    return ("local", "interleave") if len(with_memory) > 1 else ("local",)
+    """The nearest memory; and interleaved over all nodes of main memory where there is more than one."""
+    return ("local", "interleave") if len(main_nodes(machine.nodes)) > 1 else ("local",)
 
 
 def with_openmp(block: Axes) -> list[Axes]:

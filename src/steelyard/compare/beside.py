@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard import published
-from steelyard.benchmarks.memory.nodes import placements
+from steelyard.benchmarks.memory.nodes import memory_nodes, placements
 from steelyard.compare import clusters, powers
 from steelyard.model import Evaluation, Level, Result, Value
 from steelyard.model.roles import Placed
@@ -148,7 +148,7 @@ def _corner(evaluation: Evaluation, entry: Published) -> list[Result]:
     wanted = entry.parameters.get("threads", 1)
     mine = [r for r in corner if cases.number(r, "threads") == wanted and cases.number(r, "accumulators") == 1]
     # "All sockets" interleaved the memory; a machine with one node has only its own.
-    several = entry.parameters.get("memory") == "all_sockets" and len(evaluation.run.machine.nodes) > 1
+    several = entry.parameters.get("memory") == "all_sockets" and len(memory_nodes(evaluation.run.machine)) > 1
     return cases.where(mine, page_size="default", memory_policy="interleave" if several else "local")
 
 

@@ -54,7 +54,7 @@ def _name(result: Result, whole: bool, names: dict[tuple[bool, str, str], str], 
     if known := names.get((whole, pinning, memory)):
         return known
     ends = [n for n in cpu_nodes(machine) if pinning in (format_cpu_list(usable_cpus(machine, n)), _first(machine, n))]
-    there = [n for n in memory_nodes(machine) if policy(machine, n) == memory]
+    there = [n for n in machine.nodes if n.memory and policy(machine, n) == memory]
     if not ends or not there:
         return ""
     return f"node {ends[0].number} of {len(machine.nodes)} to {_relation(machine, ends[0], there[0])}"
@@ -67,5 +67,7 @@ def _first(machine: Machine, node: NumaNode) -> str:
 def _relation(machine: Machine, near: NumaNode, memory: NumaNode) -> str:
     if near.number == memory.number:
         return "its own memory"
+    if memory not in memory_nodes(machine):
+        return f"node {memory.number} ({memory.kind})"
     here, there = socket_of(machine, near), socket_of(machine, memory)
     return "another node of the socket" if here == there else "another socket"

@@ -1,5 +1,6 @@
 """What differs between two runs besides their figures: machine, settings, toolchains, versions, plan."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -64,6 +65,12 @@ def _between(group: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Dif
     return [Difference(group, name, x, y) for name, x, y in both if x != y]
 
 
+def _node_kinds(machine: Machine) -> str:
+    """'2', or '2 DRAM, 6 GPU' where the memory nodes are of several kinds."""
+    kinds = Counter(node.kind for node in machine.nodes)
+    return ", ".join(f"{n} {kind}" for kind, n in kinds.items()) if len(kinds) > 1 else str(len(machine.nodes))
+
+
 def _machine(machine: Machine) -> dict[str, str]:
     caches: dict[str, list[int]] = {}
     for cache in machine.caches:
@@ -80,7 +87,7 @@ def _machine(machine: Machine) -> dict[str, str]:
         "sockets": str(len({core.socket for core in machine.cores})),
         "cores": str(len(machine.cores)),
         "processors that may be used": str(len(machine.cpus)),
-        "memory nodes": str(len(machine.nodes)),
+        "memory nodes": _node_kinds(machine),
         "memory": binary_size(machine.memory),
         "memory modules": ", ".join(f"{modules.count(m)} × {m}" for m in dict.fromkeys(modules)) or ABSENT,
         "processor quota": "none" if machine.cpu_quota is None else f"{machine.cpu_quota:g} cores",

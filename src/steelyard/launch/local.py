@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from steelyard.machine.cpulist import format_cpu_list
+from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Machine
 
 
@@ -12,5 +14,6 @@ def argv(program: Path) -> list[str]:
 
 
 def environment(machine: Machine) -> dict[str, str]:
-    """The process's environment: the user's own, and how much memory it may use."""
-    return {**os.environ, "STEELYARD_MEMORY": str(machine.memory)}
+    """The process's environment: the user's own, how much memory it may use, and the nodes of the main memory."""
+    nodes = format_cpu_list(node.number for node in main_nodes(machine.nodes))
+    return {**os.environ, "STEELYARD_MEMORY": str(machine.memory), "STEELYARD_NODES": nodes}

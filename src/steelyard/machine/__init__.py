@@ -14,7 +14,8 @@ from steelyard.machine.hwloc import ask_lstopo, read_hwloc
 from steelyard.machine.libraries import find_libraries
 from steelyard.machine.limits import explain_absent, limits
 from steelyard.machine.memory_modules import read_modules
-from steelyard.machine.processors import identify
+from steelyard.machine.memory_nodes import free_memory, main_nodes
+from steelyard.machine.processors import A64FX, architecture_of, identify, read_cpuinfo
 from steelyard.machine.settings import read_settings
 from steelyard.machine.system_file import load_system
 from steelyard.machine.tools import find_tools
@@ -43,12 +44,13 @@ def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine
     `system_file` adds what the user knows. Raises UsageError for a wrong system file, nothing else.
     """
     files = KernelFiles(root)
-    cpuinfo = files.pairs("/proc/cpuinfo")
-    processor = identify(cpuinfo)
+    cpuinfo, kinds = read_cpuinfo(files)
+    processor = identify(cpuinfo, kinds)
     given = load_system(system_file) if system_file else None
     allowance = read_allowance(files)
-    topology = _completed(files, read_topology(files, processor.inclusive_l3))
     modules, module_notes = read_modules(files)
+    only_hbm = A64FX in kinds or (bool(modules) and all(module.kind.startswith("HBM") for module in modules))
+    topology = _completed(files, read_topology(files, processor, cpuinfo, "HBM" if only_hbm else "DRAM"))
     memory, available, memory_notes = _memory(files, topology, allowance)
     notes = [*topology.notes, *module_notes, *memory_notes]
     compilers, mpis, hanging = find_tools() if files.live else ((), (), ())
@@ -125,10 +127,16 @@ def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tup
     if installed is None and files.live:
         installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if installed is None:
+        installed = sum(node.memory for node in topology.nodes) or None
+    if installed is None:
         return 0, 0, ["The memory is unknown: /proc/meminfo is missing."]
+    main = main_nodes(topology.nodes)
+    others = [node for node in topology.nodes if node.memory and node not in main]
+    installed = max(0, installed - sum(node.memory for node in others))
     # Kernels before 3.14 have no MemAvailable: what is free and what caches hold comes near.
     parts = [kibibytes(reported.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
     available = kibibytes(reported.get("MemAvailable")) or sum(parts)
+    available = max(0, available - free_memory(files, others))
     bounds = [installed, allowance.memory_limit, allowed_memory(files, topology.nodes)]
     memory = min(bound for bound in bounds if bound is not None)
     left = allowance.memory_left
@@ -151,9 +159,7 @@ def _product(files: KernelFiles) -> str:
 def _architecture(files: KernelFiles, cpuinfo: Mapping[str, str]) -> str:
     if files.live:
         return os.uname().machine
-    reported = files.text("/proc/sys/kernel/arch")  # since Linux 6.1
-    guess = "x86_64" if "vendor_id" in cpuinfo else "aarch64" if "CPU implementer" in cpuinfo else "unknown"
-    return reported or guess
+    return files.text("/proc/sys/kernel/arch") or architecture_of(cpuinfo)  # the file: since Linux 6.1
 
 
 def _settings(

@@ -1,9 +1,10 @@
-"""The kernel's notation for sets of processors: "0-3,8"."""
+"""The kernel's notations for sets of processors: "0-3,8", and the mask "0000010f"."""
 
 from collections.abc import Iterable
 
 # Linux can be built for 8192 processors at most on x86 (NR_CPUS); a much larger number is a mistake.
 _MOST_CPUS = 1 << 16
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
@@ -42,6 +43,20 @@ def readable_cpu_list(text: str | None) -> tuple[int, ...] | None:
         return tuple(sorted(parse_cpu_list(text)))
     except ValueError:
         return None
+
+
+def readable_cpu_mask(text: str | None) -> tuple[int, ...] | None:
+    """'00000001,0000000f' → (0, 1, 2, 3, 32): words of 32 bits, the highest first; None where it is none.
+
+    Source: the kernel's bitmap_print_to_pagebuf, Documentation/admin-guide/cputopology.rst.
+    """
+    words = (text or "").strip().removeprefix("0x").split(",")
+    if len(words) > _MOST_CPUS // 32 or not all(0 < len(word) <= 8 and set(word) <= _HEXADECIMAL for word in words):
+        return None
+    bits = 0
+    for word in words:
+        bits = (bits << 32) | int(word, 16)
+    return tuple(cpu for cpu, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
 
 
 def _is_number(text: str) -> bool:

@@ -1,13 +1,17 @@
 """Reads the kernel's own files below a root, so that a recorded tree describes a machine as / does."""
 
 import os
+import string
 from dataclasses import dataclass
 from pathlib import Path
+
+from steelyard.machine.cpulist import readable_cpu_list, readable_cpu_mask
 
 # A sysfs attribute is at most one page; the tables in /proc and of the firmware stay far below this.
 _MOST_BYTES = 1 << 20
 _PAGE = 4096
 _LIVE = Path("/")
+_BLANKS = string.whitespace + "\0"  # a zero byte ends the strings of a device tree, and the lists of some kernels
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class KernelFiles:
     def read(self, path: str) -> Reading:
         """The text of `path`, or the reason why there is none."""
         content, reason = self.read_bytes(path)
-        return Reading(None if content is None else content.decode("utf-8", "replace").strip(), reason)
+        return Reading(None if content is None else content.decode("utf-8", "replace").strip(_BLANKS), reason)
 
     def read_bytes(self, path: str) -> tuple[bytes | None, str]:
         """The bytes of `path` (at most 1 MiB) and "", or None and the reason why there are none."""
@@ -66,6 +70,26 @@ class KernelFiles:
             return int(self.text(path) or "")
         except ValueError:
             return None
+
+    def cpus(self, folder: str, *names: str) -> tuple[int, ...] | None:
+        """The processors, ascending, in the first of these files that can be read: a name in "list" is a list, others a mask.
+
+        An empty set says nothing of use, so the next file is read. Name masks first: every kernel has them, and the lists of
+        some old kernels name one processor only.
+        """
+        for name in names:
+            text = self.text(f"{folder}/{name}")
+            found = readable_cpu_list(text) if name.endswith("list") else readable_cpu_mask(text)
+            if found:
+                return found
+        return None
+
+    def link(self, path: str) -> str:
+        """Where the symbolic link `path` points to, as it is written; "" where it is none."""
+        try:
+            return os.readlink(self._below_root(path))
+        except OSError:
+            return ""
 
     def names(self, folder: str) -> list[str]:
         """The names in `folder`, by their numbers (cpu2 before cpu10); empty when it cannot be listed."""

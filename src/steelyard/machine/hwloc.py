@@ -9,6 +9,11 @@ from steelyard.model import Cache, Core, NumaNode
 from steelyard.programs import NoAnswer, ask
 
 _CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}  # hwloc_obj_cache_type_t
+# The subtypes of a NUMANode that is not DRAM: hwloc's manual, "Heterogeneous memory".
+_MEMORY_KINDS = {
+    "HBM": "HBM", "MCDRAM": "HBM", "SPM": "unknown", "NVM": "persistent", "GPUMemory": "GPU", "CXL-DRAM": "CXL",
+    "CXL-NVM": "CXL",
+}  # fmt: skip
 # lstopo answers in some 50 ms; a hanging one (a broken GPU driver that it asks) must not hold up a run.
 _SECONDS = 5.0
 _MOST = 64 << 20  # bytes: of large machines it is some megabytes
@@ -67,9 +72,16 @@ def _nodes(document: ElementTree.Element, objects: list[ElementTree.Element]) ->
             int(node.get("local_memory", "0")),
             # Firmware that tells no distances leaves a single node at its distance to itself.
             distances.get(int(node.get("os_index", "0")), (10,) if len(found) == 1 else ()),
+            _kind(node),
         )
         for node in found
     )
+
+
+def _kind(node: ElementTree.Element) -> str:
+    if node.get("local_memory", "0") == "0":
+        return "none"
+    return _MEMORY_KINDS.get(node.get("subtype", ""), "DRAM")
 
 
 def _distances(document: ElementTree.Element) -> dict[int, tuple[int, ...]]:

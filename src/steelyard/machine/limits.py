@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Limit, Machine, MemoryModule
 from steelyard.units import quantity
 
@@ -21,7 +22,7 @@ def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
         if bandwidth:
             found["memory_bandwidth"] = bandwidth
     whole = found.get("memory_bandwidth")
-    with_memory = sum(1 for node in machine.nodes if node.memory)
+    with_memory = len(main_nodes(machine.nodes))
     if whole and with_memory and "memory_bandwidth_node" not in found:
         share = f", divided evenly by {with_memory} memory nodes" if with_memory > 1 else ""
         found["memory_bandwidth_node"] = Limit(whole.value / with_memory, "B/s", whole.source + share)

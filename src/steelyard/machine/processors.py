@@ -1,7 +1,11 @@
-"""What the kernel does not tell of a processor: its fused multiply-add pipes, whether its L3 repeats L2."""
+"""The processor by /proc/cpuinfo: its name, its architecture, and from tables its multiply-add pipes and kind of L3."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from steelyard.machine.arm_parts import MAKERS, arm_name
+from steelyard.machine.files import KernelFiles
 
 # Widths are doubles an instruction, units are instructions of that width started each cycle. Sources: Agner
 # Fog's instruction tables; Intel's optimization manual; AMD's optimization guides for families 17h, 19h and
@@ -46,30 +50,32 @@ _AMD = (
     (0x1A, 0x40, 0x4F, 8, 2),  # Zen 5, desktop
 )
 
-# aarch64: (implementer, part) → name, width, units; width None: the name only.
-_ARM: dict[tuple[int, int], tuple[str, int | None, int | None]] = {
-    (0x41, 0xD03): ("Arm Cortex-A53", None, None),
-    (0x41, 0xD05): ("Arm Cortex-A55", None, None),
-    (0x41, 0xD07): ("Arm Cortex-A57", None, None),
-    (0x41, 0xD08): ("Arm Cortex-A72", None, None),
-    (0x41, 0xD0B): ("Arm Cortex-A76", 2, 2),
-    (0x41, 0xD0C): ("Arm Neoverse N1", 2, 2),
-    (0x41, 0xD40): ("Arm Neoverse V1", 4, 2),
-    (0x41, 0xD49): ("Arm Neoverse N2", 2, 2),
-    (0x41, 0xD4F): ("Arm Neoverse V2", 2, 4),
-    (0x41, 0xD84): ("Arm Neoverse V3", 2, 4),
-    (0x41, 0xD8E): ("Arm Neoverse N3", 2, 2),
-    (0x42, 0x516): ("Broadcom Vulcan", 2, 2),
-    (0x43, 0x0AF): ("Marvell ThunderX2", 2, 2),
-    (0x46, 0x001): ("Fujitsu A64FX", 8, 2),
-    (0x48, 0xD01): ("HiSilicon Kunpeng 920", None, None),
-    (0xC0, 0xAC3): ("Ampere-1", 2, 2),
+# aarch64: (implementer, part) → width, units.
+_ARM = {
+    (0x41, 0xD0B): (2, 2),  # Cortex-A76
+    (0x41, 0xD0C): (2, 2),  # Neoverse N1
+    (0x41, 0xD40): (4, 2),  # Neoverse V1
+    (0x41, 0xD49): (2, 2),  # Neoverse N2
+    (0x41, 0xD4F): (2, 4),  # Neoverse V2
+    (0x41, 0xD84): (2, 4),  # Neoverse V3
+    (0x41, 0xD8E): (2, 2),  # Neoverse N3
+    (0x42, 0x516): (2, 2),  # Broadcom Vulcan
+    (0x43, 0x0AF): (2, 2),  # ThunderX2
+    (0x46, 0x001): (8, 2),  # A64FX
+    (0xC0, 0xAC3): (2, 2),  # Ampere-1
 }
+A64FX = (0x46, 0x001)
+
+# Keys of /proc/cpuinfo that hold a model's name, by architecture: arch/*/kernel/setup.c, proc.c and the like in Linux.
+_NAMES = ("model name", "Model Name", "cpu model", "cpu", "uarch", "Processor", "CPU", "cpu type", "cpu-type", "family")
 
 
 @dataclass(frozen=True)
 class Processor:
-    """A processor model. `fma_width` and `fma_units` are None where it is not in the table: see `reason`."""
+    """A processor model. `fma_width` and `fma_units` are None where it is not in the table: see `reason`.
+
+    `kinds`: for Arm the (implementer, part) of each kind of core, in the order of the processors; else empty.
+    """
 
     name: str
     vendor: str
@@ -77,17 +83,42 @@ class Processor:
     fma_units: int | None
     inclusive_l3: bool | None
     reason: str = ""
+    kinds: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def is_arm(self) -> bool:
+        """Whether /proc/cpuinfo names the processor by Arm's registers."""
+        return bool(self.kinds)
 
 
-def identify(cpuinfo: Mapping[str, str]) -> Processor:
-    """The processor that the first entry of /proc/cpuinfo describes."""
-    vendor = cpuinfo.get("vendor_id", "")
+def read_cpuinfo(files: KernelFiles) -> tuple[dict[str, str], tuple[tuple[int, int], ...]]:
+    """The first value of each key in /proc/cpuinfo, and each kind of Arm core (implementer, part) once.
+
+    The first entry alone is not enough: old Arm and s390 kernels put what holds for all processors into an entry of its own.
+    """
+    first: dict[str, str] = {}
+    kinds: dict[tuple[int, int], None] = {}
+    implementer: int | None = None
+    for line in (files.text("/proc/cpuinfo") or "").splitlines():
+        key, colon, value = (part.strip() for part in line.partition(":"))
+        if not colon:
+            continue
+        first.setdefault(key, value)
+        if key == "CPU implementer":
+            implementer = _number(value)
+        elif key == "CPU part" and implementer is not None and (part := _number(value)) is not None:
+            kinds[implementer, part] = None
+    return first, tuple(kinds)
+
+
+def identify(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...] = ()) -> Processor:
+    """The processor that /proc/cpuinfo describes. `kinds`: those of its Arm cores, where `cpuinfo` is not all of it."""
     if "CPU implementer" in cpuinfo:
-        return _identify_arm(cpuinfo)
-    name = next(
-        (cpuinfo[key] for key in ("model name", "cpu model", "cpu", "Processor", "uarch") if cpuinfo.get(key)),
-        "",
-    )
+        return _identify_arm(cpuinfo, kinds)
+    vendor = next((cpuinfo[key] for key in ("vendor_id", "vendor", "mvendorid") if cpuinfo.get(key)), "")
+    # A number is no name: "family : 31" of Itanium, "cpu : 0" of some kernels.
+    name = next((cpuinfo[key] for key in _NAMES if cpuinfo.get(key) and _number(cpuinfo[key]) is None), "")
+    name = name or _s390_machine(cpuinfo)
     family, model = _number(cpuinfo.get("cpu family")), _number(cpuinfo.get("model"))
     width, units, reason = None, None, f"'{name or 'this processor'}' is not in the table of known processors"
     flags = set(cpuinfo.get("flags", "").split())
@@ -102,6 +133,41 @@ def identify(cpuinfo: Mapping[str, str]) -> Processor:
             width, units = _amd(family, model, flags)
     inclusive = _inclusive_l3(vendor, family, model)
     return Processor(name or "unknown", vendor or "unknown", width, units, inclusive, "" if width else reason)
+
+
+def _s390_machine(cpuinfo: Mapping[str, str]) -> str:
+    """'IBM/S390 2817' by the line 'processor 0: version = 00, identification = 279F25, machine = 2817'; "" without one."""
+    lines = (value for key, value in cpuinfo.items() if key.startswith("processor "))
+    machine = next((found.group(1) for line in lines if (found := re.search(r"machine = (\w+)", line))), "")
+    return f"IBM/S390 {machine}" if machine else ""
+
+
+# The first key of /proc/cpuinfo that is there tells the architecture, as uname names it; the value is searched for the pattern.
+_ARCHITECTURES = (
+    ("CPU implementer", "", "aarch64"),
+    ("arch", "IA-64", "ia64"),
+    ("vendor_id", "IBM/S390", "s390x"),
+    ("vendor_id", "", "x86_64"),
+    ("hart", "", "riscv64"),
+    ("isa", "rv64", "riscv64"),
+    ("type", "sun4", "sparc64"),
+    ("CPU Family", "Loongson-64bit", "loongarch64"),
+    ("cpu", "Alpha", "alpha"),
+    ("cpu", "PA", "parisc"),
+    ("system type", "", "mips"),
+    ("cpu", "POWER|Cell|PPC970", "ppc64"),
+    ("revision", "pvr", "ppc"),
+)
+
+
+def architecture_of(cpuinfo: Mapping[str, str]) -> str:
+    """The architecture that the keys of /proc/cpuinfo show; "unknown" where they show none."""
+    if "CPU implementer" in cpuinfo and (_number(cpuinfo.get("CPU architecture")) or 8) < 8:
+        return f"armv{cpuinfo['CPU architecture']}l"
+    if "flags" in cpuinfo and "lm" not in cpuinfo["flags"].split() and "pae" in cpuinfo["flags"].split():
+        return "i686"  # without long mode
+    fitting = (name for key, pattern, name in _ARCHITECTURES if key in cpuinfo and re.search(pattern, cpuinfo[key]))
+    return next(fitting, "unknown")
 
 
 def _intel(model: int, name: str, flags: set[str]) -> tuple[int | None, int | None]:
@@ -128,16 +194,24 @@ def _amd(family: int, model: int, flags: set[str]) -> tuple[int | None, int | No
     return None, None
 
 
-def _identify_arm(cpuinfo: Mapping[str, str]) -> Processor:
+def _identify_arm(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...]) -> Processor:
     implementer, part = _number(cpuinfo.get("CPU implementer")), _number(cpuinfo.get("CPU part"))
-    reported = (
-        cpuinfo.get("model name") or f"implementer {cpuinfo['CPU implementer']} part {cpuinfo.get('CPU part', '?')}"
-    )
-    if implementer is None or part is None or (implementer, part) not in _ARM:
-        return Processor(reported, "unknown", None, None, None, f"'{reported}' is not in the table of known processors")
-    name, width, units = _ARM[implementer, part]
-    reason = "" if width else f"the pipes of '{name}' are not in the table of known processors"
-    return Processor(name, name.split()[0], width, units, None, reason)
+    if not kinds and implementer is not None and part is not None:
+        kinds = ((implementer, part),)
+    names = [arm_name(*kind) or f"implementer {kind[0]:#04x} part {kind[1]:#05x}" for kind in kinds]
+    reported = next((cpuinfo[key] for key in ("model name", "Processor") if cpuinfo.get(key)), "")
+    maker = f"{MAKERS.get(kinds[0][0], '')} " if kinds else ""
+    name = " + ".join(dict.fromkeys([*names[:1], *(name.removeprefix(maker) for name in names[1:])]))
+    if not kinds or (len(kinds) == 1 and arm_name(*kinds[0]) is None):
+        name = reported or name or f"implementer {cpuinfo['CPU implementer']} part {cpuinfo.get('CPU part', '?')}"
+        reason = f"'{name}' is not in the table of known processors"
+    elif len(kinds) > 1:
+        reason = f"its cores are of {len(kinds)} kinds, with different pipes"
+    else:
+        reason = f"the pipes of '{name}' are not in the table of known processors"
+    vendor = MAKERS.get(kinds[0][0], "unknown") if kinds else "unknown"
+    width, units = _ARM.get(kinds[0], (None, None)) if len(kinds) == 1 else (None, None)
+    return Processor(name, vendor, width, units, None, "" if width else reason, kinds)
 
 
 def _inclusive_l3(vendor: str, family: int | None, model: int | None) -> bool | None:

@@ -4,10 +4,10 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
-from steelyard.machine.cpulist import format_cpu_list, readable_cpu_list
-from steelyard.machine.files import KernelFiles, kibibytes, natural
+from steelyard.machine.files import KernelFiles, kibibytes
+from steelyard.machine.frequency import read_frequencies
 from steelyard.model import Machine, Setting
-from steelyard.units import binary_size, quantity
+from steelyard.units import binary_size
 
 _CPU = "/sys/devices/system/cpu"
 _HUGE = "/sys/kernel/mm/hugepages"
@@ -72,7 +72,7 @@ def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Settin
     """Every setting that this module knows, by name; one that cannot be read has no value but a reason."""
     found = [_from_file(files, name, paths, read) for name, (paths, read) in _FILES.items()]
     found += [
-        *_frequency(files),
+        *read_frequencies(files, cpuinfo),
         _turbo(files),
         _mitigations(files),
         _hypervisor(files, cpuinfo),
@@ -94,46 +94,6 @@ def _from_file(files: KernelFiles, name: str, paths: tuple[str, ...], read: Call
             return Setting(name, read(reading.text), path)
         reasons.append(reading.reason)
     return Setting(name, None, paths[0], reasons[0])
-
-
-def _frequency(files: KernelFiles) -> list[Setting]:
-    """Governor, driver and the range that it may choose from, over all frequency policies."""
-    folder = f"{_CPU}/cpufreq"
-    policies = [name for name in files.names(folder) if name.startswith("policy")]
-    wanted = {
-        "governor": "scaling_governor",
-        "frequency_driver": "scaling_driver",
-        "frequency_min": "scaling_min_freq",
-        "frequency_max": "scaling_max_freq",
-        "frequency_hardware_max": "cpuinfo_max_freq",
-    }
-    if not policies:
-        reason = f"there is no {folder}/policy0 here: the frequency is not under this kernel's control"
-        return [Setting(name, None, folder, reason) for name in wanted]
-    found = []
-    for name, file in wanted.items():
-        having: dict[str, list[str]] = {}  # value → the policies that have it
-        for policy in policies:
-            text = files.text(f"{folder}/{policy}/{file}")
-            if text:
-                kilohertz = natural(text)
-                value = text if kilohertz is None else quantity(kilohertz * 1e3, "Hz")
-                having.setdefault(value, []).append(f"{folder}/{policy}")
-        reason = "" if having else f"no policy has a readable {file}"
-        found.append(Setting(name, _summed_up(files, having), f"{folder}/policy*/{file}", reason))
-    return found
-
-
-def _summed_up(files: KernelFiles, having: Mapping[str, list[str]]) -> str | None:
-    """The value that all policies have, or each with its processors where they differ."""
-    if len(having) < 2:
-        return next(iter(having), None)
-    parts = []
-    for value, policies in sorted(having.items()):
-        reported = (files.text(f"{policy}/affected_cpus") or "" for policy in policies)
-        cpus = (readable_cpu_list(text.replace(" ", ",")) or () for text in reported)
-        parts.append(f"{value} (cpus {format_cpu_list(cpu for some in cpus for cpu in some)})")
-    return ", ".join(parts)
 
 
 def _turbo(files: KernelFiles) -> Setting:

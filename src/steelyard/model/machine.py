@@ -28,12 +28,16 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class NumaNode:
-    """A memory node: bytes of memory, the processors near it, and the firmware's distance (SLIT) to every node."""
+    """A memory node: bytes of memory, the processors near it, and the firmware's distance (SLIT) to every node.
+
+    `kind`: "DRAM", "HBM", "CXL", "GPU", "persistent", "none" (no memory), or "unknown" (no processors, and nobody tells).
+    """
 
     number: int
     cpus: tuple[int, ...]
     memory: int
     distances: tuple[int, ...]
+    kind: str = "DRAM"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from steelyard.model import Host, Tool
 
 GROUP = "steelyard.mpi"  # the entry point by which another package adds a flavour
 # What the ranks must find in their environment on every host, where it is set.
-PASSED = ("STEELYARD_CPUS", "STEELYARD_MEMORY")
+PASSED = ("STEELYARD_CPUS", "STEELYARD_MEMORY", "STEELYARD_NODES")
 
 
 Order = Literal["block", "cyclic"]

@@ -54,6 +54,13 @@ namespace {
   throw CaseError(join({"cannot map ", bytes, " bytes of memory: ", why}));
 }
 
+// The nodes of main memory, "0,8-9": without those of GPUs and other devices where the one who starts this process has
+// told them.
+std::string main_nodes() {
+  const char* told = std::getenv("STEELYARD_NODES");
+  return told && *told ? told : first_line("/sys/devices/system/node/has_memory");
+}
+
 // mbind(2) by its number: no library is needed, and no root.
 void set_policy(char* start, std::size_t bytes, const std::string& policy) {
   if (policy == "local") return;
@@ -64,7 +71,7 @@ void set_policy(char* start, std::size_t bytes, const std::string& policy) {
     if (node < most) mask[node / 64] |= 1ul << (node % 64);
   };
   if (policy == "interleave") {
-    std::istringstream ranges(first_line("/sys/devices/system/node/has_memory"));
+    std::istringstream ranges(main_nodes());
     for (std::string range; std::getline(ranges, range, ',');) {
       std::size_t dash = range.find('-'), low = std::stoul(range),
                   high = dash == std::string::npos ? low : std::stoul(range.substr(dash + 1));

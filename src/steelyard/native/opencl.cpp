@@ -66,21 +66,12 @@ class Library {
 
 namespace {
 
-cpu_set_t allowed() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  return set;
-}
-const cpu_set_t at_start = allowed();  // of the program, before anything is pinned
+const ProcessorSet at_start = ProcessorSet::of_thread();  // of the program, before anything is pinned
 
 }  // namespace
 
-Unpinned::Unpinned() {
-  sched_getaffinity(0, sizeof before_, &before_);
-  sched_setaffinity(0, sizeof at_start, &at_start);
-}
-Unpinned::~Unpinned() { sched_setaffinity(0, sizeof before_, &before_); }
+Unpinned::Unpinned() : before_(ProcessorSet::of_thread()) { at_start.pin(); }
+Unpinned::~Unpinned() { before_.pin(); }
 
 template <class T>
 T Device::info(unsigned what) const {

@@ -1,13 +1,12 @@
 // OpenCL devices, without headers or a library at build time: what the site has is looked for when a case asks for it.
 #pragma once
-#include <sched.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "params.h"
+#include "processor_set.h"
 
 namespace steelyard::opencl {
 
@@ -25,7 +24,7 @@ class Unpinned {
   Unpinned& operator=(const Unpinned&) = delete;
 
  private:
-  cpu_set_t before_;
+  const ProcessorSet before_;
 };
 
 // One device with a queue of its own, in which commands are carried out in order.

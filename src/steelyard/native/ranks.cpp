@@ -1,7 +1,6 @@
 // Where ranks are, how they are pinned, and how they meet.
 #include "ranks.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+
+#include "processor_set.h"
 
 namespace steelyard {
 namespace {
@@ -45,15 +46,7 @@ std::string host_name() {
   return name;
 }
 
-std::vector<int> allowed_processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<int> all;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) all.push_back(cpu);
-  return all;
-}
+std::vector<int> allowed_processors() { return ProcessorSet::of_thread().list(); }
 
 void pin_by_launcher() {
   const char* list = std::getenv("STEELYARD_CPUS");
@@ -64,10 +57,9 @@ void pin_by_launcher() {
   std::istringstream words(list);
   for (std::string word; std::getline(words, word, ',');) cpus.push_back(std::atoi(word.c_str()));
   int cpu = cpus[static_cast<std::size_t>(local) % cpus.size()];
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
-  sched_setaffinity(0, sizeof set, &set);  // where it is not allowed the record tells the processors really used
+  ProcessorSet set;
+  set.add(cpu);
+  set.pin();  // where it is not allowed the record tells the processors really used
 }
 
 Group::Group(MPI_Comm comm) : comm_(comm) {
@@ -187,12 +179,11 @@ std::unique_ptr<Group> Ranks::among(bool active) const {
 }
 
 void Ranks::pin(int cpu) const {
-  cpu_set_t set;
-  CPU_ZERO(&set);
+  ProcessorSet set;
   for (int allowed : processors_)
-    if (cpu < 0 || allowed == cpu) CPU_SET(static_cast<std::size_t>(allowed), &set);
+    if (cpu < 0 || allowed == cpu) set.add(allowed);
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
-    sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set);
+    set.pin(std::atoi(task.path().filename().c_str()));
 }
 
 }  // namespace steelyard

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "clock.h"
+#include "processor_set.h"
 #include "stopping.h"
 
 namespace steelyard {
@@ -206,13 +207,8 @@ class Sampler {
 
   static std::set<int> processors(const Team& team) {
     if (!team.cpus().empty()) return {team.cpus().begin(), team.cpus().end()};
-    std::set<int> allowed;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof set, &set);
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) allowed.insert(cpu);
-    return allowed;
+    std::vector<int> allowed = ProcessorSet::of_thread().list();
+    return {allowed.begin(), allowed.end()};
   }
 
   void calibrate(Measurement& m) {

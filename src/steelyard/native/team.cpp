@@ -6,12 +6,12 @@
 #include <exception>
 #include <thread>
 
+#include "processor_set.h"
+
 namespace steelyard {
 
 struct Team::Crew {
   Crew(std::size_t size, const std::vector<int>& cpus) : size_(size), cpus_(cpus), failures_(size) {
-    CPU_ZERO(&before_);
-    sched_getaffinity(0, sizeof before_, &before_);
     pin(0);
     for (std::size_t i = 1; i < size; ++i) threads_.emplace_back([this, i] { serve(i); });
   }
@@ -19,7 +19,7 @@ struct Team::Crew {
     ends_ = true;
     release();
     for (auto& t : threads_) t.join();
-    sched_setaffinity(0, sizeof before_, &before_);
+    before_.pin();
   }
 
   void perform(Job job) {
@@ -64,16 +64,15 @@ struct Team::Crew {
   }
   void pin(std::size_t index) {
     if (cpus_.empty()) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(cpus_[index]), &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0)
+    ProcessorSet set;
+    set.add(cpus_[index]);
+    if (!set.pin())
       throw CaseError(join({"cannot pin thread ", index, " to processor ", cpus_[index], ": ", std::strerror(errno)}));
   }
 
   const std::size_t size_;
   const std::vector<int>& cpus_;
-  cpu_set_t before_;
+  const ProcessorSet before_ = ProcessorSet::of_thread();
   Job job_{};
   bool ends_ = false;
   std::vector<std::exception_ptr> failures_;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "json.h"
+#include "processor_set.h"
 #include "team.h"
 
 extern char** environ;
@@ -18,10 +19,9 @@ extern char** environ;
 namespace steelyard {
 namespace {
 
-std::string placed_on(const cpu_set_t& set) {
+std::string placed_on(const ProcessorSet& set) {
   std::string list;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) list += join({(list.empty() ? "" : ","), cpu});
+  for (int cpu : set.list()) list += join({(list.empty() ? "" : ","), cpu});
   return list;
 }
 
@@ -80,9 +80,7 @@ struct Team::Crew {
   }
   // Every member is a thread of its own, on the processor that it was meant for.
   void require(std::size_t index) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof set, &set);
+    ProcessorSet set = ProcessorSet::of_thread();
     if (cpus_.empty() || placed_on(set) == std::to_string(cpus_[index])) return;
     throw CaseError(
         join({"the OpenMP runtime has put thread ", index, " on processors ", placed_on(set), " instead of ",

@@ -1,6 +1,7 @@
 """The verdict on a run in at most five sentences, made from its main figures and findings."""
 
 from steelyard import units
+from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Evaluation, Finding
 from steelyard.report import values
 from steelyard.report.headline import Headline, headlines
@@ -29,7 +30,7 @@ def machine(evaluation: Evaluation) -> str:
     here = evaluation.run.machine
     sockets = len({core.socket for core in here.cores})
     cores = plural(len(here.cores), "core") if here.cores else plural(len(here.cpus), "processor")
-    where = f"in {plural(sockets, 'socket')} and {plural(len(here.nodes), 'NUMA node')}"
+    where = f"in {plural(sockets, 'socket')} and {plural(len(main_nodes(here.nodes)), 'NUMA node')}"
     size = f"{cores} {where}" if here.nodes and sockets else cores
     quota = f", limited to {here.cpu_quota:g} cores' worth of time" if here.cpu_quota else ""
     memory = f", with {units.binary_size(here.memory)} of memory" if here.memory else ""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from steelyard.machine.cpulist import format_cpu_list
+from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Limit, Machine, NumaNode
 
 TITLES = {
@@ -40,13 +41,19 @@ def cpu_nodes(machine: Machine) -> tuple[NumaNode, ...]:
 
 
 def memory_nodes(machine: Machine) -> tuple[NumaNode, ...]:
-    """The nodes with memory."""
-    return tuple(node for node in machine.nodes if node.memory > 0)
+    """The nodes of main memory: not those of GPUs, CXL and other devices, which are used only where a user names one."""
+    return main_nodes(machine.nodes)
 
 
 def policy(machine: Machine, node: NumaNode) -> str:
     """The policy for memory of `node`: with one node there is nothing to bind, and containers forbid it."""
-    return f"bind:{node.number}" if len(memory_nodes(machine)) > 1 else "local"
+    main = memory_nodes(machine)
+    return "local" if len(main) == 1 and node in main else f"bind:{node.number}"
+
+
+def is_main(machine: Machine, memory_policy: str) -> bool:
+    """Whether this policy keeps to the main memory, for which the machine's bandwidth holds."""
+    return not memory_policy.startswith("bind:") or memory_policy in [f"bind:{n.number}" for n in memory_nodes(machine)]
 
 
 def socket_of(machine: Machine, node: NumaNode) -> int | None:

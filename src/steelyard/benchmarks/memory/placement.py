@@ -29,7 +29,16 @@ from dataclasses import replace
 from steelyard.benchmarks.cycles import cycles_of
 from steelyard.benchmarks.figures import select
 from steelyard.benchmarks.memory.latency import memory_bytes
-from steelyard.benchmarks.memory.nodes import TITLES, cpu_nodes, memory_nodes, placements, policy, share, usable_cpus
+from steelyard.benchmarks.memory.nodes import (
+    TITLES,
+    cpu_nodes,
+    is_main,
+    memory_nodes,
+    placements,
+    policy,
+    share,
+    usable_cpus,
+)
 from steelyard.machine.caches import reachable_cache
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, NumaNode, Record, Result, Sampling, Scalar
@@ -151,6 +160,8 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """Of Triad: the share that its memory nodes have of the memory's bandwidth."""
     if metric != "bandwidth" or result.kernel != "triad":
         return None
+    if not is_main(machine, str(result.parameters.get("memory_policy", "local"))):
+        return None
     asked = (result.parameters.get("pinning"), result.parameters.get("memory_policy", "local"))
     for placement in placements(machine):
         if (placement.pinning, placement.memory_policy) == asked:
@@ -177,7 +188,9 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 def _matrix(results: Sequence[Result], machine: Machine, kernel: str, caption: str) -> Figure:
     metric = METRICS[kernel]
     rows = [n for n in cpu_nodes(machine) if any(_cell(results, machine, kernel, (n, m)) for m in machine.nodes)]
-    columns = memory_nodes(machine)
+    main = memory_nodes(machine)
+    # Other nodes are measured where a user names them.
+    columns = [n for n in machine.nodes if n in main or any(_cell(results, machine, kernel, (row, n)) for row in rows)]
     return Figure(
         name=f"placement-{metric}",
         title=f"{'Triad bandwidth' if kernel == 'triad' else 'Latency'} by processor node and memory node",

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 
 from steelyard.benchmarks.axes import USUAL, page_sizes, thread_counts
 from steelyard.benchmarks.figures import against, cache_marks, published, select
+from steelyard.benchmarks.memory.nodes import is_main
 from steelyard.machine.caches import reachable_cache
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
 from steelyard.model.figure import Axis, Figure, Mark
@@ -212,8 +213,9 @@ roles = (
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The memory's own peak; none for working sets that a cache holds."""
-    if result.parameters.get("elements") != elements(machine):
+    """The memory's own peak; none for working sets that a cache holds, and for memory that is not the main one."""
+    other = not is_main(machine, str(result.parameters.get("memory_policy", "local")))
+    if result.parameters.get("elements") != elements(machine) or other:
         return None
     return machine.limits.get("memory_bandwidth")
 

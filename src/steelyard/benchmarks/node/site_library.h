@@ -1,7 +1,6 @@
 // A numerical library of the site, found when a case asks for it; its own threads keep to the team's processors.
 #pragma once
 #include <dlfcn.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -63,10 +62,9 @@ void starting_threads(const Team& team, Job job) {
   for (pid_t thread : threads_of_process())
     if (!before.count(thread)) started.insert(thread);
   if (team.cpus().size() < 2) return;
-  cpu_set_t others;
-  CPU_ZERO(&others);
-  for (std::size_t i = 1; i < team.cpus().size(); ++i) CPU_SET(static_cast<std::size_t>(team.cpus()[i]), &others);
-  for (pid_t thread : started) sched_setaffinity(thread, sizeof others, &others);
+  ProcessorSet others;
+  for (std::size_t i = 1; i < team.cpus().size(); ++i) others.add(team.cpus()[i]);
+  for (pid_t thread : started) others.pin(thread);
 }
 
 // A file beside the program, for what a library learnt about this machine.

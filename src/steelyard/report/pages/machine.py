@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard import units
+from steelyard.machine.cpulist import format_cpu_list
+from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, Tool
 from steelyard.report import counter_columns
 from steelyard.report.pages.settings import SettingGroup, Unread, groups, unread
@@ -59,6 +61,7 @@ class MachinePage:
     caches: tuple[tuple[str, ...], ...]
     modules: tuple[tuple[str, ...], ...]
     nodes: tuple[NumaNode, ...]
+    memories: tuple[tuple[str, ...], ...]  # of several nodes: number, kind, memory, processors, what it is used for
     settings: tuple[SettingGroup, ...]
     unread: tuple[Unread, ...]
     unreadable: int  # settings
@@ -77,6 +80,7 @@ def data(evaluation: Evaluation) -> MachinePage:
         _caches(machine.caches),
         tuple(_module(machine)),
         machine.nodes,
+        _memories(machine) if len(machine.nodes) > 1 else (),
         groups(machine.settings),
         unread(machine.settings),
         sum(setting.value is None for setting in machine.settings),
@@ -145,6 +149,20 @@ def _nodes(machine: Machine, socket: int) -> tuple[NodeBox, ...]:
             _groups(machine, [core for core in cores if core.node == number]),
         )
         for number in sorted({core.node for core in cores})
+    )
+
+
+def _memories(machine: Machine) -> tuple[tuple[str, ...], ...]:
+    main = main_nodes(machine.nodes)
+    return tuple(
+        (
+            str(node.number),
+            node.kind,
+            units.binary_size(node.memory) if node.memory else "none",
+            format_cpu_list(node.cpus) or "none",
+            "main memory" if node in main else f"only with memory_policy=bind:{node.number}" if node.memory else "–",
+        )
+        for node in machine.nodes
     )
 
 

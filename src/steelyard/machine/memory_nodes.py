@@ -1,0 +1,222 @@
+"""The memory nodes: their processors, bytes and distances, and whether the memory is DRAM, HBM, CXL's or a GPU's."""
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from steelyard.machine.cpulist import readable_cpu_list
+from steelyard.machine.files import KernelFiles, kibibytes, natural
+from steelyard.model import NumaNode
+
+_NODE = "/sys/devices/system/node"
+_DAX = "/sys/bus/dax/drivers/kmem"
+_CXL = "/sys/bus/cxl/devices"
+_NVIDIA = "/proc/driver/nvidia/gpus"
+_TREE = "/sys/firmware/devicetree/base"
+_TIERS = "/sys/devices/virtual/memory_tiering"
+_LOCAL, _REMOTE = (
+    10,
+    20,
+)  # the distance of a node to itself (ACPI 6, SLIT), and the kernel's for others where firmware is silent
+# The kernel puts DRAM into tier 4 (include/linux/memory-tiers.h: an abstract distance of 576, 128 a tier).
+_DRAM_TIER = 4
+# HMAT's bandwidth of HBM is 2 to 5 times that of DRAM beside it; sockets and channels of one kind differ by less than this.
+_FASTER, _SLOWER = 1.5, 0.75
+# OPAL numbers POWER's sockets from 0 and the memory of its GPUs downwards from 255, eight at most (skiboot, hw/npu2.c).
+_FIRST_GPU_NODE = 248
+_XEON_PHI = {"87", "133"}  # models of family 6: a node without processors is their MCDRAM
+_CXL_PARENTS = ("ACPI0017", "dax_region", "cxl")  # ACPI's root of CXL, and the names of the kernel's driver
+
+
+def read_nodes(
+    files: KernelFiles, online: tuple[int, ...], cpuinfo: Mapping[str, str], near: str = "DRAM"
+) -> tuple[tuple[NumaNode, ...], tuple[str, ...]]:
+    """The memory nodes below `files` with their kinds, and notes on what could not be read or is not main memory.
+
+    `near` is the kind of the memory beside processors: HBM where the machine has nothing else.
+    """
+    numbers = [int(name[4:]) for name in files.names(_NODE) if name.startswith("node") and name[4:].isdecimal()]
+    installed = kibibytes(files.pairs("/proc/meminfo").get("MemTotal"))
+    if len(numbers) <= 1:
+        if not online and installed is None:
+            return (), ()
+        # Where the kernel initialises memory lazily, the node's own file tells less than there is.
+        number = numbers[0] if numbers else 0
+        memory = max(installed or 0, _node_memory(files, number, "MemTotal") or 0)
+        return (NumaNode(number, online, memory, (_LOCAL,), near),), ()
+    known, found, notes = set(online), [], []
+    for number in numbers:
+        folder = f"{_NODE}/node{number}"
+        listed = files.cpus(folder, "cpumap", "cpulist")
+        own_memory = _node_memory(files, number, "MemTotal")
+        if own_memory is None or not (files.exists(f"{folder}/cpumap") or files.exists(f"{folder}/cpulist")):
+            notes.append(f"Memory node {number} could not be read whole ({folder}): it may be described too small.")
+        reported = (natural(word) for word in (files.text(f"{folder}/distance") or "").split())
+        distances = tuple(distance for distance in reported if distance is not None)
+        cpus = tuple(cpu for cpu in listed or () if cpu in known)
+        found.append(NumaNode(number, cpus, own_memory or 0, distances))
+    kinds = _kinds(files, found, cpuinfo, near)
+    nodes = tuple(replace(node, kind=kinds[node.number]) for node in found)
+    return nodes, (*notes, *_set_aside(nodes))
+
+
+def main_nodes(nodes: Iterable[NumaNode]) -> tuple[NumaNode, ...]:
+    """The nodes whose memory programs get by themselves: DRAM, and HBM of nodes with processors; all where there is neither.
+
+    Memory of a GPU, behind CXL, persistent, or HBM beside DRAM is used only where a user names its node.
+    """
+    with_memory = [node for node in nodes if node.memory > 0]
+    main = tuple(node for node in with_memory if node.kind == "DRAM" or (node.kind == "HBM" and node.cpus))
+    return main or tuple(with_memory)
+
+
+def free_memory(files: KernelFiles, nodes: Iterable[NumaNode]) -> int:
+    """Bytes that are free on these nodes; 0 for those that do not tell."""
+    return sum(_node_memory(files, node.number, "MemFree") or 0 for node in nodes)
+
+
+def _set_aside(nodes: tuple[NumaNode, ...]) -> list[str]:
+    main = main_nodes(nodes)
+    others = [node for node in nodes if node.memory and node not in main]
+    words = {kind: [str(node.number) for node in others if node.kind == kind] for kind in (n.kind for n in others)}
+    return [
+        f"Memory node{'s' if len(numbers) > 1 else ''} {', '.join(numbers)} ({_MEANING[kind]}): not counted as main memory, "
+        "and measured only where a setting names a node (--set memory_policy=bind:NODE)."
+        for kind, numbers in words.items()
+    ]
+
+
+_MEANING = {
+    "GPU": "the memory of a GPU",
+    "HBM": "HBM beside DRAM",
+    "CXL": "memory behind CXL",
+    "persistent": "persistent memory",
+    "unknown": "no processors are near, and the kernel does not tell what memory it is",
+}
+
+
+def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
+    """Bytes in the line 'Node 0 MemTotal:  4678212 kB'."""
+    for line in (files.text(f"{_NODE}/node{number}/meminfo") or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.split()[-1:] == [wanted]:
+            return kibibytes(value)
+    return None
+
+
+def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str], near: str) -> dict[int, str]:
+    """The kind of each node: what a driver or the firmware names, else what speed, distance and zone allow."""
+    found = {node.number: near if node.memory else "none" for node in nodes}
+    if all(node.cpus for node in nodes if node.memory):
+        return found
+    named = _of_gpus(files) | _of_dax(files)
+    tiers, speeds, ordinary = (
+        _tiers(files),
+        _speeds(files, nodes),
+        readable_cpu_list(files.text(f"{_NODE}/has_normal_memory")),
+    )
+    usual = _speed_of_main(nodes, speeds)
+    for node in nodes:
+        own = named.get(node.number, "")
+        ratio = speeds[node.number] / usual if usual and node.number in speeds else None
+        faster = (ratio is not None and ratio >= _FASTER) or tiers.get(node.number, _DRAM_TIER) < _DRAM_TIER
+        slower = (ratio is not None and ratio <= _SLOWER) or tiers.get(node.number, _DRAM_TIER) > _DRAM_TIER
+        if not node.memory or (node.cpus and own != "special"):
+            continue
+        odd = own or slower or (ordinary and node.number not in ordinary) or _is_distant(node, nodes)
+        if own and own != "special":
+            found[node.number] = own
+        elif faster or (_has_stacked_memory(cpuinfo) and not node.cpus):
+            found[node.number] = "HBM"
+        elif node.cpus:
+            continue
+        elif _has_cxl_memory(files):
+            found[node.number] = "CXL"
+        elif _is_of_power_gpu(node, cpuinfo) or (odd and not slower and not own and files.names(_NVIDIA)):
+            found[node.number] = "GPU"
+        elif odd:
+            found[node.number] = "unknown"
+    return found
+
+
+def _has_stacked_memory(cpuinfo: Mapping[str, str]) -> bool:
+    """Whether the processor has memory in its package (Xeon Phi, Xeon Max), which in flat mode makes nodes without processors."""
+    phi = cpuinfo.get("cpu family") == "6" and cpuinfo.get("model") in _XEON_PHI
+    return phi or "Xeon(R) CPU Max" in cpuinfo.get("model name", "")
+
+
+def _is_of_power_gpu(node: NumaNode, cpuinfo: Mapping[str, str]) -> bool:
+    return "POWER" in cpuinfo.get("cpu", "") and node.number >= _FIRST_GPU_NODE
+
+
+def _has_cxl_memory(files: KernelFiles) -> bool:
+    return any(name.startswith("mem") for name in files.names(_CXL))
+
+
+def _is_distant(node: NumaNode, nodes: list[NumaNode]) -> bool:
+    """Whether no processors are as near to the node as the two processor nodes that are furthest from each other."""
+    places = [place for place, other in enumerate(nodes) if other.cpus]
+    own = [node.distances[place] for place in places if place < len(node.distances)]
+    between = [nodes[a].distances[b] for a in places for b in places if b < len(nodes[a].distances)]
+    return bool(own) and min(own) > max([_REMOTE, *between])
+
+
+def _of_gpus(files: KernelFiles) -> dict[int, str]:
+    """Nodes that NVIDIA's driver reports, or that POWER's firmware marks in the device tree."""
+    found = {}
+    for name in files.names(_NVIDIA):
+        node = natural(files.pairs(f"{_NVIDIA}/{name}/numa_status").get("Node"))
+        if node is not None:
+            found[node] = "GPU"
+    for name in (entry for entry in files.names(_TREE) if entry.startswith("memory@")):
+        associativity, _ = files.read_bytes(f"{_TREE}/{name}/ibm,associativity")
+        if (
+            associativity
+            and len(associativity) >= 4
+            and "coherent-device" in (files.text(f"{_TREE}/{name}/compatible") or "")
+        ):
+            found[struct.unpack(">I", associativity[-4:])[0]] = "GPU"
+    return found
+
+
+def _of_dax(files: KernelFiles) -> dict[int, str]:
+    """Nodes that the driver kmem made of memory devices: CXL, persistent (NVDIMM), or "special" (EFI's specific purpose)."""
+    found = {}
+    for name in (entry for entry in files.names(_DAX) if entry.startswith("dax")):
+        node = natural(files.text(f"{_DAX}/{name}/target_node"))
+        parents = files.link(f"{_DAX}/{name}")
+        if node is None:
+            continue
+        if any(word in parents for word in _CXL_PARENTS):
+            found[node] = "CXL"
+        else:
+            found[node] = "persistent" if "ndbus" in parents else "special"
+    return found
+
+
+def _tiers(files: KernelFiles) -> dict[int, int]:
+    """The kernel's memory tier of each node (since Linux 6.1); the lower, the faster."""
+    found = {}
+    for name in files.names(_TIERS):
+        tier = natural(name.removeprefix("memory_tier"))
+        for node in readable_cpu_list(files.text(f"{_TIERS}/{name}/nodelist")) or ():
+            found.update({} if tier is None else {node: tier})
+    return found
+
+
+def _speeds(files: KernelFiles, nodes: list[NumaNode]) -> dict[int, int]:
+    """Bytes a second (in MB/s) from the nearest processors to each node, where the firmware has a table (HMAT)."""
+    found: dict[int, int] = {}
+    for node in nodes:
+        for access in ("access1", "access0"):  # access1: the nearest processors, and not generic initiators
+            speed = natural(files.text(f"{_NODE}/node{node.number}/{access}/initiators/read_bandwidth"))
+            if speed:
+                found.setdefault(node.number, speed)
+    return found
+
+
+def _speed_of_main(nodes: list[NumaNode], speeds: Mapping[int, int]) -> int | None:
+    """The speed of the memory beside the first processors that have some; where none has, of the node of lowest number."""
+    with_memory = [node for node in nodes if node.memory and node.number in speeds]
+    near = [node for node in with_memory if node.cpus] or with_memory
+    return speeds[near[0].number] if near else None
