@@ -1,6 +1,7 @@
 """The report: one file, nothing loaded, nothing hostile let through, no number without unit and verdict."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,11 +17,13 @@ from steelyard import published, report
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.evidence import sentence
 from steelyard.model import Evaluation, Finding, Level, Result, Scalar, Setting
-from steelyard.model.figure import Axis, Band, Figure, Series
+from steelyard.model.figure import Axis, Band, Figure, Point, Series
 from steelyard.report import compared, doubts, figures, headline, reasons, sentences, terminal, values
 from steelyard.report.axes import log_ticks, scale, tick
+from steelyard.report.forms_of_figures import fitted
 from steelyard.report.names import grouped
 from steelyard.report.pages import settings, times
+from steelyard.report.pictures import scales
 from steelyard.statistics.validity import trust
 
 
@@ -430,10 +433,11 @@ def test_a_map_of_one_cell_is_a_sentence_and_a_figure_without_values_says_so(eva
     page = Page(report.render(replace(evaluation, benchmarks={"memory.placement": alone})))
     assert [text.strip() for text in page.of("p", "single")] == [
         "Bandwidth: 9.36 GB/s (memory of node 0, processors of node 0).",
+        "Cost of an access: 56.3 cycles (G).",
         "No value was measured for this figure.",
         "No value was measured for this figure.",
     ]
-    assert len(page.of("div", "plot")) == 5
+    assert len(page.of("div", "plot")) == 4
 
 
 def test_bars_have_their_limit_as_a_line_and_disturbed_ones_are_hatched() -> None:
@@ -450,6 +454,73 @@ def test_a_logarithmic_axis_has_several_ticks_however_short_it_is() -> None:
         ticks = log_ticks([low, high], cycles)
         assert (2 if low < high else 1) <= len(ticks) <= 12
         assert ticks == sorted(set(ticks))
+
+
+def in_view(plot: figures.Json, name: str) -> list[str]:
+    """The labels of an axis that are shown, without a browser."""
+    axis, side = plot["layout"][name], name[0]
+    found = [value for trace in plot["data"] for value in trace[side]]
+    return [label for _, label in scales.ticks(axis, scales.scale(axis, found, 0, 100))]
+
+
+@pytest.mark.parametrize(
+    ("unit", "values"),
+    [
+        ("1/s", (3.05e9, 3.3e9)),
+        ("s", (1.01e-7, 1.02e-7)),
+        ("cycle", (56.3, 56.3)),
+        ("B", (65536, 65536)),
+        ("", (2, 2)),
+        ("", (1, 1)),
+        ("B/s", (9.9e9, 1.01e10)),
+        ("%", (0.031, 0.036)),
+        ("x", (1.7, 1.9)),
+        ("W", (120.0, 148.0)),
+    ],
+)
+def test_an_axis_has_two_ticks_in_view_however_close_its_values_are(unit: str, values: tuple[float, float]) -> None:
+    for low, high in ((), ()), (tuple(v * 0.9 for v in values), tuple(v * 1.1 for v in values)):
+        line = Series("a", (1.0, 2.0), values, low, high)
+        other = Series("b", (1.0, 2.0), values)
+        plot = figures.plotly(Figure("f", "f", "lines", Axis("n"), Axis("y", unit, log=True), (line, other)))
+        labels = in_view(plot, "yaxis")
+        assert len(set(labels)) >= 2
+        ends = plot["layout"]["yaxis"].get("range")
+        assert not (ends and low) or ends[0] < math.log10(min(low)) < math.log10(max(high)) < ends[1]
+
+
+def test_a_map_of_one_row_or_one_column_is_a_line_over_the_other_axis() -> None:
+    value, x, y = Axis("time", "s"), Axis("block", "B", log=True), Axis("ranks")
+    row = Figure("f", "Broadcast", "heat", x, y, z=((1e-6, None, 3e-6),), columns=(8, 64, 512), rows=(2,), value=value)
+    found = fitted(row)
+    assert (found.kind, found.title, found.x, found.y) == ("lines", "Broadcast (ranks: 2)", x, value)
+    assert (found.series[0].x, found.series[0].y) == ((8, 64, 512), (1e-6, None, 3e-6))
+    column = replace(row, z=((1e-6,), (2e-6,)), columns=("near",), rows=(2, 4), points=(Point("near", 4, "L"),))
+    found = fitted(column)
+    assert (found.kind, found.title, found.series[0].x) == ("lines", "Broadcast (block: near)", (2, 4))
+    assert found.points == (Point(4, 2e-6, "L"),)
+    assert fitted(replace(row, kind="surface", columns=("a", "b", "c"))).kind == "bars"
+    whole = replace(row, z=((1.0, 2.0), (3.0, 4.0)), columns=(8, 64), rows=(2, 4))
+    assert fitted(whole) is whole
+
+
+def test_lines_that_were_measured_at_one_place_are_bars_and_a_lone_one_is_a_sentence(evaluation: Evaluation) -> None:
+    lines = tuple(Series(n, (2.0,), (v,), (v * 0.9,), (v * 1.1,)) for n, v in (("threads", 3.0e9), ("MPI", 3.3e9)))
+    figure = Figure("f", "Speed", "lines", Axis("ranks", log=True), Axis("speed", "op/s", log=True), lines)
+    bars = fitted(figure)
+    assert (bars.kind, bars.title, bars.y.log) == ("bars", "Speed (ranks: 2)", False)
+    assert (bars.series[0].x, bars.series[0].y) == (("threads", "MPI"), (3.0e9, 3.3e9))
+    steep = replace(figure, series=(lines[0], Series("MPI", (2.0,), (3e6,))))
+    assert fitted(steep).y.log
+    beside = replace(figure, series=(*lines, Series("theirs", (1.0, 16.0), (1e9, 2e9), published=True)))
+    assert fitted(beside) is beside
+    declared = replace(
+        evaluation.benchmarks["memory.placement"], figures=lambda r, m: (replace(figure, series=lines[:1]),)
+    )
+    page = Page(report.render(replace(evaluation, benchmarks={"memory.placement": declared})))
+    assert [text.strip() for text in page.of("p", "single")] == [
+        "Speed: 3.00 Gop/s, 95 % interval 2.70 Gop/s to 3.30 Gop/s (threads)."
+    ]
 
 
 def test_points_that_are_no_trend_are_not_joined_and_gaps_stay_gaps() -> None:

@@ -3,6 +3,7 @@
 import html
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from steelyard import units
@@ -53,26 +54,26 @@ def tick(value: float | str, axis: Axis) -> str:
     return re.sub(r"(\.\d*?)0+(?=\s|$)", lambda zeros: zeros[1].rstrip("."), label(value, axis))
 
 
-def plotted(axis: Axis, found: list[Any]) -> tuple[float, Json]:
-    """The factor by which values are divided, and Plotly's axis; a category axis has the factor 1."""
+def plotted(axis: Axis, found: list[Any], ends: Iterable[float | None] = ()) -> tuple[float, Json]:
+    """The factor by which values are divided, and Plotly's axis; a category axis has the factor 1.
+
+    `ends`: those of the values' intervals, which the axis holds too.
+    """
     numbers = [float(v) for v in found if not isinstance(v, str) and math.isfinite(v)]
     if len(numbers) < len(found) or not numbers:
         return 1.0, {"type": "category", "title": {"text": title(axis, axis.unit)}, "automargin": True}
     if axis.log:
         positive = [n for n in numbers if n > 0]
-        ticks = log_ticks(positive, axis)
-        shown: Json = {"type": "log", "title": {"text": title(axis, "")}}
-        if positive and min(positive) == max(positive):
-            # Around a single value the axis would span decades, and its ticks would fall together.
-            shown["range"] = [math.log10(positive[0] / 2), math.log10(positive[0] * 2)]
-        return 1.0, shown | _named(ticks, axis) | {"automargin": True}
-    if axis.unit == "B" and len(set(numbers)) <= MOST_NAMED_TICKS:
+        shown: Json = {"type": "log", "title": {"text": title(axis, "")}, "automargin": True}
+        within = [*positive, *(end for end in ends if end is not None and 0 < end < math.inf)]
+        return 1.0, shown | _framed(log_ticks(positive, axis), within, axis)
+    if axis.unit == "B" and 1 < len(set(numbers)) <= MOST_NAMED_TICKS:
         ticks = sorted(set(numbers))
         return 1.0, {"type": "linear", "title": {"text": title(axis, "")}, "automargin": True} | _named(ticks, axis)
     factor, unit = scale(max(numbers, key=abs), axis.unit)
     linear: Json = {"type": "linear", "title": {"text": title(axis, unit)}, "automargin": True}
     whole = sorted(set(numbers))
-    if axis.unit == "" and len(whole) <= MOST_NAMED_TICKS and all(n.is_integer() for n in whole):
+    if axis.unit == "" and 1 < len(whole) <= MOST_NAMED_TICKS and all(n.is_integer() for n in whole):
         linear |= {"tickmode": "array", "tickvals": whole, "ticktext": [tick(n, axis) for n in whole]}
         return 1.0, linear
     return factor, linear
@@ -80,6 +81,26 @@ def plotted(axis: Axis, found: list[Any]) -> tuple[float, Json]:
 
 def _named(ticks: list[float], axis: Axis) -> Json:
     return {"tickmode": "array", "tickvals": ticks, "ticktext": [tick(at, axis) for at in ticks]}
+
+
+def _framed(ticks: list[float], within: list[float], axis: Axis) -> Json:
+    """The ticks of a logarithmic axis. Where fewer than two lie among its values, it reaches to the round numbers around."""
+    if not within:
+        return _named(ticks, axis)
+    low, high = min(within), max(within)
+    inside = [at for at in ticks if low <= at <= high]
+    if len(inside) > 1:
+        return _named(ticks, axis)
+    counts = axis.unit == "B" or (axis.unit == "" and all(n.is_integer() for n in within))
+    steps = (1, 2, 4, 8) if axis.ratio or counts else (1, 1.5, 2, 3, 5, 7)
+    base = 16.0 if axis.ratio or counts else 10.0
+    first, last = math.floor(math.log(low, base)) - 1, math.ceil(math.log(high, base)) + 1
+    rounds = [step * base**power for power in range(first, last + 1) for step in steps]
+    rounds = [at for at in rounds if at >= 1] if counts and low >= 1 else rounds
+    below, above = [at for at in rounds if at < low][-1:], [at for at in rounds if at > high][:1]
+    framing = sorted({*below, *inside, *above})
+    ends = math.log10(min(low, *framing) / 1.04), math.log10(max(high, *framing) * 1.04)
+    return _named(framing, axis) | {"range": list(ends)}
 
 
 def log_ticks(numbers: list[float], axis: Axis) -> list[float]:

@@ -14,6 +14,7 @@ from steelyard.report import values
 from steelyard.report.axes import Json, capital, label, tick
 from steelyard.report.compared import System, systems
 from steelyard.report.doubts import Doubts
+from steelyard.report.forms_of_figures import fitted, is_lone
 from steelyard.report.lamps import signed
 from steelyard.report.names import slug
 from steelyard.report.reasons import frequent
@@ -107,6 +108,7 @@ def plain(figure: Figure) -> Drawn:
 def _drawn(anchor: str, figure: Figure, doubts: Doubts, reasons: Reasons, left_out: int) -> Drawn:
     if figure.kind == "table":
         return _table(anchor, figure)
+    figure = fitted(figure)
     headings, rows = _grid(figure, doubts) if figure.z else _columns(figure, doubts)
     single = _single(figure, doubts)
     plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure, doubts)
@@ -162,6 +164,8 @@ def _single(figure: Figure, doubts: Doubts) -> str:
     """A map of a single cell as a sentence: 'Bandwidth: 9.36 GB/s (memory of node 0, …)'; '' otherwise."""
     if all(value is None for value in _values(figure)) and not any(s.published for s in figure.series):
         return "No value was measured for this figure."
+    if is_lone(figure):
+        return _lone(figure, doubts)
     if not figure.z or len(figure.rows) != 1 or len(figure.columns) != 1:
         return ""
     axis, value = figure.value or Axis("value"), figure.z[0][0]
@@ -169,6 +173,17 @@ def _single(figure: Figure, doubts: Doubts) -> str:
     where += f", {figure.y.title} {tick(figure.rows[0], figure.y)}"
     marked = label(value, axis) + word(marks.level_of(value, doubts))
     return f"{capital(axis.title)}: {marked} ({where})."
+
+
+def _lone(figure: Figure, doubts: Doubts) -> str:
+    """The only value of a figure as a sentence: 'Speed: 50.3 Mop/s, 95 % interval 48.1 Mop/s to 52.9 Mop/s (threads).'"""
+    series = next(series for series in figure.series if any(y is not None for y in series.y))
+    at = next(index for index, y in enumerate(series.y) if y is not None)
+    said = label(series.y[at], figure.y) + word(marks.level_of(series.y[at], doubts))
+    low, high = (ends[at] if ends else None for ends in (series.low, series.high))
+    if low is not None and high is not None:
+        said += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
+    return f"{capital(figure.y.title)}: {said} ({tick(series.x[at], figure.x)})."
 
 
 def embedded(plot: object) -> Markup:

@@ -50,7 +50,8 @@ def _axes(figure: Figure, series: tuple[Series, ...]) -> tuple[tuple[float, Json
     vertical = [y for line in series for y in line.y if y is not None]
     vertical += [mark.at for mark in figure.marks if mark.axis == "y"]
     x_factor, x_axis = plotted(figure.x, horizontal)
-    y_factor, y_axis = plotted(figure.y, vertical)
+    ends = [end for line in series for end in (*line.low, *line.high)]
+    y_factor, y_axis = plotted(figure.y, vertical, ends)
     if not figure.y.log:
         y_axis["rangemode"] = "tozero"  # a cut axis makes small differences look large
     return (x_factor, x_axis), (y_factor, y_axis)

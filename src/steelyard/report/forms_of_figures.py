@@ -1,0 +1,86 @@
+"""The form that a figure takes by how much was measured for it: a map of one row is a line, lines of one place are bars."""
+
+from dataclasses import replace
+
+from steelyard.model.figure import Axis, Figure, Point, Series
+from steelyard.report.axes import tick
+
+STEEP = 30.0  # times: bars that differ by less stand on zero, others on a logarithmic axis
+
+
+def fitted(figure: Figure) -> Figure:
+    """The figure in a form that its values fill; as it is where they fill it already."""
+    if figure.kind in ("heat", "surface"):
+        if len(figure.rows) == 1 < len(figure.columns):
+            return _line(figure, figure.x, figure.columns, figure.z[0], (figure.y, figure.rows[0]))
+        if len(figure.columns) == 1 < len(figure.rows):
+            column = tuple(row[0] for row in figure.z)
+            return _line(figure, figure.y, figure.rows, column, (figure.x, figure.columns[0]))
+        return figure
+    places = {x for series in figure.series for x in series.x}
+    plain = not figure.bands and not any(series.published or len(series.x) > 1 for series in figure.series)
+    if figure.kind == "lines" and len(places) == 1 and plain:
+        return _bars(figure)
+    return figure
+
+
+def is_lone(figure: Figure) -> bool:
+    """Whether a single value is all that there is, with nothing to stand beside it."""
+    values = [y for series in figure.series for y in series.y if y is not None]
+    return figure.kind == "bars" and len(values) == 1 and not figure.marks
+
+
+def _line(
+    figure: Figure,
+    along: Axis,
+    places: tuple[float | str, ...],
+    values: tuple[float | None, ...],
+    at: tuple[Axis, float | str],
+) -> Figure:
+    """A row or a column of a map, over its places; `at`: the place that all of them share."""
+    axis, place = at
+    named = any(isinstance(one, str) for one in places)
+    own = dict(zip(places, values, strict=True))
+    sideways = along is figure.x
+    points = tuple(
+        Point(x, y, point.label)
+        for point in figure.points
+        if (x := point.x if sideways else point.y) in own and (y := own[x]) is not None
+    )
+    return replace(
+        figure,
+        title=f"{figure.title} ({axis.title}: {tick(place, axis)})",
+        kind="bars" if named else "lines",
+        x=along,
+        y=figure.value or Axis("value"),
+        series=(Series(figure.title, places, values),),
+        z=(), columns=(), rows=(), value=None, points=points,
+    )  # fmt: skip
+
+
+def _bars(figure: Figure) -> Figure:
+    """Lines of which each has a single place, the same one: a bar for each."""
+    place = next(x for series in figure.series for x in series.x)
+    where = tick(place, figure.x)
+    lines = [series for series in figure.series if series.x]
+    values = [series.y[0] for series in lines]
+    known = [value for value in values if value is not None and value > 0]
+    steep = figure.y.log and bool(known) and max(known) > STEEP * min(known)
+    bounded = all(series.low and series.high for series in lines)
+    bars = Series(
+        figure.y.title,
+        tuple(series.name or where for series in lines),
+        tuple(values),
+        tuple(series.low[0] for series in lines) if bounded else (),
+        tuple(series.high[0] for series in lines) if bounded else (),
+    )
+    return replace(
+        figure,
+        title=f"{figure.title} ({figure.x.title}: {where})",
+        kind="bars",
+        x=Axis("case"),
+        y=replace(figure.y, log=steep),
+        series=(bars,),
+        marks=tuple(mark for mark in figure.marks if mark.axis == "y"),
+        points=(),
+    )
