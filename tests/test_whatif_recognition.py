@@ -116,3 +116,31 @@ def test_a_mark_of_utf_8_and_ends_of_lines_of_windows_are_read(tmp_path: Path) -
     path = tmp_path / "trace"
     path.write_bytes(b"\xef\xbb\xbfnum_ranks 1\r\nrank 0 {\r\na: calc 1000\r\n}\r\n")
     assert asked(path, BOOK)[1]["time"] == [1_000_000]
+
+
+# What LogGOPSim's txt2bin takes besides the usual form.
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a: calc 1000 cpu 0",
+        "a:calc 1000",
+        "a : calc 1000",
+        "\ta:\tcalc\t1000\t// as long as this",
+        "/* two\nlines */ a: calc 1000",
+        "calc 1000",
+        "a: send 8b to 0\nb: recv 8 b from 0\nc: calc 1000",
+        "a: calc 400\nb: calc 600\nb irequires a",
+    ],
+)
+def test_each_form_of_goal_is_read(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "trace"
+    path.write_text(f"num_ranks 1\n\nrank 0 {{\n{line}\n}}\n", encoding="utf-8")
+    about, answer = asked(path, "across=0,0,0,0,0,0")
+    assert answer["time"] == [1_000_000], about
+
+
+@pytest.mark.parametrize(("option", "said"), [("-1", "from any rank"), ("0 tag -1", "with any tag")])
+def test_a_goal_receive_from_anyone_is_refused(tmp_path: Path, option: str, said: str) -> None:
+    path = tmp_path / "trace"
+    path.write_text(f"num_ranks 1\nrank 0 {{\na: recv 8b from {option}\n}}\n", encoding="utf-8")
+    assert f"trace, line 3: a receive {said}: the file does not say" in asked(path)[0]["error"]

@@ -11,10 +11,12 @@
 #include "../../src/steelyard/whatif/native/events.cpp"
 #include "../../src/steelyard/whatif/native/formats.cpp"
 #include "../../src/steelyard/whatif/native/goal.cpp"
+#include "../../src/steelyard/whatif/native/goal_order.cpp"
 #include "../../src/steelyard/whatif/native/network.cpp"
 #include "../../src/steelyard/whatif/native/perturbation.cpp"
 #include "../../src/steelyard/whatif/native/readers.cpp"
 #include "../../src/steelyard/whatif/native/schedule.cpp"
+#include "../../src/steelyard/whatif/native/source.cpp"
 #include "../../src/steelyard/whatif/native/text.cpp"
 #include "../../src/steelyard/whatif/native/ti.cpp"
 

@@ -63,7 +63,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     console, asked = Console(highlight=False), parts[0].asked
     console.print(
         f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')} of {quantity(trace.bytes, 'B')} in all; "
-        f"mode {asked.mode}, seed {asked.seed}"
+        f"{_mode(asked)}, seed {asked.seed}"
     )
     for part in parts:
         tables.narrow(part.title or "Predicted", *table(part.answer))
@@ -78,6 +78,11 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     seconds = sum(part.answer.seconds for part in parts)
     rate = trace.events * replays / seconds if seconds else None
     console.print(f"{plural(replays, 'replay')} in {quantity(seconds, 's')}: {quantity(rate, 'events/s')}")
+
+
+def _mode(asked: "Question") -> str:
+    """The mode, or the rule that replaces it where all points have it."""
+    return "receive=stream" if all(p.network.receive == "stream" for p in asked.points) else f"mode {asked.mode}"
 
 
 def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
@@ -159,6 +164,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("network", lambda p: p.network.name),
     *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
     ("S", lambda p: quantity(p.network.eager, "B")),
+    ("receive", lambda p: p.network.receive),
     ("within a node", partial(_within, place="within")),
     ("within a socket", partial(_within, place="socket")),
     ("within a cache", partial(_within, place="cache")),

@@ -33,8 +33,8 @@ def command(
         typer.Option(
             "--network",
             metavar="RUN|L=…|within:L=…",
-            help="LogGOPS parameters L, o, g, G, O, S; or the run that measured them (network.model), the newest when left out. "
-            "Further ones are of the ranks of one node: within:L=…, socket:L=…, cache:L=…",
+            help="LogGOPS parameters L, o, g, G, O, S, receive=whole|stream; or the run that measured them (network.model), the "
+            "newest when left out. Further ones are of the ranks of one node: within:L=…, socket:L=…, cache:L=…",
         ),
     ] = None,
     mode: Annotated[

@@ -2,8 +2,9 @@
 
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from steelyard.whatif import phases, sensitivity, timelines
 from steelyard.whatif.engine import Engine
@@ -152,18 +153,22 @@ def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Predi
     return Prediction(point, mean, mean - half, mean + half, times, seconds)
 
 
+def _path(found: Mapping[str, Any]) -> CriticalPath:
+    computed, talked, network = (found[name] / PS for name in ("computing", "talking", "network"))
+    return CriticalPath(computed, talked, network, found["messages"], tuple(x / PS for x in found["ranks"]))
+
+
 def _shares(
     engine: Engine, question: Question, point: Point
 ) -> tuple[Shares | None, Account | None, CriticalPath | None, Phases | None]:
     """Of a network; no shares where nothing is computed."""
     asked = Question((point,), 1, question.seed, question.mode, question.ranks_per_node)
     real, ideal = line(asked), line(replace(asked, points=(Point(IDEAL),)))
-    found = engine.ask(real + " accounts=yes path=yes phases=yes")
+    known = "path=yes " if point.network.receive == "whole" else ""
+    found = engine.ask(f"{real} accounts=yes {known}phases=yes")
     computing, end = found["computing"], found["time"][0]
     account = Account(*(tuple(x / PS for x in found[name]) for name in ("computing", "talking", "waiting")))
-    of = found["path"]
-    computed, talked, network = (of[name] / PS for name in ("computing", "talking", "network"))
-    path = CriticalPath(computed, talked, network, of["messages"], tuple(x / PS for x in of["ranks"]))
+    path = _path(found["path"]) if known else None
     counted = phases.of(found["phases"])
     if not end or not max(computing):
         return None, account, path, counted

@@ -8,6 +8,7 @@ are received; their request and the answer to it take L each.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from steelyard.benchmarks.network.model import fits
 from steelyard.benchmarks.network.protocol import networks as apart
@@ -18,6 +19,11 @@ from steelyard.statistics.models.loggp import LogGP
 from steelyard.whatif import wording
 
 EAGER = 65535  # B: S where nobody says it, as in other simulators of this model
+
+
+# How a message is received: whole, once its last byte is there; or as a stream that keeps the processor busy from its first
+# byte on, as the simulator LogGOPSim has it.
+Receive = Literal["whole", "stream"]
 
 
 @dataclass(frozen=True)
@@ -44,19 +50,29 @@ class Network:
     name: str = ""
     socket: tuple[Protocol, ...] | None = None
     cache: tuple[Protocol, ...] | None = None
+    receive: Receive = "whole"
 
 
 # What an ideal network costs: nothing.
 IDEAL = Network((Protocol(),), eager=1 << 50, name="ideal")
 
-_READERS = {
+
+def _receive(text: str) -> str:
+    if text not in get_args(Receive):
+        raise ValueError(f"'{text}' is neither whole nor stream")
+    return text
+
+
+_READERS: dict[str, wording.Reader] = {
     "L": wording.time,
     "o": wording.time,
     "g": wording.time,
     "G": wording.time_per_byte,
     "O": lambda text: wording.time_per_byte(text) if text != "0" else 0.0,
     "S": wording.size,
+    "receive": _receive,
 }
+OF_ALL = ("S", "receive")  # words that hold for all pairs of ranks
 
 
 # Where two ranks of one node lie: what a user calls it, and the field of `Network`.
@@ -78,17 +94,17 @@ def inside(text: str) -> str:
 def insides(text: str) -> list[tuple[Protocol, ...]]:
     """What ranks of one node pay, of 'within:L=300ns,o=100ns'."""
     name = inside(text)
-    readers = {word: reader for word, reader in _READERS.items() if word != "S"}
+    readers = {word: reader for word, reader in _READERS.items() if word not in OF_ALL}
     found = wording.settings(text.removeprefix(f"{name}:"), readers, f"--network {name}")
     return [(Protocol(**values),) for values in found]
 
 
 def networks(text: str) -> list[Network]:
-    """Those of 'L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535'; a parameter that is not named is 0."""
+    """Those of 'L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535,receive=whole'; a parameter that is not named is 0."""
     found = []
     for values in wording.settings(text, _READERS, "--network"):
-        eager = values.pop("S", EAGER)
-        found.append(Network((Protocol(**values),), eager=eager))
+        eager, receive = values.pop("S", EAGER), values.pop("receive", "whole")
+        found.append(Network((Protocol(**values),), eager=eager, receive=receive))
     return found
 
 
@@ -106,12 +122,11 @@ def of_results(results: Sequence[Result], name: str) -> Network:
         )
     eager = _eager(chosen)
     own = _protocols(within, eager, name) if across and within else None
-    nearer = {
-        place: _protocols(found, eager, name)
+    socket, cache = (
+        _protocols(found, eager, name) if (found := near[place]) and found is not within else None
         for place in ("socket", "cache")
-        if (found := near[place]) and found is not within
-    }
-    return Network(_protocols(chosen, eager, name), own, eager, name, **nearer)
+    )
+    return Network(_protocols(chosen, eager, name), own, eager, name, socket, cache)
 
 
 def _nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> Sequence[Result] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.whatif import wording
-from steelyard.whatif.network import Network, Protocol
+from steelyard.whatif.network import Network, Protocol, Receive
 from steelyard.whatif.perturbation import PROBE, Loss, Noise
 from steelyard.whatif.speeds import Cores, Of, Speed
 from steelyard.whatif.tree import ONE_SWITCH, Tree
@@ -103,9 +103,10 @@ def lines(question: Question) -> Iterator[tuple[Question, str]]:
         yield from ((piece, line(piece)) for piece in _pieces(part))
 
 
-def _layout(point: Point) -> tuple[int, int, int, int | None, Places]:
+def _layout(point: Point) -> tuple[int, Receive, int, int, int | None, Places]:
     """What decides how the engine lays the operations out."""
-    return point.network.eager, point.tree.nodes, point.tree.switches, point.ranks_per_node, point.places
+    network, tree = point.network, point.tree
+    return network.eager, network.receive, tree.nodes, tree.switches, point.ranks_per_node, point.places
 
 
 def _pieces(question: Question) -> Iterator[Question]:
@@ -117,10 +118,11 @@ def _pieces(question: Question) -> Iterator[Question]:
 
 def line(part: Question) -> str:
     """The engine's line for points that can be replayed together."""
-    eager, nodes, switches, ranks_per_node, shared = _layout(part.points[0])
+    eager, receive, nodes, switches, ranks_per_node, shared = _layout(part.points[0])
     words = {
         "mode": part.mode,
         "eager": eager,
+        "receive": receive,
         "ranks_per_node": ranks_per_node or part.ranks_per_node,
         "ranks_per_cache": shared.cache,
         "ranks_per_socket": shared.socket,

@@ -17,25 +17,41 @@ struct Cost {
   Times<W> flight;     // latency, and (s - 1) times the greatest G on the way
 };
 
+// What messages of that size cost in a class of pairs, in one scenario.
+struct Price {
+  Time overhead;   // o
+  Time processor;  // o + (s - 1) O
+  Time occupied;   // g + (s - 1) G
+  Time gap;        // (s - 1) G
+  Time latency;    // L, and that of the links between switches
+  Time data;       // (s - 1) times the greatest G on the way
+};
+
+inline Price price(const Scenario& scenario, std::uint32_t c, std::int64_t bytes) {
+  const Link& link = link_for(scenario.links(c), bytes);
+  double slowest = link.G;
+  Time latency = link.L;
+  for (std::uint32_t level = 0; c > across + level; ++level) {
+    slowest = std::max(slowest, scenario.uplinks[level].G);
+    latency += 2 * scenario.uplinks[level].hop;
+  }
+  const Time gap = per_byte(link.G, bytes);
+  return {link.o, link.o + per_byte(link.O, bytes), link.g + gap, gap, latency, per_byte(slowest, bytes)};
+}
+
 template <int W>
 std::vector<Cost<W>> costs(const Schedule& schedule, const Scenario* scenarios) {
   std::vector<Cost<W>> found(schedule.sizes.size() * CLASSES);
   for (std::size_t size = 0; size < schedule.sizes.size(); ++size)
     for (std::uint32_t c = 0; c <= farthest; ++c)
       for (int w = 0; w < W; ++w) {
-        const std::int64_t bytes = schedule.sizes[size];
-        const Link& link = link_for(scenarios[w].links(c), bytes);
+        const Price own = price(scenarios[w], c, schedule.sizes[size]);
         Cost<W>& cost = found[size * CLASSES + c];
-        double slowest = link.G;
-        cost.latency[w] = link.L;
-        for (std::uint32_t level = 0; c > across + level; ++level) {
-          slowest = std::max(slowest, scenarios[w].uplinks[level].G);
-          cost.latency[w] += 2 * scenarios[w].uplinks[level].hop;
-        }
-        cost.processor[w] = link.o + per_byte(link.O, bytes);
-        cost.gap[w] = per_byte(link.G, bytes);
-        cost.occupied[w] = link.g + cost.gap[w];
-        cost.flight[w] = cost.latency[w] + per_byte(slowest, bytes);
+        cost.processor[w] = own.processor;
+        cost.occupied[w] = own.occupied;
+        cost.gap[w] = own.gap;
+        cost.latency[w] = own.latency;
+        cost.flight[w] = own.latency + own.data;
       }
   return found;
 }

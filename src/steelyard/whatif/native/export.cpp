@@ -6,6 +6,7 @@
 #include "early.cpp"
 #include "formats.cpp"
 #include "goal.cpp"
+#include "goal_order.cpp"
 #include "json.h"
 #include "liballprof.cpp"
 #include "liballprof_calls.cpp"
@@ -13,6 +14,7 @@
 #include "rank_files.cpp"
 #include "readers.cpp"
 #include "schedule.cpp"
+#include "source.cpp"
 #include "text.cpp"
 #include "ti.cpp"
 #include "timeline.cpp"
@@ -43,7 +45,7 @@ json::Object write(const std::string& trace, double speed, const std::string& fo
   Traced about;
   Timeline timeline;
   const bool drawn = format == "prv" || format == "perfetto";
-  Builder builder = own ? read_traced(trace, about, drawn ? &timeline : nullptr) : read(trace, contents(trace), speed);
+  Builder builder = own ? read_traced(trace, about, drawn ? &timeline : nullptr) : read_file(trace, speed);
   const Schedule schedule = builder.finish();
   if (format == "ti" || format == "prv") std::filesystem::create_directory(path);
   std::uint64_t apart = 0;

@@ -1,220 +1,311 @@
-// Reads GOAL (Hoefler, Siebert, Lumsdaine, Group Operation Assembly Language, ICPP 2009): each rank's computations,
-// sends and receives, and what must be over before what. Of those that could go on, a processor carries out first what
-// stands first.
-#include <map>
-#include <queue>
+// Reads GOAL line by line. Lines as programs write them are taken apart in one pass; what is unusual goes word by word.
+#include "goal.h"
 
-#include "readers.h"
+#include <charconv>
+#include <limits>
+
 #include "text.h"
 
 namespace steelyard::whatif {
 namespace {
 
-struct Step {
-  enum { compute, send, receive } kind;
-  std::int64_t amount;  // ns or B
-  std::uint32_t peer = 0, tag = 0, processor = 0;
-  std::vector<std::uint32_t> after, after_begin;  // steps that must have ended, and begun
-};
-
-// The steps of one rank as its streams.
-class Ordering {
+// The operations of one rank by their names, which are kept here: the text may be gone.
+class Names {
  public:
-  Ordering(std::vector<Step> steps, Rank& rank, const Lines& lines)
-      : steps_(std::move(steps)), rank_(rank), lines_(lines), number_(steps_.size()), pending_(steps_.size()) {
-    for (const Step& step : steps_) stream_.try_emplace(step.processor, stream_.size());
-  }
+  static constexpr std::uint32_t NONE = ~0u;
 
-  void lay_out() {
-    const auto needed = needs_signal();
-    std::vector<std::vector<std::uint32_t>> next(steps_.size());
-    std::vector<std::uint32_t> left(steps_.size());
-    for (std::uint32_t i = 0; i < steps_.size(); ++i)
-      for (const auto* list : {&steps_[i].after, &steps_[i].after_begin})
-        for (std::uint32_t before : *list) next[before].push_back(i), ++left[i];
-    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> able;
-    for (std::uint32_t i = 0; i < steps_.size(); ++i)
-      if (left[i] == 0) able.push(i);
-    std::size_t done = 0;
-    for (; !able.empty(); ++done) {
-      const std::uint32_t step = able.top();
-      able.pop();
-      add(step, needed[step]);
-      for (std::uint32_t after : next[step])
-        if (--left[after] == 0) able.push(after);
-    }
-    if (done < steps_.size()) lines_.refuse("operations of this rank require each other in a circle");
-    std::map<std::size_t, std::vector<std::uint32_t>> rest;
-    for (std::uint32_t i = 0; i < steps_.size(); ++i)
-      if (pending_[i]) rest[stream(i)].push_back(i);
-    for (auto& [where, steps] : rest) finish(steps, where);
+  void clear() {
+    if (++generation_ == 0) slots_.assign(slots_.size(), {}), generation_ = 1;
+    letters_.clear();
+    count_ = 0;
+  }
+  // The operation of that name, or NONE.
+  std::uint32_t find(std::string_view name) const { return slots_.empty() ? NONE : slots_[place(name)].step; }
+  // False where the name stands for another operation.
+  bool add(std::string_view name, std::uint32_t step) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Slot& slot = slots_[place(name)];
+    if (slot.generation == generation_) return false;
+    slot = {static_cast<std::uint32_t>(letters_.size()), static_cast<std::uint32_t>(name.size()), generation_, step};
+    letters_.append(name);
+    ++count_;
+    return true;
   }
 
  private:
-  std::size_t stream(std::uint32_t step) const { return stream_.at(steps_[step].processor); }
-
-  // Steps for whose end, or begin, a step of another processor waits.
-  struct Needed {
-    bool end = false, begin = false;
+  struct Slot {
+    std::uint32_t at = 0, length = 0, generation = 0, step = NONE;
   };
-  std::vector<Needed> needs_signal() const {
-    std::vector<Needed> found(steps_.size());
-    for (std::uint32_t i = 0; i < steps_.size(); ++i) {
-      for (std::uint32_t before : steps_[i].after) found[before].end |= stream(before) != stream(i);
-      for (std::uint32_t before : steps_[i].after_begin) found[before].begin |= stream(before) != stream(i);
-    }
-    return found;
+  static std::size_t hash(std::string_view name) {  // FNV-1a
+    std::uint64_t x = 0xcbf29ce484222325u;
+    for (const char c : name) x = (x ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return static_cast<std::size_t>(x ^ x >> 32);
   }
-
-  void add(std::uint32_t which, Needed needed) {
-    const Step& step = steps_[which];
-    const std::size_t where = stream(which);
-    std::vector<std::uint32_t> open;
-    for (std::uint32_t before : step.after) {
-      if (stream(before) != where)
-        rank_.await(ended_.at(before), where);
-      else if (pending_[before])
-        open.push_back(before);
-    }
-    finish(open, where);
-    for (std::uint32_t before : step.after_begin)
-      if (stream(before) != where) rank_.await(begun_.at(before), where);
-    if (needed.begin) begun_[which] = rank_.signal(where);
-    switch (step.kind) {
-      case Step::compute:
-        rank_.compute(step.amount * NANOSECOND, where);
-        break;
-      case Step::send:
-        number_[which] = rank_.send(step.peer, step.tag, step.amount, where);
-        pending_[which] = true;
-        break;
-      case Step::receive:
-        number_[which] = rank_.post(step.peer, step.tag, where);
-        pending_[which] = true;
-    }
-    if (needed.end) {
-      if (pending_[which]) finish({which}, where);
-      ended_[which] = rank_.signal(where);
+  std::string_view name(const Slot& slot) const { return std::string_view(letters_).substr(slot.at, slot.length); }
+  // Where a name is, or would be; a slot of an earlier rank is free, and holds no operation.
+  std::size_t place(std::string_view wanted) const {
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t at = hash(wanted) & mask;; at = (at + 1) & mask) {
+      Slot& slot = slots_[at];
+      if (slot.generation != generation_) slot.step = NONE;
+      if (slot.generation != generation_ || name(slot) == wanted) return at;
     }
   }
-
-  void finish(const std::vector<std::uint32_t>& steps, std::size_t where) {
-    std::vector<std::uint32_t> posts;
-    for (std::uint32_t step : steps) {
-      if (!pending_[step]) continue;  // named twice
-      pending_[step] = false;
-      if (steps_[step].kind == Step::receive)
-        posts.push_back(number_[step]);
-      else
-        rank_.sent(number_[step], where);
-    }
-    if (!posts.empty()) rank_.receive_all(posts, where);
+  void grow() {
+    std::vector<Slot> before(std::max<std::size_t>(2 * slots_.size(), 1024));
+    before.swap(slots_);
+    for (const Slot& slot : before)
+      if (slot.generation == generation_) slots_[place(name(slot))] = slot;
   }
 
-  std::vector<Step> steps_;
-  Rank& rank_;
-  const Lines& lines_;
-  std::vector<std::uint32_t> number_;  // of the send or receive within the rank
-  std::vector<bool> pending_;          // sends and receives that nothing has waited for yet
-  std::map<std::uint32_t, std::size_t> stream_;
-  std::unordered_map<std::uint32_t, std::uint32_t> ended_, begun_;  // signals
+  mutable std::vector<Slot> slots_;  // a power of two of them
+  std::string letters_;
+  std::uint32_t generation_ = 1;
+  std::size_t count_ = 0;
+};
+
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// Takes a line apart in one pass. Each member is false where something else stands there.
+struct Cursor {
+  const char *at, *end;
+
+  void skip() {
+    while (at < end && blank(*at)) ++at;
+  }
+  bool done() {
+    skip();
+    return at == end;
+  }
+  std::string_view word() {
+    skip();
+    const char* first = at;
+    while (at < end && !blank(*at) && *at != ':' && *at != '{' && *at != '}') ++at;
+    return {first, static_cast<std::size_t>(at - first)};
+  }
+  bool take(std::string_view wanted) {
+    if (static_cast<std::size_t>(end - at) < wanted.size() || std::string_view(at, wanted.size()) != wanted)
+      return false;
+    at += wanted.size();
+    return true;
+  }
+  bool number(std::uint64_t& found) {
+    skip();
+    const char* first = at;
+    for (found = 0; at < end && *at >= '0' && *at <= '9' && at - first < 18; ++at)
+      found = 10 * found + static_cast<std::uint64_t>(*at - '0');
+    return at > first && (at == end || blank(*at) || *at == 'b');
+  }
 };
 
 class GoalReading {
  public:
-  GoalReading(const std::string& path, std::string_view text) : lines_(path, text), most_(most_ranks(text)) {}
+  GoalReading(Source& source, const GoalSink& sink) : source_(source), sink_(sink), most_(most_ranks(source.size())) {}
 
-  Builder read() {
-    if (!lines_.next() || lines_.words()[0] != "num_ranks") lines_.refuse("expected 'num_ranks N'");
-    const auto ranks = lines_.number<std::size_t>(1, "number of ranks");
+  void read() {
+    if (!next() || words_[0] != "num_ranks") source_.refuse("expected 'num_ranks N'");
+    const auto ranks = number<std::size_t>(1, "number of ranks");
     if (ranks < 1 || ranks > most_)
-      lines_.refuse("a trace of this length has 1 to " + std::to_string(most_) + " ranks");
-    Builder out(ranks);
+      source_.refuse("a trace of this length has 1 to " + std::to_string(most_) + " ranks");
+    sink_.ranks(ranks);
     std::vector<bool> seen(ranks);
-    while (lines_.next()) {
-      if (lines_.words()[0] != "rank") lines_.refuse("expected 'rank N {'");
-      const auto rank = lines_.number<std::size_t>(1, "number of a rank");
-      if (rank >= ranks) lines_.refuse("there are " + std::to_string(ranks) + " ranks, from 0");
-      if (seen[rank]) lines_.refuse("rank " + std::to_string(rank) + " stands there twice");
-      if (lines_.word(2, "'{'") != "{") lines_.refuse("expected '{'");
+    while (next()) {
+      if (words_[0] != "rank") source_.refuse("expected 'rank N {'");
+      const auto rank = number<std::size_t>(1, "number of a rank");
+      if (rank >= ranks) source_.refuse("there are " + std::to_string(ranks) + " ranks, from 0");
+      if (seen[rank]) source_.refuse("rank " + std::to_string(rank) + " stands there twice");
+      if (word(2, "'{'") != "{") source_.refuse("expected '{'");
       seen[rank] = true;
-      read_rank(out.rank(rank));
+      read_rank();
+      sink_.rank(rank, rank_);
     }
-    return out;
   }
 
  private:
-  void read_rank(Rank& rank) {
-    names_.clear();
-    std::vector<Step> steps;
-    for (;;) {
-      if (!lines_.next()) lines_.refuse("the file ends within a rank");
-      const auto& words = lines_.words();
-      if (words[0] == "}") break;
-      if (words.size() > 1 && (words[1] == "requires" || words[1] == "irequires")) {
-        Step& step = steps[named(words[0])];
-        (words[1] == "requires" ? step.after : step.after_begin).push_back(named(lines_.word(2, "an operation")));
-        continue;
+  // The words of the next line that has some: names, numbers, and ':', '{', '}' as words of their own.
+  bool next() {
+    for (std::string_view line; source_.line(line);)
+      if (split(line)) return true;
+    return false;
+  }
+  bool split(std::string_view line) {
+    words_.clear();
+    if (source_.number() == 1 && line.starts_with(UTF_8)) line.remove_prefix(UTF_8.size());
+    for (Cursor at{line.data(), line.data() + line.size()}; !at.done();) {
+      if (comment_) {
+        comment_ = !at.take("*/");
+        at.at += comment_;
+      } else if (*at.at == '#' || std::string_view(at.at, at.end).starts_with("//")) {
+        break;
+      } else if (at.take("/*")) {
+        comment_ = true;
+      } else if (const auto found = at.word(); !found.empty()) {
+        words_.push_back(found);
+      } else {
+        words_.emplace_back(at.at++, 1);
       }
-      std::size_t at = 0;
-      if (words[0].ends_with(':')) {
-        const auto name = words[0].substr(0, words[0].size() - 1);
-        if (!names_.try_emplace(name, steps.size()).second)
-          lines_.refuse("'" + std::string(name.substr(0, 60)) + "' is the name of two operations");
-        at = 1;
-      }
-      steps.push_back(step(at));
     }
-    Ordering(std::move(steps), rank, lines_).lay_out();
+    return !words_.empty();
+  }
+  std::string_view word(std::size_t which, const char* what) const {
+    if (which >= words_.size()) source_.refuse(std::string("the line ends where ") + what + " is expected");
+    return words_[which];
+  }
+  template <class T>
+  T number(std::size_t which, const char* what) const {
+    return parsed<T>(word(which, what), what);
+  }
+  template <class T>
+  T parsed(std::string_view word, const char* what) const {
+    T value{};
+    auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (failed != std::errc{} || end != word.data() + word.size())
+      source_.refuse("'" + std::string(word.substr(0, 60)) + "' is no " + what);
+    return value;
   }
 
-  Step step(std::size_t at) {
-    const auto verb = lines_.word(at, "calc, send or recv");
+  void read_rank() {
+    names_.clear();
+    rank_.steps.clear();
+    rank_.needs.clear();
+    for (std::string_view line;;) {
+      if (!source_.line(line)) source_.refuse("the file ends within a rank");
+      if (!comment_ && usual(line)) continue;
+      if (!split(line)) continue;
+      if (words_[0] == "}") return;
+      if (words_.size() > 1 && (words_[1] == "requires" || words_[1] == "irequires")) {
+        const auto step = named(words_[0]);
+        need(step, named(word(2, "an operation")), words_[1] == "irequires");
+        continue;
+      }
+      const bool has_name = words_.size() > 1 && words_[1] == ":";
+      const std::string_view name = words_[0];
+      add(step(has_name ? 2 : 0), has_name ? name : "");
+    }
+  }
+
+  // 'l2: send 8192b to 1 tag 5 cpu 0 nic 0', 'l1: calc 100 cpu 0', 'l2 requires l1'. False for all else.
+  bool usual(std::string_view line) {
+    Cursor at{line.data(), line.data() + line.size()};
+    const std::string_view name = at.word();
+    if (name.empty() || name[0] == '#' || name[0] == '/') return false;
+    if (!at.take(":")) return needs(at, name);
+    Step step{};
+    std::uint64_t amount, peer = 0;
+    at.skip();
+    if (at.take("calc ")) {
+      step.kind = Step::compute;
+      if (!at.number(amount) || amount > LONGEST / NANOSECOND) return false;
+    } else {
+      step.kind = at.take("send ") ? Step::send : Step::receive;
+      if (step.kind == Step::receive && !at.take("recv ")) return false;
+      if (!at.number(amount) || amount > static_cast<std::uint64_t>(MOST_BYTES)) return false;
+      at.take("b");
+      at.skip();
+      if (!at.take(step.kind == Step::send ? "to " : "from ") || !at.number(peer) || peer > MOST) return false;
+    }
+    step.amount = static_cast<std::int64_t>(amount);
+    step.peer = static_cast<std::uint32_t>(peer);
+    if (!options(at, step)) return false;
+    add(step, name);
+    return true;
+  }
+  bool needs(Cursor at, std::string_view name) {
+    at.skip();
+    const bool begin = at.take("irequires ");
+    if (!begin && !at.take("requires ")) return false;
+    const std::string_view before = at.word();
+    const std::uint32_t step = names_.find(name), other = names_.find(before);
+    if (!at.done() || step == Names::NONE || other == Names::NONE) return false;
+    need(step, other, begin);
+    return true;
+  }
+  static bool options(Cursor& at, Step& step) {
+    while (!at.done()) {
+      std::uint32_t& option = at.take("tag ")   ? step.tag
+                              : at.take("cpu ") ? step.processor
+                              : at.take("nic ") ? step.interface
+                                                : step.peer;
+      std::uint64_t value;
+      if (&option == &step.peer || !at.number(value) || value > MOST) return false;
+      option = static_cast<std::uint32_t>(value);
+    }
+    return true;
+  }
+
+  void add(const Step& step, std::string_view name) {
+    if (rank_.steps.size() >= MOST) source_.refuse("a rank has more than 4 billion operations");
+    if (!name.empty() && !names_.add(name, static_cast<std::uint32_t>(rank_.steps.size())))
+      source_.refuse("'" + std::string(name.substr(0, 60)) + "' is the name of two operations");
+    rank_.steps.push_back(step);
+  }
+  void need(std::uint32_t step, std::uint32_t before, bool begin) { rank_.needs.push_back({step, before, begin}); }
+
+  Step step(std::size_t at) const {
+    const auto verb = word(at, "calc, send or recv");
     Step found{};
     std::size_t options = at + 2;
     if (verb == "calc") {
       found.kind = Step::compute;
-      found.amount = lines_.number<std::int64_t>(at + 1, "time in ns");
-      if (found.amount < 0 || found.amount > LONGEST / NANOSECOND) lines_.refuse("a time lies between 0 and 26 days");
+      found.amount = number<std::int64_t>(at + 1, "time in ns");
+      if (found.amount < 0 || found.amount > LONGEST / NANOSECOND) source_.refuse("a time lies between 0 and 26 days");
     } else if (verb == "send" || verb == "recv") {
       found.kind = verb == "send" ? Step::send : Step::receive;
-      auto bytes = lines_.word(at + 1, "a number of bytes");
-      if (bytes.ends_with('b')) bytes.remove_suffix(1);
-      found.amount = lines_.parsed<std::int64_t>(bytes, "number of bytes");
-      if (found.amount < 0 || found.amount > MOST_BYTES) lines_.refuse("a message has 0 to 2^50 bytes");
+      auto bytes = word(at + 1, "a number of bytes");
+      if (bytes.ends_with('b'))
+        bytes.remove_suffix(1);
+      else if (words_.size() > options && words_[options] == "b")
+        ++options;
+      found.amount = parsed<std::int64_t>(bytes, "number of bytes");
+      if (found.amount < 0 || found.amount > MOST_BYTES) source_.refuse("a message has 0 to 2^50 bytes");
       const auto* direction = verb == "send" ? "to" : "from";
-      if (lines_.word(at + 2, direction) != direction) lines_.refuse(std::string("expected '") + direction + "'");
-      found.peer = lines_.number<std::uint32_t>(at + 3, "number of a rank");
-      options = at + 4;
+      if (word(options, direction) != direction) source_.refuse(std::string("expected '") + direction + "'");
+      if (word(options + 1, "number of a rank") == "-1")
+        source_.refuse("a receive from any rank: the file does not say who sends");
+      found.peer = number<std::uint32_t>(options + 1, "number of a rank");
+      options += 2;
     } else {
-      lines_.refuse("'" + std::string(verb.substr(0, 60)) + "' is none of calc, send, recv, requires, irequires");
+      source_.refuse("'" + std::string(verb.substr(0, 60)) + "' is none of calc, send, recv, requires, irequires");
     }
-    for (; options < lines_.words().size(); options += 2) {
-      const auto name = lines_.words()[options];
-      const auto value = lines_.number<std::uint32_t>(options + 1, "whole number");
-      if (name == "tag")
-        found.tag = value;
-      else if (name == "cpu")
-        found.processor = value;
-      else if (name != "nic")
-        lines_.refuse("'" + std::string(name.substr(0, 60)) + "' is none of tag, cpu, nic");
-    }
+    further(options, found);
     return found;
+  }
+  void further(std::size_t at, Step& step) const {
+    for (; at < words_.size(); at += 2) {
+      const auto name = words_[at];
+      if (name == "tag" && word(at + 1, "whole number") == "-1")
+        source_.refuse("a receive with any tag: the file does not say which");
+      const auto value = number<std::uint32_t>(at + 1, "whole number");
+      if (name == "tag")
+        step.tag = value;
+      else if (name == "cpu")
+        step.processor = value;
+      else if (name == "nic")
+        step.interface = value;
+      else
+        source_.refuse("'" + std::string(name.substr(0, 60)) + "' is none of tag, cpu, nic");
+    }
   }
 
   std::uint32_t named(std::string_view name) const {
-    const auto found = names_.find(name);
-    if (found == names_.end()) lines_.refuse("there is no operation '" + std::string(name.substr(0, 60)) + "' above");
-    return static_cast<std::uint32_t>(found->second);
+    const std::uint32_t found = names_.find(name);
+    if (found == Names::NONE) source_.refuse("there is no operation '" + std::string(name.substr(0, 60)) + "' above");
+    return found;
   }
 
-  Lines lines_;
+  static constexpr std::uint32_t MOST = std::numeric_limits<std::uint32_t>::max() - 1;
+  static constexpr std::string_view UTF_8 = "\xef\xbb\xbf";
+  Source& source_;
+  const GoalSink& sink_;
   const std::size_t most_;
-  std::unordered_map<std::string_view, std::size_t> names_;
+  bool comment_ = false;  // between /* and */
+  std::vector<std::string_view> words_;
+  Names names_;
+  GoalRank rank_;
 };
 
 }  // namespace
 
-Builder read_goal(const std::string& path, std::string_view text) { return GoalReading(path, text).read(); }
+void read_goal(Source& source, const GoalSink& sink) { GoalReading(source, sink).read(); }
 
 }  // namespace steelyard::whatif

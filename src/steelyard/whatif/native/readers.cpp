@@ -6,11 +6,26 @@
 
 namespace steelyard::whatif {
 
+bool is_goal(std::string_view begin) {
+  Lines lines("", begin);
+  return lines.next() && (lines.words()[0] == "num_ranks" || lines.words()[0].starts_with("/*"));
+}
+
 Builder read(const std::string& path, std::string_view text, double speed) {
-  if (const std::string_view what = foreign(text.substr(0, LOOK)); !what.empty()) throw Refused(refusal(path, what));
-  Lines lines(path, text);
-  if (!lines.next()) throw Refused("The trace '" + path + "' is empty");
-  return lines.words()[0] == "num_ranks" ? read_goal(path, text) : read_ti(path, text, speed);
+  const std::string_view begin = text.substr(0, LOOK);
+  if (const std::string_view what = foreign(begin); !what.empty()) throw Refused(refusal(path, what));
+  if (!Lines(path, text).next()) throw Refused("The trace '" + path + "' is empty");
+  if (!is_goal(text)) return read_ti(path, text, speed);
+  Source source(path, text);
+  return read_goal(source);
+}
+
+Builder read_file(const std::string& path, double speed) {
+  Source source(path);
+  const std::string begin = begin_of(path, LOOK);
+  if (is_goal(begin) && foreign(begin).empty()) return read_goal(source);
+  const std::string text = contents(path);
+  return read(path, text, speed);
 }
 
 }  // namespace steelyard::whatif

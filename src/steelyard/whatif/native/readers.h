@@ -4,15 +4,18 @@
 #include <string_view>
 
 #include "schedule.h"
+#include "source.h"
 
 namespace steelyard::whatif {
 
-// `path` names the text in errors, and is where its other files are.
-Builder read_goal(const std::string& path, std::string_view text);
+Builder read_goal(Source& source);
 // SimGrid's time-independent traces: one file, or a list of files, one a rank. `speed` in flop/s makes times of their
-// work.
+// work. `path` names the text in errors, and is where its other files are.
 Builder read_ti(const std::string& path, std::string_view text, double speed);
 // The format shows in the content. Refused names what else it is, where that is known, and what is read.
 Builder read(const std::string& path, std::string_view text, double speed);
+Builder read_file(const std::string& path, double speed);
+// Whether a text is GOAL, by how it begins.
+bool is_goal(std::string_view begin);
 
 }  // namespace steelyard::whatif

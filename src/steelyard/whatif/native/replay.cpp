@@ -17,6 +17,8 @@
 #include "excerpt.cpp"
 #include "formats.cpp"
 #include "goal.cpp"
+#include "goal_order.cpp"
+#include "graph.cpp"
 #include "json.h"
 #include "liballprof.cpp"
 #include "liballprof_calls.cpp"
@@ -30,6 +32,8 @@
 #include "recorded_noise.cpp"
 #include "scenarios.cpp"
 #include "schedule.cpp"
+#include "source.cpp"
+#include "streaming.cpp"
 #include "text.cpp"
 #include "ti.cpp"
 #include "traced.cpp"
@@ -53,7 +57,9 @@ constexpr int LANES = 8;
 
 class Engine {
  public:
-  Engine(Schedule schedule, Measured measured) : schedule_(std::move(schedule)), measured_(std::move(measured)) {}
+  // `goal`: the file of a trace in GOAL, whose operations need not be carried out in the order of the schedule.
+  Engine(Schedule schedule, Measured measured, std::string goal)
+      : schedule_(std::move(schedule)), measured_(std::move(measured)), goal_(std::move(goal)) {}
 
   json::Object about(double seconds) const {
     rusage usage{};
@@ -77,6 +83,7 @@ class Engine {
     structure.ranks_per_cache = static_cast<std::uint32_t>(params.count("ranks_per_cache", 0));
     structure.ranks_per_socket = static_cast<std::uint32_t>(params.count("ranks_per_socket", 0));
     const std::string mode = params.choice("mode", "dataflow", {"dataflow", "event"});
+    const bool streams = params.choice("receive", "whole", {"whole", "stream"}) == "stream";
     const std::size_t repeats = params.count("repeats", 1),
                       threads = std::max<std::size_t>(params.count("threads", 1), 1);
     const std::uint64_t seed = params.count("seed", 1);
@@ -95,16 +102,19 @@ class Engine {
       throw CaseError("parameter '" + unread.front() + "' is not known");
     if (scenarios.empty()) throw CaseError("repeats must be 1 at least");
 
-    prepare_for(structure);
+    if (streams && (traced || steps > 0)) throw CaseError("receive=stream has neither path nor timelines");
+    if (!streams) prepare_for(structure);
     const auto begin = std::chrono::steady_clock::now();
     std::vector<Account> found;
-    const std::vector<Time> times = replayed(scenarios, mode == "event", threads, accounts ? &found : nullptr);
+    const std::vector<Time> times = streams
+                                        ? streamed(scenarios, structure, threads, accounts ? &found : nullptr)
+                                        : replayed(scenarios, mode == "event", threads, accounts ? &found : nullptr);
     json::Object out;
     out.add("time", json::list(times))
         .add("events", schedule_.events())
         .add("seconds", seconds_since(begin))
         .add("seed", seed);
-    if (accounts) add(out, found);
+    if (accounts) add(out, found, streams);
     if (traced) out.add("path", path(scenarios.front()).str());
     if (steps) add_timelines(out, scenarios, times, steps);
     if (phased) out.add("phases", said(phases(schedule_, measured_, ROWS)));
@@ -133,38 +143,63 @@ class Engine {
       throw CaseError("sack=on asks when the next packet of a connection comes, which only the mode event knows");
     if (lossy && connections_.of.empty()) connections_ = connections(schedule_);
     std::vector<Time> times(scenarios.size());
-    const std::size_t lanes = events || scenarios.size() == 1 ? 1 : LANES,
-                      batches = (scenarios.size() + lanes - 1) / lanes;
+    const std::size_t lanes = events || scenarios.size() == 1 ? 1 : LANES;
+    in_parallel((scenarios.size() + lanes - 1) / lanes, threads, [&](std::size_t batch) {
+      const std::size_t first = batch * lanes;
+      if (events) {
+        Events engine(*prepared_, &connections_, scenarios[first]);
+        times[first] = engine.run();
+        if (accounts && first == 0) *accounts = engine.accounts();
+      } else if (lanes == 1) {
+        any ? flow<1, true>(scenarios, first, times, accounts) : flow<1, false>(scenarios, first, times, accounts);
+      } else {
+        any ? flow<LANES, true>(scenarios, first, times, nullptr)
+            : flow<LANES, false>(scenarios, first, times, nullptr);
+      }
+    });
+    return times;
+  }
+
+  // As LogGOPSim replays.
+  std::vector<Time> streamed(const std::vector<Scenario>& scenarios, const Structure& structure, std::size_t threads,
+                             std::vector<Account>* accounts) {
+    for (const Scenario& s : scenarios) {
+      if (s.loss.probability > 0 || s.noise.any())
+        throw CaseError("receive=stream goes without lost packets and without noise");
+      for (const Speed& speed : s.speeds)
+        if (speed.of == Speed::region) throw CaseError("receive=stream knows no regions: name ranks or nodes");
+    }
+    if (!graph_) graph_ = goal_.empty() ? graph_of(schedule_) : graph_of_goal(goal_);
+    std::vector<Time> times(scenarios.size());
+    in_parallel(scenarios.size(), threads, [&](std::size_t number) {
+      Streaming engine(*graph_, structure, scenarios[number]);
+      times[number] = engine.run();
+      if (accounts && number == 0) *accounts = engine.accounts();
+    });
+    return times;
+  }
+
+  template <class Act>
+  static void in_parallel(std::size_t count, std::size_t threads, Act act) {
     std::atomic<std::size_t> next{0};
     std::exception_ptr failed;
     std::mutex guard;
     auto work = [&] {
-      for (std::size_t batch; (batch = next++) < batches;) {
+      for (std::size_t batch; (batch = next++) < count;) {
         try {
-          const std::size_t first = batch * lanes;
-          if (events) {
-            Events engine(*prepared_, &connections_, scenarios[first]);
-            times[first] = engine.run();
-            if (accounts && first == 0) *accounts = engine.accounts();
-          } else if (lanes == 1) {
-            any ? flow<1, true>(scenarios, first, times, accounts) : flow<1, false>(scenarios, first, times, accounts);
-          } else {
-            any ? flow<LANES, true>(scenarios, first, times, nullptr)
-                : flow<LANES, false>(scenarios, first, times, nullptr);
-          }
+          act(batch);
         } catch (...) {
           std::lock_guard hold(guard);
           failed = std::current_exception();
-          next = batches;
+          next = count;
         }
       }
     };
     std::vector<std::thread> others;
-    for (std::size_t i = 1; i < std::min(threads, batches); ++i) others.emplace_back(work);
+    for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);
     work();
     for (std::thread& other : others) other.join();
     if (failed) std::rethrow_exception(failed);
-    return times;
   }
 
   template <int W, bool Disturbed>
@@ -210,10 +245,10 @@ class Engine {
   }
 
   // Of each rank; of one with several streams that of the first.
-  void add(json::Object& out, const std::vector<Account>& accounts) const {
+  void add(json::Object& out, const std::vector<Account>& accounts, bool by_rank) const {
     std::vector<Time> computing, talking, waiting, end;
     for (std::size_t stream = 0; stream < accounts.size(); ++stream) {
-      if (stream > 0 && schedule_.rank_of[stream] == schedule_.rank_of[stream - 1]) continue;
+      if (!by_rank && stream > 0 && schedule_.rank_of[stream] == schedule_.rank_of[stream - 1]) continue;
       computing.push_back(accounts[stream].computing);
       talking.push_back(accounts[stream].talking);
       waiting.push_back(accounts[stream].waiting);
@@ -230,6 +265,8 @@ class Engine {
   std::unique_ptr<Prepared> prepared_;
   Connections connections_;
   RecordedNoise recording_;
+  std::string goal_;
+  std::optional<Graph> graph_;
 };
 
 // A trace, how fast a core of its is (flop/s), and which part of it is replayed.
@@ -250,8 +287,7 @@ Schedule load(const Asked& asked, Traced& traced) {
   }
   if (!asked.iterations.empty() || asked.part)
     throw Refused("only traces of steelyard trace have regions, and '" + asked.path + "' is none");
-  const std::string text = contents(asked.path);
-  return read(asked.path, text, asked.speed).finish();
+  return read_file(asked.path, asked.speed).finish();
 }
 
 template <class Act>
@@ -281,7 +317,9 @@ int serve(const Asked& asked) {
         Schedule schedule = load(asked, traced);
         Excerpt part{asked.first, asked.last};
         if (asked.part) schedule = excerpt(schedule, part), traced.measured.keep(part.first, part.last);
-        engine = std::make_unique<Engine>(std::move(schedule), std::move(traced.measured));
+        const bool goal = !is_traced(asked.path) && is_goal(begin_of(asked.path, LOOK));
+        engine = std::make_unique<Engine>(std::move(schedule), std::move(traced.measured),
+                                          goal ? asked.path : std::string());
         json::Object about = engine->about(seconds_since(begin));
         if (asked.part) about.add("crossing", part.crossing);
         return traced.calls ? about.add("traced", said(traced)) : about;

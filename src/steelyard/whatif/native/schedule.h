@@ -84,6 +84,8 @@ class Rank {
   std::uint32_t signal(std::size_t stream);
   void await(std::uint32_t signal, std::size_t stream);
   void region(std::uint64_t number) { add(0, Op::of(Kind::region, number)); }
+  // Nothing more comes: memory that nothing needs is given back.
+  void fit() { first_.shrink_to_fit(), sends_.shrink_to_fit(), posts_.shrink_to_fit(); }
   // Operations of stream 0 so far.
   std::size_t length() const { return first_.size(); }
 

@@ -51,7 +51,7 @@ class Lines {
 };
 
 // Ranks that a text may be of: each has a line of its own. One that is named takes some hundred bytes of memory.
-inline std::size_t most_ranks(std::string_view text) { return std::min<std::size_t>(text.size() / 5 + 1, 1u << 27); }
+inline std::size_t most_ranks(std::size_t bytes) { return std::min<std::size_t>(bytes / 5 + 1, 1u << 27); }
 constexpr std::int64_t MOST_BYTES = std::int64_t{1} << 50;
 
 }  // namespace steelyard::whatif

@@ -274,7 +274,7 @@ std::size_t ranks_in(Lines lines, std::size_t ranks) {
 }
 
 Builder read_ti_file(const std::string& path, std::string_view text, double speed) {
-  Builder out(ranks_in(Lines(path, text), most_ranks(text)));
+  Builder out(ranks_in(Lines(path, text), most_ranks(text.size())));
   Lines lines(path, text);
   TiReading(out, speed).read(lines);
   return out;
