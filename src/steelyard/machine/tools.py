@@ -18,7 +18,7 @@ _COMPILERS = re.compile(r"(g\+\+|clang\+\+|icpx|nvc\+\+|armclang\+\+|c\+\+)(-[\d
 _COMPILER_ORDER = ("g++", "clang++", "icpx", "nvc++", "armclang++", "c++")
 # One program under the names of many: the name that is called decides, so that its real path tells nothing.
 _MOST_NOTES = 5  # sentences on what programs print besides their answers
-_MASKS = ("ccache", "sccache", "distcc", "icecc")
+MASKS = ("ccache", "sccache", "distcc", "icecc")
 _MOST = 64 << 20  # bytes that a header may come to
 # What compilers say of themselves: "g++ (Debian 12.2.0-14) 12.2.0", "… clang version 14.0.6 …", "… Compiler 2023.0.0 …".
 _GNU, _NAMED = r"^\S.* \(.*\) \d+(\.\d+)+", r"(?i)(clang version|compiler( version)?) \d+(\.\d+)+"
@@ -115,7 +115,7 @@ def _programs(folders: Iterable[str], pattern: re.Pattern[str], order: tuple[str
     kept: dict[str, str] = {}
     for name in sorted(first, key=lambda name: _rank(name, pattern, order)):
         real = os.path.realpath(first[name])
-        kept.setdefault(f"{real}:{name}" if os.path.basename(real) in _MASKS else real, first[name])
+        kept.setdefault(f"{real}:{name}" if os.path.basename(real) in MASKS else real, first[name])
     return list(kept.values())
 
 
@@ -142,18 +142,18 @@ def ask_mpi(wrapper: str, notes: list[str] | None = None) -> Tool | None:
             if flavour.question == question and (match := search(done, flavour.answer)):
                 _take(notes, done)
                 found = Tool(flavour.name, wrapper, match.group(1) or "unknown")
-                return found if _finds_header(wrapper, "mpi.h") else None
+                return found if has_header(wrapper, "mpi.h") else None
     return None
 
 
 def has_shmem(tool: Tool) -> bool:
     """Whether this MPI brings OpenSHMEM along."""
-    return mpi.of(tool).shmem and _finds_header(tool.path, "shmem.h")
+    return mpi.of(tool).shmem and has_header(tool.path, "shmem.h")
 
 
 @lru_cache
-def _finds_header(wrapper: str, header: str) -> bool:
-    """Distributions install the wrapper with the runtime, but <mpi.h> with a package of its own."""
+def has_header(wrapper: str, header: str) -> bool:
+    """Whether a wrapper finds it: distributions install the wrapper with the runtime, but <mpi.h> with a package of its own."""
     try:
         return ask([wrapper, "-E", "-x", "c++", "-"], given=f"#include <{header}>\n", most=_MOST).returncode == 0
     except NoAnswer:

@@ -1,4 +1,4 @@
-"""Remembers what the user has measured with: folders of benchmarks, compiler flags, MPIs, words for a launcher."""
+"""Remembers what the user has measured with: folders of benchmarks, compilers, their flags, MPIs, words for a launcher."""
 
 import contextlib
 import json
@@ -10,7 +10,9 @@ from steelyard import user_cache
 from steelyard.files import is_file, is_folder
 from steelyard.model import Run
 
-Word = Literal["flags", "mpi", "launcher"]  # what a command may name besides folders, and what can start any program
+Word = Literal[
+    "compiler", "flags", "mpi", "launcher"
+]  # what a command may name besides folders, and what can start any program
 
 
 def folders(run: Run, paths: Sequence[Path]) -> list[Path]:
@@ -45,7 +47,7 @@ def trust(paths: Sequence[Path], words: Mapping[Word, Sequence[str]] | None = No
 
 
 def used(kind: Word, text: str) -> bool:
-    """Whether the user has measured with these flags, the MPI of this path, or these words of the launcher."""
+    """Whether the user has measured with this compiler, these flags, the MPI of this path, or these words of the launcher."""
     return _line(kind, text) in _trusted()
 
 

@@ -7,12 +7,13 @@ can start any program: they are used if their form is known to be safe, if this 
 import contextlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard import build, evaluation
 from steelyard.build.flags import unsafe
 from steelyard.errors import UsageError
+from steelyard.files import is_file
 from steelyard.launch import scheduler
 from steelyard.launch.hosts import HOST
 from steelyard.machine.tools import ask_mpi
@@ -54,21 +55,35 @@ def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
     """Those of the plan, by their names in it."""
     known: dict[str, Toolchain] = {}
     for then in run.toolchains.values():
-        usual = then.flags == build.FLAGS
+        named = trusted or remembered.used("compiler", then.compiler)
         with contextlib.suppress(UsageError):  # a compiler that is gone is named below
-            found = build.resolve(then.compiler if usual else f"{then.compiler} {then.flags}", here)
+            word = shlex.quote(then.compiler) if is_file(Path(then.compiler)) else then.compiler
+            found = build.resolve(word if then.flags == build.FLAGS else f"{word} {then.flags}", here, named)
             known[found.name] = found
     names = sorted({launch.toolchain for launch in run.plan.launches})
     if missing := [n for n in names if n not in known]:
-        raise UsageError(
-            f"The run {run.path} was built with {missing[0]}, which is not on this machine any more "
-            f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
-        )
+        raise _gone(run, missing[0], known, trusted)
     for name in names:
         flags = known[name].flags
         if (bad := unsafe(flags)) and not (trusted or remembered.used("flags", flags)):
             raise _refused(run, f"the compiler flag '{bad[0]}'")
+        earlier = run.toolchains.get(name)
+        if earlier and earlier.flags != flags:
+            raise UsageError(
+                f"The run {run.path} was built with '{earlier.flags}', which now means '{flags}'. Start a new run."
+            )
     return {n: known[n] for n in names}
+
+
+def _gone(run: Run, name: str, known: Mapping[str, Toolchain], trusted: bool) -> UsageError:
+    then = run.toolchains.get(name)
+    path = Path(then.compiler) if then else Path()
+    if path.is_absolute() and is_file(path) and not (trusted or remembered.used("compiler", str(path))):
+        return _refused(run, f"the compiler '{path}', which is not among those that are found here")
+    return UsageError(
+        f"The run {run.path} was built with {name}, which is not on this machine any more "
+        f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
+    )
 
 
 def _mpis(run: Run, here: Machine, trusted: bool) -> dict[str, Tool]:

@@ -65,6 +65,7 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
 def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
     """What this command names that can start any program: an earlier run may name it again."""
     return {
+        "compiler": [t.compiler for t in here.toolchains.values()],
         "flags": [t.flags for t in here.toolchains.values() if unsafe(t.flags)],
         "mpi": [mpi.path for mpi in here.site.mpis.values()],
         "launcher": [shlex.join(here.site.extra)] if here.site.extra else [],

@@ -88,10 +88,21 @@ def resolve(request: Request) -> Setup:
     """What there is here of what was asked for. UsageError for what there is not."""
     here = replace(machine(request.system), hosts=site.hosts(request.hosts))
     found = site.site(request.mpis, request.launcher, request.launcher_words, here)
-    toolchains = [build.resolve(text, here) for text in (request.toolchains or [build.default(here)])]
+    toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]
+    _expect_distinct(toolchains)
     chosen = catalogue.choose(catalogue.find(request.paths), request.only)
     able = site.possible(chosen, found, request.only)
     return Setup(here, {t.name: t for t in toolchains}, found, able)
+
+
+def _expect_distinct(toolchains: Sequence[Toolchain]) -> None:
+    """UsageError where two compilers have one name in the records, by which their results would be mixed."""
+    for one in toolchains:
+        if other := next((t for t in toolchains if t.name == one.name and t.compiler != one.compiler), None):
+            raise UsageError(
+                f"The compilers {one.compiler} and {other.compiler} are both {one.name}, so that their results could not be told "
+                "apart (given by --toolchain). Measure them in two runs, and compare these."
+            )
 
 
 def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
