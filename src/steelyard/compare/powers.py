@@ -9,7 +9,7 @@ from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.published import Published
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
-from steelyard.telemetry.watched import Stretch, cost, courses, modelled
+from steelyard.telemetry.watched import Stretch, cost, courses, modelled, not_idle
 from steelyard.words import plural
 
 PRINTED = "power"  # the benchmark's name in the data
@@ -48,7 +48,10 @@ def _idle(evaluation: Evaluation) -> Drawn:
     spent = max(totals.values(), key=lambda each: each.joules, default=None)
     if spent is None:
         return NONE
-    return Drawn(Value(spent.power, "W", spent.low / spent.seconds, spent.high / spent.seconds, "lower"))
+    busy = power.busy if power else None
+    remark = f"while other processes kept {busy:.1f} cores busy" if busy and not_idle(busy) else ""
+    value = Value(spent.power, "W", spent.low / spent.seconds, spent.high / spent.seconds, "lower")
+    return Drawn(value, "DISTURBED" if remark else "CLEAN", remark)
 
 
 def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 STAT = Path("/proc/stat")
 QUIET = 0.05  # cores: below this, others do not move a median by more than the widths that are asked for
+LOADED = 0.25  # cores: above this, a machine is not idle
 LOOK = 0.25  # seconds: 25 ticks of the kernel's accounts, a resolution of 0.04 cores
 
 

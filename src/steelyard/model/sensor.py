@@ -94,7 +94,11 @@ class Rollup:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What the sensors of a run said, by their names, and when the machine was idle (ns since 1970)."""
+    """What the sensors of a run said, by their names, and when the machine was idle (ns since 1970).
+
+    `busy` is the number of cores that others kept busy meanwhile (None: not known).
+    """
 
     traces: Mapping[str, Trace] = field(default_factory=dict)
     idle: tuple[int, int] | None = None
+    busy: float | None = None

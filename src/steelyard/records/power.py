@@ -36,11 +36,13 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `sensors` describes those of the columns that follow; `idle` is when nothing ran (ns since 1970)."""
+    """One line. `sensors` describes those of the columns that follow; `idle` is when nothing ran (ns since 1970), and
+    `busy` the number of cores that others kept busy meanwhile (None: not known)."""
 
     sensors: tuple[Sensor, ...] = ()
     idle: tuple[int, int] | None = None
     columns: tuple[Columns, ...] = ()
+    busy: float | None = None
 
 
 class PowerFile:
@@ -57,9 +59,9 @@ class PowerFile:
         with self._lock:
             self._write(Line(sensors=tuple(sensors)))
 
-    def idle(self, begin: int, end: int) -> None:
+    def idle(self, begin: int, end: int, busy: float | None = None) -> None:
         with self._lock:
-            self._write(Line(idle=(begin, end)))
+            self._write(Line(idle=(begin, end), busy=busy))
 
     def add(self, readings: Sequence[Reading]) -> None:
         with self._lock:
@@ -114,7 +116,7 @@ def read(folder: Path) -> tuple[Power, list[str]]:
     """The readings of the run in `folder`, none where it has none; lines that cannot be read are left out, and noted."""
     sensors: dict[str, Sensor] = {}
     columns: dict[str, tuple[list[int], list[float]]] = {}
-    idle, notes = None, []
+    idle, busy, notes = None, None, []
     try:
         file = files.ordinary(folder / FILE)
     except FileNotFoundError:
@@ -137,7 +139,7 @@ def read(folder: Path) -> tuple[Power, list[str]]:
                     break
                 continue
             sensors |= {sensor.name: sensor for sensor in line.sensors}
-            idle = line.idle or idle
+            idle, busy = (line.idle, line.busy) if line.idle else (idle, busy)
             for each in line.columns:
                 at, values = columns.setdefault(each.sensor, ([], []))
                 at += each.at
@@ -147,7 +149,7 @@ def read(folder: Path) -> tuple[Power, list[str]]:
         for name, (at, values) in columns.items()
         if name in sensors
     }
-    return Power(traces, idle), notes
+    return Power(traces, idle, busy), notes
 
 
 def _sound(line: Line) -> None:
@@ -161,6 +163,8 @@ def _sound(line: Line) -> None:
         raise ValueError("a moment that cannot be")
     if line.idle and line.idle[0] >= line.idle[1]:
         raise ValueError("the machine's idle time ends before it begins")
+    if not 0 <= (line.busy or 0.0) < GREATEST:
+        raise ValueError("a number of busy cores that cannot be")
     for sensor in line.sensors:
         amounts, times = (sensor.resolution, sensor.range or 1.0), (sensor.update, sensor.window)
         if not all(0 <= amount < GREATEST for amount in amounts) or not all(

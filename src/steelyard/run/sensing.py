@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.machine.load import busy_cores
 from steelyard.records.power import PowerFile
 from steelyard.telemetry import sensors
 from steelyard.telemetry.energy import seconds_for
 from steelyard.telemetry.sampler import Sampler
 from steelyard.telemetry.sensors import Device
+from steelyard.telemetry.watched import not_idle
 
 PERIOD = 0.1  # seconds between two readings, where the user does not say
 IDLE = 3.0  # seconds for which the idle machine is watched before the first case
@@ -66,8 +68,10 @@ def recorded(sensing: Sensing | None, folder: Path, afresh: bool) -> Iterator[No
             if afresh:
                 windows = [sensor.window for device in sensing.devices for sensor in device.sensors]
                 begin = time.time_ns()
-                time.sleep(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
-                kept.idle(begin, time.time_ns())
+                busy = busy_cores(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
+                kept.idle(begin, time.time_ns(), busy)
+                if doubt := not_idle(busy):
+                    print(f"steelyard: {doubt}", file=sys.stderr)
             yield
     finally:
         kept.close()

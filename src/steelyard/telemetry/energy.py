@@ -6,7 +6,7 @@ what lies between those around it. That holds for any power that is not negative
 that lie side by side share one course: their energies add up to that of the whole.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,7 +223,23 @@ def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | Non
     high += float((of.high - steps)[touched].sum()) + spread
     low -= float((steps - of.low)[touched].sum()) + spread
     greatest, over = _greatest(of, a, b)
+    if greatest is not None:  # it lies within whole steps; what reaches beyond them at both ends may draw more
+        greatest = max(greatest, joules / (b - a))
     return Energy(joules, max(low, 0.0), high, b - a, greatest, over, untold / (b - a))
+
+
+def reached(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | None:
+    """As `energy`, of so much of that time as the readings reach. `missing` is the share of all of it of which none tells.
+
+    None where none of it is reached, or the readings tell of less than half of what is.
+    """
+    after = of.blur if of.sensor.quantity == "energy" else of.blur / 2  # the last knot lies before its reading
+    first, last = max(begin, of.origin), min(end, of.origin + round(float(of.at[-1] + after) / NANO))
+    found = energy(of, first, last, clock) if last > first else None
+    if found is None:
+        return None
+    known = found.seconds * (1 - found.missing)
+    return replace(found, missing=min(max(1 - known / ((end - begin) * NANO), 0.0), 1.0))
 
 
 def _at(of: Course, when: float) -> float:

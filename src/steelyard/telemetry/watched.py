@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
+from steelyard.machine.load import LOADED
 from steelyard.model.sensor import Power, Scope, Sensor, Trace
 from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Course, Energy, course, energy
@@ -90,6 +91,16 @@ def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
         sum(p.joules for p in parts), sum(p.low for p in sure), sum(p.high for p in parts), parts[0].seconds,
         parts[0].greatest if one else None, parts[0].over, max(p.missing for p in parts),
     )  # fmt: skip
+
+
+def not_idle(busy: float | None) -> str:
+    """That others kept so many cores busy while the idle power was taken; "" where that is few enough, or not known."""
+    if busy is None or busy <= LOADED:
+        return ""
+    return (
+        f"The machine was not idle while its idle power was taken: other processes kept {busy:.1f} cores busy. "
+        "The idle power is too high, and the energy above it too low. End these processes and measure again."
+    )
 
 
 def above(spent: Energy, idle: Energy) -> Energy:

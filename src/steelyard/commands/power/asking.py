@@ -12,9 +12,9 @@ from steelyard.commands import tables
 from steelyard.commands.power.links import say
 from steelyard.commands.power.parts import Part
 from steelyard.commands.power.when import When
-from steelyard.model.sensor import Moments, Sensor, Trace
+from steelyard.model.sensor import Moments, Sensor
 from steelyard.telemetry import overlap
-from steelyard.telemetry.energy import NANO, Course, Energy, course, energy
+from steelyard.telemetry.energy import NANO, Course, Energy, course, energy, reached
 from steelyard.telemetry.message import Gap
 from steelyard.units import duration, percent, quantity
 
@@ -74,7 +74,7 @@ def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
     for part in parts:
         for sensor, trace in part.traces(store):
             known = course(trace)
-            values, spent = trace.value[inside(trace.at, part.stretches)], _spent(trace, known, part, when)
+            values, spent = trace.value[inside(trace.at, part.stretches)], _spent(known, part, when)
             if sensor.quantity in ("energy", "power") or not len(values):
                 mean, most = (spent.power, spent.greatest) if spent else (None, None)
             else:
@@ -100,16 +100,13 @@ def show(rows: Sequence[Row], as_json: bool) -> None:
         tables.narrow(node, ("sensor", "readings", *SHOWN), shown)
 
 
-def _spent(trace: Trace, known: Course | None, part: Part, when: When) -> Energy | None:
+def _spent(known: Course | None, part: Part, when: When) -> Energy | None:
     if not known:
         return None
-    found = []
-    for each in part.stretches:
-        begin, end = each.begin, each.end
-        if not when.called:
-            begin, end = max(begin, int(trace.at[0])), min(end, int(trace.at[-1]))
-        found.append(energy(known, begin, end, when.clock) if end > begin else None)
-    return summed(found)
+    of = energy if when.called else reached
+    return summed(
+        [of(known, each.begin, each.end, when.clock) if each.end > each.begin else None for each in part.stretches]
+    )
 
 
 def summed(found: Sequence[Energy | None]) -> Energy | None:

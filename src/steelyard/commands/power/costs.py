@@ -16,23 +16,28 @@ from steelyard.model.sensor import Trace
 from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Energy
 from steelyard.telemetry.sampler import Sampler
-from steelyard.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements
+from steelyard.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements, not_idle
 from steelyard.units import duration, percent, quantity
 
 
 @dataclass(frozen=True)
 class Found:
-    """The whole command first, then its phases; `idle` where the machine was watched before. `reading` is the sampler's own cost
-    (seconds of a processor), `failures` how often a sensor could not be read."""
+    """The whole command first, then its phases; `idle` where the machine was watched before, and `busy` cores then.
+
+    `reading` is the sampler's own cost (seconds of a processor), `failures` how often a sensor could not be read.
+    """
 
     stretches: tuple[Cost, ...]
     idle: Cost | None
     reading: float
     failures: Mapping[str, int]
     disagreements: tuple[str, ...]
+    busy: float | None = None
 
 
-def of(traces: Mapping[str, Trace], sampler: Sampler, outcome: Outcome, idle: Stretch | None) -> Found:
+def of(
+    traces: Mapping[str, Trace], sampler: Sampler, outcome: Outcome, idle: Stretch | None, busy: float | None = None
+) -> Found:
     known = courses(traces)
     costs = tuple(cost(known, stretch) for stretch in (outcome.whole, *outcome.phases))
     return Found(
@@ -41,6 +46,7 @@ def of(traces: Mapping[str, Trace], sampler: Sampler, outcome: Outcome, idle: St
         sampler.cost,
         dict(sampler.failures),
         (*overlap.sentences(known), *disagreements([each.sensor for each in known.values()], costs[0].totals)),
+        busy,
     )
 
 
@@ -69,6 +75,8 @@ def show(found: Found, as_json: bool) -> None:
     console.print(table)
     for sentence in found.disagreements:
         console.print(escape(sentence))
+    if doubt := not_idle(found.busy):
+        console.print(escape(doubt))
     for name, times in found.failures.items():
         console.print(f"{escape(name)} could not be read {times} times.")
     seconds = whole.totals[next(iter(whole.totals))].seconds
@@ -101,7 +109,9 @@ def _rows(found: Found) -> Iterator[tuple[str, ...]]:
 def _plain(found: Found) -> dict[str, Any]:
     return {
         "stretches": [_cost(each, found.idle) for each in found.stretches],
-        "idle": _cost(found.idle, None) if found.idle else None,
+        "idle": {**_cost(found.idle, None), "busy_cores": found.busy, "doubt": not_idle(found.busy)}
+        if found.idle
+        else None,
         "reading_processor_seconds": found.reading,
         "failures": dict(found.failures),
         "disagreements": list(found.disagreements),

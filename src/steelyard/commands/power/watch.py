@@ -34,6 +34,7 @@ def command(
     from steelyard import files
     from steelyard.commands.power import costs, options
     from steelyard.launch import watch
+    from steelyard.machine.load import busy_cores
     from steelyard.numbers import length_of_time, period
     from steelyard.telemetry.sampler import Memory, Sampler
     from steelyard.telemetry.sensors import NONE
@@ -46,15 +47,15 @@ def command(
     devices = options.devices(sensor)
     if not devices:
         print(f"steelyard: {NONE}", file=sys.stderr)
-    before = None
+    before, busy = None, None
     memory = Memory()
     with Sampler(devices, between, memory) as sampler:
         if still:
             begin = time.time_ns()
-            time.sleep(still)
+            busy = busy_cores(still)
             before = Stretch("idle", begin, time.time_ns())
         outcome = watch.carried_out(words)
-    found = costs.of(memory.traces(), sampler, outcome, before)
+    found = costs.of(memory.traces(), sampler, outcome, before, busy)
     if trace:
         files.write(trace, "The trace", costs.csv(memory.traces()))
     if devices or json_:

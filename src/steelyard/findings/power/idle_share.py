@@ -3,7 +3,7 @@
 from statistics import median
 
 from steelyard.model import Evaluation, Finding
-from steelyard.telemetry.watched import Stretch, cost, courses, modelled
+from steelyard.telemetry.watched import Stretch, cost, courses, modelled, not_idle
 from steelyard.units import percent, quantity
 
 MUCH = 0.5  # of the power under load: from there on waiting costs as much as working
@@ -12,7 +12,7 @@ MUCH = 0.5  # of the power under load: from there on waiting costs as much as wo
 def find(evaluation: Evaluation) -> list[Finding]:
     power = evaluation.power
     found = [r.metrics["power"] for r in evaluation.results if "power" in r.metrics]
-    if not power or not power.idle or not found:
+    if not power or not power.idle or not found or not_idle(power.busy):
         return []
     known = courses(power.traces)
     totals = cost(known, Stretch("idle", *power.idle)).totals

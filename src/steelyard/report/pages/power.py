@@ -18,7 +18,7 @@ from steelyard.report.printed_power import Printed, beside
 from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Course, seconds_for
 from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
+from steelyard.telemetry.watched import Stretch, cost, courses, disagreements, not_idle
 from steelyard.units import percent, quantity
 from steelyard.words import in_words
 
@@ -86,6 +86,8 @@ def _sentences(
             f"By {_called(source, known)} the run used {quantity(spent.joules, 'J')} in {quantity(spent.seconds, 's')}: "
             f"{quantity(spent.power, 'W')} in the mean{resting}."
         )
+    if evaluation.power and (doubt := not_idle(evaluation.power.busy)):
+        yield doubt
     yield from overlap.sentences(known)
     yield from disagreements([each.sensor for each in known.values()], cost(known, whole).totals)
     lost = [note for note in evaluation.run.notes if FILE in note]

@@ -65,9 +65,11 @@ class GapOf:
 
 @dataclass(frozen=True, slots=True)
 class EnergyOf:
-    """Energy (J) from `start` to `end` (ns since 1970) with its 95 % interval, mean power and the greatest over `over` s (W).
+    """Energy (J) with its 95 % interval, mean power and the greatest over `over` s (W), as `steelyard power query` says them.
 
-    `missing` is the share of the time of which no reading tells. Where that is more than half, there is no energy: all is null.
+    They are of those `seconds` from `start` to `end` (ns since 1970) that lie between the first and the last reading.
+    `missing` is the share of the time from `start` to `end` of which no reading tells. Where readings tell of less than half
+    of the `seconds`, there is no energy: all is null.
     """
 
     node: str
@@ -75,6 +77,7 @@ class EnergyOf:
     start: int
     end: int
     missing: float | None
+    seconds: float | None = None
     joules: float | None = None
     low: float | None = None
     high: float | None = None

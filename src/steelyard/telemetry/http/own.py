@@ -103,10 +103,12 @@ class Own:
         with self._readings.query() as query:
             trace = query.trace(node, known, np.array([start - MARGIN]), np.array([end + MARGIN]))
         course = energies.course(trace)
-        found = energies.energy(course, start, end) if course else None
+        found = energies.reached(course, start, end) if course else None
         if found is None:
-            return _json(EnergyOf(node, sensor, start, end, None))
-        spent = (found.missing, found.joules, found.low, found.high, found.power, found.greatest, found.over)
+            return _json(EnergyOf(node, sensor, start, end, None if len(trace.at) else 1.0))
+        spent = (
+            found.missing, found.seconds, found.joules, found.low, found.high, found.power, found.greatest, found.over
+        )  # fmt: skip
         return _json(EnergyOf(node, sensor, start, end, *(None if each is None else float(each) for each in spent)))
 
     def _sensors(self, node: str) -> tuple[Sensor, ...]:
