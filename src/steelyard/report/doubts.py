@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from steelyard.model import Level
+from steelyard.model.figure import Point
+from steelyard.report.lamps import signed
 from steelyard.statistics.validity.trust import ORDER, doubtful, worst
 
 Doubts = Mapping[float, Level]
@@ -46,6 +48,11 @@ def marked(value: float | None, doubts: Doubts) -> str:
     """What the pointer's text ends with: ' (DISTURBED)'; '' where the value needs no mark."""
     level = level_of(value, doubts)
     return f" ({level})" if doubtful(level) else ""
+
+
+def named(point: Point, doubts: Doubts) -> str:
+    """The name of a place, with the sign of the lesser verdict of its coordinates."""
+    return signed(point.label, worst(level_of(at, doubts) for at in (point.x, point.y) if not isinstance(at, str)))
 
 
 def look(level: Level, drawing: str) -> str:

@@ -13,6 +13,7 @@ from steelyard.report import figures as plots
 from steelyard.report import values
 from steelyard.report.axes import Json, capital, label, tick
 from steelyard.report.compared import System, systems
+from steelyard.report.derived import derived, with_signs
 from steelyard.report.doubts import Doubts
 from steelyard.report.forms_of_figures import fitted, is_lone
 from steelyard.report.lamps import signed
@@ -74,14 +75,15 @@ def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine)
         made = benchmark.figures(usable, machine)
     except Exception as error:
         return (_failed(benchmark.name, "Figures", error),)
-    doubts = _doubts(usable)
-    reasons = _reasons(usable, doubts)
+    own = _doubts(usable)
+    doubts = {**derived(lambda moved: benchmark.figures(moved, machine), usable, made), **own}
+    reasons = _reasons(usable, own)
     left_out = len(results) - len(usable)
     shown = []
     for number, figure in enumerate(made):
         anchor = f"{slug(benchmark.name)}-figure-{number + 1}-{slug(figure.name)}"
         try:
-            shown.append(_drawn(anchor, figure, doubts, reasons, left_out))
+            shown.append(_drawn(anchor, with_signs(figure, doubts, own), doubts, reasons, left_out))
         except Exception as error:
             shown.append(_failed(anchor, figure.title, error))
     return tuple(shown)
@@ -107,7 +109,7 @@ def plain(figure: Figure) -> Drawn:
 
 def _drawn(anchor: str, figure: Figure, doubts: Doubts, reasons: Reasons, left_out: int) -> Drawn:
     if figure.kind == "table":
-        return _table(anchor, figure)
+        return _table(anchor, figure, doubts)
     figure = fitted(figure)
     headings, rows = _grid(figure, doubts) if figure.z else _columns(figure, doubts)
     single = _single(figure, doubts)
@@ -131,8 +133,24 @@ def _drawn(anchor: str, figure: Figure, doubts: Doubts, reasons: Reasons, left_o
     )
 
 
-def _table(anchor: str, figure: Figure) -> Drawn:
-    parts = (anchor, figure.title, figure.caption, Markup("null"), 0, False, False, figure.headings, figure.cells, ())
+def _table(anchor: str, figure: Figure, doubts: Doubts) -> Drawn:
+    # Its cells are words: from which results each comes is not known.
+    rests = tuple(
+        f"Some results of this benchmark are {level}: the table may rest on them."
+        for level in marks.among(doubts.values())
+    )
+    parts = (
+        anchor,
+        figure.title,
+        figure.caption,
+        Markup("null"),
+        0,
+        False,
+        False,
+        figure.headings,
+        figure.cells,
+        rests,
+    )
     return Drawn(*parts, single="" if figure.cells else "No value was measured for this table.", table=True)
 
 
@@ -150,7 +168,7 @@ def _notes(figure: Figure, doubts: Doubts, reasons: Reasons) -> list[str]:
 def _note(level: Level, known: Sequence[float], doubts: Doubts, reasons: Reasons, kind: str) -> str:
     """How many of the figure's values are of that level, and mostly by what."""
     found = [value for value in known if doubts.get(value) == level]
-    kinds = frequent(reasons[value] for value in found)
+    kinds = frequent(reasons.get(value, ()) for value in found)
     if len(found) == 1:
         many = "the only value" if len(known) == 1 else f"1 of {len(known)} values"
         mostly = f", by {' and '.join(name for name, _ in kinds)}" if kinds else ""

@@ -1,11 +1,13 @@
 """Turns a Figure's plain data into Plotly's JSON; colours are roles here, the page's theme gives them."""
 
 import math
+from dataclasses import replace
 
 from steelyard.model.figure import Axis, Band, Figure, Mark, Point, Series
 from steelyard.report import maps
 from steelyard.report.axes import Json, divided, label, plotted, text, tick
-from steelyard.report.doubts import HOLLOW, NONE, PATTERNS, SIZES, Doubts, level_of, marked
+from steelyard.report.doubts import HOLLOW, NONE, PATTERNS, SIZES, Doubts, level_of, marked, named
+from steelyard.report.lamps import signed
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
@@ -33,11 +35,12 @@ def _lines(figure: Figure, doubts: Doubts) -> Json:
     if figure.kind == "bars":
         layout["barmode"] = "group"
     for mark in figure.marks:
-        _mark(layout, mark, x_factor if mark.axis == "x" else y_factor)
+        called = replace(mark, label=signed(mark.label, level_of(mark.at, doubts)))
+        _mark(layout, called, x_factor if mark.axis == "x" else y_factor)
     for band in figure.bands:
         _stretch(layout, band, figure, x_factor)
     for point in figure.points:
-        _point(layout, point, figure, x_factor, y_factor)
+        _point(layout, replace(point, label=named(point, doubts)), figure, x_factor, y_factor)
     found: Json = {"data": data, "layout": layout, "wide": False}
     if len(own) < len(figure.series):
         found["beside"] = _beside(figure, x_axis, y_axis)

@@ -9,6 +9,7 @@ from steelyard.model import Level, Result
 from steelyard.model.figure import Figure, Series
 from steelyard.report import doubts, drawing, figures, values
 from steelyard.report.axes import Json
+from steelyard.report.lamps import signed
 from steelyard.statistics.difference.compare import compare
 from steelyard.statistics.results import messages
 from steelyard.statistics.validity.trust import doubtful, worst
@@ -154,11 +155,13 @@ def _sum(kernels: Sequence[Kernel], mode: str, what: Measure) -> str:
         return ""
     of_them = "" if len(both) == len(kernels) else f", {len(both)} of {len(kernels)} kernels"
     itself = all(result is reference for result, reference in both)
-    return quantity(total, what.unit) + ("" if itself else f" ({significant(total / of)} times{of_them})")
+    level = values.weakest(*(pair[0] for pair in both), *(() if itself else (pair[1] for pair in both)))
+    said = quantity(total, what.unit) + ("" if itself else f" ({significant(total / of)} times{of_them})")
+    return signed(said, level)
 
 
 def _mean(ratios: list[_Ratio], of: int) -> str:
-    mean = significant(geometric_mean(r.value for r in ratios))
+    mean = signed(significant(geometric_mean(r.value for r in ratios)), worst(r.level for r in ratios))
     return mean if len(ratios) == of else f"{mean} ({len(ratios)} of {of} kernels)"
 
 

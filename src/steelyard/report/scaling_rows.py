@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.model import Level
 from steelyard.model.plain import to_plain
 from steelyard.report import doubts, lines, values
 from steelyard.report.lamps import SIGNS
@@ -31,6 +32,11 @@ HEADINGS = ("time", "speed-up", "95 % interval", "efficiency", "serial", "95 % i
 ABOVE = 1.05  # an efficiency beyond which a speed-up asks for a reason
 MOST_SWEEPS = 4  # on one screen
 WIDE, LESS = 116, (5, 6)  # columns of a terminal that shows all cells; a narrower one does without these
+
+
+def level_at(sweep: Sweep, count: int) -> Level:
+    """The verdict of the speed-up at that count, which rests on the result at the least count, too."""
+    return values.weakest(sweep.results[count], sweep.results[sweep.scaling.base])
 
 
 def counted(sweep: Sweep, count: int) -> str:

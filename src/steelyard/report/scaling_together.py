@@ -137,7 +137,7 @@ def _printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:
 
 def _drawn(anchor: str, figure: Figure, lines: Sequence[Sweep]) -> drawing.Drawn:
     shown = [
-        (y, sweep.results[int(float(x))].verdict.level)
+        (y, scaling_rows.level_at(sweep, int(float(x))))
         for sweep, line in zip(lines, figure.series, strict=False)
         for x, y in zip(line.x, line.y, strict=True)
     ]

@@ -8,7 +8,7 @@ from itertools import chain
 from steelyard import units
 from steelyard.evidence import distinct, sentences
 from steelyard.model import Benchmark, Evaluation, Evidence, Level, Limit, Machine, Metric, Result, Scalar, Value
-from steelyard.statistics.validity.trust import ORDER
+from steelyard.statistics.validity.trust import ORDER, worst
 from steelyard.words import said
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
@@ -122,6 +122,11 @@ def level(result: Result) -> Level:
     if result.records and all(record.error for record in result.records):
         return "INVALID"
     return result.verdict.level
+
+
+def weakest(*results: Result) -> Level:
+    """The verdict of what is computed from all of these results: the least trusted of theirs."""
+    return worst(map(level, results))
 
 
 def counts(results: tuple[Result, ...]) -> dict[Level, int]:

@@ -32,6 +32,7 @@ class Row:
     anchor: str
     cells: tuple[str, ...]  # intensity, speed, its interval, where its data lie, the bound, and its value
     share: str
+    share_level: Level  # of the kernel and of its roof
     level: Level
     evidence: str
 
@@ -102,6 +103,7 @@ def _row(place: Place, evaluation: Evaluation, several: bool) -> Row:
             *bound,
         ),
         values.percent(place.share),
+        values.weakest(result, *((roof.result,) if roof else ())),
         values.level(result),
         values.why(result),
     )

@@ -224,7 +224,7 @@ def _curve(sweep: Sweep, fit: Fit) -> Series:
 
 def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> drawing.Drawn:
     shown = [
-        (y, sweep.results[int(float(x))].verdict.level)
+        (y, scaling_rows.level_at(sweep, int(float(x))))
         for sweep, line in zip(part, figure.series, strict=False)
         for x, y in zip(line.x, line.y, strict=True)
     ]
