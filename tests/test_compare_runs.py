@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from builders import chase, evaluation, gather, machine, message, result, samples, triad
+from steelyard import published
 from steelyard.benchmarks.memory import placement
 from steelyard.commands import cli
 from steelyard.compare import beside
@@ -262,7 +263,7 @@ def cluster() -> list[Result]:
 
 def test_all_twenty_figures_of_clusters_stand_beside_those_of_a_run_on_as_many_hosts() -> None:
     seen = run(cluster())
-    lines = [line for system in beside.systems() for line in beside.compare(seen, system).lines]
+    lines = [line for system in published.systems() for line in beside.compare(seen, system).lines]
     mine = [x for x in lines if x.benchmark in ("flops", "pingpong", "transfer", "nettest")]
     assert [sum(x.benchmark == name for x in mine) for name in ("flops", "pingpong", "transfer", "nettest")] == [
         10,

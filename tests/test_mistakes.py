@@ -278,7 +278,7 @@ REFUSED = [
     ("run --json --npb-output", "choose one"),
     ("resume nonsense", "no run"),
     (f"resume {LONG}", "no run"),
-    ("compare {run}", "second"),
+    ("compare {run}", "OTHER"),
     ("compare {run} nonsense", "Nor is it a published system"),
     ("compare nonsense {run}", "no run"),
     (f"compare {{run}} {LONG}", "no run"),

@@ -17,6 +17,7 @@ from rich.text import Text
 import builders
 import report_fixture
 from steelyard import evaluation as evaluating
+from steelyard import published
 from steelyard.compare import beside
 from steelyard.compare.runs import compare
 from steelyard.model import Evaluation, Finding, Tool
@@ -240,7 +241,7 @@ def test_many_cases_that_differ_fit_one_screen() -> None:
 
 
 def test_a_published_system_fits_one_screen() -> None:
-    for system in beside.systems():
+    for system in published.systems():
         fits(side_by_side.published(beside.compare(report_fixture.evaluation(), system), 80))
 
 

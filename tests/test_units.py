@@ -55,7 +55,17 @@ def test_sizes_of_memory_say_no_more_than_they_know(count: int, text: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("5m", 300), ("1h", 3600), ("0.5", 0.5), ("2 min", 120), ("20ms", 0.02)]
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("5m", 300),
+        ("1h", 3600),
+        ("0.5", 0.5),
+        ("2 min", 120),
+        ("20ms", 0.02),
+        ("5minutes", 300),
+        ("2 Hours", 7200),
+    ],
 )
 def test_lengths_of_time_are_understood(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds

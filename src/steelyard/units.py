@@ -59,7 +59,16 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
-_TIMES = {"ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "": 1}
+_TIMES = {"ms": 1e-3, "": 1} | {
+    word: seconds
+    for words, seconds in (
+        ("s sec secs second seconds", 1),
+        ("m min mins minute minutes", 60),
+        ("h hour hours", 3600),
+        ("d day days", 86400),
+    )
+    for word in words.split()
+}
 _SIZES = {
     "": 1,
     "b": 1,
@@ -75,7 +84,7 @@ _SIZES = {
 
 
 def parse_duration(text: str) -> float:
-    """'5m' → 300.0 seconds. Raises ValueError for anything else than a positive number with ms, s, m, min, h or d."""
+    """'5m' → 300.0 seconds. Raises ValueError for anything else than a positive number with ms, s, m, h, d or their words."""
     return _parse(text, _TIMES, "a length of time such as '90s', '5m' or '1h'")
 
 

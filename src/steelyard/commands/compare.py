@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.commands import forms
+from steelyard.commands.completion import complete_side
 from steelyard.commands.options import All, Json, Paths, Quiet, Runs, Seed, Trust
 from steelyard.compare import ROUNDS
 from steelyard.errors import UsageError
@@ -15,8 +16,16 @@ MOST_ROUNDS = 10_000  # of a comparison in turn: months, and still planned in se
 
 
 def command(
-    first: Annotated[str, typer.Argument(help="A run.")],
-    second: Annotated[str, typer.Argument(help="Another run, or a published system.")],
+    first: Annotated[
+        str,
+        typer.Argument(metavar="RUN", autocompletion=complete_side, help="Id or folder of a run, as 20261120-101500."),
+    ],
+    second: Annotated[
+        str,
+        typer.Argument(
+            metavar="OTHER", autocompletion=complete_side, help="Another run, or the name of a published system."
+        ),
+    ],
     in_turn: Annotated[
         bool,
         typer.Option(
@@ -30,7 +39,7 @@ def command(
             "--rounds",
             metavar="NUMBER",
             parser=option("--rounds", 1, MOST_ROUNDS),
-            help="With --in-turn: how often each case is measured.",
+            help="How often --in-turn measures each case.",
         ),
     ] = ROUNDS,
     seed: Seed = 1,
@@ -43,7 +52,8 @@ def command(
     fail_on_slower: Annotated[
         bool,
         typer.Option(
-            "--fail-on-slower", help="Exit code 1 if anything undisturbed is slower for sure in the second run."
+            "--fail-on-slower",
+            help="End with exit code 1 if an undisturbed case is certainly slower in the second run.",
         ),
     ] = False,
 ) -> None:
@@ -54,7 +64,7 @@ def command(
     **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
     **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet)
     """
-    from steelyard import records
+    from steelyard import published, records
     from steelyard.commands import outcome
     from steelyard.compare import beside
     from steelyard.compare import in_turn as turns
@@ -64,13 +74,22 @@ def command(
     from steelyard.run.in_turn import measure
 
     form = forms.one(all_, json_)
-    earlier = records.find(runs, first)
+    try:
+        earlier = records.find(runs, first)
+    except UsageError as error:
+        if system := beside.find(first):
+            raise UsageError(
+                f"'{system}' is a published system, and the run comes first: steelyard compare RUN '{system}'"
+            ) from None
+        raise error from None
     try:
         path = records.find(runs, second)
     except UsageError as error:
         system = beside.find(second)
         if system is None:
-            raise UsageError(f"{error} Nor is it a published system. {nearest(second, beside.systems())}") from None
+            raise UsageError(
+                f"{error} Nor is it a published system. {nearest(second, published.systems())} List them with: steelyard list"
+            ) from None
         if fail_on_slower or in_turn:
             option = "--in-turn" if in_turn else "--fail-on-slower"
             raise UsageError(

@@ -14,18 +14,23 @@ def command(
         str | None,
         typer.Argument(
             metavar="[RUN]",
-            help="A run's id or folder, the newest when left out; or a trace, of **steelyard trace** or another tool.",
+            help="Id or folder of a run, or a trace of **steelyard trace** or another tool (default: the newest run).",
         ),
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help="json, csv or parquet; of a trace ti, goal, prv, perfetto, otf2 or parquet.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Form of the export: json, csv or parquet; for a trace ti, goal, prv, perfetto, otf2 or parquet.",
+        ),
     ] = "json",
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="A file, or of ti, prv, otf2 and a trace's parquet a new folder; standard output when left out, of runs.",
+            help="File to write, or a new folder for ti, prv, otf2 and the parquet form of a trace (default: standard output).",
         ),
     ] = None,
     runs: Runs = Path("runs"),

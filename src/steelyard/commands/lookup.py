@@ -11,9 +11,11 @@ from typing import Any, Literal
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, nearest
 
 MARKUP: Literal["markdown"] = "markdown"
+MISUSE: Any = typer.BadParameter.__mro__[1]  # Typer's (earlier Click's) UsageError, which it does not export
+MISUSE_CODE = 2
 # The docstring of a module's `command`, up to its first empty line.
 SUMMARY = re.compile(r'^def command\(.*?"""(.+?)(?:\n\s*\n|""")', re.MULTILINE | re.DOTALL)
 
@@ -25,10 +27,21 @@ def group(package: str, names: Sequence[str]) -> type[TyperGroup]:
         def __init__(self, **settings: Any) -> None:
             super().__init__(**{**settings, "commands": _Commands(package, names)})
 
+        def main(self, *args: Any, **settings: Any) -> Any:
+            """A mistake is a sentence, as all others are: Typer would draw a box around it."""
+            alone = settings.get("standalone_mode", True)
+            try:
+                code = super().main(*args, **{**settings, "standalone_mode": False})
+            except MISUSE as mistake:
+                raise _explain(mistake) from None
+            if not alone:
+                return code
+            sys.exit(code if isinstance(code, int) else 0)
+
         def format_help(self, ctx: Any, formatter: Any) -> None:
             from steelyard.commands import help_page
 
-            help_page.show(self, ctx, {name: summary(package, name) for name in names})
+            help_page.show_group(self, ctx, {name: summary(package, name) for name in names})
 
     return Group
 
@@ -42,6 +55,18 @@ def summary(package: str, name: str) -> str:
     found = SUMMARY.search(source)
     text = str(found[1] if found else _command(package, name).help or "")
     return " ".join(text.split("\n\n", maxsplit=1)[0].split())
+
+
+def _explain(mistake: Any) -> SystemExit | UsageError:
+    """What the user sees of a mistake that Typer found. A command without words that it needs prints its help."""
+    context = mistake.ctx
+    if type(mistake).__name__ == "NoArgsIsHelpError":
+        return SystemExit(MISUSE_CODE)
+    text = mistake.format_message().rstrip(".")
+    path = context.command_path if context else "steelyard"
+    if context and (match := re.match(r"No such command '(.*?)'", text, re.DOTALL)):
+        return UsageError(f"There is no command '{match[1]}'. {nearest(match[1], context.command.commands)}")
+    return UsageError(f"{text[:1].upper()}{text[1:]}. For help: {path} --help")
 
 
 class _Commands(Mapping[str, Any]):
@@ -61,7 +86,17 @@ class _Commands(Mapping[str, Any]):
 
 
 class _Strict(TyperCommand):
-    """A command whose options refuse an empty value: that is a variable of a script that was not set."""
+    """A command whose options refuse an empty value (a variable of a script that was not set), with our page of help."""
+
+    def get_usage(self, ctx: Any) -> str:
+        return (
+            super().get_usage(ctx).translate({ord("{"): None, ord("}"): None})
+        )  # Typer marks what is required with them
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from steelyard.commands import help_page
+
+        help_page.show_command(self, ctx)
 
     def make_parser(self, ctx: Any) -> Any:
         parser = super().make_parser(ctx)

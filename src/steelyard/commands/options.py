@@ -6,8 +6,12 @@ from typing import Annotated
 import typer
 
 from steelyard import files
+from steelyard.commands.completion import complete_benchmark, complete_run, complete_setting
 from steelyard.errors import UsageError
 from steelyard.numbers import option
+
+# Titles of the groups of options on a help page.
+WORK, TOOLS, POWER, OUTPUT, FOLDERS = "What to measure", "Compilers, MPI and hosts", "Power", "Output", "Folders"
 
 
 def _report(path: Path | None) -> Path | None:
@@ -28,15 +32,32 @@ def _toolchains(words: list[str] | None) -> list[str] | None:
     return words
 
 
-Runs = Annotated[Path, typer.Option("--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.")]
-RunName = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id or folder; the newest when left out.")]
-Paths = Annotated[list[Path] | None, typer.Option("--path", help="A folder with further benchmarks (may be repeated).")]
+Runs = Annotated[
+    Path,
+    typer.Option(
+        "--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.", metavar="FOLDER", rich_help_panel=FOLDERS
+    ),
+]
+RunName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RUN]",
+        autocompletion=complete_run,
+        help="Id or folder of a run, as 20261120-101500 (default: the newest run).",
+    ),
+]
+Paths = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--path", metavar="FOLDER", help="Folder with further benchmarks, as ./mine.", rich_help_panel=FOLDERS
+    ),
+]
 Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Use compiler flags, MPIs and words for the launcher that a run names, although you never measured with them: "
-        "they can start any program.",
+        help="Use the compiler flags, MPIs and launcher options that a run names, although you never measured with them. "
+        "They can start any program.",
     ),
 ]
 Apps = Annotated[
@@ -44,24 +65,56 @@ Apps = Annotated[
     typer.Option(
         "--app",
         metavar="NAME|FILE",
-        help="Somebody else's program: hpcc, lammps …, or a file (TOML) that describes one (may be repeated).",
+        help="Program to measure: hpcc, lammps …, or a TOML file that describes a program of yours, as mine.toml.",
+        rich_help_panel=WORK,
     ),
 ]
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="NAME", help="Only this benchmark or group, as memory.apexmap (may be repeated)."),
+    typer.Option(
+        "--only",
+        metavar="NAME",
+        help="Measure only this benchmark or group, as memory.apexmap (default: all that this machine can run).",
+        autocompletion=complete_benchmark,
+        rich_help_panel=WORK,
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUES", help="Values of an axis, as threads=1,2,4 (may be repeated)."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUES",
+        help="Values of one parameter, as threads=1,2,4 (default: the values that **steelyard list BENCHMARK** shows).",
+        autocompletion=complete_setting,
+        rich_help_panel=WORK,
+    ),
 ]
-Preset = Annotated[str, typer.Option("--preset", help="quick (at most 3 min on 2 cores), standard (20 min) or full.")]
+Preset = Annotated[
+    str,
+    typer.Option(
+        "--preset",
+        help="How thoroughly to measure: quick (at most 3 min on 2 cores), standard (20 min) or full.",
+        autocompletion=lambda: ["quick", "standard", "full"],
+        rich_help_panel=WORK,
+    ),
+]
 Budget = Annotated[
-    str | None, typer.Option("--budget", metavar="TIME", help="The most time to take, as 90s, 5m or 1h.")
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="Longest time to measure, as 90s, 5m or 1h (default: the preset's).",
+        rich_help_panel=WORK,
+    ),
 ]
 Wait = Annotated[
     str | None,
-    typer.Option("--wait", metavar="TIME", help="How long to wait for a quiet machine before the run begins, as 30m."),
+    typer.Option(
+        "--wait",
+        metavar="TIME",
+        help="Longest time to wait for a quiet machine before the run begins, as 30m (default: do not wait).",
+        rich_help_panel=WORK,
+    ),
 ]
 Compilers = Annotated[
     list[str] | None,
@@ -69,47 +122,80 @@ Compilers = Annotated[
         "--toolchain",
         metavar="COMPILER",
         callback=_toolchains,
-        help="gcc, clang, g++-12, or with flags: 'gcc -O2' (repeat to compare).",
+        help="Compiler, with or without flags: gcc, g++-12, 'clang -O2' (default: the first that is found). "
+        "Two compilers are compared.",
+        rich_help_panel=TOOLS,
     ),
 ]
 System = Annotated[
     str | None,
-    typer.Option("--system", metavar="NAME|FILE", help="A system file (TOML) with what cannot be read: name, limits."),
+    typer.Option(
+        "--system",
+        metavar="NAME|FILE",
+        help="TOML file with the facts that no program can read: name, limits, as ./node.toml (default: none).",
+        rich_help_panel=WORK,
+    ),
 ]
 Mpis = Annotated[
     list[str] | None,
     typer.Option(
-        "--mpi", metavar="MPI", help="openmpi, mpich, intelmpi …, or the path of an mpicxx (repeat to compare)."
+        "--mpi",
+        metavar="MPI",
+        help="MPI library: openmpi, mpich, intelmpi …, or the path of its mpicxx (default: the first that is found). "
+        "Two libraries are compared.",
+        rich_help_panel=TOOLS,
     ),
 ]
 Hosts = Annotated[
     str | None,
     typer.Option(
-        "--hosts", metavar="A:N,B:N", help="Hosts for the ranks with their slots, or a file of them; else this machine."
+        "--hosts",
+        metavar="HOSTS",
+        help="Hosts for the ranks with their slots, as node[01-04]:8 or a file of hosts (default: this machine, or the "
+        "nodes of the batch job).",
+        rich_help_panel=TOOLS,
     ),
 ]
 LauncherName = Annotated[
     str | None,
     typer.Option(
-        "--launcher", help="mpiexec, or a scheduler's own, as srun; within its allocation that is taken by itself."
+        "--launcher",
+        help="Program that starts the ranks: mpiexec or srun (default: the scheduler's own within a batch job, else mpiexec).",
+        rich_help_panel=TOOLS,
     ),
 ]
 LauncherWords = Annotated[
     list[str] | None,
-    typer.Option("--launcher-option", metavar="WORD", help="A further word for the launcher (may be repeated)."),
+    typer.Option(
+        "--launcher-option",
+        metavar="WORD",
+        help="Further option of the launcher, as --launcher-option=--oversubscribe (default: none).",
+        rich_help_panel=TOOLS,
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for other programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.", rich_help_panel=OUTPUT)]
 All = Annotated[
-    bool, typer.Option("--all", help="Everything instead of one screen: every finding with its evidence, all tables.")
+    bool,
+    typer.Option(
+        "--all",
+        help="Print everything instead of one screen: all findings, their evidence, all tables.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 NpbOutput = Annotated[
     bool,
-    typer.Option("--npb-output", help="Of NAS Parallel Benchmarks the result block that NPB prints, and nothing else."),
+    typer.Option(
+        "--npb-output", help="Print only the result blocks of the NAS Parallel Benchmarks.", rich_help_panel=OUTPUT
+    ),
 ]
 Report = Annotated[
     Path | None,
     typer.Option(
-        "--report", metavar="FILE", callback=_report, help="Where the report goes; into the run's folder when left out."
+        "--report",
+        metavar="FILE",
+        callback=_report,
+        help="File for the HTML report, as report.html (default: report.html in the run's folder).",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Sensors = Annotated[
@@ -117,20 +203,32 @@ Sensors = Annotated[
     typer.Option(
         "--sensor",
         metavar="KIND:WORDS",
-        help="A further sensor, as model:idle=20,full=95 or ipmi:host=node7 (may be repeated).",
+        help="Further sensor, as model:idle=20,full=95 or ipmi:host=node7 (default: the sensors that are found).",
+        rich_help_panel=POWER,
     ),
 ]
 Every = Annotated[
-    str, typer.Option("--every", metavar="TIME", help="How long between two readings, as 10ms, 100ms or 1s.")
+    str,
+    typer.Option(
+        "--every", metavar="TIME", help="Time between two readings, as 10ms, 100ms or 1s.", rich_help_panel=POWER
+    ),
 ]
 Power = Annotated[
     bool | None,
     typer.Option(
         "--power/--no-power",
-        help="Read sensors of power beside the run; by itself where there are some that may be read.",
+        help="Read power sensors during the run (default: yes, if there are sensors that you may read).",
+        rich_help_panel=POWER,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress.", rich_help_panel=OUTPUT)]
 Seed = Annotated[
-    int, typer.Option("--seed", metavar="NUMBER", parser=option("--seed"), help="Of the order of launches and cases.")
+    int,
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        parser=option("--seed"),
+        help="Seed for the random order of launches and cases.",
+        rich_help_panel=WORK,
+    ),
 ]

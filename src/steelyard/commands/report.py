@@ -14,12 +14,17 @@ from steelyard.commands.options import Paths, RunName, Runs
 def command(
     name: RunName = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The HTML file; into the run's folder when left out.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="HTML file to write (default: report.html in the run's folder)."
+        ),
     ] = None,
     against: Annotated[
         str | None,
         typer.Option(
-            "--against", metavar="RUN", help="Another system's run: the node's kernels are also shown over its times."
+            "--against",
+            metavar="RUN",
+            help="Run of another system whose times the node's kernels are divided by, as 20261120-101500.",
         ),
     ] = None,
     traces: Annotated[
@@ -27,16 +32,20 @@ def command(
         typer.Option(
             "--trace",
             metavar="FOLDER",
-            help="A trace (steelyard trace): the page Scaling then has the causes of lost efficiency (may be repeated).",
+            help="Trace of steelyard trace. The page Scaling then shows the causes of lost efficiency.",
         ),
     ] = None,
     figures: Annotated[
         Path | None,
         typer.Option(
-            "--figures", metavar="FOLDER", help="Write each figure of the report as a file into this folder instead."
+            "--figures",
+            metavar="FOLDER",
+            help="Write each figure of the report as a file into this folder, instead of the report.",
         ),
     ] = None,
-    form: Annotated[str | None, typer.Option("--format", help="Format of the figures: svg (default) or pdf.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help="Format of the figures: svg or pdf (default: svg).")
+    ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:

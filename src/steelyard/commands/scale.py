@@ -33,21 +33,23 @@ from steelyard.commands.options import (
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark, as application.npb_cg.")],
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark, as application.npb_cg.")],
     over: Annotated[
         str | None,
         typer.Option(
             "--over",
             metavar="WHAT",
-            help="threads, ranks, nodes or ranks_per_node; when left out threads and ranks, as far as it has programs of both.",
+            help="What grows: threads, ranks, nodes or ranks_per_node (default: threads and ranks, if the benchmark has both).",
         ),
     ] = None,
     counts: Annotated[
         str | None,
-        typer.Option("--counts", metavar="N,N…", help="What to compare; 1, 2, 4 … and all processors when left out."),
+        typer.Option(
+            "--counts", metavar="N,N…", help="Counts to compare, as 1,2,8 (default: 1, 2, 4 … and all processors)."
+        ),
     ] = None,
     weak: Annotated[
-        bool, typer.Option("--weak", help="The work grows with the count, instead of the same work for all.")
+        bool, typer.Option("--weak", help="Let the work grow with the count (default: the same work for all counts).")
     ] = False,
     preset: Preset = "quick",
     settings: Settings = None,

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
 
 def command(
-    only: Annotated[list[str] | None, typer.Option("--only", help="Only this check (may be repeated).")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="CHECK", help="Run only this check, as clock (default: all checks)."),
+    ] = None,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="100 repetitions, as the guarantees are stated for; some 20 minutes.")
+        bool,
+        typer.Option("--thorough", help="Repeat each check 100 times, as the guarantees state (about 20 minutes)."),
     ] = False,
     json_: Json = False,
 ) -> None:

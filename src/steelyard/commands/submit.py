@@ -155,7 +155,7 @@ def attend(job: str, request: Request, before: set[Path], to: BatchSystem) -> in
 def command(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- WORDS", help="What **steelyard run** is asked, after two dashes."),
+        typer.Argument(metavar="-- WORDS", help="Options of **steelyard run**, after two dashes."),
     ] = None,
     nodes: Annotated[
         int | None,
@@ -163,7 +163,7 @@ def command(
             "--nodes",
             metavar="NUMBER",
             parser=numbers.option("--nodes", 1),
-            help="How many whole nodes; one when left out.",
+            help="Number of whole nodes (default: 1).",
         ),
     ] = None,
     ranks_per_node: Annotated[
@@ -172,21 +172,25 @@ def command(
             "--ranks-per-node",
             metavar="NUMBER",
             parser=numbers.option("--ranks-per-node", 1),
-            help="Ranks on each node; left out: as the scheduler does.",
+            help="Ranks on each node, as 8 (default: the scheduler's choice).",
         ),
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="TIME", help="The job's time limit, as 90m or in the scheduler's form."),
+        typer.Option("--time", metavar="TIME", help="Time limit of the job, as 90m or in the scheduler's own form."),
     ] = None,
-    partition: Annotated[str | None, typer.Option("--partition", help="The partition or queue.")] = None,
-    account: Annotated[str | None, typer.Option("--account", help="Whom the scheduler charges.")] = None,
+    partition: Annotated[
+        str | None, typer.Option("--partition", metavar="NAME", help="Partition or queue (default: the scheduler's).")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", metavar="NAME", help="Account to charge (default: the user's own).")
+    ] = None,
     options: Annotated[
         list[str] | None,
         typer.Option(
             "--option",
             metavar="WORD",
-            help="A further word of the submission, as Slurm's --option=--qos=high (repeatable).",
+            help="Further option of the submission, as --option=--qos=high for Slurm (default: none).",
         ),
     ] = None,
     scheduler: Annotated[
@@ -194,21 +198,20 @@ def command(
         typer.Option(
             "--scheduler",
             metavar="NAME",
-            help="slurm, pbs, lsf, flux …; left out: the one that is there.",
+            help="Batch scheduler: slurm, pbs, lsf, flux … (default: the one that is installed).",
         ),
     ] = None,
     resume: Annotated[
-        str | None, typer.Option("--resume", metavar="RUN", help="Go on with this run instead of a new one.")
+        str | None,
+        typer.Option("--resume", metavar="RUN", help="Go on with this run instead of a new one, as 20261120-101500."),
     ] = None,
     runs: Annotated[
         Path,
         typer.Option(
-            "--runs", envvar="STEELYARD_RUNS", help="Folder for the run, which the nodes see under the same path."
+            "--runs", envvar="STEELYARD_RUNS", help="Folder for the run. The nodes must see it under the same path."
         ),
     ] = Path("runs"),
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Follow the job to its end; without, only submit it.")
-    ] = True,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the job to its end (default: yes).")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the batch script and submit nothing.")] = False,
 ) -> None:
     """Submit a run to the batch scheduler: write and submit the batch job, follow it, and end with its findings and its report.

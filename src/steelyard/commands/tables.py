@@ -45,8 +45,8 @@ def plan(made: Plan, as_json: bool) -> None:
 
 
 def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_json: bool) -> None:
-    """Benchmarks and runs."""
-    from steelyard import records
+    """Benchmarks, published systems and runs."""
+    from steelyard import published, records
 
     found: list[dict[str, Any]] = []
     for path in runs:
@@ -72,7 +72,7 @@ def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_jso
             {"name": b.name, "title": b.title, "summary": b.summary, "programs": [s.path for s in b.sources]}
             for b in benchmarks.values()
         ]
-        print(json.dumps({"benchmarks": listed, "runs": found}, indent=1))
+        print(json.dumps({"benchmarks": listed, "runs": found, "systems": published.systems()}, indent=1))
         return
     console = Console()
     known = Table(title="Benchmarks")
@@ -81,6 +81,7 @@ def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_jso
     for b in benchmarks.values():
         known.add_row(escape(b.name), escape(b.title))
     console.print(known)
+    console.print("Published systems, for steelyard compare: " + ", ".join(map(escape, published.systems())) + ".\n")
     if not found:
         console.print("No runs yet. Make one with: steelyard run")
         return

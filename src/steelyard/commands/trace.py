@@ -9,17 +9,19 @@ import typer
 def command(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="COMMAND", help="What starts the application, after two dashes."),
+        typer.Argument(metavar="COMMAND", help="Command that starts the application, after two dashes."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Where the trace goes: a new folder, trace-<time> when left out."
-        ),
+        typer.Option("--output", "-o", metavar="FOLDER", help="New folder for the trace (default: trace-<time>)."),
     ] = None,
     mpi: Annotated[
         str | None,
-        typer.Option("--mpi", metavar="MPI", help="The MPI of the application (openmpi, mpich-5.0.2, or its mpicxx)."),
+        typer.Option(
+            "--mpi",
+            metavar="MPI",
+            help="MPI library of the application, as mpich-5.0.2 or the path of its mpicxx (default: the one it is linked with).",
+        ),
     ] = None,
 ) -> None:
     """Run an MPI application and record its calls, for **steelyard whatif**: one file a rank, in a folder.

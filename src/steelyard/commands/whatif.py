@@ -33,19 +33,24 @@ def command(
         typer.Option(
             "--network",
             metavar="RUN|L=…|within:L=…",
-            help="LogGOPS parameters L, o, g, G, O, S, receive=whole|stream; or the run that measured them (network.model), the "
-            "newest when left out. Further ones are of the ranks of one node: within:L=…, socket:L=…, cache:L=…",
+            help="LogGOPS parameters L, o, g, G, O, S, receive=whole|stream, or the run that measured them (default: the newest "
+            "run). A further one describes the ranks of one node: within:L=…, socket:L=…, cache:L=….",
         ),
     ] = None,
     mode: Annotated[
-        str, typer.Option("--mode", help="dataflow (no contention) or event (queues at the nodes' network interfaces).")
+        str,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            help="Mode of the replay: dataflow (no contention) or event (queues at the nodes' interfaces).",
+        ),
     ] = "dataflow",
     loss: Annotated[
         str | None,
         typer.Option(
             "--loss",
             metavar="probability=…,rto=…",
-            help="Lost packets: probability, rto, mss (0: whole messages), backoff, fast, probe, sack=on|off, tick.",
+            help="Lost packets: probability, rto, mss (0: whole messages), backoff, fast, probe, sack, tick (default: none).",
         ),
     ] = None,
     noise: Annotated[
@@ -53,8 +58,8 @@ def command(
         typer.Option(
             "--noise",
             metavar="period=…,duration=…|RUN|FILE",
-            help="Interruptions: period or probability (of a computation), duration, together=on|off; or as a run recorded them "
-            "(noise.quanta), or a file: start and duration in ns on each line.",
+            help="Interruptions: period or probability of a computation, duration, together=on|off (default: none). A run with "
+            "noise.quanta or a file (start and duration in ns on each line) gives recorded ones.",
         ),
     ] = None,
     core: Annotated[
@@ -62,7 +67,7 @@ def command(
         typer.Option(
             "--core",
             metavar="FACTOR[@…]",
-            help="Speed of the cores, as 1.1 or 1:2:4; of some, as 2@rank=3, 2@node=0-1 or 8@region=2; several with commas.",
+            help="Speed of all cores, as 1.1 or 1:2:4; of some, as 2@rank=3, 2@node=0-1 or 8@region=2, with commas between.",
         ),
     ] = "1",
     region: Annotated[
@@ -70,7 +75,7 @@ def command(
         typer.Option(
             "--region",
             metavar="NUMBER[-NUMBER]",
-            help="Replay this part of the trace alone: regions by MPI_Pcontrol's level, as 2, 3-5 or 10- (to the end).",
+            help="Replay only these regions (levels of MPI_Pcontrol), as 2, 3-5 or 10- (default: the whole trace).",
         ),
     ] = None,
     iterations: Annotated[
@@ -78,23 +83,23 @@ def command(
         typer.Option(
             "--iterations",
             metavar="COLLECTIVE",
-            help="Regions are iterations: the n-th call of that collective on MPI_COMM_WORLD begins region n (allreduce …).",
+            help="Begin region n at the n-th call of this collective on MPI_COMM_WORLD, as allreduce (default: no regions).",
         ),
     ] = None,
     affected: Annotated[
         str,
-        typer.Option("--affected", metavar="SHARE", help="The share of the ranks that loss and noise concern, as 10%."),
+        typer.Option("--affected", metavar="SHARE", help="Share of the ranks that loss and noise affect, as 10%."),
     ] = "1",
     ranks_per_node: Annotated[
         str,
-        typer.Option("--ranks-per-node", metavar="NUMBER", help="Ranks that share a node, in blocks, as 4 or 1:2:4."),
+        typer.Option("--ranks-per-node", metavar="NUMBER", help="Ranks on each node, in blocks, as 4 or 1:2:4."),
     ] = "1",
     places: Annotated[
         str | None,
         typer.Option(
             "--places",
             metavar="cache=…,socket=…",
-            help="So many ranks of a node, in blocks, share a cache, and a socket.",
+            help="Ranks of a node, in blocks, that share a cache and a socket (default: all ranks of a node are equally near).",
         ),
     ] = None,
     tree: Annotated[
@@ -102,26 +107,37 @@ def command(
         typer.Option(
             "--tree",
             metavar="nodes=…,uplink=…|NAME|FILE",
-            help="A tree of switches: nodes on one, switches on one above, uplink, hop, uplink2, hop2; or mont-blanc.",
+            help="Tree of switches: nodes, switches, uplink, hop, uplink2, hop2; or mont-blanc (default: one switch).",
         ),
     ] = None,
     flops: Annotated[
-        str, typer.Option("--flops", metavar="RATE", help="Flop/s of a core, for traces that count work (TI).")
+        str,
+        typer.Option(
+            "--flops", metavar="RATE", help="Speed of a core in flop/s, as 2e9, for traces that count work (TI)."
+        ),
     ] = "1e9",
     repeats: Annotated[
         int,
-        typer.Option("--repeats", metavar="NUMBER", parser=option("--repeats", 1, 1 << 20), help="Draws of a point."),
+        typer.Option(
+            "--repeats",
+            metavar="NUMBER",
+            parser=option("--repeats", 1, 1 << 20),
+            help="Number of random draws at each point.",
+        ),
     ] = REPEATS,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="NUMBER", parser=option("--seed", 0), help="Of all that is drawn.")
+        int, typer.Option("--seed", metavar="NUMBER", parser=option("--seed", 0), help="Seed for all random draws.")
     ] = 1,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="An HTML page with the answer and its figures.")
+        Path | None,
+        typer.Option(
+            "--report", metavar="FILE", help="File for an HTML page with the answer and its figures (default: none)."
+        ),
     ] = None,
     demo: Annotated[
         bool,
         typer.Option(
-            "--demo", help="Trace a program of ours on this machine, and say what loss and noise would do to it."
+            "--demo", help="Trace a built-in program on this machine and predict its time with loss and noise."
         ),
     ] = False,
     tasks: Annotated[
@@ -130,12 +146,16 @@ def command(
             "--submit",
             metavar="TASKS",
             parser=option("--submit", 1, 1000),
-            help="Share the scenarios out over so many tasks of a Slurm array; the nodes see this folder and the trace.",
+            help="Share the scenarios among this number of tasks of a Slurm array. The nodes must see this folder and the trace.",
         ),
     ] = None,
     options: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="WORD", help="With --submit: a further word of sbatch; may be repeated."),
+        typer.Option(
+            "--option",
+            metavar="WORD",
+            help="Further option of sbatch, for --submit, as --option=--qos=high (default: none).",
+        ),
     ] = None,
     share: Annotated[Path | None, typer.Option("--share", hidden=True)] = None,
     runs: Runs = Path("runs"),

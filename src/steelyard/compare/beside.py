@@ -22,6 +22,20 @@ REMARKS = (
     "stated in the text on figure 7; the greatest of all kernels",
 )
 
+# What measures the like of a published benchmark: options of `steelyard run`.
+MEASURED_BY = {
+    "stream": "--only memory.placement",
+    "apexmap": "--only memory.apexmap",
+    "flops": "--only cluster.flops",
+    "pingpong": "--only network.pingpong",
+    "transfer": "--only network.transfer",
+    "nettest": "--only network.nettest",
+    "power": "--only node --power",
+    "comd": "--app comd",
+    "minife": "--app minife",
+}
+THEORETICAL = "peak"  # the published benchmark whose numbers follow from data sheets
+
 # Published peaks, and the limit of a machine that is their like.
 PEAKS = {"memory_bandwidth": "memory_bandwidth", "flops": "flops", "flops_dp": "flops"}
 
@@ -51,16 +65,11 @@ class Beside:
     notes: tuple[str, ...]
 
 
-def systems() -> list[str]:
-    """The names of the published systems, in the order of the data."""
-    return list(dict.fromkeys(entry.system for entry in published.shipped()))
-
-
 def find(name: str) -> str | None:
     """The published system of that name, or the only one whose name holds it; None where there is none."""
     wanted = name.casefold()
-    whole = [s for s in systems() if s.casefold() == wanted]
-    part = [s for s in systems() if wanted and wanted in s.casefold()]
+    whole = [s for s in published.systems() if s.casefold() == wanted]
+    part = [s for s in published.systems() if wanted and wanted in s.casefold()]
     return whole[0] if whole else part[0] if len(part) == 1 else None
 
 
@@ -77,7 +86,21 @@ def compare(evaluation: Evaluation, system: str) -> Beside:
     notes += reported
     lines = tuple(_line(evaluation, entry) for entry in entries)
     remarks = dict.fromkeys(f"{line.benchmark}: ours is measured {line.remark}." for line in lines if line.remark)
-    return Beside(evaluation.run.id, system, lines, (*notes, *remarks))
+    if any(line.benchmark == THEORETICAL and line.ours for line in lines):
+        notes.append(
+            "A theoretical peak follows from the data sheet of the processor. Neither system was measured for it."
+        )
+    return Beside(evaluation.run.id, system, lines, (*notes, *remarks, *_missing(lines)))
+
+
+def _missing(lines: Sequence[Line]) -> Iterable[str]:
+    """The command that measures what the run lacks."""
+    lacking = dict.fromkeys(line.benchmark for line in lines if line.ours is None)
+    options = [MEASURED_BY[name] for name in lacking if name in MEASURED_BY]
+    if options:
+        yield f"Measure the missing figures of {', '.join(n for n in lacking if n in MEASURED_BY)} with: " + (
+            f"steelyard run {' '.join(options)}"
+        )
 
 
 def _line(evaluation: Evaluation, entry: Published) -> Line:
@@ -89,7 +112,8 @@ def _line(evaluation: Evaluation, entry: Published) -> Line:
         reported.append(f"limit {quantity(limit, entry.unit)}, {percent(entry.value / limit)} of it reached")
     ratio = ours.value / entry.value if ours and entry.value else None
     conditions, remark = ", ".join(reported), remark if ours else ""
-    return Line(entry.benchmark, entry.metric, conditions, entry.value, entry.unit, ours, ratio, level, remark)
+    metric = f"theoretical_{entry.metric}" if entry.benchmark == THEORETICAL else entry.metric
+    return Line(entry.benchmark, metric, conditions, entry.value, entry.unit, ours, ratio, level, remark)
 
 
 def _called(entry: Published) -> str:
@@ -98,7 +122,7 @@ def _called(entry: Published) -> str:
 
 
 def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, Level, str]:
-    if entry.benchmark == "peak":
+    if entry.benchmark == THEORETICAL:
         return _peak(evaluation, entry), "CLEAN", ""
     if (entry.benchmark, entry.metric) == ("stream", "triad_bandwidth"):
         return *_best(_triad(evaluation, str(entry.parameters.get("placement", ""))), "bandwidth"), ""

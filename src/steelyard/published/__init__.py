@@ -91,6 +91,11 @@ def select(benchmark: str, metric: str | None = None, **where: Scalar) -> tuple[
     )
 
 
+def systems() -> list[str]:
+    """Returns the names of the published systems, in the order of the data."""
+    return list(dict.fromkeys(entry.system for entry in shipped()))
+
+
 def theoretical(entry: Published) -> float | None:
     """The limit that was printed beside the number, in its SI unit; None where there was none."""
     given = entry.parameters.get("theoretical")

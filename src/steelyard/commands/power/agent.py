@@ -14,16 +14,16 @@ from steelyard.commands.power.links import (
     Key,
     PasswordFile,
     Prefix,
-    StorePlace,
+    StorePlaceOrNone,
     User,
 )
 
 
 def command(
     place: BrokerPlace = None,
-    store: StorePlace | None = None,
+    store: StorePlaceOrNone = None,
     node: Annotated[
-        str | None, typer.Option("--node", metavar="SYSTEM/NODE", help="What the node is called; else cluster/HOST.")
+        str | None, typer.Option("--node", metavar="SYSTEM/NODE", help="Name of the node (default: cluster/HOST).")
     ] = None,
     sensor: Sensors = None,
     every: Every = "1s",
@@ -37,11 +37,14 @@ def command(
     buffer: Annotated[
         Path | None,
         typer.Option(
-            "--buffer", metavar="FOLDER", help="Where readings wait for the broker; else in the user's cache."
+            "--buffer",
+            metavar="FOLDER",
+            help="Folder in which readings wait for the broker (default: in the user's cache).",
         ),
     ] = None,
     moments: Annotated[
-        int | None, typer.Option("--moments", metavar="NUMBER", min=1, help="End after so many; else when it is ended.")
+        int | None,
+        typer.Option("--moments", metavar="NUMBER", min=1, help="Stop after N readings (default: run until Ctrl-C)."),
     ] = None,
 ) -> None:
     """Read this node's sensors at a set rate, and publish the readings by MQTT, or write them into a store on this machine.

@@ -17,7 +17,9 @@ def command(
     run: RunName = None,
     sensor: Annotated[
         str | None,
-        typer.Option("--node", metavar="SYSTEM/NODE", help="Whose sensors; the run's host when left out."),
+        typer.Option(
+            "--node", metavar="SYSTEM/NODE", help="Node whose sensors are attached (default: the run's host)."
+        ),
     ] = None,
     runs: Runs = Path("runs"),
 ) -> None:
@@ -25,7 +27,7 @@ def command(
 
     For runs on nodes whose power an agent or a BMC measures all the time. A sensor that the run has already stays as it is.
 
-    Example: **steelyard power attach --store readings 20261120-101500**, then **steelyard report 20261120-101500**
+    Example: **steelyard power attach --store readings 20261120-101500** (then: steelyard report 20261120-101500)
     """
     import contextlib
 

@@ -8,7 +8,7 @@ from steelyard.commands.power.links import Authority, Certificate, Insecure, Key
 
 
 def command(
-    place: Annotated[str, typer.Option("--broker", metavar="HOST[:PORT]", help="The MQTT broker.")],
+    place: Annotated[str, typer.Option("--broker", metavar="HOST[:PORT]", help="MQTT broker, as admin:8883.")],
     store: StorePlace,
     user: User = "",
     password_file: PasswordFile = None,
@@ -19,14 +19,19 @@ def command(
     prefix: Prefix = "steelyard",
     foreign: Annotated[
         list[str] | None,
-        typer.Option("--foreign", metavar="TOPIC", help="Topics of DCDB or ExaMon as well, as '/#' or 'org/#'."),
+        typer.Option(
+            "--foreign", metavar="TOPIC", help="Take topics of DCDB or ExaMon too, as '/#' or 'org/#' (default: none)."
+        ),
     ] = None,
     levels: Annotated[
-        int, typer.Option("--levels", metavar="NUMBER", min=1, help="How many levels of DCDB's topics name the node.")
+        int,
+        typer.Option("--levels", metavar="NUMBER", min=1, help="Number of levels of DCDB's topics that name the node."),
     ] = 2,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="This collector's own, the same at each start; else the host's."),
+        typer.Option(
+            "--name", metavar="NAME", help="Name of this collector, the same at each start (default: the host's name)."
+        ),
     ] = None,
 ) -> None:
     """Take what agents publish and write it into a store; several collectors share the load. Ctrl-C or SIGTERM ends it.

@@ -16,7 +16,7 @@ def command(
     sensors: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SYSTEM/NODE/SENSOR]…", help="Sensors; all of a node's or a system's; or none for all."
+            metavar="[SYSTEM/NODE/SENSOR]…", help="Sensors, or nodes or systems for all their sensors (default: all)."
         ),
     ] = None,
     since: Since = None,
@@ -26,10 +26,16 @@ def command(
     job: OfJob = None,
     every: Each = None,
     form: Annotated[
-        str | None, typer.Option("--form", metavar="FORM", help="csv, jsonl or parquet; else as the file's name ends.")
+        str | None,
+        typer.Option(
+            "--form",
+            metavar="FORM",
+            help="Form of the file: csv, jsonl or parquet (default: by the ending of its name).",
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file; standard output when left out.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write, as a.csv (default: standard output)."),
     ] = None,
     runs: Runs = Path("runs"),
 ) -> None:

@@ -24,32 +24,41 @@ SOON = 0.1  # seconds after which Ctrl-C is noticed
 
 BrokerPlace = Annotated[
     str | None,
-    typer.Option("--broker", metavar="HOST[:PORT]", help="The MQTT broker; its port is 8883 with TLS, else 1883."),
+    typer.Option(
+        "--broker", metavar="HOST[:PORT]", help="MQTT broker, as admin:8883 (default port: 8883 with TLS, else 1883)."
+    ),
 ]
-User = Annotated[str, typer.Option("--user", metavar="NAME", help="Who we are to the broker.")]
+User = Annotated[str, typer.Option("--user", metavar="NAME", help="User name at the broker (default: none).")]
 PasswordFile = Annotated[
-    Path | None, typer.Option("--password-file", metavar="FILE", help="A file with the user's password.")
+    Path | None, typer.Option("--password-file", metavar="FILE", help="File with the user's password.")
 ]
 Authority = Annotated[
     Path | None,
-    typer.Option("--ca", metavar="FILE", help="Who signed the broker's certificate (PEM): switches TLS on."),
+    typer.Option(
+        "--ca",
+        metavar="FILE",
+        help="File (PEM) with the authority that signed the broker's certificate. Switches TLS on.",
+    ),
 ]
 Certificate = Annotated[
-    Path | None, typer.Option("--certificate", metavar="FILE", help="Our own certificate (PEM), instead of a password.")
+    Path | None,
+    typer.Option(
+        "--certificate", metavar="FILE", help="File (PEM) with a certificate to present instead of a password."
+    ),
 ]
-Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The key of our certificate (PEM).")]
+Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="File (PEM) with the key of the certificate.")]
 Insecure = Annotated[
     bool,
     typer.Option(
         "--insecure",
-        help="Go on without TLS to another host, where all can read and change what passes, and with a password file that others "
-        "can read.",
+        help="Accept a broker on another host without TLS, and a password file that others can read. "
+        "Everybody on the way can then read and change the readings.",
     ),
 ]
-Prefix = Annotated[str, typer.Option("--prefix", metavar="TOPIC", help="The first level of the topics.")]
-StorePlace = Annotated[
-    str, typer.Option("--store", metavar="PLACE", help="A folder that needs no server, or cassandra://HOST/KEYSPACE.")
-]
+Prefix = Annotated[str, typer.Option("--prefix", metavar="TOPIC", help="First level of the topics.")]
+_STORE = typer.Option("--store", metavar="PLACE", help="Store of readings: a folder, or cassandra://HOST/KEYSPACE.")
+StorePlace = Annotated[str, _STORE]
+StorePlaceOrNone = Annotated[str | None, _STORE]
 
 
 def broker(

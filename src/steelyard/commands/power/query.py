@@ -20,7 +20,7 @@ def command(
     sensor: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SYSTEM/NODE/SENSOR]", help="A sensor; all of a node's or a system's; or none for a list."
+            metavar="[SYSTEM/NODE/SENSOR]", help="Sensor, or node or system for all their sensors (default: list all)."
         ),
     ] = None,
     since: Since = None,
@@ -31,9 +31,11 @@ def command(
     every: Each = None,
     clocks: Annotated[
         bool,
-        typer.Option("--clocks", help="By how much the clock of each sensor of a node is behind that of its first."),
+        typer.Option(
+            "--clocks", help="Print how far the clock of each sensor lags behind that of the node's first sensor."
+        ),
     ] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="The readings themselves: Sensor,Time,Value.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the readings themselves as Sensor,Time,Value.")] = False,
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:

@@ -20,7 +20,11 @@ COLUMNS = ("sensor", "from", "readings", "least", "mean", "greatest", "energy", 
 
 Each = Annotated[
     str | None,
-    typer.Option("--every", metavar="1s|1min|1h", help="Not the readings, but each second's, minute's or hour's."),
+    typer.Option(
+        "--every",
+        metavar="1s|1min|1h",
+        help="Aggregate the readings by second, minute or hour (default: the readings themselves).",
+    ),
 ]
 
 

@@ -7,23 +7,36 @@ import typer
 
 
 def command(
-    store: Annotated[str | None, typer.Option("--store", metavar="PLACE", help="The store of readings.")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="PLACE", help="Store of readings: a folder, or cassandra://HOST/KEYSPACE."),
+    ] = None,
     listen: Annotated[
-        str, typer.Option("--listen", metavar="HOST:PORT", help="Where; beyond this machine a token is needed.")
+        str,
+        typer.Option(
+            "--listen",
+            metavar="HOST:PORT",
+            help="Address to listen on. An address beyond this machine needs --token-file.",
+        ),
     ] = "127.0.0.1:9464",
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", metavar="FILE", help="A file with the word that each request must bear."),
+        typer.Option("--token-file", metavar="FILE", help="File with the token that each request must send."),
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Our own certificate (PEM): switches TLS on.")
+        Path | None,
+        typer.Option(
+            "--certificate", metavar="FILE", help="File (PEM) with the server's certificate. Switches TLS on."
+        ),
     ] = None,
-    key: Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The key of the certificate (PEM).")] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="File (PEM) with the key of the certificate.")
+    ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Take a token file as it is that others can read.")
+        bool, typer.Option("--insecure", help="Accept a token file that other users can read.")
     ] = False,
     dashboard: Annotated[
-        bool, typer.Option("--dashboard", help="Print a dashboard for Grafana, as JSON, and end.")
+        bool, typer.Option("--dashboard", help="Print a dashboard for Grafana as JSON, and end.")
     ] = False,
 ) -> None:
     """Answer questions about a store by HTTP: Prometheus' API, as Grafana asks it, and one of our own (/openapi.json).

@@ -13,11 +13,11 @@ def command(
     sensor: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SYSTEM/NODE/SENSOR]", help="A sensor; all of a node's or a system's; or none for all."
+            metavar="[SYSTEM/NODE/SENSOR]", help="Sensor, or node or system for all their sensors (default: all)."
         ),
     ] = None,
     every: Each = None,
-    json_: Annotated[bool, typer.Option("--json", help="A JSON object a line, for other programs.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object per line, for other programs.")] = False,
 ) -> None:
     """Follow what comes into a store: the last ten readings, then each as it comes. Ctrl-C ends it.
 

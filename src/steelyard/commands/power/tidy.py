@@ -13,7 +13,11 @@ def command(
     store: StorePlace,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="WHAT=TIME", help="readings, 1s, 1min or 1h, as readings=30d; 1h=forever."),
+        typer.Option(
+            "--keep",
+            metavar="WHAT=TIME",
+            help="How long to keep readings or means of 1s, 1min or 1h, as readings=30d or 1h=forever (default: as before).",
+        ),
     ] = None,
 ) -> None:
     """Make the rollups of a store, a second, a minute and an hour long, and say for how long it keeps what.

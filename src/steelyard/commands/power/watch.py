@@ -9,14 +9,20 @@ from steelyard.commands.options import Every, Json, Sensors
 
 
 def command(
-    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND …", help="What to run, with its own options.")],
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND …", help="Command to run, with its own options.")],
     sensor: Sensors = None,
     every: Every = "100ms",
     idle: Annotated[
-        str | None, typer.Option("--idle", metavar="TIME", help="First watch the idle machine for so long, as 10s.")
+        str | None,
+        typer.Option(
+            "--idle", metavar="TIME", help="Measure the idle machine first for this time, as 10s (default: do not)."
+        ),
     ] = None,
     trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="Where the readings go, as CSV: Sensor,Time,Value.")
+        Path | None,
+        typer.Option(
+            "--trace", metavar="FILE", help="File for the readings, as CSV: Sensor,Time,Value (default: none)."
+        ),
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -25,8 +31,9 @@ def command(
     A phase begins where the command writes its name as a line to the file named by $STEELYARD_PHASES, and ends with the next
     line. The exit code is the command's.
 
-    Examples: **steelyard power watch -- make -j8** · **steelyard power watch --idle 10s -- ./solver input.nml** ·
-    in a script: **echo solve > $STEELYARD_PHASES**
+    Examples: **steelyard power watch -- make -j8** · **steelyard power watch --idle 10s -- ./solver input.nml**
+
+    A script marks the begin of a phase with: **echo solve > $STEELYARD_PHASES**
     """
     import sys
     import time

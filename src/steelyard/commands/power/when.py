@@ -21,22 +21,33 @@ WHOLE_SECONDS = 1.0  # the doubt about a scheduler's times
 
 Since = Annotated[
     str | None,
-    typer.Option("--from", metavar="MOMENT", help="now-1h (when left out), '2026-11-22 14:00', or ns since 1970."),
+    typer.Option(
+        "--from", metavar="MOMENT", help="Begin, as now-1h, '2026-11-22 14:00' or ns since 1970 (default: now-1h)."
+    ),
 ]
-Until = Annotated[str | None, typer.Option("--to", metavar="MOMENT", help="The same; now when left out.")]
+Until = Annotated[str | None, typer.Option("--to", metavar="MOMENT", help="End, in the same forms (default: now).")]
 OfRun = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="Instead of a time: that of a run, by its id or folder.")
+    str | None,
+    typer.Option(
+        "--run", metavar="RUN", help="Take the time of this run, by its id or folder, instead of --from and --to."
+    ),
 ]
 OfCase = Annotated[
     list[str] | None,
     typer.Option(
         "--case",
         metavar="TEXT",
-        help="Of the run only these cases: a line of records.jsonl, a benchmark, a kernel or NAME=VALUE (several: all hold).",
+        help="Take only these cases of --run: a line of records.jsonl, a benchmark, a kernel or NAME=VALUE. "
+        "Several conditions must all hold.",
     ),
 ]
 OfJob = Annotated[
-    str | None, typer.Option("--job", metavar="ID", help="Instead of a time: that of a Slurm job, on its nodes.")
+    str | None,
+    typer.Option(
+        "--job",
+        metavar="ID",
+        help="Take the time and the nodes of this Slurm job, as 4711, instead of --from and --to.",
+    ),
 ]
 
 
