@@ -15,7 +15,7 @@ from steelyard.machine.libraries import find_libraries
 from steelyard.machine.limits import explain_absent, limits
 from steelyard.machine.memory_modules import read_modules
 from steelyard.machine.memory_nodes import free_memory, main_nodes
-from steelyard.machine.processors import A64FX, architecture_of, identify, read_cpuinfo
+from steelyard.machine.processors import architecture_of, identify, read_cpuinfo
 from steelyard.machine.settings import read_settings
 from steelyard.machine.system_file import load_system
 from steelyard.machine.tools import find_tools
@@ -49,7 +49,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine
     given = load_system(system_file) if system_file else None
     allowance = read_allowance(files)
     modules, module_notes = read_modules(files)
-    only_hbm = A64FX in kinds or (bool(modules) and all(module.kind.startswith("HBM") for module in modules))
+    only_hbm = processor.has_only_hbm or (bool(modules) and all(module.kind.startswith("HBM") for module in modules))
     topology = _completed(files, read_topology(files, processor, cpuinfo, "HBM" if only_hbm else "DRAM"))
     memory, available, memory_notes = _memory(files, topology, allowance)
     notes = [*topology.notes, *module_notes, *memory_notes]

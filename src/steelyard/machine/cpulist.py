@@ -1,10 +1,11 @@
 """The kernel's notations for sets of processors: "0-3,8", and the mask "0000010f"."""
 
+import re
 from collections.abc import Iterable
 
 # Linux can be built for 8192 processors at most on x86 (NR_CPUS); a much larger number is a mistake.
 _MOST_CPUS = 1 << 16
-_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
+_MASK = re.compile(r"[0-9a-fA-F]{1,8}(?:,[0-9a-fA-F]{1,8})*")
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
@@ -50,13 +51,16 @@ def readable_cpu_mask(text: str | None) -> tuple[int, ...] | None:
 
     Source: the kernel's bitmap_print_to_pagebuf, Documentation/admin-guide/cputopology.rst.
     """
-    words = (text or "").strip().removeprefix("0x").split(",")
-    if len(words) > _MOST_CPUS // 32 or not all(0 < len(word) <= 8 and set(word) <= _HEXADECIMAL for word in words):
+    stripped = (text or "").strip().removeprefix("0x")
+    words = stripped.split(",")
+    if len(words) > _MOST_CPUS // 32 or not _MASK.fullmatch(stripped):
         return None
-    bits = 0
-    for word in words:
-        bits = (bits << 32) | int(word, 16)
-    return tuple(cpu for cpu, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
+    found: list[int] = []
+    for place, word in enumerate(reversed(words)):
+        bits = int(word, 16)
+        if bits:
+            found += [32 * place + bit for bit in range(bits.bit_length()) if bits >> bit & 1]
+    return tuple(found)
 
 
 def _is_number(text: str) -> bool:

@@ -79,11 +79,21 @@ def _set_aside(nodes: tuple[NumaNode, ...]) -> list[str]:
     main = main_nodes(nodes)
     others = [node for node in nodes if node.memory and node not in main]
     words = {kind: [str(node.number) for node in others if node.kind == kind] for kind in (n.kind for n in others)}
-    return [
-        f"Memory node{'s' if len(numbers) > 1 else ''} {', '.join(numbers)} ({_MEANING[kind]}): not counted as main memory, "
+    notes = [
+        f"{_named(numbers)} ({_MEANING[kind]}): not counted as main memory, "
         "and measured only where a setting names a node (--set memory_policy=bind:NODE)."
         for kind, numbers in words.items()
     ]
+    lonely = [str(node.number) for node in main if not node.cpus]
+    if lonely and len(lonely) < len(main):
+        notes.append(
+            f"{_named(lonely)} without processors: taken for DRAM, since no file of the kernel tells otherwise."
+        )
+    return notes
+
+
+def _named(numbers: list[str]) -> str:
+    return f"Memory node{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
 
 
 _MEANING = {
@@ -91,7 +101,7 @@ _MEANING = {
     "HBM": "HBM beside DRAM",
     "CXL": "memory behind CXL",
     "persistent": "persistent memory",
-    "unknown": "no processors are near, and the kernel does not tell what memory it is",
+    "unknown": "without processors, and unlike DRAM",
 }
 
 
@@ -106,15 +116,12 @@ def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
 
 def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str], near: str) -> dict[int, str]:
     """The kind of each node: what a driver or the firmware names, else what speed, distance and zone allow."""
-    found = {node.number: near if node.memory else "none" for node in nodes}
+    found = {n.number: "none" if not n.memory else near if n.cpus else "DRAM" for n in nodes}
     if all(node.cpus for node in nodes if node.memory):
         return found
     named = _of_gpus(files) | _of_dax(files)
-    tiers, speeds, ordinary = (
-        _tiers(files),
-        _speeds(files, nodes),
-        readable_cpu_list(files.text(f"{_NODE}/has_normal_memory")),
-    )
+    tiers, speeds = _tiers(files), _speeds(files, nodes)
+    ordinary = readable_cpu_list(files.text(f"{_NODE}/has_normal_memory"))
     usual = _speed_of_main(nodes, speeds)
     for node in nodes:
         own = named.get(node.number, "")
@@ -123,7 +130,11 @@ def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str]
         slower = (ratio is not None and ratio <= _SLOWER) or tiers.get(node.number, _DRAM_TIER) > _DRAM_TIER
         if not node.memory or (node.cpus and own != "special"):
             continue
-        odd = own or slower or (ordinary and node.number not in ordinary) or _is_distant(node, nodes)
+        # POWER's distances double at each level of its firmware's hierarchy: they do not tell devices from sockets.
+        far = not _is_power(cpuinfo) and _is_distant(node, nodes)
+        added = (
+            bool(ordinary) and node.number not in ordinary
+        )  # while the system ran: as memory that can be taken away again
         if own and own != "special":
             found[node.number] = own
         elif faster or (_has_stacked_memory(cpuinfo) and not node.cpus):
@@ -132,9 +143,9 @@ def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str]
             continue
         elif _has_cxl_memory(files):
             found[node.number] = "CXL"
-        elif _is_of_power_gpu(node, cpuinfo) or (odd and not slower and not own and files.names(_NVIDIA)):
+        elif _is_of_power_gpu(node, cpuinfo) or ((added or far) and not slower and not own and files.names(_NVIDIA)):
             found[node.number] = "GPU"
-        elif odd:
+        elif own or slower or added or far:
             found[node.number] = "unknown"
     return found
 
@@ -146,7 +157,11 @@ def _has_stacked_memory(cpuinfo: Mapping[str, str]) -> bool:
 
 
 def _is_of_power_gpu(node: NumaNode, cpuinfo: Mapping[str, str]) -> bool:
-    return "POWER" in cpuinfo.get("cpu", "") and node.number >= _FIRST_GPU_NODE
+    return _is_power(cpuinfo) and node.number >= _FIRST_GPU_NODE
+
+
+def _is_power(cpuinfo: Mapping[str, str]) -> bool:
+    return "POWER" in cpuinfo.get("cpu", "")
 
 
 def _has_cxl_memory(files: KernelFiles) -> bool:

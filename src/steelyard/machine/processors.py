@@ -64,7 +64,8 @@ _ARM = {
     (0x46, 0x001): (8, 2),  # A64FX
     (0xC0, 0xAC3): (2, 2),  # Ampere-1
 }
-A64FX = (0x46, 0x001)
+_A64FX = (0x46, 0x001)
+_HBM_ONLY = ("MI300A", "MI300C", "EPYC 9V64H")  # AMD's processors with HBM and no other memory
 
 # Keys of /proc/cpuinfo that hold a model's name, by architecture: arch/*/kernel/setup.c, proc.c and the like in Linux.
 _NAMES = ("model name", "Model Name", "cpu model", "cpu", "uarch", "Processor", "CPU", "cpu type", "cpu-type", "family")
@@ -84,6 +85,11 @@ class Processor:
     inclusive_l3: bool | None
     reason: str = ""
     kinds: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def has_only_hbm(self) -> bool:
+        """Whether all memory of this model is in its package."""
+        return _A64FX in self.kinds or any(word in self.name for word in _HBM_ONLY)
 
     @property
     def is_arm(self) -> bool:
