@@ -93,6 +93,12 @@ def test_more_memory_than_the_control_group_allows_is_refused_before_it_is_touch
     assert "not enough memory" in found[0]["error"]
 
 
+def test_interleaving_keeps_to_the_nodes_of_the_main_memory(stream: Path, here: Machine) -> None:
+    words = f"kernel=triad elements=4096 memory_policy=interleave {QUICK}"
+    assert "refuses" in answers(stream, words, STEELYARD_NODES="77")[0]["error"]
+    assert answers(stream, words, STEELYARD_NODES=str(here.nodes[0].number))[0]["check"]["passed"]
+
+
 def test_explicit_huge_pages_that_nobody_reserved_are_an_explained_error(stream: Path) -> None:
     free = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
     if not free.exists() or int(free.read_text()) > 1000:

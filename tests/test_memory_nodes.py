@@ -1,15 +1,20 @@
 """Kinds of memory nodes on machines made after public listings of numactl, lscpu and the kernel's documentation."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
+import report_fixture
 from recorded import Tree, described
 from steelyard.benchmarks.axes import memory_policies
+from steelyard.benchmarks.memory import placement
 from steelyard.benchmarks.memory.nodes import memory_nodes, placements
+from steelyard.compare import surroundings
 from steelyard.launch.local import environment
 from steelyard.machine.memory_nodes import main_nodes
-from steelyard.model import NumaNode
+from steelyard.model import Limit, Machine, NumaNode, Result, Value, Verdict
+from steelyard.report import sentences
+from steelyard.report.pages import machine as page
 
 NODE = "/sys/devices/system/node"
 KMEM = "/sys/bus/dax/drivers/kmem"
@@ -211,3 +216,37 @@ def test_a_node_that_is_not_allowed_does_not_count_and_a_gpu_never_does() -> Non
 def test_nodes_of_runs_before_kinds_existed_are_dram() -> None:
     nodes = (NumaNode(0, (0,), 1, (10, 20)), NumaNode(1, (), 1, (20, 10)))
     assert main_nodes(nodes) == nodes
+
+
+def with_gpu(machine: Machine) -> Machine:
+    """The machine with the memory of a GPU as a node of its own."""
+    near = tuple(replace(node, distances=(*node.distances, 80)) for node in machine.nodes)
+    return replace(machine, nodes=(*near, NumaNode(255, (), 16 << 30, (80, 80, 10), "GPU")))
+
+
+def test_the_report_lists_every_node_with_its_kind_and_its_use() -> None:
+    full = report_fixture.evaluation()
+    evaluation = replace(full, run=replace(full.run, machine=with_gpu(full.run.machine)))
+    assert page.data(evaluation).memories == (
+        ("0", "DRAM", "16 GiB", "0-1", "main memory"),
+        ("1", "DRAM", "16 GiB", "2-3", "main memory"),
+        ("255", "GPU", "16 GiB", "none", "only with memory_policy=bind:255"),
+    )
+    assert "2 NUMA nodes" in sentences.machine(evaluation)
+    differing = {d.name: (d.a, d.b) for d in surroundings.differences(full.run, evaluation.run)}
+    assert differing["memory nodes"] == ("2", "2 DRAM, 1 GPU")
+
+
+def bandwidth(pinning: str, policy: str) -> Result:
+    value = {"bandwidth": Value(1e11, "B/s", 1e11, 1e11, "none")}
+    parameters = {"pinning": pinning, "memory_policy": policy, "threads": 2}
+    return Result("memory.placement", "triad", parameters, (), value, Verdict("CLEAN"))
+
+
+def test_a_gpu_node_has_a_column_where_it_was_measured_and_no_limit(two_sockets: Machine) -> None:
+    machine = replace(with_gpu(two_sockets), limits={"memory_bandwidth": Limit(2e11, "B/s", "modules")})
+    near, far = bandwidth("0-1", "bind:0"), bandwidth("0-1", "bind:255")
+    assert placement.figures((near,), machine)[0].columns == ("0", "1")
+    assert placement.figures((near, far), machine)[0].columns == ("0", "1", "255")
+    assert placement.limit("bandwidth", near, machine) == Limit(1e11, "B/s", "1 of 2 memory nodes of modules")
+    assert placement.limit("bandwidth", far, machine) is None
