@@ -121,7 +121,7 @@ def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str]
         return found
     named = _of_gpus(files) | _of_dax(files)
     tiers, speeds = _tiers(files), _speeds(files, nodes)
-    ordinary = readable_cpu_list(files.text(f"{_NODE}/has_normal_memory"))
+    ordinary = readable_cpu_list(files.text(f"{_NODE}/has_normal_memory")) or ()
     usual = _speed_of_main(nodes, speeds)
     for node in nodes:
         own = named.get(node.number, "")
