@@ -11,7 +11,7 @@ from steelyard import report, whatif
 from steelyard.commands import cli
 from steelyard.errors import UsageError
 from steelyard.report import drawing, prediction, sweep_figures
-from steelyard.whatif import Answer, engine, question, sensitivity, sentences
+from steelyard.whatif import Answer, engine, question, sensitivity, sentences, slowdowns
 from steelyard.whatif.factors import factors
 from steelyard.whatif.network import IDEAL, Network, Protocol
 from traces import by_hand, rank_file, record
@@ -184,7 +184,7 @@ def test_from_where_on_a_loss_costs_a_tenth(tmp_path: Path) -> None:
     # 100 ms of computing: an RTO of 1 ms is 1 % of it, one of 1 s ten times it.
     rounds = ["compute 1000000", "send 1 0 1", "recv 1 0 1"], ["compute 1000000", "recv 0 0 1", "send 0 0 1"]
     found, ranks = _asked(ti(tmp_path, [actions * 100 for actions in rounds]), "probability=0.1%:10%,rto=1ms:1s")
-    lines = sentences.disturbed(found, ranks)
+    lines = slowdowns.sentences(found, ranks)
     short, long = (line for line in lines if line.startswith("With a least time-out of"))
     assert short.startswith(
         "With a least time-out of 1.00 ms the time grows by more than a tenth from a loss of 10 % on"
@@ -196,10 +196,12 @@ def test_of_independent_pairs_one_lossy_rank_costs_a_tenth_already(tmp_path: Pat
     rounds = ["compute 1000000", "send {} 0 1", "recv {} 0 1"], ["compute 1000000", "recv {} 0 1", "send {} 0 1"]
     ranks = [[action.format(rank ^ 1) for action in rounds[rank % 2] * 100] for rank in range(4)]
     found, count = _asked(ti(tmp_path, ranks), "probability=10%,rto=1s", affected=(0.25, 0.5, 1))
-    (line,) = [line for line in sentences.disturbed(found, count) if "some of the ranks" in line]
-    assert line.startswith("A loss of 10 % with a least time-out of 1.00 s at some of the ranks: from 1 rank of 4 on")
+    (line,) = [line for line in slowdowns.sentences(found, count) if "some of the ranks" in line]
+    assert line.startswith(
+        "A loss of 10 % with a least time-out of 1.00 s at some of the ranks: the time grows by more than a tenth from 1 rank of 4"
+    )
     found, count = _asked(ti(tmp_path, ranks), "probability=0.01%,rto=1us", affected=(0.25, 0.5, 1))
-    (line,) = [line for line in sentences.disturbed(found, count) if "some of the ranks" in line]
+    (line,) = [line for line in slowdowns.sentences(found, count) if "some of the ranks" in line]
     assert "less than a tenth even at 4 ranks" in line
 
 

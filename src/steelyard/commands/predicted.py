@@ -16,7 +16,8 @@ from rich.markup import escape
 from steelyard.commands import tables
 from steelyard.model.plain import to_plain
 from steelyard.units import duration, percent, quantity
-from steelyard.whatif.sentences import disturbed, undisturbed
+from steelyard.whatif import slowdowns
+from steelyard.whatif.sentences import undisturbed
 from steelyard.words import plural
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 Shown = Callable[["Point"], str]
 MOST_BROKEN = 8  # ranks that are named one by one
+ALIKE = 0.05  # of the traced time: a difference of the prediction from it that needs no reason
 UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
 
 
@@ -67,9 +69,9 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     )
     for part in parts:
         tables.narrow(part.title or "Predicted", *table(part.answer))
-        for sentence in disturbed(part.answer, trace.ranks):
+        for sentence in slowdowns.sentences(part.answer, trace.ranks):
             console.print(escape(sentence))
-    _traced(trace, console)
+    _traced(trace, parts[0].answer.undisturbed[0].time, console)
     for sentence in undisturbed(parts[0].answer):
         console.print(escape(sentence))
     if trace.unreceived:
@@ -208,7 +210,7 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def _traced(trace: "Trace", console: Console) -> None:
+def _traced(trace: "Trace", predicted: float, console: Console) -> None:
     """The traced time beside the predicted ones, and where the trace is not whole."""
     traced = trace.traced
     if trace.crossing:
@@ -224,6 +226,13 @@ def _traced(trace: "Trace", console: Console) -> None:
     if not traced:
         return
     _whole(traced, trace, console)
+    if trace.crossing is None and not traced.broken and abs(predicted / traced.time - 1) > ALIKE:
+        console.print(
+            f"The undisturbed replay takes {quantity(predicted, 's', 4)}, {predicted / traced.time:.3g} times the traced time. "
+            "It keeps what the ranks computed between their calls, and replaces all time within MPI by that of the network "
+            "named. In the run other causes count, too: the real network, ranks that wait for a processor within a call, and "
+            "the tracer."
+        )
     for one in traced.broken[:MOST_BROKEN]:
         console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
     if len(traced.broken) > MOST_BROKEN:

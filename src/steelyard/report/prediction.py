@@ -9,10 +9,10 @@ from steelyard.report.phase_map import phase_map
 from steelyard.report.sweep_figures import link, sweep
 from steelyard.report.timeline_figures import timeline_figures
 from steelyard.report.values import quantity
-from steelyard.whatif import Account, Answer, Prediction, Question
+from steelyard.whatif import Account, Answer, Prediction, Question, slowdowns
 from steelyard.whatif.engine import Trace, Traced
 from steelyard.whatif.sensitivity import FACTORS
-from steelyard.whatif.sentences import disturbed, undisturbed
+from steelyard.whatif.sentences import undisturbed
 
 MOST_RANKS = 512  # on a figure: of more, neighbours are put together as their mean
 
@@ -97,7 +97,7 @@ def _section(part: Part, number: int, ranks: int) -> Section:
     return Section(
         part.title,
         f"part-{number}",
-        disturbed(part.answer, ranks),
+        slowdowns.sentences(part.answer, ranks),
         tuple(headings),
         tuple(map(tuple, rows)),
         tuple(drawing.plain(figure) for figure in figures),

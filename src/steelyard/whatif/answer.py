@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -147,10 +147,31 @@ def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Predi
     mean = statistics.fmean(times)
     if len(times) < 2:
         return Prediction(point, mean, None, None, times, seconds)
-    from scipy.stats import t
+    low, high = interval(times, _delay(point))
+    return Prediction(point, mean, low, high, times, seconds)
 
-    half = float(t.ppf(0.975, len(times) - 1)) * statistics.stdev(times) / math.sqrt(len(times))
-    return Prediction(point, mean, mean - half, mean + half, times, seconds)
+
+def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
+    """The interval of the mean of such times at 95 %. `delay`: what one disturbance costs, s; 0 where all draws have some.
+
+    It is Student's, within what can be. No mean lies below the least draw: nothing that is drawn makes a replay shorter.
+    Where few draws are longer than the least one, or none is, their share is uncertain: the upper end is at least that of
+    the share by Clopper and Pearson (1934), times the mean delay of those draws.
+    """
+    from scipy.special import betaincinv, stdtrit
+
+    count, least, mean = len(times), min(times), statistics.fmean(times)
+    half = float(stdtrit(count - 1, 0.975)) * statistics.stdev(times) / math.sqrt(count)
+    late = [time - least for time in times if time > least * (1 + 1e-9)]
+    share = float(betaincinv(len(late) + 1, count - len(late), 0.975)) if len(late) < count else 1.0
+    more = share * (statistics.fmean(late) if late else delay)
+    return max(least, mean - half), max(mean + half, least + more)
+
+
+def _delay(point: Point) -> float:
+    if point.loss.probability:
+        return point.loss.counted(point.loss.rto)
+    return point.noise.duration if point.noise.probability else 0.0
 
 
 def _path(found: Mapping[str, Any]) -> CriticalPath:

@@ -1,0 +1,167 @@
+"""What loss and noise cost, in words: it costs, it does not cost, or so few draws cannot say."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from steelyard.units import quantity
+from steelyard.whatif.answer import Answer, Prediction
+from steelyard.whatif.question import Point
+from steelyard.words import plural
+
+TENTH_MORE = 1.1  # of the undisturbed time: a slowdown that people ask for
+MOST_LOSSES = 3  # probabilities that the first sentences name, the greatest first
+MOST_REPEATS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """The time of a disturbed point, as times the undisturbed one: the mean of the draws, and the interval of this mean."""
+
+    prediction: Prediction
+    times: float
+    low: float
+    high: float
+
+    @property
+    def point(self) -> Point:
+        """Its conditions."""
+        return self.prediction.point
+
+    @property
+    def costs(self) -> bool | None:
+        """Whether it costs more than a tenth of the time; None where the draws do not say it."""
+        return True if self.low > TENTH_MORE else False if self.high <= TENTH_MORE else None
+
+    @property
+    def enough(self) -> int:
+        """So many draws make the interval narrow enough for an answer, if their mean and their spread stay as they are."""
+        away = abs(self.times - TENTH_MORE)
+        half = max(self.high - self.times, self.times - self.low)
+        draws = len(self.prediction.times)
+        factor = min(max((half / away) ** 2, 4), MOST_REPEATS) if away else MOST_REPEATS
+        return int(min(MOST_REPEATS, 2 ** math.ceil(math.log2(draws * factor))))
+
+
+Line = list[Slowdown]
+
+
+def sentences(answer: Answer, ranks: int) -> tuple[str, ...]:
+    """What was asked first: how much longer it takes; then from which ranks and from which probability on it costs a tenth."""
+    found = [
+        _slowdown(p, base.time)
+        for p, base in zip(answer.predictions, answer.undisturbed, strict=True)
+        if p.point.random and base.time
+    ]
+    if not found:
+        return ()
+    return (*_losses(found), _range(found), *_from_ranks(found, ranks), *_from_probability(found))
+
+
+def _slowdown(p: Prediction, base: float) -> Slowdown:
+    low, high = (p.time if end is None else end for end in (p.low, p.high))
+    return Slowdown(p, p.time / base, low / base, high / base)
+
+
+def _losses(found: Line) -> Iterator[str]:
+    """How many times as long each probability takes, by time-out; of the most ranks, and the first of other conditions."""
+    lossy = [s for s in found if s.point.loss.probability]
+    if not lossy:
+        return
+
+    def other(point: Point) -> Point:
+        return replace(point, loss=replace(point.loss, probability=0.0, rto=0.0))
+
+    widest = max(s.point.affected for s in lossy)
+    first = other(next(s.point for s in lossy if s.point.affected == widest))
+    alike = [s for s in lossy if other(s.point) == first]
+    for probability in sorted({s.point.loss.probability for s in alike}, reverse=True)[:MOST_LOSSES]:
+        line = [s for s in alike if s.point.loss.probability == probability]
+        line.sort(key=lambda s: -s.point.loss.rto)
+        parts = [
+            f"{s.times:.3g}{' times as long' if s == line[0] else ''} with {'a time-out of ' if s == line[0] else ''}"
+            f"{_short(s.point.loss.rto)}{_doubt(s)}"
+            for s in line
+        ]
+        yield f"{100 * probability:g} % loss: {', '.join(parts)}."
+
+
+def _short(seconds: float) -> str:
+    """'200 ms', '5 ms': without decimals that say nothing."""
+    number, _, unit = quantity(seconds, "s", 6).partition(" ")
+    return f"{float(number):g} {unit}"
+
+
+def _doubt(s: Slowdown) -> str:
+    return f" (the draws say only: {s.low:.3g} to {s.high:.3g} times)" if s.costs is None else ""
+
+
+def _range(found: Line) -> str:
+    """The worst of the disturbed points."""
+    worst = max(found, key=lambda s: s.times)
+    base = worst.prediction.time / worst.times
+    least, most = (extreme(worst.prediction.times) / base for extreme in (min, max))
+    return (
+        f"Disturbed, the time is up to {worst.times:.3g} times that of the undisturbed replay, as a mean over "
+        f"{plural(len(worst.prediction.times), 'draw')}; the draws lie between {least:.3g} and {most:.3g}."
+    )
+
+
+def _lines(found: Line, same: Callable[[Point], Point], value: Callable[[Point], float]) -> Iterator[Line]:
+    """The points of a sweep that differ in `value` alone, by it: those that are the same after `same`."""
+    lines: dict[Point, Line] = {}
+    for s in found:
+        lines.setdefault(same(s.point), []).append(s)
+    for line in lines.values():
+        if len({value(s.point) for s in line}) > 1:
+            yield sorted(line, key=lambda s: value(s.point))
+
+
+def _answered(line: Line, of: str, where: Callable[[Point], str]) -> str:
+    """The first of a line that surely costs a tenth; that none does; or that the draws do not say it."""
+    over = next((s for s in line if s.costs), None)
+    before = line if over is None else line[: line.index(over)]
+    doubtful = [s for s in before if s.costs is None]
+    if over:
+        perhaps = f", perhaps from {where(doubtful[0].point)} on" if doubtful else ""
+        return (
+            f"{of} the time grows by more than a tenth from {where(over.point)} on ({over.times:.3g} times){perhaps}."
+        )
+    if doubtful:
+        unsure = doubtful[-1]
+        return (
+            f"{of} {plural(len(unsure.prediction.times), 'draw')} cannot say whether {where(unsure.point)} costs a tenth of the "
+            f"time ({unsure.low:.3g} to {unsure.high:.3g} times). Use --repeats {unsure.enough}."
+        )
+    last = line[-1]
+    return f"{of} the time grows by less than a tenth even at {where(last.point)} ({last.times:.3g} times)."
+
+
+def _from_ranks(found: Line, ranks: int) -> Iterator[str]:
+    """Of the conditions in which the number of ranks makes the difference, the harshest: the fewest that cost a tenth."""
+
+    def where(point: Point) -> str:
+        return f"{plural(round(point.affected * ranks), 'rank')} of {ranks}"
+
+    lines = list(_lines(found, lambda p: replace(p, affected=1.0), lambda p: p.affected))
+    for line in sorted(lines, key=lambda line: -line[-1].times)[:1]:
+        yield _answered(line, f"{_conditions(line[0].point)} at some of the ranks:", where)
+
+
+def _from_probability(found: Line) -> Iterator[str]:
+    """For each delay: the least probability of the sweep that costs a tenth."""
+    lines = _lines(found, lambda p: replace(p, loss=replace(p.loss, probability=0.0)), lambda p: p.loss.probability)
+    for line in lines:
+        if line[0].point.affected == 1:
+            rto = f"With a least time-out of {quantity(line[0].point.loss.rto, 's')}"
+            yield _answered(line, rto, lambda point: f"a loss of {_loss(point)}")
+
+
+def _loss(point: Point) -> str:
+    return f"{100 * point.loss.probability:g} %"
+
+
+def _conditions(point: Point) -> str:
+    if point.loss.probability:
+        return f"A loss of {_loss(point)} with a least time-out of {quantity(point.loss.rto, 's')}"
+    return f"Interruptions of {quantity(point.noise.duration, 's')}"
