@@ -120,6 +120,15 @@ def test_nothing_is_loaded_from_anywhere(html: str, page: Page) -> None:
     assert "http" not in policy
 
 
+def test_every_table_has_a_caption_and_every_heading_says_what_it_heads(html: str, page: Page) -> None:
+    tables = re.findall(r"<table.*?</table>", html, re.S)
+    assert len(tables) > 15
+    for table in tables:
+        assert re.match(r'<table[^>]*>\s*<caption class="hidden">[^<]+</caption>', table), table[:200]
+    headings = [attributes for tag, attributes in page.elements if tag == "th"]
+    assert {heading.get("scope") for heading in headings} == {"col", "row"}
+
+
 def test_hostile_strings_are_shown_and_not_obeyed(html: str, page: Page) -> None:
     assert report_fixture.HOSTILE not in html
     assert "alert(1)" in page.of("h1")[0]

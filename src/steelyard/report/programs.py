@@ -1,6 +1,6 @@
 """Mini-applications and programs of others: of each run the time, the figure of merit, and what its check said."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Benchmark, Evaluation, Level, Result
@@ -10,13 +10,14 @@ from steelyard.report.names import slug
 
 @dataclass(frozen=True)
 class Program:
-    """A run: the program's title and anchor, its problem and who computed it in words, its time, its figure of merit.
+    """A run: the program's title and anchor, its kernel, its problem and who computed it in words, its time, its figure of merit.
 
     `checked`: what was computed beside what is due.
     """
 
     title: str
     anchor: str
+    part: str
     problem: str
     who: str
     time: values.Shown | None
@@ -30,7 +31,12 @@ class Program:
     @property
     def named(self) -> str:
         """'HPL: the Linpack benchmark (nb 192, 2 ranks)'."""
-        return f"{self.title} ({', '.join(filter(None, (self.problem, self.who)))})"
+        return f"{self.title} ({self.where})"
+
+    @property
+    def where(self) -> str:
+        """Part, problem and who computed it, in one line."""
+        return ", ".join(filter(None, (self.part, self.problem, self.who)))
 
 
 def programs(evaluation: Evaluation) -> tuple[Program, ...]:
@@ -38,19 +44,23 @@ def programs(evaluation: Evaluation) -> tuple[Program, ...]:
     every = applications.of_all(evaluation.results)
     mine = [r for r in every if not r.benchmark.startswith(applications.PREFIX)]
     alike = {"mpi"} if len({r.parameters["mpi"] for r in mine if "mpi" in r.parameters}) < 2 else set()
-    return tuple(_program(r, evaluation, alike) for r in mine)
+    found = [_program(r, evaluation, alike) for r in mine]
+    further = values.apart(mine, [one.named for one in found])
+    return tuple(
+        replace(one, who=", ".join(filter(None, (one.who, more)))) for one, more in zip(found, further, strict=True)
+    )
 
 
 def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program:
     declared = evaluation.benchmarks.get(result.benchmark)
     name, what = _merit(result, declared)
     machine = evaluation.run.machine
-    own = {"kernel"} if result.benchmark.endswith(result.kernel) else set()
     problem = {name for name in result.parameters if name not in applications.WHO}
     return Program(
         declared.title if declared else result.benchmark.removeprefix(applications.EVERY),
         slug(result.benchmark) if declared else "",
-        applications.named(result, {*applications.WHO, *own}),
+        "" if result.benchmark.endswith(result.kernel) or _is_only(result, evaluation) else result.kernel,
+        applications.named(result, {*applications.WHO, "kernel"}),
         applications.named(result, problem | alike),
         values.shown(result, "time", declared, machine),
         values.shown(result, name, declared, machine) if name else None,
@@ -60,6 +70,11 @@ def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program
         values.level(result),
         values.why(result),
     )
+
+
+def _is_only(result: Result, evaluation: Evaluation) -> bool:
+    """Whether its benchmark has no other kernel in this run."""
+    return all(r.kernel == result.kernel for r in evaluation.results if r.benchmark == result.benchmark)
 
 
 def _merit(result: Result, declared: Benchmark | None) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Values as text: never a number without its unit, nor without its verdict where that is not CLEAN."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -155,6 +155,20 @@ def varying(results: tuple[Result, ...]) -> tuple[str, ...]:
 
 def _apart(results: tuple[Result, ...], names: Iterable[str]) -> int:
     return len({tuple((n, r.parameters.get(n)) for n in sorted(names)) for r in results})
+
+
+def apart(results: Sequence[Result], labels: Sequence[str]) -> tuple[str, ...]:
+    """For each result what tells it from others with the same label, in words; "" where the label alone does."""
+    alike: dict[str, list[Result]] = {}
+    for result, text in zip(results, labels, strict=True):
+        alike.setdefault(text, []).append(result)
+    return tuple(_difference(r, tuple(alike[text])) for r, text in zip(results, labels, strict=True))
+
+
+def _difference(result: Result, among: tuple[Result, ...]) -> str:
+    kernel = [phrase("kernel", result.kernel)] if len({r.kernel for r in among}) > 1 else []
+    telling = [*varying(among), *partial(among)]
+    return ", ".join([*kernel, *(phrase(n, result.parameters[n]) for n in telling if n in result.parameters)])
 
 
 def partial(results: tuple[Result, ...]) -> dict[str, Scalar]:

@@ -1,6 +1,6 @@
 """The applications: speed and check of every program of the run; of the NAS Parallel Benchmarks also where the time goes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard import units
 from steelyard.benchmarks.application.npb import phrase
@@ -81,7 +81,7 @@ def data(evaluation: Evaluation) -> Page | None:
         return None
     varying = [n for n in _RUN if len({r.parameters.get(n) for r in results if n in r.parameters}) > 1]
     varying += ["ranks_per_node"] if "ranks_per_node" not in varying and _on_nodes(results) else []
-    cells = [_cell(r, varying, evaluation) for r in results]
+    cells = _cells(results, varying, evaluation)
     checked = tuple(_verified(r, c) for r, c in zip(results, cells, strict=True))
     wrong = [(v.named, v.why) for v in checked if not v.passed] + [(p.named, p.checked) for p in others if not p.passed]
     drawn_phases, note, narrow = phase_bars.phases(results, cells)
@@ -102,6 +102,13 @@ def data(evaluation: Evaluation) -> Page | None:
 
 def _on_nodes(results: tuple[Result, ...]) -> bool:
     return any("ranks_per_node" in r.parameters for r in results)
+
+
+def _cells(results: tuple[Result, ...], varying: list[str], evaluation: Evaluation) -> list[phase_bars.Cell]:
+    """The runs in words, no two of them in the same ones."""
+    found = [_cell(r, varying, evaluation) for r in results]
+    further = values.apart(results, [f"{c.benchmark} {c.letter} {c.model} {c.workers}" for c in found])
+    return [replace(c, model=", ".join(filter(None, (c.model, more)))) for c, more in zip(found, further, strict=True)]
 
 
 def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_bars.Cell:
