@@ -42,6 +42,8 @@ def asked(power: bool | None, words: Sequence[str], period: float) -> Sensing | 
     if power is False:
         return None
     named = [sensors.opened(each) for each in words]
+    for sentence in sensors.notes(named):
+        print(f"steelyard: {sentence}", file=sys.stderr)
     found = sensors.find(light=not power)
     devices = (*(d for d in found.devices if _tells_power(d)), *named)
     if power:

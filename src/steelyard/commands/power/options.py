@@ -11,6 +11,6 @@ def devices(words: list[str] | None) -> list[Device]:
 
     named = [sensors.opened(each) for each in words or []]
     found = sensors.find()
-    for sentence in found.refused:
+    for sentence in (*found.refused, *sensors.notes(named)):
         print(f"steelyard: {sentence}", file=sys.stderr)
     return [*found.devices, *named]

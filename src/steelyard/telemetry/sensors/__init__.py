@@ -17,7 +17,10 @@ GROUP = "steelyard.sensor"  # the entry point by which another package adds a ki
 
 
 class Device(Protocol):
-    """What can be asked for readings: one or several sensors that are read together."""
+    """What can be asked for readings: one or several sensors that are read together.
+
+    It may have `notes`, a sequence of sentences on what it cannot say; `opened` prints none of them.
+    """
 
     @property
     def sensors(self) -> Sequence[Sensor]: ...
@@ -63,6 +66,11 @@ def find(root: Path = Path("/"), light: bool = False) -> Found:
     """The devices of all kinds (only of `light` ones) that are there without being asked for, and why others cannot be read."""
     found = [kind.find(root) for kind in kinds().values() if kind.light or not light]
     return Found(tuple(d for f in found for d in f.devices), tuple(s for f in found for s in f.refused))
+
+
+def notes(devices: Sequence[Device]) -> list[str]:
+    """What the devices cannot say, a sentence each."""
+    return [sentence for device in devices for sentence in getattr(device, "notes", ())]
 
 
 def opened(words: str) -> Device:

@@ -1,0 +1,242 @@
+"""What a Redfish service says of the power of each chassis, whichever of the schemas it has (DMTF DSP0268).
+
+`Power` is deprecated since 2020.4; `EnvironmentMetrics`, the supplies of `PowerSubsystem` and the chassis' `Sensors` came in its
+place. The first of them that gives the power of the whole chassis counts.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.model.sensor import Quantity, Scope
+from steelyard.telemetry.sensors._service import Service, link
+from steelyard.telemetry.sensors._supplies import feeding
+from steelyard.telemetry.sensors._words import slug
+
+COLLECTION = "/redfish/v1/Chassis"
+_MOST_SENSORS = 200  # of a chassis, that are asked one by one
+_GREATEST = 1e12  # W or kWh
+# The units of sensors and of the properties that hold an energy, and their factors to J.
+_ENERGIES = {"EnergyJoules": 1.0, "EnergykWh": 3.6e6}
+_CONTEXTS: dict[str, Scope] = {"GPU": "accelerators", "Accelerator": "accelerators", "CPU": "processors"}
+# Chassis that are boxes by themselves, by ChassisType; and what makers call those that lie within one.
+_BOX = {"Rack", "Blade", "Enclosure", "StandAlone", "RackMount", "Sled", "Pod", "StorageEnclosure", "RackGroup"}
+_WITHIN = re.compile(r"hgx|gpu|cpu|pcie|nvme|riser|oam|backplane|baseboard|fpga|dpu|nic|bmc|pdb|midplane|component")
+
+Where = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A number: the keys that lead to it in the resource at `path`; `factor` to W or J, `step` the number's own."""
+
+    name: str
+    path: str
+    where: Where
+    quantity: Quantity = "power"
+    factor: float = 1.0
+    step: float = 0.0
+    scope: Scope = ""
+
+
+@dataclass
+class Chassis:
+    """A chassis: what its power is the sum of (`whole`), and the power of parts of it; `problems` where resources failed."""
+
+    path: str
+    label: str
+    container: str = ""
+    box: bool = True
+    whole: list[Point] = field(default_factory=list)
+    parts: list[Point] = field(default_factory=list)
+    energy: list[Point] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def number(resource: Any, where: Where) -> float | None:
+    """The finite number to which the keys lead; None where there is none."""
+    for key in where:
+        if isinstance(resource, dict) and isinstance(key, str):
+            resource = resource.get(key)
+        elif isinstance(resource, list) and isinstance(key, int) and key < len(resource):
+            resource = resource[key]
+        else:
+            return None
+    usable = isinstance(resource, int | float) and not isinstance(resource, bool) and abs(resource) < _GREATEST
+    return float(resource) if usable and math.isfinite(resource) else None
+
+
+def survey(service: Service) -> list[Chassis]:
+    """Every chassis. OSError where the collection cannot be had; what fails of one chassis is kept in its `problems`."""
+    found: dict[str, Chassis] = {}
+    abouts: dict[str, dict[str, Any]] = {}
+    inside: dict[str, str] = {}
+    for path, _ in service.members(COLLECTION):
+        chassis = found.setdefault(path, Chassis(path, slug(path.rstrip("/").rpartition("/")[2])))
+        chassis.box = not _WITHIN.match(chassis.label)
+        try:
+            abouts[path] = about = service.get(path)
+        except OSError as problem:
+            chassis.problems.append(str(problem))
+            continue
+        links = about.get("Links")
+        links = links if isinstance(links, dict) else {}
+        chassis.container = link(links.get("ContainedBy"))
+        contained = links.get("Contains")
+        inside |= {link(each): path for each in (contained if isinstance(contained, list) else ())}
+        if isinstance(kind := about.get("ChassisType"), str):
+            chassis.box = kind in _BOX
+    for path, chassis in found.items():
+        chassis.container = chassis.container or inside.get(path, "")
+    every = list(found.values())
+    for chassis in sorted(every, key=lambda each: not each.box):
+        # A board within a box that says what it draws is left out: to ask dozens of them would make the readings rare.
+        if chassis.path in abouts and (chassis.box or not holder(chassis, every)):
+            _fill(service, chassis, abouts[chassis.path])
+    return every
+
+
+def _fill(service: Service, chassis: Chassis, about: Mapping[str, Any]) -> None:
+    """Looks for the power of the whole chassis in one schema after the other, until one gives it."""
+    for name, look in _SCHEMAS:
+        if chassis.whole or not (path := link(about.get(name))):
+            continue
+        earlier = len(chassis.problems)
+        try:
+            look(service, chassis, path)
+        except OSError as problem:
+            chassis.problems.append(str(problem))
+        if chassis.whole:  # what failed before does not matter
+            del chassis.problems[:earlier]
+    if not chassis.whole:
+        chassis.whole, chassis.energy = chassis.energy, []
+
+
+def _power(service: Service, chassis: Chassis, path: str) -> None:
+    """PowerControl: the first is always the chassis'; others are parts of it, and of what they are PhysicalContext says."""
+    power = service.get(path)
+    controls = power.get("PowerControl")
+    for place, control in enumerate(controls if isinstance(controls, list) else ()):
+        where: Where = ("PowerControl", place, "PowerConsumedWatts")
+        watts = number(power, where)
+        if watts is None:
+            continue
+        name, context = str(control.get("Name") or control.get("MemberId") or place), control.get("PhysicalContext")
+        point = Point(slug(name), path, where, scope=_CONTEXTS.get(str(context), ""))
+        is_whole = place == 0 or context == "Chassis" or (context is None and bool(feeding([name])))
+        if is_whole and not chassis.whole and _is_running(chassis, path, watts):
+            chassis.whole.append(point)
+        elif place > 0:
+            chassis.parts.append(point)
+    if not chassis.whole:
+        supplies = power.get("PowerSupplies")
+        for place, supply in enumerate(supplies if isinstance(supplies, list) else ()):
+            keys = ("PowerInputWatts", "PowerOutputWatts", "LastPowerOutputWatts")
+            wheres: list[Where] = [("PowerSupplies", place, key) for key in keys]
+            _add_supply(chassis, _name(supply, f"supply-{place}"), path, power, wheres)
+        _expect_running(chassis, path, power)
+
+
+def _environment(service: Service, chassis: Chassis, path: str) -> None:
+    metrics = service.get(path)
+    watts = number(metrics, ("PowerWatts", "Reading"))
+    if watts is not None and _is_running(chassis, path, watts):
+        chassis.whole.append(Point("power", path, ("PowerWatts", "Reading")))
+    for key, factor in _ENERGIES.items():
+        counted = number(metrics, (key, "Reading"))
+        if counted and not chassis.energy:
+            digits = len(repr(counted).partition(".")[2].rstrip("0"))
+            chassis.energy.append(Point("energy", path, (key, "Reading"), "energy", factor, factor / 10.0**digits))
+
+
+def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
+    """The supplies, each by its metrics: what goes in, or else what comes out."""
+    supplies = link(service.get(path).get("PowerSupplies"))
+    readings: dict[str, Any] = {}
+    for member, embedded in service.members(supplies) if supplies else ():
+        try:
+            supply = embedded or service.get(member)
+            metrics = link(supply.get("Metrics"))
+            if metrics:
+                readings[metrics] = service.get(metrics)
+                wheres: list[Where] = [("InputPowerWatts", "Reading"), ("OutputPowerWatts", "Reading")]
+                name = _name(supply, member.rstrip("/").rpartition("/")[2])
+                _add_supply(chassis, name, metrics, readings[metrics], wheres)
+        except OSError as problem:
+            chassis.problems.append(str(problem))
+    _expect_running(chassis, path, readings)
+
+
+def _sensors(service: Service, chassis: Chassis, path: str) -> None:
+    """Those of power: the makers' names say which are of the whole chassis."""
+    found: list[tuple[str, Point, float]] = []
+    for number_, (member, embedded) in enumerate(service.members(path)):
+        if number_ == _MOST_SENSORS:
+            chassis.problems.append(
+                f"{service.url}{path} has more than {_MOST_SENSORS} sensors; the rest was not asked"
+            )
+            break
+        try:
+            sensor = embedded if "ReadingType" in embedded else service.get(member)
+        except OSError as problem:
+            chassis.problems.append(str(problem))
+            continue
+        watts = number(sensor, ("Reading",))
+        if sensor.get("ReadingType") == "Power" and sensor.get("ReadingUnits", "W") == "W" and watts is not None:
+            name = _name(sensor, member.rstrip("/").rpartition("/")[2])
+            scope = _CONTEXTS.get(str(sensor.get("PhysicalContext")), "")
+            found.append((name, Point(slug(name), member, ("Reading",), scope=scope), watts))
+    top = feeding([name for name, _, _ in found])
+    whole = top if sum(found[place][2] for place in top) > 0 else []
+    for place, (_, point, _) in enumerate(found):
+        (chassis.whole if place in whole else chassis.parts).append(point)
+
+
+def _name(resource: Any, otherwise: str) -> str:
+    name = resource.get("Name") or resource.get("MemberId") or resource.get("Id") if isinstance(resource, dict) else ""
+    return str(name or otherwise)
+
+
+def _add_supply(chassis: Chassis, name: str, path: str, resource: Any, wheres: Sequence[Where]) -> None:
+    where = next((where for where in wheres if number(resource, where) is not None), None)
+    if where:
+        chassis.whole.append(Point(slug(name), path, where))
+
+
+def _is_running(chassis: Chassis, path: str, watts: float) -> bool:
+    """A machine that answers draws something: 0 W is no reading of it."""
+    if watts > 0:
+        return True
+    chassis.problems.append(f"{path} says {watts:g} W of the whole chassis, which is no reading")
+    return False
+
+
+def _expect_running(chassis: Chassis, path: str, readings: Any) -> None:
+    """Takes supplies back that give nothing together."""
+    values = [number(readings if p.path == path else readings.get(p.path), p.where) or 0.0 for p in chassis.whole]
+    if chassis.whole and not _is_running(chassis, path, sum(values)):
+        chassis.whole.clear()
+
+
+_SCHEMAS: tuple[tuple[str, Callable[[Service, Chassis, str], None]], ...] = (
+    ("Power", _power),
+    ("EnvironmentMetrics", _environment),
+    ("PowerSubsystem", _subsystem),
+    ("Sensors", _sensors),
+)
+
+
+def holder(chassis: Chassis, every: Sequence[Chassis]) -> Chassis | None:
+    """The nearest one that holds it and says what it draws; where no link says so, the one box that a board lies in."""
+    by_path = {each.path: each for each in every}
+    passed = {chassis.path}
+    above = by_path.get(chassis.container)
+    while above and above.path not in passed:
+        if above.whole:
+            return above
+        passed.add(above.path)
+        above = by_path.get(above.container)
+    boxes = [each for each in every if each.box and each.whole]
+    return boxes[0] if not chassis.box and len(boxes) == 1 else None

@@ -1,0 +1,125 @@
+"""A Redfish service (DMTF DSP0266): its resources by HTTPS, who asks, and the certificates that are trusted."""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from steelyard.errors import UsageError
+from steelyard.files import secret
+from steelyard.telemetry.sensors._words import expect
+
+if TYPE_CHECKING:
+    from urllib.request import OpenerDirector  # with TLS and HTTP thirty modules: loaded where a service is asked
+
+SETTINGS = ("url", "token-file", "user", "password-file", "ca")
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_SECONDS = 10.0  # a BMC takes a second or two
+_MOST_BYTES = 1 << 20  # of an answer; a chassis' power has some thousand
+_MOST_PAGES = 20  # of a collection
+
+
+@dataclass(frozen=True)
+class Service:
+    """A Redfish service; `headers` say who asks. They go to that address alone: no proxy, and no other that it names."""
+
+    url: str
+    headers: Mapping[str, str]
+    opener: "OpenerDirector"
+
+    def get(self, path: str) -> dict[str, Any]:
+        """The resource at `path`. OSError where there is none, or what comes is none."""
+        from http.client import HTTPException
+        from urllib.request import Request
+
+        try:
+            with self.opener.open(Request(self.url + path, headers=dict(self.headers)), timeout=_SECONDS) as answer:
+                found = json.loads(answer.read(_MOST_BYTES))
+        except OSError as problem:
+            raise OSError(f"{self.url}{path}: {problem}") from None
+        except (HTTPException, ValueError, RecursionError) as problem:
+            raise OSError(f"{self.url}{path} gave no JSON of a resource: {type(problem).__name__}: {problem}") from None
+        if not isinstance(found, dict):
+            raise OSError(f"{self.url}{path} gave no resource, but a {type(found).__name__}")
+        return found
+
+    def members(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Path and resource of each member of a collection; the resource is {} where the collection has only a link to it."""
+        for _ in range(_MOST_PAGES):
+            page = self.get(path)
+            members = page.get("Members")
+            for member in members if isinstance(members, list) else ():
+                if found := link(member):
+                    yield found, member if len(member) > 1 else {}
+            path = link({"@odata.id": page.get("Members@odata.nextLink")})
+            if not path:
+                return
+
+
+def link(to: Any) -> str:
+    """The path of a link within the service; "" for what is none, or leads elsewhere."""
+    path = to.get("@odata.id") if isinstance(to, dict) else None
+    return (
+        path if isinstance(path, str) and path.startswith("/redfish/") and path.isascii() and path.isprintable() else ""
+    )
+
+
+def open_service(settings: Mapping[str, str]) -> tuple[Service, str]:
+    """The service of the words that a user gives, and its host; UsageError for words that cannot be."""
+    expect("redfish", settings, SETTINGS, ("url",))
+    host, url = _address(settings["url"])
+    return Service(url, {"Accept": "application/json", **_who(settings)}, _opener(settings.get("ca"))), host
+
+
+def _address(url: str) -> tuple[str, str]:
+    """(host, the address without a path); plain HTTP would show the password to everyone on the way."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        parts, host = urlsplit(""), ""
+    safe = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
+    if not host or not safe or "@" in parts.netloc or parts.path not in ("", "/") or parts.query or not url.isascii():
+        raise UsageError(
+            f"'{url}' (given by --sensor redfish:url=) cannot be: expected an address such as https://10.0.0.2."
+        )
+    return host, f"{parts.scheme}://{parts.netloc}"
+
+
+def _who(settings: Mapping[str, str]) -> dict[str, str]:
+    """The header that says who asks: a token of a session, or else name and password; none where neither is given."""
+    if "token-file" in settings:
+        return {"X-Auth-Token": _secret(settings, "token-file")}
+    if "user" in settings:
+        pair = f"{settings['user']}:{_secret(settings, 'password-file')}"
+        return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+    return {}
+
+
+def _secret(settings: Mapping[str, str], name: str) -> str:
+    expect("redfish", settings, SETTINGS, (name,))
+    word = secret(Path(settings[name]), name.removesuffix("-file")).strip()
+    if not word.isascii() or not word.isprintable():
+        raise UsageError(
+            f"'{settings[name]}' (given by --sensor redfish:{name}=) holds more than one line of ASCII letters."
+        )
+    return word
+
+
+def _opener(authority: str | None) -> "OpenerDirector":
+    """What opens addresses: certificates are checked, those of the system or of the file that was given; no redirection."""
+    import ssl
+    from urllib.request import HTTPDefaultErrorHandler, HTTPErrorProcessor, HTTPHandler, HTTPSHandler, OpenerDirector
+
+    try:
+        context = ssl.create_default_context(cafile=authority)
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"'{authority}' (given by --sensor redfish:ca=) holds no certificate: {problem}.") from None
+
+    opener = OpenerDirector()
+    for handler in (HTTPHandler(), HTTPSHandler(context=context), HTTPDefaultErrorHandler(), HTTPErrorProcessor()):
+        opener.add_handler(handler)
+    return opener
