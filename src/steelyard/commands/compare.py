@@ -7,6 +7,7 @@ import typer
 
 from steelyard.commands import forms
 from steelyard.commands.completion import complete_side
+from steelyard.commands.lookup import DASHES
 from steelyard.commands.options import All, Json, Paths, Quiet, Runs, Seed, Trust
 from steelyard.compare import ROUNDS
 from steelyard.errors import UsageError
@@ -16,6 +17,7 @@ MOST_ROUNDS = 10_000  # of a comparison in turn: months, and still planned in se
 
 
 def command(
+    context: typer.Context,
     first: Annotated[
         str,
         typer.Argument(metavar="RUN", autocompletion=complete_side, help="Id or folder of a run, as 20261120-101500."),
@@ -39,7 +41,7 @@ def command(
             "--rounds",
             metavar="NUMBER",
             parser=option("--rounds", 1, MOST_ROUNDS),
-            help="How often --in-turn measures each case.",
+            help="How often --in-turn measures each case, and how many pairs of runs two commands have.",
         ),
     ] = ROUNDS,
     seed: Seed = 1,
@@ -62,8 +64,12 @@ def command(
     Examples: **steelyard compare 20261120-101500 20261120-113000** ·
     **steelyard compare 20261120-101500 20261120-113000 --all** (every case) ·
     **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
-    **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet)
+    **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet) ·
+    **steelyard compare -- ./old './new --fast'** (two commands of yours, run in turn)
     """
+    if context.meta.get(DASHES):
+        _compare_commands(first, second, rounds, seed, json_, quiet)
+        return
     from steelyard import published, records
     from steelyard.commands import outcome
     from steelyard.compare import beside
@@ -108,3 +114,34 @@ def command(
         comparison.runs(compared, json_)
     if fail_on_slower and comparing.slower(compared):
         raise typer.Exit(1)
+
+
+def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: bool, quiet: bool) -> None:
+    import shlex
+    import sys
+
+    from steelyard.compare.commands import compare_timings
+    from steelyard.launch.commands_in_turn import time_in_turn
+    from steelyard.report import command_comparison
+    from steelyard.run.progress import Line
+    from steelyard.units import duration
+
+    try:
+        commands = [shlex.split(first), shlex.split(second)]
+    except ValueError as error:
+        raise UsageError(f"A command after -- cannot be read: {error}. Put it into quotes as a whole.") from None
+    if not all(commands):
+        raise UsageError(
+            "A command after -- is empty. Expected two commands, as in: steelyard compare -- ./old './new -n 2'"
+        )
+    with Line(quiet) as line:
+
+        def show(done: int, left: float) -> None:
+            line.show(f"{done} of {rounds} pairs of runs, about {duration(left)} left")
+
+        timings = time_in_turn(commands[0], commands[1], rounds, seed, show)
+    measures = compare_timings(timings)
+    command_comparison.show(commands, measures, timings, as_json)
+    if timings.interrupted:
+        print(f"steelyard: interrupted after {len(timings.first)} of {rounds} pairs.", file=sys.stderr)
+        raise typer.Exit(130)

@@ -16,6 +16,9 @@ from steelyard.errors import UsageError, nearest
 MARKUP: Literal["markdown"] = "markdown"
 MISUSE: Any = typer.BadParameter.__mro__[1]  # Typer's (earlier Click's) UsageError, which it does not export
 MISUSE_CODE = 2
+DASHES = (
+    "steelyard.dashes"  # key in a context's `meta`: whether the words have two dashes alone, after which commands stand
+)
 # The docstring of a module's `command`, up to its first empty line.
 SUMMARY = re.compile(r'^def command\(.*?"""(.+?)(?:\n\s*\n|""")', re.MULTILINE | re.DOTALL)
 
@@ -89,9 +92,8 @@ class _Strict(TyperCommand):
     """A command whose options refuse an empty value (a variable of a script that was not set), with our page of help."""
 
     def get_usage(self, ctx: Any) -> str:
-        return (
-            super().get_usage(ctx).translate({ord("{"): None, ord("}"): None})
-        )  # Typer marks what is required with them
+        braces = {ord("{"): None, ord("}"): None}  # by which Typer marks what is required
+        return super().get_usage(ctx).translate(braces)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from steelyard.commands import help_page
@@ -103,6 +105,7 @@ class _Strict(TyperCommand):
         parse = parser.parse_args
 
         def parsed(args: list[str]) -> Any:
+            ctx.meta[DASHES] = "--" in args
             values, left, order = parse(args)
             for param in order:
                 found = values.get(param.name)

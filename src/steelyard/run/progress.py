@@ -27,14 +27,40 @@ def describe(record: Record) -> str:
     return f"{figure}, {len(ordered)} samples, {lamp}"
 
 
+class Line:
+    """One line of progress on standard error: written anew on a terminal, and seldom elsewhere."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._live = quiet, sys.stderr.isatty() and not quiet
+        self._next = time.monotonic() + PLAIN_SECONDS
+        self._shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live and self._shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    def show(self, words: str) -> None:
+        """To be called whenever something is done."""
+        if self._live:
+            print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
+            self._shown = True
+        elif not self._quiet and time.monotonic() >= self._next:
+            self._next = time.monotonic() + PLAIN_SECONDS
+            print(words, file=sys.stderr, flush=True)
+
+
 class BuildDisplay:
     """Shown while programs are built: nothing where the cache has them all."""
 
     def __init__(self, toolchains: str, quiet: bool = False) -> None:
         self._toolchains = toolchains
         self._quiet = quiet
-        self._live = sys.stderr.isatty() and not quiet
-        self._next = 0.0
+        self._line = Line(quiet)
         self._last = build.Progress(0, 0, None)
 
     def __enter__(self) -> Self:
@@ -43,8 +69,7 @@ class BuildDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live and self._last.total:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        self._line.__exit__(kind, value, trace)
         if kind is KeyboardInterrupt and self._last.total and not self._quiet:
             print(
                 f"\nInterrupted; {self._last.done} of {self._last.total} programs are built and kept, "
@@ -65,15 +90,9 @@ class BuildDisplay:
                 file=sys.stderr,
                 flush=True,
             )
-            self._next = time.monotonic() + PLAIN_SECONDS
         self._last = progress
         left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left is not None else ""
-        words = f"{progress.done} of {progress.total} programs built{left}"
-        if self._live:
-            print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() >= self._next:
-            self._next = time.monotonic() + PLAIN_SECONDS
-            print(words, file=sys.stderr, flush=True)
+        self._line.show(f"{progress.done} of {progress.total} programs built{left}")
 
 
 class Display:

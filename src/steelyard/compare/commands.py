@@ -1,0 +1,54 @@
+"""Two commands of the user, compared by the pairs of their times."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from steelyard.compare.pairs import FEWEST_PAIRS, LEVEL, SMALLEST
+from steelyard.errors import UsageError
+from steelyard.launch.commands_in_turn import Timing, Timings
+from steelyard.statistics.difference.compare import Comparison, compare_all_pairs, log_ratios
+from steelyard.statistics.samples.launches import Spread, combine
+
+MEASURES: dict[str, Callable[[Timing], float]] = {
+    "time": lambda run: run.seconds,
+    "processor time": lambda run: run.processor,
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of both commands in seconds, and the comparison of the second with the first."""
+
+    name: str
+    first: Spread
+    second: Spread
+    comparison: Comparison
+
+
+def compare_timings(timings: Timings) -> list[Measure]:
+    """Returns the wall-clock time, and the processor time where both commands used some.
+
+    UsageError if there are fewer pairs than an interval of 95 % needs.
+    """
+    pairs = len(timings.first)
+    if pairs < FEWEST_PAIRS:
+        raise UsageError(
+            f"Only {pairs} pairs of runs were measured. At least {FEWEST_PAIRS} are needed for an interval."
+        )
+    sides = {
+        name: ([of(run) for run in timings.first], [of(run) for run in timings.second]) for name, of in MEASURES.items()
+    }
+    measured = {name: (a, b) for name, (a, b) in sides.items() if min(*a, *b) > 0}
+    compared = compare_all_pairs([_logs(a, b) for a, b in measured.values()], SMALLEST, LEVEL)
+    return [
+        Measure(name, _spread(a), _spread(b), comparison)
+        for (name, (a, b)), comparison in zip(measured.items(), compared, strict=True)
+    ]
+
+
+def _logs(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    return log_ratios([[value] for value in a], [[value] for value in b])
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    return combine([[value] for value in values])

@@ -1,0 +1,63 @@
+"""Two commands of the user beside each other on the terminal, or as JSON."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from steelyard.compare.commands import Measure
+from steelyard.launch.commands_in_turn import Timings
+from steelyard.model.plain import to_plain
+from steelyard.statistics.samples.launches import Spread
+from steelyard.units import quantity
+
+WORDS = {
+    "FASTER": "is faster than",
+    "SLOWER": "is slower than",
+    "SAME": "is as fast as",
+    "UNCLEAR": "cannot be told from",
+}
+
+
+def show(commands: Sequence[Sequence[str]], measures: Sequence[Measure], timings: Timings, as_json: bool) -> None:
+    """Prints the answer first, then each measure of both commands with its 95 % interval."""
+    names = [shlex.join(command) for command in commands]
+    if as_json:
+        print(json.dumps(_plain(names, measures, timings), indent=1))
+        return
+    console = Console(highlight=False)
+    time = measures[0].comparison
+    console.print(f"[bold]{escape(names[1])} {WORDS[time.call]} {escape(names[0])}.[/]", soft_wrap=True)
+    console.print(f"{time.detail} ({len(timings.first)} pairs of runs)\n", soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("median (95 % interval)", overflow="fold", ratio=1)
+    for measure in measures:
+        table.add_column(measure.name)
+    table.add_row(escape(names[0]), *(_interval(measure.first) for measure in measures))
+    table.add_row(escape(names[1]), *(_interval(measure.second) for measure in measures))
+    ratios = [measure.comparison for measure in measures]
+    table.add_row("second / first", *(f"{c.ratio:.3f} ({c.low:.3f} to {c.high:.3f})" for c in ratios))
+    table.add_row("", *(c.call for c in ratios))
+    console.print(table)
+
+
+def _interval(spread: Spread) -> str:
+    value = quantity(spread.value, "s")
+    if spread.low is None or spread.high is None:
+        return value
+    return f"{value} ({quantity(spread.low, 's')} to {quantity(spread.high, 's')})"
+
+
+def _plain(names: Sequence[str], measures: Sequence[Measure], timings: Timings) -> dict[str, Any]:
+    return {
+        "commands": list(names),
+        "pairs": len(timings.first),
+        "interrupted": timings.interrupted,
+        "measures": [to_plain(measure) for measure in measures],
+        "runs": {"first": to_plain(timings.first), "second": to_plain(timings.second)},
+    }

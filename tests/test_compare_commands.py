@@ -1,0 +1,94 @@
+"""Two commands of the user, measured in turn: steelyard compare -- A B."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from steelyard.commands import cli
+from steelyard.compare.commands import compare_timings
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.launch.commands_in_turn import Timing, Timings, time_in_turn
+
+STEELYARD = str(Path(sys.executable).with_name("steelyard"))
+
+
+def timings(*ratios: float) -> Timings:
+    """Pairs of runs of a machine that becomes slower by half from the first pair to the last."""
+    pace = [1 + 0.5 * n / len(ratios) for n in range(len(ratios))]
+    return Timings(
+        [Timing(p, 0.5 * p) for p in pace], [Timing(p * r, 0.5 * p) for p, r in zip(pace, ratios, strict=True)]
+    )
+
+
+def test_a_difference_shows_although_the_machine_becomes_slower() -> None:
+    time_, processor = compare_timings(timings(*[1.05 + 0.001 * (n % 5) for n in range(20)]))
+    assert (time_.name, time_.comparison.call) == ("time", "SLOWER")
+    assert 1.05 < time_.comparison.low <= time_.comparison.ratio <= time_.comparison.high < 1.056
+    assert processor.comparison.call == "SAME"
+    assert (time_.first.value, processor.first.value) == (pytest.approx(1.2375), pytest.approx(0.61875))
+
+
+def test_equal_commands_are_not_called_different() -> None:
+    (time_, _) = compare_timings(timings(*[1 + 0.1 * (-1) ** n for n in range(20)]))
+    assert time_.comparison.call == "UNCLEAR"
+
+
+def test_too_few_pairs_are_refused() -> None:
+    with pytest.raises(UsageError, match="Only 5 pairs"):
+        compare_timings(timings(*[1.0] * 5))
+
+
+def test_both_run_in_turn_and_in_random_order(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    commands = [["sh", "-c", f"echo {name} >> {log}; echo noise"] for name in "ab"]
+    shown: list[int] = []
+    measured = time_in_turn(commands[0], commands[1], 12, 1, lambda done, left: shown.append(done))
+    assert shown == [*range(1, 13)]
+    assert len(measured.first) == len(measured.second) == 12
+    assert all(0 < run.processor < run.seconds * 64 for run in measured.first)
+    runs = log.read_text().split()
+    pairs = ["".join(runs[n : n + 2]) for n in range(0, len(runs), 2)]
+    assert pairs[0] == "ab", "the first run of each is not counted"
+    assert set(pairs[1:]) == {"ab", "ba"}
+
+
+def test_a_run_that_fails_has_no_time() -> None:
+    with pytest.raises(MachineFailed, match="(?s)exit code 3.*no licence"):
+        time_in_turn(["sh", "-c", "echo no licence >&2; exit 3"], ["true"], 6, 1)
+    with pytest.raises(UsageError, match="'/none' cannot be started"):
+        time_in_turn(["true"], ["/none"], 6, 1)
+
+
+def test_the_answer_is_the_first_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "--rounds", "10", "--quiet"]
+    slow, fast = f"{sys.executable} -S -c 'import time; time.sleep(0.2)'", "true"
+    assert cli.explained(lambda: cli.app([*words, "--", slow, fast])) == 0
+    assert capsys.readouterr().out.startswith("true is faster than ")
+    assert cli.explained(lambda: cli.app([*words, "--json", "--", "true", "true"])) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["pairs"], len(found["runs"]["second"])) == (10, 10)
+    assert cli.explained(lambda: cli.app(["compare", "--", "true", "a 'b"])) == 2
+    assert "Put it into quotes as a whole" in capsys.readouterr().err
+
+
+def test_ctrl_c_keeps_the_pairs_that_are_complete(tmp_path: Path) -> None:
+    command = f"sh -c 'echo >> {tmp_path}/runs'"
+    process = subprocess.Popen(
+        [STEELYARD, "compare", "--rounds", "9999", "--json", "--", command, command],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    runs = tmp_path / "runs"
+    while not runs.exists() or len(runs.read_text()) < 40:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert 6 <= json.loads(out)["pairs"] < 9999
+    assert "interrupted after" in said
