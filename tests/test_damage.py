@@ -144,7 +144,7 @@ def test_a_damaged_run_is_read_or_refused_in_words(
 ) -> None:
     for seed in seeds:
         how = f"seed {seed}: {pair.damages[seed % 2].make(seed, pair.run)}"
-        tables.everything({}, [pair.run], False)
+        tables.everything([], [pair.run], False)
         found = evaluated(pair.run, how)
         for name, read in readings(pair.healthy).items() if found else ():
             began = time.process_time()

@@ -18,9 +18,8 @@ from steelyard.evidence import KINDS, sentence
 from steelyard.model import Evaluation, Evidence
 from steelyard.model.plain import to_json, to_plain
 from steelyard.records import RunFolder, read
-from steelyard.report import side_by_side
+from steelyard.report import export, side_by_side
 from steelyard.report.columns import metric_rows, sample_lists
-from steelyard.report.export import as_json
 
 GOLDEN = Path(__file__).with_name("golden")
 FORMATS = ("run-format-1", "run-format-2")
@@ -31,6 +30,12 @@ def golden(name: str) -> Evaluation:
     """As if all lay in the same folder."""
     found = evaluate(GOLDEN / name)
     return replace(found, run=replace(found.run, path="runs/golden"))
+
+
+def as_json(of: Evaluation) -> dict[str, Any]:
+    """What `export --format json` writes."""
+    plain: dict[str, Any] = json.loads(export.write(of, "json", None))
+    return plain
 
 
 def without_what_was_added(exported: dict[str, Any]) -> dict[str, Any]:

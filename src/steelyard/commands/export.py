@@ -54,7 +54,11 @@ def command(
         raise UsageError(f"There is no format '{form}' for runs (given by --format). {nearest(form, export.FORMATS)}")
     if output:
         files.expect_output(output, export.WHAT)
-    sys.stdout.write(export.write(outcome.read(records.find(runs, name), paths or []), form, output))
+    found = outcome.read(records.find(runs, name), paths or [])
+    if output is None and form != "parquet":
+        sys.stdout.writelines(export.parts(found, form))
+    else:
+        export.write(found, form, output)
 
 
 def _trace(trace: Path, form: str, output: Path | None) -> None:

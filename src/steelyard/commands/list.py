@@ -1,5 +1,6 @@
 """`steelyard list`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -22,19 +23,31 @@ def command(
     paths: Paths = None,
     json_: Json = False,
 ) -> None:
-    """List the benchmarks, the runs and the published systems; or the parameters of a benchmark.
+    """List the benchmarks, the runs with verdicts and a main figure, and the published systems; or a benchmark's parameters.
 
     Examples: **steelyard list** · **steelyard list memory.stream** (its parameters, for --set) · **steelyard list --json**
     """
-    from steelyard import records
-    from steelyard.commands import tables
-    from steelyard.plan import catalogue
-
-    benchmarks = catalogue.find(paths or [])
-    if benchmark is None:
-        tables.everything(benchmarks, records.all_runs(runs), json_)
+    if benchmark is not None:
+        _parameters(benchmark, paths or [], json_)
         return
+    from importlib.metadata import entry_points
+
+    from steelyard import records
+    from steelyard.benchmarks import texts
+    from steelyard.commands import tables
+
+    benchmarks = list(texts.own().values())
+    if paths or entry_points(group="steelyard.benchmarks"):
+        from steelyard.plan import catalogue
+
+        benchmarks = catalogue.listed(paths or [])
+    tables.everything(benchmarks, records.all_runs(runs), json_)
+
+
+def _parameters(benchmark: str, paths: Sequence[Path], as_json: bool) -> None:
     from steelyard import machine
     from steelyard.commands import parameter_table
+    from steelyard.plan import catalogue
 
-    parameter_table.show(catalogue.choose(benchmarks, [benchmark]).values(), machine.describe(), json_)
+    chosen = catalogue.choose(catalogue.find(paths), [benchmark])
+    parameter_table.show(chosen.values(), machine.describe(), as_json)

@@ -5,24 +5,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard import evaluation, files
-from steelyard.commands import forms
+from steelyard import files
+from steelyard.commands import forms, stored
+from steelyard.commands.evaluated import read
 from steelyard.errors import spelled
 from steelyard.model import Evaluation, Factors
-from steelyard.records import remembered
 
-
-def read(path: Path, paths: Sequence[Path]) -> Evaluation:
-    """The run's evaluation. What cannot be shown of it because it would be someone else's program is said."""
-    found = evaluation.evaluate(path, paths)
-    for note in remembered.unread(found.run, paths):
-        print(f"steelyard: {note}", file=sys.stderr)
-    return found
+__all__ = ["conclude", "exit_code", "read", "write_report"]
 
 
 def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: forms.Form = "screen") -> None:
     """Shows a run's findings, writes its report, names it last, and ends with the exit code that the run deserves."""
     found = read(path, paths)
+    stored.keep(path, paths, found)
     where = _write(found, report)  # first: whoever reads the rest may stop reading (| head)
     forms.show(found, form, where)
     if form != "screen":
@@ -39,12 +34,6 @@ def exit_code(judged: Evaluation) -> int:
     if any(r.error for r in last):
         return 4
     return 1 if any(f.level == "serious" for f in judged.findings) else 0
-
-
-def present(path: Path, paths: Sequence[Path], form: forms.Form = "screen") -> None:
-    """A run's findings and figures on the terminal, or NPB's own blocks."""
-    written = path / "report.html"
-    forms.show(read(path, paths), form, written if written.is_file() else None)
 
 
 def write_report(

@@ -1,5 +1,6 @@
 """Tables for the terminal: plans, benchmarks and runs, advice, answers of queries. With `as_json` for other programs."""
 
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,10 +15,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from steelyard.benchmarks.texts import Listed
 from steelyard.commands import streams
 from steelyard.errors import SteelyardError, spelled
-from steelyard.model import Benchmark, Plan
+from steelyard.model import Plan
 from steelyard.model.plain import to_plain
+from steelyard.report.lamps import SIGNS
 from steelyard.units import duration
 
 AT_ONCE = 1000  # rows of an answer
@@ -44,41 +47,20 @@ def plan(made: Plan, as_json: bool) -> None:
     console.print(f"Expected time: about {duration(made.seconds)}, and a minute or two to build at the first run.")
 
 
-def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_json: bool) -> None:
+def everything(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: bool) -> None:
     """Benchmarks, published systems and runs."""
-    from steelyard import published, records
+    from steelyard import published
 
-    found: list[dict[str, Any]] = []
-    for path in runs:
-        try:
-            run, done = records.head(path), records.finished_cases(path)
-        except SteelyardError as error:
-            found.append({"run": spelled(path.name), "error": error.shown()})
-            continue
-        planned = sum(len(x.cases) for x in run.plan.launches)
-        found.append(
-            {
-                "run": run.id,
-                "started": run.started,
-                "system": run.machine.system,
-                "preset": run.plan.preset,
-                "cases": planned,
-                "done": done,
-                "finished": run.finished,
-            }
-        )
+    found = [_run(path) for path in runs]
     if as_json:
-        listed = [
-            {"name": b.name, "title": b.title, "summary": b.summary, "programs": [s.path for s in b.sources]}
-            for b in benchmarks.values()
-        ]
+        listed = [dataclasses.asdict(b) for b in benchmarks]
         print(json.dumps({"benchmarks": listed, "runs": found, "systems": published.systems()}, indent=1))
         return
     console = Console()
     known = Table(title="Benchmarks")
     known.add_column("name", style="bold")
     known.add_column("what it measures")
-    for b in benchmarks.values():
+    for b in benchmarks:
         known.add_row(escape(b.name), escape(b.title))
     console.print(known)
     console.print("Published systems, for steelyard compare: " + ", ".join(map(escape, published.systems())) + ".\n")
@@ -86,22 +68,47 @@ def everything(benchmarks: Mapping[str, Benchmark], runs: Sequence[Path], as_jso
         console.print("No runs yet. Make one with: steelyard run")
         return
     made = Table(title="Runs")
-    for column in ("run", "started", "system", "preset", "cases", "state"):
-        made.add_column(column)
+    made.add_column("run", style="bold", no_wrap=True)
+    made.add_column("what was measured")
     for row in found:
-        if "error" in row:
-            made.add_row(escape(row["run"]), "", "", "", "", escape(row["error"]))
-            continue
-        state = "finished" if row["finished"] else "interrupted: steelyard resume " + row["run"]
-        made.add_row(
-            escape(row["run"]),
-            escape(row["started"]),
-            escape(row["system"]),
-            row["preset"],
-            f"{row['done']}/{row['cases']}",
-            escape(state),
-        )
+        made.add_row(escape(row["run"]), escape("\n".join(_lines(row))))
     console.print(made)
+
+
+def _run(path: Path) -> dict[str, Any]:
+    """What the list says of a run. A finished run is judged once; the verdicts of an unfinished one are not known."""
+    from steelyard import records
+    from steelyard.commands import stored
+    from steelyard.report.summary import figures_as_json
+
+    try:
+        of = stored.kept_summary(path)
+        if of is None and (path / "finished.json").is_file():
+            of = stored.summary(path, [])
+        if of is None:
+            run, done = records.head(path), records.finished_cases(path)
+            planned = sum(len(x.cases) for x in run.plan.launches)
+            facts = run.id, run.started, run.machine.system, run.plan.preset, planned, done, run.finished
+        else:
+            facts = of.run, of.started, of.machine.system, of.preset, of.cases, of.measured, of.finished
+    except SteelyardError as error:
+        return {"run": spelled(path.name), "error": error.shown()}
+    names = ("run", "started", "system", "preset", "cases", "done", "finished")
+    judged = {"verdicts": dict(of.verdicts), "figure": next(iter(figures_as_json(of)), None)} if of else {}
+    return {**dict(zip(names, facts, strict=True)), "verdicts": None, "figure": None, **judged}
+
+
+def _lines(run: Mapping[str, Any]) -> Iterator[str]:
+    if "error" in run:
+        yield run["error"]
+        return
+    state = "finished" if run["finished"] else f"interrupted: steelyard resume {run['run']}"
+    started = run["started"].replace("T", " ")[:16]
+    yield f"{run['system']}, preset {run['preset']}, {started}, {run['done']}/{run['cases']} cases, {state}"
+    if run["verdicts"]:
+        yield "  ".join(f"{SIGNS[level]} {count} {level}" for level, count in run["verdicts"].items() if count)
+    if figure := run["figure"]:
+        yield f"{figure['title']}: {figure['text']}"
 
 
 def advice(found: Iterable[Any], as_json: bool) -> None:

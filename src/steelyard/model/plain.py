@@ -74,7 +74,7 @@ def visible(value: Any) -> Any:
         return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), value)
     if isinstance(value, dict):
         return {visible(key): visible(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [visible(item) for item in value]
     return value
 

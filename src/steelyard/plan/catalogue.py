@@ -9,23 +9,41 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from steelyard import applications
+from steelyard.benchmarks import texts
 from steelyard.errors import UsageError, nearest
 from steelyard.files import is_folder
 from steelyard.model import Benchmark, Source
 
-OWN = Path(__file__).parents[1] / "benchmarks"
-SECTIONS = ("Reading", "Caution", "Source")
+OWN = texts.OWN
 DECLARED = ("axes", "metrics", "limit", "figures")
+
+
+def listed(paths: Iterable[Path] = ()) -> list[texts.Listed]:
+    """The same benchmarks as `find`, and its errors; of this package's own the texts are read, and nothing is imported."""
+    found = texts.own()
+    for name, b in _outside(paths).items():
+        new = texts.Listed(name, b.title, b.summary, tuple(s.path for s in b.sources))
+        _expect_one(name, (found.get(name) or new).programs, new.programs)
+        found[name] = new
+    return [found[name] for name in sorted(found)]
 
 
 def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
     """All benchmarks by name, sorted. UsageError where a path holds none, or a declaration lacks something."""
-    found = {b.name: b for b in map(_own, _declarations(OWN))}
+    found = {b.name: b for b in map(_own, texts.declarations(OWN))}
+    _add(found, _outside(paths))
+    return dict(sorted(found.items()))
+
+
+def _outside(paths: Iterable[Path]) -> dict[str, Benchmark]:
+    """Those behind the entry point, and in `paths`."""
+    found: dict[str, Benchmark] = {}
     for point in importlib.metadata.entry_points(group="steelyard.benchmarks"):
         module = point.load()
         _add(found, _foreign(Path(str(module.__file__)).parent))
     for path in paths:
+        from steelyard import applications
+
         if applications.described(path):
             described = applications.benchmark(applications.read(path), path)
             _add(found, {described.name: described})
@@ -37,16 +55,20 @@ def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
                 "or a folder <group>/<name> with __init__.py and a .cpp for each programming model."
             )
         _add(found, foreign)
-    return dict(sorted(found.items()))
+    return found
 
 
 def _add(found: dict[str, Benchmark], more: Mapping[str, Benchmark]) -> None:
     """UsageError where two benchmarks have one name: which of them was measured could not be determined."""
     for name, benchmark in more.items():
-        known, new = ([Path(s.path).resolve() for s in b.sources] for b in (found.get(name, benchmark), benchmark))
-        if known != new:
-            raise UsageError(f"There are two benchmarks '{name}': {known[0]} and {new[0]}. Rename the file of one.")
+        _expect_one(name, *([s.path for s in b.sources] for b in (found.get(name, benchmark), benchmark)))
         found[name] = benchmark
+
+
+def _expect_one(name: str, known: Iterable[str], new: Iterable[str]) -> None:
+    earlier, later = (list(dict.fromkeys(Path(path).resolve() for path in paths)) for paths in (known, new))
+    if earlier != later:
+        raise UsageError(f"There are two benchmarks '{name}': {earlier[0]} and {later[0]}. Rename the file of one.")
 
 
 def choose(catalogue: dict[str, Benchmark], only: Iterable[str]) -> dict[str, Benchmark]:
@@ -60,23 +82,8 @@ def choose(catalogue: dict[str, Benchmark], only: Iterable[str]) -> dict[str, Be
     return {name: b for name, b in catalogue.items() if not names or name in names}
 
 
-def _declarations(root: Path) -> list[Path]:
-    single = [p for p in root.glob("*/*.py") if p.with_suffix(".cpp").exists()]
-    return sorted([*single, *_folders(root.glob("*/*/__init__.py"))])
-
-
-def _folders(declarations: Iterable[Path]) -> list[Path]:
-    """Those of a benchmark in several programming models: a source a model lies beside them."""
-    return sorted(p for p in declarations if any(p.parent.glob("*.cpp")))
-
-
-def _name(path: Path) -> str:
-    own = path.parent if path.stem == "__init__" else path
-    return f"{own.parent.name}.{own.stem}"
-
-
 def _own(path: Path) -> Benchmark:
-    name = _name(path)
+    name = texts.name_of(path)
     return _declare(name, importlib.import_module(f"steelyard.benchmarks.{name}"), path)
 
 
@@ -84,15 +91,15 @@ def _foreign(root: Path) -> dict[str, Benchmark]:
     if not is_folder(root):
         raise UsageError(f"'{root}' given by --path is not a folder.")
     declarations = (
-        _declarations(root)
+        texts.declarations(root)
         or [p for p in sorted(root.glob("*.py")) if p.with_suffix(".cpp").exists()]
-        or _folders(root.glob("*/__init__.py"))
+        or texts.folders(root.glob("*/__init__.py"))
     )
     return {b.name: b for b in map(_load, declarations)}
 
 
 def _load(path: Path) -> Benchmark:
-    name = _name(path)
+    name = texts.name_of(path)
     spec = importlib.util.spec_from_file_location(f"steelyard_benchmark_{name.replace('.', '_')}", path)
     assert spec
     assert spec.loader
@@ -109,7 +116,7 @@ def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
     missing = [d for d in DECLARED if not hasattr(module, d)]
     if missing:
         raise UsageError(f"The benchmark {path} lacks {', '.join(missing)}; it must declare {', '.join(DECLARED)}.")
-    title, summary, sections = _read_docstring(module.__doc__ or "", path)
+    title, summary, sections = texts.read_docstring(module.__doc__ or "", path)
     return Benchmark(
         name=name,
         title=title,
@@ -136,21 +143,3 @@ def _sources(module: ModuleType, path: Path) -> tuple[Source, ...]:
         return (own, replace(own, model="openmp")) if getattr(module, "openmp", False) else (own,)
     parallel = tuple(getattr(module, "parallel", ()))
     return tuple(Source(str(p), p.stem in parallel, p.stem) for p in sorted(path.parent.glob("*.cpp")))
-
-
-def _read_docstring(text: str, path: Path) -> tuple[str, str, dict[str, str]]:
-    title, _, rest = text.strip().partition("\n")
-    sections, summary = {}, []
-    for paragraph in filter(None, (" ".join(p.split()) for p in rest.split("\n\n"))):
-        head, colon, body = paragraph.partition(":")
-        if colon and head in SECTIONS:
-            sections[head] = body.strip()
-        else:
-            summary.append(paragraph)
-    missing = [s for s in SECTIONS if s not in sections]
-    if not title or missing:
-        raise UsageError(
-            f"The docstring of {path} needs a title and the paragraphs {', '.join(s + ':' for s in SECTIONS)}"
-            + (f" It lacks {', '.join(missing)}." if missing else ".")
-        )
-    return title, "\n\n".join(summary), sections

@@ -3,34 +3,63 @@
 import csv
 import io
 import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from steelyard import files
 from steelyard.errors import UsageError
 from steelyard.evidence import sentence
-from steelyard.model import Evaluation, Result, Verdict
-from steelyard.model.plain import to_plain
+from steelyard.model import Evaluation, Record, Result, Verdict
+from steelyard.model.plain import to_json
 from steelyard.report import columns
 from steelyard.report.columns import metric_rows
 
 FORMATS = ("json", "csv", "parquet")
 WHAT = "The export"
+_OTHER = re.compile("[^\\x00-\\x7f]")
 
 
-def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """The whole evaluation as plain data: the run, every record, and `metrics` for each case over its launches."""
+def parts(evaluation: Evaluation, form: str) -> Iterator[str]:
+    """The export as text, piece by piece: the memory that it takes does not grow with the run.
+
+    As JSON the whole evaluation: the run, every record, and `metrics` for each case over its launches. All letters are ASCII.
+    """
+    if form == "csv":
+        yield from _csv(metric_rows(evaluation))
+        return
     run = evaluation.run
-    return {
-        "run": run.id,
-        "started": run.started,
-        "finished": run.finished,
-        "versions": dict(run.versions),
-        "machine": to_plain(run.machine),
-        "results": [_result(r) for r in evaluation.results],
-        "findings": to_plain(evaluation.findings),
-        "records": [{**to_plain(r), "verdict": _verdict(r.verdict)} for r in run.records],
-    }
+    head = {"run": run.id, "started": run.started, "finished": run.finished, "versions": run.versions}
+    yield "{\n"
+    for name, value in {**head, "machine": run.machine}.items():
+        yield f" {json.dumps(name)}: {_indented(value, 1)},\n"
+    yield from _listed("results", map(_result, evaluation.results), ",\n")
+    yield from _listed("findings", evaluation.findings, ",\n")
+    yield from _listed("records", map(_record, run.records), "\n}\n")
+
+
+def _listed(name: str, values: Iterable[Any], end: str) -> Iterator[str]:
+    before = f" {json.dumps(name)}: ["
+    first = before
+    for value in values:
+        yield f"{before}\n  {_indented(value, 2)}"
+        before = ","
+    yield f"{before}]{end}" if before == first else f"\n ]{end}"
+
+
+def _indented(value: Any, depth: int) -> str:
+    text = msgspec.json.format(to_json(value), indent=1).replace(b"\n", b"\n" + b" " * depth)
+    if text.isascii():
+        return text.decode("ascii")
+    return _OTHER.sub(lambda found: json.dumps(found[0])[1:-1], text.decode())
+
+
+def _record(record: Record) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)} | {"verdict": _verdict(record.verdict)}
 
 
 def _result(result: Result) -> dict[str, Any]:
@@ -41,7 +70,7 @@ def _result(result: Result) -> dict[str, Any]:
         "launches": len({r.launch for r in result.records}),
         "samples": sum(len(r.samples) for r in result.records),
         "verdict": _verdict(result.verdict),
-        "metrics": {name: to_plain(value) for name, value in result.metrics.items()},
+        "metrics": result.metrics,
     }
 
 
@@ -60,17 +89,24 @@ def write(evaluation: Evaluation, form: str, path: Path | None) -> str:
         files.make(path, WHAT, lambda target: columns.write(evaluation, "metrics", target))
         files.make(beside, WHAT, lambda target: columns.write(evaluation, "samples", target, flat=True))
         return ""
-    text = json.dumps(as_json(evaluation), indent=1) + "\n" if form == "json" else _csv(metric_rows(evaluation))
     if path is None:
-        return text
-    files.write(path, WHAT, text)
+        return "".join(parts(evaluation, form))
+
+    def fill(target: Path) -> None:
+        with target.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            file.writelines(parts(evaluation, form))
+
+    files.make(path, WHAT, fill)
     return ""
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
+def _csv(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else [])
     if rows:
-        writer = csv.DictWriter(out, fieldnames=list(rows[0]))
         writer.writeheader()
-        writer.writerows(rows)
-    return out.getvalue()
+    for row in rows:
+        writer.writerow(row)
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()

@@ -1,7 +1,6 @@
 """A run on one screen of 80 columns and 50 lines: verdict, main figures, the findings that matter most, the report's place."""
 
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,11 +9,10 @@ from rich.text import Text
 
 from steelyard import findings
 from steelyard.model import Evaluation, Finding, Level
-from steelyard.report import sentences, values
-from steelyard.report.headline import Headline, headlines
+from steelyard.report import values
 from steelyard.report.lamps import COLOURS, LAMPS, SIGNS
 from steelyard.report.lines import brief, cut, first_clause, fold, one_line, pad
-from steelyard.statistics.validity.verdict import name_disturbance
+from steelyard.report.summary import Figure, Summary, summarised
 from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}
@@ -24,9 +22,9 @@ VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
 TOGETHER = 5  # reasons that are reported beside the verdict
 
 
-def show(evaluation: Evaluation, console: Console, report: Path | None) -> None:
+def show(of: Evaluation | Summary, console: Console, report: Path | None) -> None:
     """Print the screen; `report` is where the run's report is, None where none was written."""
-    printed(screen(evaluation, console.width, report), console)
+    printed(screen(of, console.width, report), console)
 
 
 def printed(screen_: Iterable[Text], console: Console) -> None:
@@ -36,15 +34,16 @@ def printed(screen_: Iterable[Text], console: Console) -> None:
 
 
 def screen(
-    evaluation: Evaluation, width: int, report: Path | None, figures: Sequence[Text] | None = None
+    of: Evaluation | Summary, width: int, report: Path | None, figures: Sequence[Text] | None = None
 ) -> list[Text]:
     """The lines. `figures` stand for the main figures where something else was asked of the run."""
-    shown = main_figures(headlines(evaluation), width) if figures is None else figures
-    top = [Text(), *_top(evaluation, width), *shown]
-    end = _end(evaluation, report)
+    run = of if isinstance(of, Summary) else summarised(of)
+    shown = main_figures(run.figures, width) if figures is None else figures
+    top = [Text(), *_top(run, width), *shown]
+    end = _end(run, report)
     room = MOST_LINES - _rows(end, width)
     for advice in (True, False):
-        middle = matters(evaluation.findings, width, advice)
+        middle = matters(run.findings, width, advice)
         if len(top) + len(middle) <= room:
             break
     return [*top[: max(0, room - len(middle))], *middle, *end]
@@ -58,52 +57,47 @@ def heading(words: str) -> list[Text]:
 # --------------------------------------------------------------------------- the verdict
 
 
-def _top(evaluation: Evaluation, width: int) -> list[Text]:
-    run = evaluation.run
-    machine = brief(sentences.machine(evaluation), width, 2)
-    toolchains = dict.fromkeys(launch.toolchain for launch in run.plan.launches)
-    mpis = dict.fromkeys(str(r.parameters["mpi"]) for r in evaluation.results if "mpi" in r.parameters)
+def _top(run: Summary, width: int) -> list[Text]:
+    machine = brief(run.machine_sentence, width, 2)
     started = run.started.replace("T", " ")[:16]
-    about = ", ".join([f"Run {run.id}", f"preset {run.plan.preset}", started, *toolchains, *mpis])
+    about = ", ".join([f"Run {run.run}", f"preset {run.preset}", started, *run.toolchains, *run.mpis])
     return [
         *map(Text, machine),
         *(Text(line, style="dim") for line in cut(about, width, 1)),
         Text(),
-        *_verdict(evaluation, width),
+        *_verdict(run, width),
     ]
 
 
-def _verdict(evaluation: Evaluation, width: int) -> list[Text]:
-    total = len(evaluation.results)
+def _verdict(run: Summary, width: int) -> list[Text]:
+    total = sum(run.verdicts.values())
     if not total:
-        return [Text(line, style="bold") for line in fold(sentences.trust(evaluation), width)]
-    counts = values.counts(evaluation.results)
+        return [Text(line, style="bold") for line in fold(values.NO_RESULT, width)]
     lamps = Text()
-    for level, count in counts.items():
+    for level, count in run.verdicts.items():
         lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
     whole = Text.assemble((f"{plural(total, 'case')}:", "bold"))
     # Thousands of each level are too long for one line.
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
     reported = (
-        _why(evaluation, "DISTURBED", "Disturbed by {}."),
-        _why(evaluation, "UNSETTLED", "Unsettled by {}: too little is known."),
-        "" if evaluation.run.finished else "The run is not finished.",
+        _why(run, "DISTURBED", "Disturbed by {}."),
+        _why(run, "UNSETTLED", "Unsettled by {}: too little is known."),
+        "" if run.finished else "The run is not finished.",
     )
     sentence = " ".join(filter(None, reported))
     return [*lines, *(Text(text, style="dim") for text in brief(sentence, width, 2))] if sentence else lines
 
 
-def _why(evaluation: Evaluation, level: Level, sentence: str) -> str:
+def _why(run: Summary, level: Level, sentence: str) -> str:
     """The most frequent reasons for that verdict, in a sentence; "" where no result has it."""
-    verdicts = (r.verdict for r in evaluation.results if values.level(r) == level)
-    common = Counter(name_disturbance(v) or "an unnamed cause" for v in verdicts).most_common(TOGETHER)
+    common = list(run.reasons.get(level, {}).items())[:TOGETHER]
     return sentence.format(", ".join(f"{reason} ({count})" for reason, count in common)) if common else ""
 
 
 # --------------------------------------------------------------------------- the figures
 
 
-def main_figures(chosen: Sequence[Headline], width: int) -> list[Text]:
+def main_figures(chosen: Sequence[Figure], width: int) -> list[Text]:
     """One or two lines for each: what and under which conditions, the value, its interval, its share of the limit."""
     if not chosen:
         return []
@@ -112,25 +106,25 @@ def main_figures(chosen: Sequence[Headline], width: int) -> list[Text]:
     columns = [("value", VALUE), ("95 % interval", INTERVAL), *([("of limit", LIMIT)] if limited else [])]
     names = "".join(pad(name, size, right=True) for name, size in columns)
     lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (names, "dim"))]
-    return lines + [line for headline in chosen for line in _figure(headline, left, limited)]
+    return lines + [line for figure in chosen for line in _figure(figure, left, limited)]
 
 
-def _figure(headline: Headline, left: int, limited: bool) -> list[Text]:
-    shown = headline.shown
+def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
+    shown = figure.shown
     cells = [(shown.value or "–", VALUE), (shown.interval or "–", INTERVAL)]
     cells += [(values.percent(shown.share) or "–", LIMIT)] if limited else []
-    marked = f"{LAMPS[shown.level][0]}{f' ({headline.why})' if headline.why else ''}" if shown.level != "CLEAN" else ""
-    marked = ", ".join(filter(None, (marked, "▲ IN DOUBT, see below" if headline.doubted else "")))
+    marked = f"{LAMPS[shown.level][0]}{f' ({figure.why})' if figure.why else ''}" if shown.level != "CLEAN" else ""
+    marked = ", ".join(filter(None, (marked, "▲ IN DOUBT, see below" if figure.doubted else "")))
     right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
-    lines = [Text.assemble(pad(cut(headline.title, left - 1, 1)[0], left), (right, "bold"))]
+    lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]
     # The conditions go under the title, as wide as the screen: they may be many.
     width = left + sum(size for _, size in cells)
     reported = Text()
     if marked:
         reported.append(f"  {marked}", style=COLOURS[shown.level] if shown.level != "CLEAN" else "yellow")
     room = width - reported.cell_len - 2
-    if headline.conditions and room > len("threads"):
-        reported.append(f"  {_listed(headline.conditions, room)}", style="dim")
+    if figure.conditions and room > len("threads"):
+        reported.append(f"  {_listed(figure.conditions, room)}", style="dim")
     return [*lines, reported] if reported else lines
 
 
@@ -175,9 +169,9 @@ def _statement(finding: Finding, width: int, ending: str) -> list[str]:
 # --------------------------------------------------------------------------- the end
 
 
-def _end(evaluation: Evaluation, report: Path | None) -> list[Text]:
+def _end(run: Summary, report: Path | None) -> list[Text]:
     """Places stand whole on a line, however long: a place that is broken or shortened cannot be copied."""
-    whole = f"steelyard show --all {shlex.quote(one_line(evaluation.run.path))}"
+    whole = f"steelyard show --all {shlex.quote(one_line(run.path))}"
     lines = [Text(), Text.assemble(("All findings and tables: ", "dim"), whole)]
     return [*lines, Text.assemble(("The report: ", "dim"), one_line(str(report)))] if report is not None else lines
 

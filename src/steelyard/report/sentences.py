@@ -76,7 +76,7 @@ def trust(evaluation: Evaluation) -> str:
     """How many results may be relied on."""
     total = len(evaluation.results)
     if not total:
-        return "No result was measured in this run, so nothing can be said about its speed."
+        return values.NO_RESULT
     counts = values.counts(evaluation.results)
     unfinished = "" if evaluation.run.finished else " The run is not finished."
     if counts["CLEAN"] == total:

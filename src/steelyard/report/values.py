@@ -13,6 +13,7 @@ from steelyard.words import said
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
+NO_RESULT = "No result was measured in this run, so nothing can be said about its speed."
 _NO_EVIDENCE: dict[Level, str] = {
     "UNSETTLED": "Too little is known to rely on it; no reason is named.",
     "DISTURBED": "The measurement was disturbed; the record names no evidence.",

@@ -1,0 +1,68 @@
+"""The texts of this package's benchmarks, read without importing a declaration: a list of them needs nothing else."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.errors import UsageError
+
+OWN = Path(__file__).parent
+SECTIONS = ("Reading", "Caution", "Source")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What a list says of a benchmark; `programs` are its sources."""
+
+    name: str
+    title: str
+    summary: str
+    programs: tuple[str, ...]
+
+
+def own() -> dict[str, Listed]:
+    """The package's benchmarks by name."""
+    return {listed.name: listed for listed in sorted(map(_text, declarations(OWN)), key=lambda listed: listed.name)}
+
+
+def _text(path: Path) -> Listed:
+    title, summary, _ = read_docstring(path.read_text(encoding="utf-8").split('"""')[1], path)
+    folder = path.stem == "__init__"
+    programs = sorted(path.parent.glob("*.cpp")) if folder else [path.with_suffix(".cpp")]
+    return Listed(name_of(path), title, summary, tuple(map(str, programs)))
+
+
+def declarations(root: Path) -> list[Path]:
+    """The files that declare a benchmark, in the groups under `root`."""
+    single = [p for p in root.glob("*/*.py") if p.with_suffix(".cpp").exists()]
+    return sorted([*single, *folders(root.glob("*/*/__init__.py"))])
+
+
+def folders(declarations: Iterable[Path]) -> list[Path]:
+    """Those of a benchmark in several programming models: a source a model lies beside them."""
+    return sorted(p for p in declarations if any(p.parent.glob("*.cpp")))
+
+
+def name_of(path: Path) -> str:
+    """The name of the benchmark that a file declares: its group and its own."""
+    own = path.parent if path.stem == "__init__" else path
+    return f"{own.parent.name}.{own.stem}"
+
+
+def read_docstring(text: str, path: Path) -> tuple[str, str, dict[str, str]]:
+    """The title, the summary and the named paragraphs of a declaration. UsageError where one is missing."""
+    title, _, rest = text.strip().partition("\n")
+    sections, summary = {}, []
+    for paragraph in filter(None, (" ".join(p.split()) for p in rest.split("\n\n"))):
+        head, colon, body = paragraph.partition(":")
+        if colon and head in SECTIONS:
+            sections[head] = body.strip()
+        else:
+            summary.append(paragraph)
+    missing = [s for s in SECTIONS if s not in sections]
+    if not title or missing:
+        raise UsageError(
+            f"The docstring of {path} needs a title and the paragraphs {', '.join(s + ':' for s in SECTIONS)}"
+            + (f" It lacks {', '.join(missing)}." if missing else ".")
+        )
+    return title, "\n\n".join(summary), sections

@@ -1,0 +1,153 @@
+"""A run in a few figures: what the screen, the list of runs and `show --json` say of it, without its records."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from steelyard.evidence import sentence
+from steelyard.model import Count, Evaluation, Finding, Level, Machine, Parameters, Value
+from steelyard.model.plain import to_plain
+from steelyard.report import values
+from steelyard.report.values import Shown
+
+if TYPE_CHECKING:
+    from steelyard.report.headline import Headline
+
+REASONS: tuple[Level, ...] = ("DISTURBED", "UNSETTLED")  # the verdicts whose reasons are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A main figure (see `headline.Headline`), and of which case it is."""
+
+    name: str
+    title: str
+    conditions: str
+    benchmark: str
+    kernel: str
+    parameters: Parameters
+    value: Value | None
+    shown: Shown
+    why: str
+    doubted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run judged. `cases` were planned, `measured` have a record; `machine_sentence` describes the machine.
+
+    `verdicts` counts the results of each level, `reasons` the causes of two of these, `benchmarks` the results of each benchmark.
+    """
+
+    run: str
+    path: str
+    started: str
+    finished: bool
+    preset: str
+    versions: Mapping[str, str]
+    machine: Machine
+    machine_sentence: str
+    toolchains: tuple[str, ...]
+    mpis: tuple[str, ...]
+    cases: Count
+    measured: Count
+    verdicts: Mapping[Level, Count]
+    reasons: Mapping[Level, Mapping[str, Count]]
+    benchmarks: Mapping[str, Mapping[Level, Count]]
+    figures: tuple[Figure, ...]
+    findings: tuple[Finding, ...]
+
+
+def summarised(evaluation: Evaluation) -> Summary:
+    """The summary of an evaluation."""
+    from steelyard.report import sentences
+    from steelyard.report.headline import headlines
+
+    run, results = evaluation.run, evaluation.results
+    groups = {name: tuple(r for r in results if r.benchmark == name) for name in sorted({r.benchmark for r in results})}
+    return Summary(
+        run=run.id,
+        path=run.path,
+        started=run.started,
+        finished=run.finished,
+        preset=run.plan.preset,
+        versions=run.versions,
+        machine=run.machine,
+        machine_sentence=sentences.machine(evaluation),
+        toolchains=tuple(dict.fromkeys(launch.toolchain for launch in run.plan.launches)),
+        mpis=tuple(dict.fromkeys(str(r.parameters["mpi"]) for r in results if "mpi" in r.parameters)),
+        cases=sum(len(launch.cases) for launch in run.plan.launches),
+        measured=len({(r.launch, r.case) for r in run.records}),
+        verdicts=values.counts(results),
+        reasons={level: _reasons(evaluation, level) for level in REASONS},
+        benchmarks={name: {k: n for k, n in values.counts(members).items() if n} for name, members in groups.items()},
+        figures=tuple(map(_figure, headlines(evaluation))),
+        findings=evaluation.findings,
+    )
+
+
+def _figure(headline: "Headline") -> Figure:
+    result = headline.result
+    return Figure(
+        headline.name,
+        headline.title,
+        headline.conditions,
+        result.benchmark,
+        result.kernel,
+        result.parameters,
+        headline.value,
+        headline.shown,
+        headline.why,
+        headline.doubted,
+    )
+
+
+def _reasons(evaluation: Evaluation, level: Level) -> dict[str, int]:
+    """The causes of that verdict, the most frequent first."""
+    from steelyard.statistics.validity.verdict import name_disturbance
+
+    verdicts = (r.verdict for r in evaluation.results if values.level(r) == level)
+    return dict(Counter(name_disturbance(v) or "an unnamed cause" for v in verdicts).most_common())
+
+
+def figures_as_json(of: Summary) -> list[dict[str, Any]]:
+    """The main figures as plain data; `text` is the value as the screen shows it."""
+    return [
+        {
+            "name": f.name,
+            "title": f.title,
+            "conditions": f.conditions,
+            "benchmark": f.benchmark,
+            "kernel": f.kernel,
+            "parameters": dict(f.parameters),
+            "value": to_plain(f.value),
+            "text": f.shown.marked,
+            "share_of_limit": f.shown.share,
+            "verdict": f.shown.level,
+            "evidence": list(map(sentence, f.shown.evidence)),
+            "doubted": f.doubted,
+        }
+        for f in of.figures
+    ]
+
+
+def as_json(of: Summary) -> dict[str, Any]:
+    """Plain data, below 1 MB for any run: no case and no sample stands in it."""
+    return {
+        "run": of.run,
+        "started": of.started,
+        "finished": of.finished,
+        "preset": of.preset,
+        "versions": dict(of.versions),
+        "machine": to_plain(of.machine),
+        "toolchains": list(of.toolchains),
+        "mpis": list(of.mpis),
+        "cases": of.cases,
+        "measured": of.measured,
+        "verdicts": dict(of.verdicts),
+        "reasons": to_plain(of.reasons),
+        "benchmarks": to_plain(of.benchmarks),
+        "figures": figures_as_json(of),
+        "findings": to_plain(of.findings),
+    }

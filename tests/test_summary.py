@@ -1,0 +1,125 @@
+"""What is said of a run without its records: `show --json`, the list of runs; and the export, written piece by piece."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import evaluation, triad
+from damage import unpack
+from steelyard import evaluation as evaluating
+from steelyard.benchmarks import texts
+from steelyard.commands import cli, stored
+from steelyard.model import Benchmark, Evidence, Verdict
+from steelyard.plan import catalogue
+from steelyard.report import export, summary
+
+
+@pytest.fixture
+def judged_apart() -> None:
+    """The cache itself takes part."""
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small run, and a cache of its own."""
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    return unpack(tmp_path / "runs")
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
+    assert cli.explained(lambda: cli.app(list(map(str, words)))) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_show_prints_a_summary_and_with_samples_the_whole_export(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = said(capsys, "show", run, "--json", "--samples")
+    assert whole == said(capsys, "export", run)
+    first = said(capsys, "show", run, "--json")
+    monkeypatch.setattr(evaluating, "evaluate", None)  # what is kept needs no evaluation
+    short = said(capsys, "show", run, "--json")
+    assert short == first
+    levels = [result["verdict"]["level"] for result in whole["results"]]
+    assert short["verdicts"] == {level: levels.count(level) for level in short["verdicts"]}
+    assert sum(n for counts in short["benchmarks"].values() for n in counts.values()) == len(levels)
+    assert short["measured"] == len({(r["launch"], r["case"]) for r in whole["records"]})
+    assert {name: short[name] for name in ("run", "started", "machine", "findings")} == {
+        name: whole[name] for name in ("run", "started", "machine", "findings")
+    }
+    (figure, *_) = short["figures"]
+    values = [r["metrics"] for r in whole["results"] if r["parameters"] == figure["parameters"]]
+    assert figure["value"] in [value for metrics in values for value in metrics.values()]
+
+
+def test_the_summary_does_not_grow_with_the_cases() -> None:
+    few, many = (summary.as_json(summary.summarised(evaluation([triad(1e10)] * n))) for n in (1, 500))
+    assert len(json.dumps(many)) < len(json.dumps(few)) + 100
+
+
+def test_samples_without_json_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.explained(lambda: cli.app(["show", str(run), "--samples"])) == 2
+    assert "--samples needs --json" in capsys.readouterr().err
+
+
+def test_a_kept_summary_names_the_folder_as_the_user_does(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stored.summary(run, []).path == str(run)
+    monkeypatch.chdir(run.parent)
+    assert stored.summary(Path(run.name), []).path == run.name
+
+
+def test_texts_and_numbers_of_all_kinds_can_be_kept(run: Path) -> None:
+    judged = evaluating.evaluate(run)
+    odd = replace(judged.findings[0], seen="not \ud800 UTF-8", effect=float("nan"))
+    stored.keep(run, [], replace(judged, findings=(odd,)))
+    (kept,) = stored.summary(run, []).findings
+    assert kept.seen == "not \\ud800 UTF-8"
+    assert kept.effect != kept.effect
+
+
+def test_the_list_of_runs_has_verdicts_and_a_main_figure(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (listed,) = said(capsys, "list", "--json", "--runs", run.parent)["runs"]
+    short = said(capsys, "show", run, "--json")
+    assert listed["verdicts"] == short["verdicts"]
+    assert listed["figure"] == short["figures"][0]
+    assert (listed["done"], listed["cases"]) == (short["measured"], short["cases"])
+    cli.arguments(["list", "--runs", str(run.parent)])
+    table = capsys.readouterr().out
+    assert f"● {short['verdicts']['CLEAN']} CLEAN" in table
+    assert f"{listed['figure']['title']}: {listed['figure']['text']}" in " ".join(table.replace("│", " ").split())
+
+
+def test_a_run_that_is_not_finished_is_listed_without_being_judged(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run / "finished.json").unlink()
+    monkeypatch.setattr(evaluating, "evaluate", None)
+    (listed,) = said(capsys, "list", "--json", "--runs", run.parent)["runs"]
+    assert (listed["verdicts"], listed["figure"], listed["finished"]) == (None, None, False)
+    assert listed["done"] > 0
+
+
+def test_benchmarks_are_listed_from_their_texts_as_they_are_declared(benchmarks: dict[str, Benchmark]) -> None:
+    assert [
+        (b.name, b.title, b.summary, tuple(dict.fromkeys(s.path for s in b.sources))) for b in benchmarks.values()
+    ] == [(b.name, b.title, b.summary, b.programs) for b in texts.own().values()]
+    assert catalogue.listed() == list(texts.own().values())
+
+
+def test_an_export_is_laid_out_as_ever_and_in_ascii() -> None:
+    odd = Verdict("DISTURBED", (Evidence("clock", "2 – 3 µs “é” \U0001f600."),))
+    of = evaluation([triad(1e10)])
+    of = replace(of, run=replace(of.run, records=tuple(replace(r, verdict=odd) for r in of.run.records)))
+    parts = list(export.parts(of, "json"))
+    text = "".join(parts)
+    assert text.isascii()
+    assert max(map(len, parts)) < len(text) / 2
+    plain = json.loads(text)
+    assert plain["records"][0]["verdict"]["evidence"] == ["clock: 2 – 3 µs “é” \U0001f600."]
+    assert plain["findings"] == []
+    lines, expected = text.splitlines(), (json.dumps(plain, indent=1)).splitlines()
+    assert len(lines) == len(expected)
+    assert all(a == b for a, b in zip(lines, expected, strict=True) if "." not in a)
