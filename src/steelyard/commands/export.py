@@ -22,7 +22,7 @@ def command(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="Form of the export: json, csv or parquet; for a trace ti, goal, prv, perfetto, otf2 or parquet.",
+            help="Form: json, csv, parquet, markdown or latex; for a trace ti, goal, prv, perfetto, otf2 or parquet.",
         ),
     ] = "json",
     output: Annotated[
@@ -36,10 +36,11 @@ def command(
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
-    """Export a run for spreadsheets, data frames and scripts, or a trace for other tools.
+    """Export a run for spreadsheets, data frames, scripts and papers, or a trace for other tools.
 
-    Examples: **steelyard export --format csv > run.csv** · **steelyard export cg --format goal -o cg.goal** ·
-    **steelyard export cg --format prv -o cg-paraver** · **steelyard export cg --format parquet -o cg-table**
+    Examples: **steelyard export --format csv > run.csv** · **steelyard export --format latex -o tables.tex** ·
+    **steelyard export cg --format goal -o cg.goal** · **steelyard export cg --format prv -o cg-paraver** ·
+    **steelyard export cg --format parquet -o cg-table**
     """
     from steelyard import files, records
     from steelyard.commands import outcome

@@ -19,7 +19,8 @@ from steelyard.model.plain import to_json
 from steelyard.report import columns
 from steelyard.report.columns import metric_rows
 
-FORMATS = ("json", "csv", "parquet")
+DOCUMENTS = ("markdown", "latex")
+FORMATS = ("json", "csv", "parquet", *DOCUMENTS)
 WHAT = "The export"
 _OTHER = re.compile("[^\\x00-\\x7f]")
 
@@ -31,6 +32,11 @@ def parts(evaluation: Evaluation, form: str) -> Iterator[str]:
     """
     if form == "csv":
         yield from _csv(metric_rows(evaluation))
+        return
+    if form in DOCUMENTS:
+        from steelyard.report import documents  # only here: the pages take a third of a second
+
+        yield documents.WRITERS[form](evaluation)
         return
     run = evaluation.run
     head = {"run": run.id, "started": run.started, "finished": run.finished, "versions": run.versions}

@@ -1,0 +1,140 @@
+"""A run's results as tables for documents: Markdown for notes and tickets, LaTeX for papers."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation
+from steelyard.report import sentences
+from steelyard.report.names import grouped, slug
+from steelyard.report.pages import benchmark
+
+# What ends or begins something in LaTeX, and what its usual fonts lack.
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    '"': "''", "\u202f": r"\,", "\xa0": "~", "–": "--", "—": "---", "−": "$-$", "×": r"$\times$", "·": r"$\cdot$", "±": r"$\pm$",
+    "≤": r"$\le$", "≥": r"$\ge$", "≈": r"$\approx$", "∞": r"$\infty$", "→": r"$\to$", "½": r"$\frac{1}{2}$", "²": "$^2$",
+    "³": "$^3$", "µ": r"$\mu$", "μ": r"$\mu$", "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "Δ": r"$\Delta$",
+    "σ": r"$\sigma$", "“": "``", "”": "''", "‘": "`", "’": "'", "…": r"\ldots{}", "°": r"$^\circ$",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Table:
+    """Results of one benchmark with the same main metric. `about`: what holds for all rows."""
+
+    title: str
+    name: str
+    metric: str
+    about: str
+    headings: tuple[str, ...]
+    right: tuple[bool, ...]  # whether the column is of numbers
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables(evaluation: Evaluation) -> Iterator[Table]:
+    """The tables of the report's benchmarks in its order: parameters, main metric, interval, share of the limit, verdict."""
+    for names in grouped(evaluation.benchmarks).values():
+        for name in names:
+            page = benchmark.data(evaluation, name)
+            yield from (_table(page, table) for table in page.tables)
+
+
+def _table(page: benchmark.BenchmarkPage, table: benchmark.Table) -> Table:
+    limited = bool(table.limit) or table.limits_differ
+    about = [f"In every row: {', '.join(f'{name} {text}' for name, text in table.constant)}."] if table.constant else []
+    about += [f"Limit: {table.limit} ({table.limit_source})."] if table.limit else []
+    shares = (table.unit_of_share,) if limited else ()
+    return Table(
+        page.title,
+        page.name,
+        table.metric,
+        " ".join(about),
+        (*table.parameters, table.metric, "95 % interval", *shares, "verdict"),
+        (*(False for _ in table.parameters), True, True, *(True for _ in shares), False),
+        tuple(_row(row, limited) for row in table.rows),
+    )
+
+
+def _row(row: benchmark.Row, limited: bool) -> tuple[str, ...]:
+    value, interval = (row.shown.value, row.shown.interval) if row.shown else ("", "")
+    cells = (value or "–", interval or "–", *((row.share or "–",) if limited else ()))
+    return (*(cell.text for cell in row.parameters), *cells, row.level)
+
+
+def _facts(evaluation: Evaluation) -> tuple[str, ...]:
+    run = evaluation.run
+    version = run.versions.get("steelyard", "")
+    made = f"Measured by Steelyard {version}, run {run.id}, {run.started}."
+    return (sentences.machine(evaluation), sentences.trust(evaluation), made)
+
+
+# --------------------------------------------------------------------------- Markdown
+
+
+def markdown(evaluation: Evaluation) -> str:
+    """The tables in GitHub's Markdown, each below the heading of its benchmark."""
+    parts = [f"# {_marked(evaluation.run.machine.host)}", *map(_marked, _facts(evaluation))]
+    shown = ""
+    for table in tables(evaluation):
+        if table.name != shown:
+            parts.append(f"## {_marked(table.title)} (`{table.name.replace('`', '')}`)")
+            shown = table.name
+        parts += [_marked(table.about)] if table.about else []
+        lines = [table.headings, tuple("---:" if right else "---" for right in table.right)]
+        body = [tuple(map(_marked, row)) for row in table.rows]
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in (tuple(map(_marked, lines[0])), lines[1], *body)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _marked(text: str) -> str:
+    """The text so that Markdown shows it as it is, on one line."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~&])", r"\\\1", " ".join(text.split()))
+
+
+# --------------------------------------------------------------------------- LaTeX
+
+
+def latex(evaluation: Evaluation) -> str:
+    """The tables as a part of a document, to be read by \\input: each a longtable with rules of booktabs."""
+    head = [
+        r"% Read this file with \input. The document needs \usepackage{booktabs} and \usepackage{longtable}.",
+        *(f"% {' '.join(sentence.split())}" for sentence in _facts(evaluation)),
+    ]
+    labels: dict[str, int] = {}
+    return "\n".join([*head, *(_longtable(table, labels) for table in tables(evaluation))]) + "\n"
+
+
+def _longtable(table: Table, labels: dict[str, int]) -> str:
+    label = f"tab:{slug(table.name)}"
+    labels[label] = labels.get(label, 0) + 1
+    label += f"-{labels[label]}" if labels[label] > 1 else ""
+    columns = "".join("r" if right else "l" for right in table.right)
+    heading = _line([heading[:1].upper() + heading[1:] for heading in table.headings])
+    caption = escaped(f"{table.title}: {table.metric}. {table.about}".strip())
+    return "\n".join(
+        [
+            "",
+            rf"\begin{{longtable}}{{{columns}}}",
+            rf"\caption{{{caption}}}\label{{{label}}}\\",
+            r"\toprule", heading, r"\midrule", r"\endfirsthead",
+            r"\toprule", heading, r"\midrule", r"\endhead",
+            r"\bottomrule", r"\endlastfoot",
+            *map(_line, table.rows),
+            r"\end{longtable}",
+        ]
+    )  # fmt: skip
+
+
+def _line(cells: Sequence[str]) -> str:
+    line = " & ".join(map(escaped, cells)) + r" \\"
+    return "{}" + line if line.startswith(("[", "*")) else line  # which would else belong to the line before
+
+
+def escaped(text: str) -> str:
+    """The text so that LaTeX sets it as it is, on one line."""
+    return "".join(_LATEX.get(character, character) for character in " ".join(re.split(r"[ \t\n\r]+", text.strip())))
+
+
+WRITERS: Mapping[str, Callable[[Evaluation], str]] = {"markdown": markdown, "latex": latex}
