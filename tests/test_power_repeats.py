@@ -13,7 +13,7 @@ from steelyard.commands.power import asking, costs, spent
 from steelyard.commands.power.parts import Part
 from steelyard.commands.power.when import When
 from steelyard.launch.watch import Outcome
-from steelyard.model.sensor import Quantity, Sensor, Trace, Values
+from steelyard.model.sensor import Sensor, Trace, Values
 from steelyard.report.pages import power as page
 from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import course
@@ -247,16 +247,22 @@ def test_a_query_of_a_job_or_a_node_counts_it_once(capsys: pytest.CaptureFixture
 
 def test_a_thinned_course_has_the_same_energies() -> None:
     chance = np.random.default_rng(5)
-    whole = course(next(counters(noisy(chance, 50.0, 0.1, 9000), "a", chance=chance)))
+    whole = course(next(counters(noisy(chance, 50.0, 0.1, 30_000), "a", chance=chance)))
     assert whole
     thin = overlap.thinned(whole)
-    assert len(thin.at) <= overlap.KNOTS + 1 < len(whole.at)
-    assert thin.joules[-1] == whole.joules[-1]
+    assert len(thin.at) == overlap.RUNS * overlap.RUN < len(whole.at)
+    assert (thin.at[0], thin.at[-1], thin.joules[-1]) == (whole.at[0], whole.at[-1], whole.joules[-1])
     for name in ("low", "high", "gap", "scatter"):
         assert getattr(thin, name).sum() == pytest.approx(getattr(whole, name).sum())
 
 
-QUANTITIES: list[Quantity] = ["power", "energy"]
+def test_of_a_long_time_the_mean_does_not_hide_what_differs() -> None:
+    """Two that are alike in the mean of an hour and differ in every reading."""
+    chance = np.random.default_rng(6)
+    traces = [power(f"a/{name}", noisy(chance, 50.0, 0.01, 100_000), 1) for name in ("x", "y")]
+    known = {trace.sensor.name: known for trace in traces if (known := course(trace))}
+    assert overlap.sentences(overlap.resolved(known)) == []
+    assert overlap.sentences(overlap.resolved({name: overlap.thinned(each) for name, each in known.items()})) == []
 
 
 @pytest.mark.parametrize("sure", [True, False])

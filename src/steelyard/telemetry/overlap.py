@@ -19,7 +19,8 @@ from steelyard.telemetry.energy import NANO, SURE, Course, Overlap
 from steelyard.telemetry.sampler import added_up
 
 BLOCKS = 200  # of time, at most
-KNOTS = 20 * BLOCKS  # of a course
+RUNS, RUN = 20, 1000  # of neighbouring knots, that are kept of a long course
+HOLE = 1.5  # times its usual length: a block across a hole is none
 ENOUGH = 24  # blocks, that are not given up for longer ones
 FINE = 1e-3  # of the power: from there on two devices of the same kind are told apart
 ROUGH = 0.02  # of the power: what is known no better agrees with much
@@ -77,11 +78,12 @@ def resolved(known: Mapping[str, Course]) -> dict[str, Course]:
 
 
 def thinned(of: Course) -> Course:
-    """The same course with no more knots than are looked at here, for one of many of which all must be kept."""
-    each = -(-(len(of.at) - 1) // KNOTS)
-    begins = np.arange(0, len(of.at) - 1, each)
-    knots = np.append(begins, len(of.at) - 1)
-    low, high, gap, scatter = (np.add.reduceat(column, begins) for column in (of.low, of.high, of.gap, of.scatter))
+    """The same course with fewer knots, runs of neighbours from all of its time, for one of many of which all must be kept."""
+    if len(of.at) <= RUNS * RUN:
+        return of
+    begins = np.linspace(0, len(of.at) - RUN, RUNS).astype(int)
+    knots = (begins[:, None] + np.arange(RUN)).ravel()
+    low, high, gap, scatter = (np.add.reduceat(column, knots[:-1]) for column in (of.low, of.high, of.gap, of.scatter))
     return replace(of, at=of.at[knots], joules=of.joules[knots], low=low, high=high, gap=gap, scatter=scatter)
 
 
@@ -130,33 +132,50 @@ def _table(courses: Sequence[Course]) -> _Table | None:
     starts = [(course.origin - zero) * NANO for course in long]
     begin = max(start + float(course.at[0]) for start, course in zip(starts, long, strict=True))
     end = min(start + float(course.at[-1]) for start, course in zip(starts, long, strict=True))
-    slowest = max(range(len(long)), key=lambda place: float(np.median(np.diff(long[place].at))))
-    edges = long[slowest].at + starts[slowest]
-    edges = edges[(edges >= begin) & (edges <= end)]
-    lag = sum(sorted(course.sensor.update for course in long if course.sensor.quantity == "energy")[-2:])
-    most = max(int((end - begin) * FINE / lag), ENOUGH) if lag else BLOCKS
-    if len(long) < 2 or len(edges) < 2:
+    blocks = _blocks(long, starts, begin, end)
+    if len(long) < 2 or blocks is None:
         return None
-    edges = edges[:: -(-len(edges) // min(most, BLOCKS))]
-    watts = np.array([_powers(course, edges - start) for start, course in zip(starts, long, strict=True)])
-    skews = [_skew(long[0], course) for course in long]
+    watts = np.array([_powers(course, *(blocks - start)) for start, course in zip(starts, long, strict=True)])
     watts = watts[:, np.isfinite(watts).all(axis=0)]
     if not watts.shape[1]:
         return None
-    length = float(np.median(np.diff(edges)))
+    length = float(np.median(blocks[1] - blocks[0]))
+    skews = [_skew(long[0], course) for course in long]
     doubt = np.array([_wrong(*each) / length for each in zip(long, watts, skews, strict=True)])
     return _Table(long, watts, np.array([course.step for course in long]), doubt)
 
 
-def _powers(of: Course, edges: Values) -> Values:
-    joules = np.diff(np.interp(edges, of.at, of.joules))
-    gap = np.diff(np.interp(edges, of.at, np.concatenate(([0.0], np.cumsum(of.gap)))))
-    return np.where(gap > 0, np.nan, joules / np.diff(edges))
+def _blocks(courses: Sequence[Course], starts: Sequence[float], begin: float, end: float) -> NDArray[np.float64] | None:
+    """Begins and ends of blocks, from a reading of the slowest sensor to another one. None where there are none.
+
+    They are short, since the mean of many readings hides that these differ; of counters so long that their lag is a small part.
+    """
+    slowest = max(range(len(courses)), key=lambda place: _usual(courses[place].at))
+    at = courses[slowest].at + starts[slowest]
+    at = at[(at >= begin) & (at <= end)]
+    if len(at) < 2:
+        return None
+    lag = sum(sorted(course.sensor.update for course in courses if course.sensor.quantity == "energy")[-2:])
+    usual = _usual(at)
+    each = max(round(min(lag / FINE, (end - begin) / ENOUGH) / usual), 1)
+    first = np.arange(0, len(at) - each, max(each, -(-len(at) // BLOCKS)))
+    edges = np.array([at[first], at[first + each]])
+    return edges[:, edges[1] - edges[0] <= HOLE * each * usual]
+
+
+def _usual(at: Values) -> float:
+    return float(np.median(np.diff(at)))
+
+
+def _powers(of: Course, begins: Values, ends: Values) -> Values:
+    gaps = np.concatenate(([0.0], np.cumsum(of.gap)))
+    joules, gap = (np.interp(ends, of.at, column) - np.interp(begins, of.at, column) for column in (of.joules, gaps))
+    return np.where(gap > 0, np.nan, joules / (ends - begins))
 
 
 def _skew(one: Course, other: Course) -> float:
     """Seconds between the readings of two that are read together."""
-    at = other.at + (other.origin - one.origin) * NANO
+    at = (other.at + (other.origin - one.origin) * NANO)[:: -(-len(other.at) // RUN)]
     place = np.clip(np.searchsorted(one.at, at), 1, len(one.at) - 1)
     return float(np.median(np.minimum(np.abs(at - one.at[place - 1]), np.abs(at - one.at[place]))))
 

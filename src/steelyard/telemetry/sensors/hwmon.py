@@ -46,11 +46,13 @@ def find(root: Path) -> Found:
     chips = listed(root / "sys/class/hwmon", "hwmon*")
     every = [channel for chip, name in zip(chips, _names(chips), strict=True) for channel in _channels(chip, name)]
     good, bad = readable(channel.file for channel in every)
-    usable = [channel for channel in every if channel.file in good]
+    silent = [c for c in every if is_whole(c.driver, c.word) and good.get(c.file) == 0]  # no machine draws 0 W
+    usable = [channel for channel in every if channel.file in good and channel not in silent]
     devices: dict[Path, list[File]] = {}
     for channel, file in zip(usable, _within(usable), strict=True):
         devices.setdefault(channel.chip, []).append(file)
-    refused = (f"{file.sensor.name} cannot be read: {why(file.sensor.place, p)}." for file, p in bad.items())
+    refused = [f"{file.sensor.name} cannot be read: {why(file.sensor.place, p)}." for file, p in bad.items()]
+    refused += [f"{c.sensor.name} is left out: it says 0 {c.sensor.unit} of the whole machine." for c in silent]
     return Found(tuple(Files(files) for files in devices.values()), tuple(refused))
 
 

@@ -53,6 +53,8 @@ def find(root: Path) -> Found:
             continue
         if match is None:
             refused.append(f"{path} holds '{label(path)[:40]}'; expected a number of J, W or C, and a time in us.")
+        elif path.name in ("energy", "power") and not int(match[1]):
+            refused.append(f"pm_counters/{path.name} is left out: it says 0 {match[2]} of the whole node.")
         else:
             sensors.append(_sensor(path, match[2], update))
     if sensors and not label(folder / "freshness"):
