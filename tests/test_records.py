@@ -13,6 +13,7 @@ from steelyard.errors import MachineFailed, UsageError
 from steelyard.evidence import KINDS, sentence
 from steelyard.model import Case, Check, Evidence, Launch, Machine, Plan, Record, Verdict
 from steelyard.model.plain import from_plain, to_plain
+from steelyard.records import expect_new, removing
 
 PLAN = Plan("quick", 1, (Launch(1, "g.b", "gcc", 1, (Case("g.b", "k", {"threads": 1}),)),), 1.0)
 
@@ -193,3 +194,33 @@ def test_any_record_survives_plain_data_and_json(
 def test_hostile_plain_data_is_refused_and_never_crashes(data: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         from_plain(Record, data)
+
+
+def test_a_run_has_the_name_that_its_user_gives(tmp_path: Path, two_sockets: Machine) -> None:
+    expect_new(tmp_path, "before-update.2")
+    folder = records.RunFolder.create(tmp_path, two_sockets, PLAN, {}, "before-update.2")
+    folder.close()
+    assert (folder.path, records.read(folder.path).id) == (tmp_path / "before-update.2", "before-update.2")
+    with pytest.raises(UsageError, match="already"):
+        expect_new(tmp_path, "before-update.2")
+    for name in ("", "a/b", "..", ".hidden", "-rf", "a b", "x" * 101, "a\nb", "\x1b[2J"):
+        with pytest.raises(UsageError, match="cannot name a run"):
+            expect_new(tmp_path, name)
+
+
+def test_a_run_is_removed_with_all_its_files_and_nothing_else(tmp_path: Path, two_sockets: Machine) -> None:
+    (kept := tmp_path / "kept").mkdir()
+    (kept / "file").touch()
+    folder = records.RunFolder.create(tmp_path / "runs", two_sockets, PLAN, {}, "old")
+    with pytest.raises(UsageError, match="being written"):
+        removing.expect_removable(folder.path)
+    folder.close()
+    removing.expect_removable(folder.path)
+    (folder.path / "link").symlink_to(kept)
+    (link := tmp_path / "runs" / "link").symlink_to(folder.path)
+    for path in (kept, link, tmp_path / "runs"):
+        with pytest.raises(UsageError, match="is not the folder of a run"):
+            removing.expect_removable(path)
+    removing.remove(folder.path)
+    assert not folder.path.exists()
+    assert (kept / "file").exists()

@@ -162,7 +162,7 @@ def test_mistakes_get_a_sentence(tmp_path: Path, words: tuple[str, ...], sentenc
 
 
 def test_a_trace_that_is_none_gets_a_sentence(tmp_path: Path) -> None:
-    assert "cannot be read: No such file or directory." in refused(str(tmp_path / "missing"), "--network", BOOK)
+    assert "There is no trace '" in refused(str(tmp_path / "missing"), "--network", BOOK)
     assert "has no trace: no file rank-0.trace" in refused(str(tmp_path), "--network", BOOK)
     (tmp_path / "x").write_text("0 init\n0 jump\n", encoding="utf-8")
     assert "x, line 2: 'jump' is no action known here." in refused(str(tmp_path / "x"), "--network", BOOK)

@@ -173,6 +173,15 @@ LauncherWords = Annotated[
         rich_help_panel=TOOLS,
     ),
 ]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--name",
+        metavar="NAME",
+        help="Name of the run, as before-update (default: the time, as 20261120-101500).",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.", rich_help_panel=OUTPUT)]
 All = Annotated[
     bool,

@@ -14,6 +14,7 @@ from steelyard.commands.options import (
     LauncherName,
     LauncherWords,
     Mpis,
+    Name,
     NpbOutput,
     Only,
     Paths,
@@ -49,6 +50,7 @@ def command(
     power: Power = None,
     sensor: Sensors = None,
     every: Every = "100ms",
+    name: Name = None,
     report: Report = None,
     all_: All = False,
     json_: Json = False,
@@ -60,7 +62,7 @@ def command(
     Examples: **steelyard run** · **steelyard run --preset standard --all** (everything on the terminal) ·
     **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang** ·
     **steelyard run --only network --hosts node1:1,node2:1** · **steelyard run --only node --power** (energy beside the times) ·
-    **steelyard run --app hpcc --app mine.toml** (programs of others)
+    **steelyard run --preset standard --name before-update** · **steelyard run --app hpcc --app mine.toml** (programs of others)
     """
     from steelyard.commands import outcome
     from steelyard.commands import request as asking
@@ -86,4 +88,4 @@ def command(
         paths=paths,
     )
     asked, further = asking.with_apps(asked, apps or [])
-    outcome.conclude(session.start(asked, runs, quiet, watched), further, report, form)
+    outcome.conclude(session.start(asked, runs, quiet, watched, name), further, report, form)

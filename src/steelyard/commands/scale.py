@@ -20,6 +20,7 @@ from steelyard.commands.options import (
     LauncherName,
     LauncherWords,
     Mpis,
+    Name,
     Paths,
     Preset,
     Quiet,
@@ -64,6 +65,7 @@ def command(
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    name: Name = None,
     report: Report = None,
     all_: All = False,
     json_: Json = False,
@@ -99,7 +101,7 @@ def command(
         paths=paths,
     )
     asked = replace(asked, shape=sweep.shape(wanted, paths or []))
-    _conclude(session.start(asked, runs, quiet), paths or [], report, form)
+    _conclude(session.start(asked, runs, quiet, name=name), paths or [], report, form)
 
 
 def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form) -> None:

@@ -183,8 +183,7 @@ def command(
     if share:
         arrayed.carry_out(share)
         return
-    if demo == bool(trace):
-        raise UsageError("Name the trace to replay, or --demo without one: see 'steelyard whatif --help'.")
+    _expect_trace(trace, demo)
     if mode not in ("dataflow", "event"):
         raise UsageError(f"--mode '{mode}' is neither dataflow nor event.")
     if len(speed := wording.values(flops, wording.factor, "--flops")) > 1:
@@ -260,6 +259,15 @@ def _recorded(noise: str | None, runs: Path) -> contextlib.AbstractContextManage
     return recorded_noise.recorded_noise(str(noise), runs) if named else contextlib.nullcontext()
 
 
+def _expect_trace(trace: Path | None, demo: bool) -> None:
+    from steelyard.errors import UsageError
+
+    if demo == bool(trace):
+        raise UsageError("Name the trace to replay, or --demo without one: see 'steelyard whatif --help'.")
+    if trace and not trace.exists():
+        raise UsageError(f"There is no trace '{trace}'. Record one with: steelyard trace -- mpiexec -n 4 ./program")
+
+
 def _networks(words: list[str], runs: Path) -> "list[Network]":
     """In words, or what a run measured; each with each that is named for the ranks of one node."""
     from dataclasses import replace
@@ -277,6 +285,11 @@ def _networks(words: list[str], runs: Path) -> "list[Network]":
     if between and "=" in between[0]:
         found = whatif.networks(between[0])
     else:
+        if not between and not records.all_runs(runs):
+            raise UsageError(
+                f"No run in '{runs}' has measured a network. Name one, as --network L=2us,o=1us,G=100ps/B, or measure it: "
+                "steelyard run --only network.model"
+            )
         run = evaluation.evaluate(records.find(runs, between[0] if between else None))
         found = [whatif.of_results(run.results, run.run.id)]
     for name, word in near.items():

@@ -15,10 +15,10 @@ from steelyard.files import LINE, is_folder, lines, ordinary
 from steelyard.model import Count, Record, Run
 from steelyard.model.plain import from_json, from_plain, suspect
 from steelyard.records.compact import shortened
-from steelyard.records.writing import FORMAT, RunFolder
+from steelyard.records.writing import FORMAT, RunFolder, expect_new
 from steelyard.uncollected import uncollected
 
-__all__ = ["FORMAT", "RunFolder", "all_runs", "find", "finished_cases", "head", "read"]
+__all__ = ["FORMAT", "RunFolder", "all_runs", "expect_new", "find", "finished_cases", "head", "read"]
 
 END = b"\n"
 MOST_NOTES = 1000  # lines that are no records, until the rest is not read

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,8 @@ from steelyard.model import Machine, Plan, Record
 from steelyard.model.plain import to_json, to_plain
 
 FORMAT = 2  # of run.json and records.jsonl; one more for each change that older readers would misread
+
+NAME = re.compile(r"[^\W_][\w.-]{0,99}")  # of a run
 
 
 class RunFolder:
@@ -30,12 +33,12 @@ class RunFolder:
             raise
 
     @classmethod
-    def create(cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any]) -> "RunFolder":
-        """A new folder under `runs`, named after the time; run.json is written whole or not at all."""
+    def create(cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any], name: str = "") -> "RunFolder":
+        """A new folder under `runs`, with this name or that of the time; run.json is written whole or not at all."""
         path = runs
         made: list[Path] = []  # folders, of which none stays where the run cannot begin
         try:
-            made, path = _new_folder(runs)
+            made, path = _new_folder(runs, name)
             content = {
                 "format": FORMAT,
                 "id": path.name,
@@ -123,12 +126,25 @@ class RunFolder:
         return file
 
 
-def _new_folder(runs: Path) -> tuple[list[Path], Path]:
-    """A folder named after the time; and all that were made for it, the innermost first."""
+def expect_new(runs: Path, name: str) -> None:
+    """UsageError for a name that no new run can have under `runs`."""
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"'{name}' (given by --name) cannot name a run. Use letters, digits, '.', '_' and '-', at most 100, and begin with "
+            "a letter or a digit."
+        )
+    if (runs / name).exists() or (runs / name).is_symlink():
+        raise UsageError(
+            f"There is a run '{name}' in '{runs}' already. Choose another --name, or: steelyard remove {name}"
+        )
+
+
+def _new_folder(runs: Path, name: str) -> tuple[list[Path], Path]:
+    """A folder with the name, "" for that of the time; and all that were made for it, the innermost first."""
     missing = [folder for folder in (runs, *runs.parents) if not folder.exists()]
     runs.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, 1000):
-        stem = datetime.now().strftime("%Y%m%d-%H%M%S")
+        stem = name or datetime.now().strftime("%Y%m%d-%H%M%S")
         path = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
         try:
             path.mkdir()

@@ -28,8 +28,13 @@ from steelyard.run.setup import Programs, Request, Setup
 from steelyard.units import duration, percent
 
 
-def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = None) -> Path:
-    """A new run, carried out while sensors are read. Returns its folder; Ctrl-C leaves one that can be resumed."""
+def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = None, name: str | None = None) -> Path:
+    """A new run with this name (None: the time), carried out while sensors are read.
+
+    Returns its folder; Ctrl-C leaves one that can be resumed.
+    """
+    if name is not None:
+        records.expect_new(runs, name)
     plan, here, warnings = setup.plan(request)
     if sensing and sensing.wanted:
         width = request.effort.sampling.width
@@ -47,7 +52,7 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
         "job": f"{within[0].name} {within[1].job}" if within else None,
     }
     _look(request, plan, here, programs, best, quiet)
-    folder = records.RunFolder.create(runs, here.machine, plan, about)
+    folder = records.RunFolder.create(runs, here.machine, plan, about, name or "")
     evaluator = Evaluator(
         here.machine,
         plan,

@@ -1,0 +1,41 @@
+"""`steelyard remove`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.commands.completion import complete_run
+from steelyard.commands.options import Runs
+
+
+def command(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN", autocompletion=complete_run, help="Ids or folders of runs, as 20261120-101500."),
+    ],
+    runs: Runs = Path("runs"),
+    yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
+) -> None:
+    """Remove runs with all that was measured in them.
+
+    Examples: **steelyard remove 20261120-101500** · **steelyard remove old-1 old-2 --yes**
+    """
+    import sys
+
+    from steelyard import records
+    from steelyard.errors import UsageError, spelled
+    from steelyard.records import removing
+
+    folders = [records.find(runs, name) for name in dict.fromkeys(names)]
+    for folder in folders:
+        removing.expect_removable(folder)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("Nothing was removed: nobody can be asked here. Say --yes.")
+        listed = ", ".join(spelled(str(folder)) for folder in folders)
+        if not typer.confirm(f"Remove {listed} with all that was measured?", err=True):
+            raise typer.Exit(1)
+    for folder in folders:
+        removing.remove(folder)
+        print(f"removed {spelled(str(folder))}")

@@ -1,0 +1,34 @@
+"""Removes the folder of a run, and only that."""
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+
+from steelyard.errors import MachineFailed, UsageError
+
+
+def expect_removable(folder: Path) -> None:
+    """UsageError for a folder that is no run, is a link, or belongs to a run that is being measured."""
+    if folder.is_symlink() or not (folder / "run.json").is_file():
+        raise UsageError(f"'{folder}' is not the folder of a run: it has no run.json of its own, or is a link.")
+    try:
+        file = os.open(folder / "records.jsonl", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return  # a run without records: nobody writes it
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(f"The run {folder} is being written by another process. Wait until it ends.") from None
+    except OSError:
+        pass  # a file system without locks
+    finally:
+        os.close(file)
+
+
+def remove(folder: Path) -> None:
+    """Removes the folder with all that it holds; links in it are removed and not followed. MachineFailed where it cannot."""
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise MachineFailed(f"The run {folder} cannot be removed: {error.strerror} ({error.filename}).") from error
