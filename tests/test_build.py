@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import build
+from steelyard.build import compiling, program
 from steelyard.build.program import Object, included
 from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError
@@ -428,13 +429,53 @@ def test_of_a_wrapper_s_words_only_the_places_are_taken(
     assert mpi_flags(Tool("any", str(wrapper), "1")) == (compiling, linking)
 
 
-@pytest.mark.parametrize("name", ["a b", "a:b'\"", "a\nb$c*[1]", "-a"])
-def test_the_cache_may_have_any_name(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: Logged
-) -> None:
-    """Ninja's language has signs of its own, and cannot say a line's end. A relative name is of the current folder."""
+NAMES = (
+    *("a b", "a:b'\"", "$c*[1]", "-a", "$HOME", "${x}$$", "a&b;c|d", "#a", "a\\b", "ümläut ß", "x" * 200, "a%d=b,c"),
+    *("`id`(1)", "~a", "a\tb", "a!b?", "{a,b}", "a.part && b", "a #b", "\N{SNOWMAN}'s", " a "),
+)
+# In place of a compiler: it finds every file that it is given, and makes the one that it is asked for.
+CHECKING = """#!/bin/sh
+while [ $# -gt 0 ]; do
+  case "$1" in
+  -o) : > "$2" && chmod 755 "$2" || exit 2; shift;;
+  -include) [ -f "$2" ] || exit 3; shift;;
+  -I*) [ -d "${1#-I}" ] || exit 4;;
+  -*) ;;
+  c++-header) ;;
+  *) [ -f "$1" ] || exit 5;;
+  esac
+  shift
+done
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_path_of_a_build_may_have_any_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache, the package, the compiler's folder, that of a benchmark, and the benchmark itself: many, with one header."""
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "native").symlink_to(program.NATIVE)
+    for module in (compiling, program):
+        monkeypatch.setattr(module, "NATIVE", folder / "native")
+    (folder / "c++").write_text(CHECKING)
+    (folder / "c++").chmod(0o755)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STEELYARD_CACHE", name)
-    made = build.build([benchmark(tmp_path, TINY)], logged.toolchain)["my.thing"]
-    assert made.is_file()
-    assert made.is_relative_to(tmp_path / name)
+    monkeypatch.setenv("STEELYARD_CACHE", name)  # a relative name is of the current folder
+    toolchain = build.Toolchain("gcc-12.2.0", str(folder / "c++"), "12", "-O1")
+    called = name[:100]  # a file's name, with what else stands in it
+    makes = [replace(benchmark(folder, TINY), name=f"my.{called}{number}") for number in range(compiling._MANY)]
+    made = build.build(makes, toolchain)
+    assert [path.name for path in made.values()] == [one.name for one in makes]
+    assert all(path.is_file() and path.is_relative_to(folder) for path in made.values())
+
+
+def test_a_program_of_strange_paths_is_built_by_a_real_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: Logged
+) -> None:
+    name = "a b:c'd\"e$f*[1]g&h#ü"
+    (tmp_path / name).mkdir()
+    # Ninja cannot say a line's end, which the cache's own name may have: names are seen from within it.
+    shutil.copytree(os.environ["STEELYARD_CACHE"], tmp_path / name / "my\ncache")
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / name / "my\ncache"))
+    made = build.build([benchmark(tmp_path / name, TINY)], logged.toolchain)["my.thing"]
+    assert subprocess.run([made], check=True).returncode == 0

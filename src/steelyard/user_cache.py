@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pwd
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,10 +11,31 @@ from steelyard.files import others
 
 
 def cache() -> Path:
-    """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder. MachineFailed where others can write to it."""
+    """Where programs are kept: $STEELYARD_CACHE, or the user's own cache folder. MachineFailed where others can write to it.
+
+    A user without a home, as a container may run as any number, has a folder among the temporary ones.
+    """
     own = os.environ.get("STEELYARD_CACHE")
-    folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steelyard"
-    return _unshared(folder.absolute())
+    return _unshared((Path(own) if own else _usual()).absolute())
+
+
+def _usual() -> Path:
+    if above := os.environ.get("XDG_CACHE_HOME"):
+        return Path(above) / "steelyard"
+    own = home()
+    return own / ".cache" / "steelyard" if own else temporary() / f"steelyard-{os.getuid()}"
+
+
+def home() -> Path | None:
+    """The user's home; None where neither HOME nor the system's list of users names one."""
+    with contextlib.suppress(KeyError):
+        return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
+    return None
+
+
+def temporary() -> Path:
+    """The folder for temporary files of all users."""
+    return Path(os.environ.get("TMPDIR") or "/tmp")  # who can write there is checked
 
 
 @lru_cache
@@ -38,4 +60,15 @@ def expect_unshared(path: Path) -> None:
         raise MachineFailed(
             f"Steelyard starts programs from its cache, and '{path}' cannot be trusted: {why}. Delete it, "
             "or set STEELYARD_CACHE to a folder that only you can write to."
+        )
+
+
+def expect_executable() -> None:
+    """MachineFailed where the file system of the cache lets no program be started."""
+    folder = cache()
+    present = next(path for path in (folder, *folder.parents) if path.exists())
+    if os.statvfs(present).f_flag & os.ST_NOEXEC:
+        raise MachineFailed(
+            f"Steelyard starts programs from its cache '{folder}', but that file system is mounted with noexec, so that no "
+            "program can be started from it. Set STEELYARD_CACHE to a folder on another one."
         )

@@ -21,7 +21,7 @@ from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.machine.tools import mpi_flags
 from steelyard.model import Tool, Toolchain
-from steelyard.user_cache import cache, expect_unshared, inside
+from steelyard.user_cache import cache, expect_executable, expect_unshared, inside
 
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
 _STATUS = "steelyard:%f:"
@@ -55,6 +55,7 @@ def make(
         wanted = [obj for pair in harnesses for obj in harness_objects(*pair)]
         kept = {obj.path for obj in (*wanted, *(obj for program in programs for obj in program.objects))}
         _expect_unshared(path for path in (cache() / "build", *kept, *(program.path for program in programs)))
+        expect_executable()
         if _missing(programs, wanted):
             with _alone(show):
                 _carry_out(programs, wanted, show)
@@ -117,7 +118,7 @@ def _headers(programs: Iterable[Program], folder: Path) -> Common:
             continue
         stub = folder / f"header{number}.h"
         # The compiler's header of vector instructions takes as long as all others, and most programs include it.
-        stub.write_text("".join(f'#include "{NATIVE / name}"\n' for name in ("kernel.h", "simd.h")), encoding="utf-8")
+        stub.write_text("".join(f'#include "{name}"\n' for name in ("kernel.h", "simd.h")), encoding="utf-8")
         out = stub.with_name(f"{stub.name}.{'gch' if family == 'gcc' else 'pch'}")
         words = ("-include", stub.name) if family == "gcc" else ("-include-pch", out.name)
         plain = _compiling(Object("header", stub, toolchain), folder)
@@ -185,21 +186,24 @@ def _carry_out(programs: Sequence[Program], objects: Sequence[Object], show: Sho
 
 
 def _write(edges: list[_Edge], path: Path) -> None:
-    from ninja.ninja_syntax import Writer
+    """Ninja's file. Its paths are values of variables, in which a dollar sign alone means something."""
+    # A result gets its name when it is complete: what was killed half-way is never taken for one.
+    compile_ = "$cxx $header $flags -c $source -o $object.part && mv $object.part $object"
+    link = "$cxx $link $object $objects -o $program.part $libraries && mv $program.part $program"
+    header = compile_.replace("-c $source", "-x c++-header $source")
+    rules = {"header": header, "object": compile_, "program": link, "both": f"{compile_} && {link}"}
+    lines = [f"rule {rule}\n  command = {command}" for rule, command in rules.items()]
+    paths = {p: f"path{n}" for n, p in enumerate(dict.fromkeys(p for e in edges for p in (*e.outputs, *e.inputs)))}
+    lines += [f"{variable} = {_value(_name(p, path.parent))}" for p, variable in paths.items()]
+    for edge in edges:
+        outputs, inputs = (" ".join(f"${{{paths[p]}}}" for p in some) for some in (edge.outputs, edge.inputs))
+        lines.append(f"build {outputs}: {edge.rule} {inputs}")
+        lines += [f"  {name} = {_value(value)}" for name, value in edge.variables.items()]
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8", errors="surrogateescape")
 
-    with path.open("w", encoding="utf-8") as file:
-        writer = Writer(file)  # type: ignore[arg-type]  # its stub asks for a name, its code for a file
-        # A result gets its name when it is complete: what was killed half-way is never taken for one.
-        compile_ = "$cxx $header $flags -c $source -o $object.part && mv $object.part $object"
-        link = "$cxx $link $object $objects -o $program.part $libraries && mv $program.part $program"
-        header = compile_.replace("-c $source", "-x c++-header $source")
-        rules = {"header": header, "object": compile_, "program": link, "both": f"{compile_} && {link}"}
-        for rule, command in rules.items():
-            writer.rule(rule, command)
-        for edge in edges:
-            variables = {name: value.replace("$", "$$") for name, value in edge.variables.items()}
-            outputs, inputs = ([_name(p, path.parent) for p in paths] for paths in (edge.outputs, edge.inputs))
-            writer.build(outputs, edge.rule, inputs, variables=variables)
+
+def _value(text: str) -> str:
+    return text.replace("$", "$$")
 
 
 def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
@@ -269,7 +273,7 @@ def _explain(output: str, code: int) -> None:
             "The compiler ran out of memory. Give the build more memory, or fewer processors at a time "
             "(taskset -c 0 steelyard build); what is compiled already is kept."
         )
-    raise ProgramFailed("Compiling", command.replace(".part && mv", " # then: mv").partition(" #")[0], code, said)
+    raise ProgramFailed("Compiling", command.partition(".part && mv")[0], code, said)
 
 
 @contextmanager

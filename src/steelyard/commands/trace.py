@@ -1,5 +1,6 @@
 """`steelyard trace`."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +46,8 @@ def command(
     machine = describe()
     made = tracing.record(words, folder, machine, tracing.mpi_of(words, mpi, machine))
     print(
-        f"{plural(made.ranks, 'rank')}, {quantity(made.bytes, 'B')} in {made.folder}. Replay it: steelyard whatif {made.folder}",
+        f"{plural(made.ranks, 'rank')}, {quantity(made.bytes, 'B')} in {made.folder}. "
+        f"Replay it: steelyard whatif {shlex.quote(str(made.folder))}",
         file=sys.stderr,
     )
     sys.exit(made.code)

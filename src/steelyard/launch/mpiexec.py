@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from steelyard import mpi
+from steelyard import mpi, user_cache
 from steelyard.errors import MachineFailed
 from steelyard.machine.tools import mpiexec_of
 from steelyard.mpi import Job
@@ -23,4 +23,6 @@ def argv(job: Job) -> list[str]:
 def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
     """The launcher's environment: the user's own, what the ranks must know, and the switch of the transport."""
     root = mpi.of(job.mpi).as_root if os.geteuid() == 0 else {}
-    return {**base, **root, **mpi.environment(job)}
+    # PMIx crashes where a user has no home.
+    homeless = {} if user_cache.home() else {"HOME": str(user_cache.temporary())}
+    return {**base, **homeless, **root, **mpi.environment(job)}

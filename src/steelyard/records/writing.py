@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -89,7 +90,8 @@ class RunFolder:
 
     def _full(self, why: str) -> MachineFailed:
         return MachineFailed(
-            f"{why} Nothing that was finished is lost; make room and go on with: steelyard resume {self.path}"
+            f"{why} Nothing that was finished is lost; make room and go on with: "
+            f"steelyard resume {shlex.quote(str(self.path))}"
         )
 
     def finish(self, about: Mapping[str, Any]) -> None:

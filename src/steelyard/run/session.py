@@ -163,7 +163,8 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> 
     except KeyboardInterrupt:
         print(
             f"\nInterrupted; every finished case is kept in {folder.path}\n"
-            f"Go on with:   steelyard resume {folder.path}\nSee it with:  steelyard show {folder.path}",
+            f"Go on with:   steelyard resume {shlex.quote(str(folder.path))}\n"
+            f"See it with:  steelyard show {shlex.quote(str(folder.path))}",
             file=sys.stderr,
         )
         raise

@@ -147,13 +147,18 @@ def batch_script(request: Request) -> str:
         "time": request.time,
         "partition": request.partition,
         "account": request.account,
-        "output": request.folder / OUTPUTS.format(job="%j", kind="out"),
-        "error": request.folder / OUTPUTS.format(job="%j", kind="err"),
+        "output": f"{_literal(request.folder)}/{OUTPUTS.format(job='%j', kind='out')}",
+        "error": f"{_literal(request.folder)}/{OUTPUTS.format(job='%j', kind='err')}",
     }
     words = ["--job-name=steelyard", *(f"--{name}={value}" for name, value in asked.items() if value is not None)]
     # A job that Slurm began anew would begin a run anew.
     words += ["--exclusive", "--mem=0", "--no-requeue", *request.options]
     return script(request, "#SBATCH", map(shlex.quote, words))
+
+
+def _literal(folder: Path) -> str:
+    """A folder in a name that Slurm fills in: a percent sign stands for itself if it is doubled."""
+    return str(folder).replace("%", "%%")
 
 
 def state(job: str, ask: Ask) -> tuple[State | None, str]:
@@ -194,7 +199,11 @@ def lost_nodes(nodes: str, ask: Ask) -> list[str]:
 
 def array_words(folder: Path, tasks: int) -> tuple[str, ...]:
     """So many tasks, numbered from 0 on."""
-    return (f"--array=0-{tasks - 1}", f"--output={folder}/task-%a.out", f"--error={folder}/task-%a.err")
+    return (
+        f"--array=0-{tasks - 1}",
+        f"--output={_literal(folder)}/task-%a.out",
+        f"--error={_literal(folder)}/task-%a.err",
+    )
 
 
 def active_tasks(job: str, ask: Ask) -> int | None:
