@@ -3,25 +3,22 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.statistics.difference.rank_test import mann_whitney
+from steelyard.statistics.difference.sides import Launches, Side, bootstrap_intervals, logs_of, sides_of, thinned_row
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import median_error, moderated
-from steelyard.statistics.samples.summary import effective_size, effective_sizes, medians
+from steelyard.statistics.samples.summary import medians
 from steelyard.units import percent
 
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
-Launches = Sequence[Sequence[float] | Array]
 
 LONE_SPREAD = 0.015  # where one launch a side shows nothing: rather silent than wrong
 # Launches a side from which the least p of a rank test of their medians survives a correction for many.
 MANY_LAUNCHES = 8
-BOOTSTRAPS, SEED = 2000, 1  # fixed, so that the same samples always give the same answer
 
 # Of pairs in turn. Beyond so many robust deviations a pair has no weight: a neighbour hit one of its launches. With the usual
 # 4.685 a slowdown of 5 % would be found in 83 instead of 92 of 100 where one pair in five is hit (simulated, 40 pairs).
@@ -64,17 +61,15 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
     not found: nothing tells how launches differ, and `LONE_SPREAD` is assumed.
     Raises ValueError if a side has no launch, a launch no samples, or a sample is not positive and finite.
     """
-    logs_a, logs_b = _logs(a, "a"), _logs(b, "b")
-    medians_a, medians_b = medians(logs_a), medians(logs_b)
-    errors_a, errors_b = median_errors(logs_a), median_errors(logs_b)
-    ratio = math.exp(np.median(medians_b) - np.median(medians_a))
-    low, high, p = _student(medians_a, medians_b, np.concatenate((errors_a, errors_b)), confidence)
-    draws = _bootstrap(medians_b, errors_b, SEED) - _bootstrap(medians_a, errors_a, SEED + 1)
-    tail = (1 - confidence) / 2
-    low, high = min(low, float(np.quantile(draws, tail))), max(high, float(np.quantile(draws, 1 - tail)))
-    p = max(p, _rank_test(logs_a, logs_b, medians_a, medians_b))
-    observed = Comparison(ratio, math.exp(low), math.exp(high), p, "UNCLEAR", "")
-    return _called(observed, smallest, 1 - confidence, _advice(a, b))
+    return compare_all([(a, b)], smallest, confidence)[0]
+
+
+def _observed(a: Side, b: Side, drawn: tuple[float, float], confidence: float) -> Comparison:
+    """The comparison without a call; `drawn` is the interval of the bootstrap, in logarithms."""
+    ratio = math.exp(float(np.median(b.medians) - np.median(a.medians)))
+    low, high, p = _student(a.medians, b.medians, np.concatenate((a.errors, b.errors)), confidence)
+    low, high = min(low, drawn[0]), max(high, drawn[1])
+    return Comparison(ratio, math.exp(low), math.exp(high), max(p, _rank_test(a, b)), "UNCLEAR", "")
 
 
 def compare_in_turn(a: Launches, b: Launches, smallest: float = 0.015, level: float = 0.05) -> Comparison:
@@ -92,7 +87,7 @@ def log_ratios(a: Launches, b: Launches) -> list[float]:
     """
     if len(a) != len(b):
         raise ValueError(f"launches in turn come in pairs, not {len(a)} and {len(b)}")
-    differences: list[float] = (medians(_logs(b, "b")) - medians(_logs(a, "a"))).tolist()
+    differences: list[float] = (medians(logs_of(b, "b")) - medians(logs_of(a, "a"))).tolist()
     return differences
 
 
@@ -188,7 +183,10 @@ def compare_all(
     pairs: Sequence[tuple[Launches, Launches]], smallest: float = 0.015, confidence: float = 0.95
 ) -> list[Comparison]:
     """`compare` for many pairs (a, b), with `p` corrected by `holm` for their number."""
-    comparisons = [compare(a, b, smallest, confidence) for a, b in pairs]
+    sides = sides_of([logs_of(launches, name) for pair in pairs for launches, name in zip(pair, "ab", strict=True)])
+    a_sides, b_sides = sides[0::2], sides[1::2]
+    drawn = bootstrap_intervals(a_sides, b_sides, (1 - confidence) / 2)
+    comparisons = [_observed(a, b, d, confidence) for a, b, d in zip(a_sides, b_sides, drawn, strict=True)]
     adjusted = holm([comparison.p for comparison in comparisons])
     return [
         _called(replace(comparison, p=p), smallest, 1 - confidence, _advice(a, b))
@@ -235,24 +233,6 @@ def _advice(a: Launches, b: Launches) -> str:
     return "; more launches of each would narrow it" if min(len(a), len(b)) < 10 else ""
 
 
-def _logs(launches: Launches, side: str) -> list[Array]:
-    if not launches:
-        raise ValueError(f"side {side} has no launches to compare")
-    rows = [np.asarray(samples, dtype=np.float64) for samples in launches]
-    for row in rows:
-        if row.size == 0 or not (np.isfinite(row) & (row > 0)).all():
-            raise ValueError(f"a launch of side {side} has no samples, or one that is not positive and finite")
-    return [np.log(row) for row in rows]
-
-
-def median_errors(logs: list[Array]) -> Array:
-    """Standard error of each launch's median: √(π/2) · robust deviation / √effective; 0 if unknown."""
-    middles = medians(logs)
-    spreads = 1.4826 * medians([np.abs(row - middle) for row, middle in zip(logs, middles, strict=True)])
-    errors: Array = math.sqrt(math.pi / 2) * spreads / np.sqrt(effective_sizes(logs))
-    return errors
-
-
 def _student(a: Array, b: Array, errors: Array, confidence: float) -> tuple[float, float, float]:
     """(low, high, p) of the difference of the medians of `b` and `a`, logarithms of seconds."""
     from scipy.special import stdtr, stdtrit
@@ -266,32 +246,11 @@ def _student(a: Array, b: Array, errors: Array, confidence: float) -> tuple[floa
     return difference - half, difference + half, p
 
 
-def _bootstrap(medians: Array, errors: Array, seed: int) -> Array:
-    drawn, moved = _draws(len(medians), seed)
-    found: Array = np.median(medians[drawn] + errors[drawn] * moved, axis=1, overwrite_input=True)
-    return found
-
-
-@lru_cache(maxsize=4)  # of a thousand launches 30 MB each
-def _draws(launches: int, seed: int) -> tuple[NDArray[np.int64], Array]:
-    """Which launches are drawn, and by how many of their errors each is moved: the same for all that are as many."""
-    random = np.random.default_rng(seed)
-    drawn = random.integers(launches, size=(BOOTSTRAPS, launches))
-    return drawn, random.standard_normal(drawn.shape)
-
-
-def _rank_test(logs_a: list[Array], logs_b: list[Array], medians_a: Array, medians_b: Array) -> float:
+def _rank_test(a: Side, b: Side) -> float:
     """p of the Mann-Whitney test of the launches' medians, or, of few launches, of their thinned samples."""
-    a, b = medians_a, medians_b
-    if min(len(a), len(b)) < MANY_LAUNCHES:
-        a, b = (np.concatenate([_thinned(row) for row in logs]) for logs in (logs_a, logs_b))
-    if np.ptp(np.concatenate((a, b))) == 0:
+    row_a, row_b = a.medians, b.medians
+    if min(len(row_a), len(row_b)) < MANY_LAUNCHES:
+        row_a, row_b = (np.concatenate(list(map(thinned_row, side.logs, side.effective))) for side in (a, b))
+    if np.ptp(np.concatenate((row_a, row_b))) == 0:
         return 1.0  # all equal: there are no ranks to test
-    return mann_whitney(a, b)
-
-
-def _thinned(row: Array) -> Array:
-    """Evenly spread over time, as many samples as there are independent ones."""
-    kept = max(1, round(effective_size(row.tolist())))
-    thinned: Array = row[np.linspace(0, len(row) - 1, kept).round().astype(int)]
-    return thinned
+    return mann_whitney(row_a, row_b)

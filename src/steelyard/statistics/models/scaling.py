@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.statistics.difference.compare import LONE_SPREAD, Launches, compare, median_errors
+from steelyard.statistics.difference.compare import LONE_SPREAD, compare
+from steelyard.statistics.difference.sides import Launches, median_errors
 from steelyard.statistics.models.scaling_models import (
     AMDAHL,
     DRAWS,
