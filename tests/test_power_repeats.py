@@ -169,6 +169,7 @@ def test_what_goes_in_is_no_sum_and_no_repetition_of_what_comes_out() -> None:
         ([("a/one", 100.0), ("a/two", 100.0)], 100, 200, "a/one", "a/two"),
         ([("a/x", 40.0), ("a/y", 60.0), ("a/all", 100.0)], 100, 200, "a/all", "a/x and a/y"),
         ([("a/one", 100.0), ("a/two", 100.0), ("b/other", 37.0)], 137, 237, "a/one", "a/two"),
+        ([("a/x", 50.0), ("a/y", 50.0), ("a/all", 100.0)], 100, 200, "a/all", "a/x and a/y"),
     ],
 )
 @pytest.mark.parametrize("count", [3, READINGS])

@@ -76,6 +76,7 @@ def reading(value: Any) -> dict[str, Any]:
     return {"Reading": value}
 
 
+POWER = {"ReadingType": "Power"}
 STANDING = {"InputPowerWatts": reading(0)}
 
 
@@ -141,6 +142,18 @@ def test_the_power_of_a_gpu_is_not_that_of_the_node(asked: Any) -> None:
         (chassis(**power_sensors(power_total_power=470, power_ps0_input_power=240, power_p0_power=90)), 470),
         (chassis(**power_sensors(power_ps0_input_power=240, power_ps0_output_power=220, power_ps1_input_power=250)), 490),
         (chassis(**power_sensors(TotalPower=374, CPU1Power=40)), 374),
+        (chassis(**power_sensors(TrayPower=900, GPU0_Power=300)), 900),
+        # The DMTF's mock-up of a rack server: names are sentences, and the context says what they are of.
+        (
+            chassis(
+                Sensors={"Members": [link(f"{ONE}/Sensors/all"), link(f"{ONE}/Sensors/cpu")]},
+                **{
+                    "Sensors/all": {**POWER, "Name": "Input wattage", "Reading": 374, "PhysicalContext": "Chassis"},
+                    "Sensors/cpu": {**POWER, "Name": "Power reading for CPU #1", "Reading": 90, "PhysicalContext": "CPU"},
+                },
+            ),
+            374,
+        ),
         # Parts that stand in the same list as the whole.
         (
             chassis(
@@ -195,6 +208,7 @@ BOARD = {"ChassisType": "Module", "EnvironmentMetrics": link(f"{TWO}/Environment
         {**BOARD, "Links": {"ContainedBy": link(ONE)}},
         BOARD,  # nobody says where it is: a module lies in the one box
         {**BOARD, "ChassisType": "Component"},
+        {**BOARD, "Links": {"ContainedBy": link(ONE)}, "ChassisType": "RackMount"},
     ],
 )
 def test_a_board_within_a_box_is_not_added_to_it(asked: Any, about: Any) -> None:
@@ -203,6 +217,15 @@ def test_a_board_within_a_box_is_not_added_to_it(asked: Any, about: Any) -> None
     device = asked(two(box, about, EnvironmentMetrics={"PowerWatts": reading(232.0)}))
     assert totals(device) == {"Redfish": 1349.0}
     assert notes([device]) == []
+
+
+def test_a_board_alone_is_not_the_node(asked: Any) -> None:
+    """As the service of an accelerator's board has it, or a box that does not say what it draws."""
+    routes = two(chassis(), BOARD, EnvironmentMetrics={"PowerWatts": reading(2420.5)})
+    device = asked(routes)
+    assert totals(device) == {"Redfish (parts)": 2420.5}
+    assert device.sensors[0].scope == ""
+    assert notes([device])[0].endswith("and not the box around it. This is not the power of the node.")
 
 
 def test_a_chassis_that_another_one_says_it_contains_lies_within_it(asked: Any) -> None:

@@ -202,7 +202,8 @@ def _overlaps(table: _Table) -> dict[str, Overlap]:
             sure = _alike(table, one, (other,), _are_numbered(names[one], names[other]))
             if sure is not None:
                 found[names[other]] = Overlap(names[one], True, sure)
-    for whole, parts, sure in _sums(table, [place for place, name in enumerate(names) if name not in found]):
+    separate = [place for place, name in enumerate(names) if name not in found or not found[name].sure]
+    for whole, parts, sure in _sums(table, separate):
         found |= {names[place]: Overlap(names[whole], False, sure) for place in parts}
     return found
 

@@ -23,7 +23,7 @@ _ENERGIES = {"EnergyJoules": 1.0, "EnergykWh": 3.6e6}
 _CONTEXTS: dict[str, Scope] = {"GPU": "accelerators", "Accelerator": "accelerators", "CPU": "processors"}
 # Chassis that are boxes by themselves, by ChassisType; and what makers call those that lie within one.
 _BOX = {"Rack", "Blade", "Enclosure", "StandAlone", "RackMount", "Sled", "Pod", "StorageEnclosure", "RackGroup"}
-_WITHIN = re.compile(r"hgx|gpu|cpu|pcie|nvme|riser|oam|backplane|baseboard|fpga|dpu|nic|bmc|pdb|midplane|component")
+_WITHIN = re.compile(r"hgx|gpu|cpu|pcie|nvme|riser|oam|backplane|fpga|dpu|nic|component")
 
 Where = tuple[str | int, ...]
 
@@ -74,8 +74,7 @@ def survey(service: Service) -> list[Chassis]:
     abouts: dict[str, dict[str, Any]] = {}
     inside: dict[str, str] = {}
     for path, _ in service.members(COLLECTION):
-        chassis = found.setdefault(path, Chassis(path, slug(path.rstrip("/").rpartition("/")[2])))
-        chassis.box = not _WITHIN.match(chassis.label)
+        chassis = found.setdefault(path, _named(path))
         try:
             abouts[path] = about = service.get(path)
         except OSError as problem:
@@ -86,8 +85,8 @@ def survey(service: Service) -> list[Chassis]:
         chassis.container = link(links.get("ContainedBy"))
         contained = links.get("Contains")
         inside |= {link(each): path for each in (contained if isinstance(contained, list) else ())}
-        if isinstance(kind := about.get("ChassisType"), str):
-            chassis.box = kind in _BOX
+        kind = about.get("ChassisType")
+        chassis.box = not _WITHIN.match(chassis.label) and (kind in _BOX if isinstance(kind, str) else True)
     for path, chassis in found.items():
         chassis.container = chassis.container or inside.get(path, "")
     every = list(found.values())
@@ -96,6 +95,11 @@ def survey(service: Service) -> list[Chassis]:
         if chassis.path in abouts and (chassis.box or not holder(chassis, every)):
             _fill(service, chassis, abouts[chassis.path])
     return every
+
+
+def _named(path: str) -> Chassis:
+    label = slug(path.rstrip("/").rpartition("/")[2])
+    return Chassis(path, label, box=not _WITHIN.match(label))
 
 
 def _fill(service: Service, chassis: Chassis, about: Mapping[str, Any]) -> None:
@@ -170,8 +174,9 @@ def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
 
 
 def _sensors(service: Service, chassis: Chassis, path: str) -> None:
-    """Those of power: the makers' names say which are of the whole chassis."""
+    """Those of power: PhysicalContext, or else the makers' names, say which are of the whole chassis."""
     found: list[tuple[str, Point, float]] = []
+    contexts: list[str] = []
     for number_, (member, embedded) in enumerate(service.members(path)):
         if number_ == _MOST_SENSORS:
             chassis.problems.append(
@@ -186,9 +191,10 @@ def _sensors(service: Service, chassis: Chassis, path: str) -> None:
         watts = number(sensor, ("Reading",))
         if sensor.get("ReadingType") == "Power" and sensor.get("ReadingUnits", "W") == "W" and watts is not None:
             name = _name(sensor, member.rstrip("/").rpartition("/")[2])
-            scope = _CONTEXTS.get(str(sensor.get("PhysicalContext")), "")
-            found.append((name, Point(slug(name), member, ("Reading",), scope=scope), watts))
-    top = feeding([name for name, _, _ in found])
+            contexts.append(str(sensor.get("PhysicalContext")))
+            found.append((name, Point(slug(name), member, ("Reading",), scope=_CONTEXTS.get(contexts[-1], "")), watts))
+    of_all = [place for place, context in enumerate(contexts) if context == "Chassis"]
+    top = of_all if len(of_all) == 1 else feeding([name for name, _, _ in found])
     whole = top if sum(found[place][2] for place in top) > 0 else []
     for place, (_, point, _) in enumerate(found):
         (chassis.whole if place in whole else chassis.parts).append(point)

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 _WHOLE = re.compile(
-    r"(?:power )?(?:sys(?:tem)?|total|node|server|chassis|platform)(?: board)?(?: total| input| ac)* (?:power|pwr|level)\b"
-    r"|(?:power|pwr|pw) (?:meter|consumption|usage|total)\b|(?:current|input|total input) power$|power$"
+    r"(?:power )?(?:sys(?:tem)?|total|node|server|chassis|platform|tray|sled|blade)(?: board)?(?: total| input| ac)* "
+    r"(?:power|pwr|level)\b|(?:power|pwr|pw) (?:meter|consumption|usage|total)\b|(?:current|input|total input) power$|power$"
 )
 # A supply and its number; one with neither direction in its name is taken for what goes in.
 _SUPPLY = re.compile(r"(?:power |pwr )?(?:psu?|pws|pmb|(?:power|pwr) supply|(?=power ?[0-9]+$)power) ?#?([0-9]+)\b(.*)")

@@ -72,11 +72,11 @@ class Redfish:
         return Sensor(
             name,
             point.quantity,
-            SOURCE if is_whole or inside else PARTS,
+            SOURCE if (is_whole and chassis.box) or inside else PARTS,
             self._service.url + point.path,
             resolution=point.step,
             part_of=self._names[first.path, first.where] if first else "",
-            scope="node" if is_whole else point.scope,
+            scope="node" if is_whole and chassis.box else point.scope,
         )
 
 
@@ -85,6 +85,9 @@ def _notes(service: Service, every: Sequence[Chassis]) -> Iterator[str]:
         if chassis.whole:
             if chassis.problems:
                 yield f"Redfish does not say all of {service.url}{chassis.path}: {chassis.problems[0]}."
+            if not chassis.box and not holder(chassis, every):
+                said = f"Redfish says what {service.url}{chassis.path} draws, and not the box around it."
+                yield f"{said} This is not the power of the node."
         elif chassis.parts:
             names = ", ".join(point.name for point in chassis.parts[:_MOST_NAMED])
             more = f" and {len(chassis.parts) - _MOST_NAMED} more" if len(chassis.parts) > _MOST_NAMED else ""
