@@ -1,6 +1,6 @@
 """The machine: its topology as nested boxes, its memory, its settings, and the limits that follow."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from steelyard import units
@@ -72,7 +72,11 @@ class MachinePage:
 
 def data(evaluation: Evaluation) -> MachinePage:
     """Plain data of the page; what the machine does not tell is left out or said with its reason."""
-    machine = evaluation.run.machine
+    return page(evaluation.run.machine, counter_columns.missing(evaluation))
+
+
+def page(machine: Machine, notes: Iterable[str] = ()) -> MachinePage:
+    """Returns the page of a machine with its own notes and further ones."""
     return MachinePage(
         _facts(machine),
         _sockets(machine),
@@ -89,7 +93,7 @@ def data(evaluation: Evaluation) -> MachinePage:
             (name.replace("_", " "), units.quantity(limit.value, limit.unit), limit.source)
             for name, limit in machine.limits.items()
         ),
-        (*machine.notes, *counter_columns.missing(evaluation)),
+        (*machine.notes, *notes),
     )
 
 

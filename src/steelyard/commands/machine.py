@@ -1,0 +1,41 @@
+"""`steelyard machine`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.commands.options import Json, System
+
+
+def command(
+    system: System = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option(
+            "--svg", metavar="FILE", help="Write the topology as a drawing into this file, as node.svg (default: none)."
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Show this machine: topology, caches, memory, limits, compilers and MPIs.
+
+    Examples: **steelyard machine** · **steelyard machine --svg node.svg** · **steelyard machine --json**
+    """
+    import json
+
+    from steelyard import files
+    from steelyard.model.plain import to_plain
+    from steelyard.report import machine_drawing, machine_text
+    from steelyard.report.pages.machine import page
+    from steelyard.run import setup
+
+    if svg:
+        files.expect_output(svg, "The drawing")
+    here = setup.machine(system)
+    if json_:
+        print(json.dumps(to_plain(here), indent=1))
+    else:
+        machine_text.show(page(here))
+    if svg:
+        files.write(svg, "The drawing", machine_drawing.draw(page(here)))
