@@ -103,6 +103,16 @@ CASES = {
         },
         numbers=(0, 17),
     ),
+    "power-partition-high-number": Case(
+        POWER,
+        ("10 40", "40 10"),
+        (64, 64),
+        (0,),
+        "DRAM DRAM",
+        (0, 252),
+        {f"{NODE}/has_normal_memory": "0,252"},
+        numbers=(0, 252),
+    ),
     "power-partition-dram-without-processors": Case(POWER, ("10 40", "40 10"), (64, 64), (1,), "DRAM DRAM", (0, 1)),
     "xeon-max-flat-hmat": Case(
         INTEL, FLAT, (512, 512, 64, 64), (0, 1), "DRAM DRAM HBM HBM", (0, 1), speeds(131072, 131072, 409600, 409600)

@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from steelyard.machine.cpulist import readable_cpu_list
 from steelyard.machine.files import KernelFiles, kibibytes, natural
@@ -114,6 +114,20 @@ def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Evidence:
+    """What the kernel's files tell of one node without processors, or of one made of memory for a specific purpose."""
+
+    named: (
+        str  # "GPU", "CXL", "persistent" by a driver or the firmware; "special": for a purpose that is not told; or ""
+    )
+    faster: bool  # than the memory beside processors
+    slower: bool
+    added: bool  # while the system ran, as memory that can be taken away: it is in no zone for the kernel's own data
+    ordinary: bool  # it is in such a zone
+    far: bool  # from all processors
+
+
 def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str], near: str) -> dict[int, str]:
     """The kind of each node: what a driver or the firmware names, else what speed, distance and zone allow."""
     found = {n.number: "none" if not n.memory else near if n.cpus else "DRAM" for n in nodes}
@@ -123,41 +137,43 @@ def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str]
     tiers, speeds = _tiers(files), _speeds(files, nodes)
     ordinary = readable_cpu_list(files.text(f"{_NODE}/has_normal_memory")) or ()
     usual = _speed_of_main(nodes, speeds)
-    for node in nodes:
-        own = named.get(node.number, "")
-        ratio = speeds[node.number] / usual if usual and node.number in speeds else None
-        faster = (ratio is not None and ratio >= _FASTER) or tiers.get(node.number, _DRAM_TIER) < _DRAM_TIER
-        slower = (ratio is not None and ratio <= _SLOWER) or tiers.get(node.number, _DRAM_TIER) > _DRAM_TIER
-        if not node.memory or (node.cpus and own != "special"):
-            continue
-        # POWER's distances double at each level of its firmware's hierarchy: they do not tell devices from sockets.
-        far = not _is_power(cpuinfo) and _is_distant(node, nodes)
-        added = (
-            bool(ordinary) and node.number not in ordinary
-        )  # while the system ran: as memory that can be taken away again
-        if own and own != "special":
-            found[node.number] = own
-        elif faster or (_has_stacked_memory(cpuinfo) and not node.cpus):
-            found[node.number] = "HBM"
-        elif node.cpus:
-            continue
-        elif _has_cxl_memory(files):
-            found[node.number] = "CXL"
-        elif _is_of_power_gpu(node, cpuinfo) or ((added or far) and not slower and not own and files.names(_NVIDIA)):
-            found[node.number] = "GPU"
-        elif own or slower or added or far:
-            found[node.number] = "unknown"
+    for node in (n for n in nodes if n.memory and (not n.cpus or named.get(n.number) == "special")):
+        ratio = speeds[node.number] / usual if usual and node.number in speeds else 1.0
+        tier = tiers.get(node.number, _DRAM_TIER)
+        evidence = _Evidence(
+            named.get(node.number, ""),
+            faster=ratio >= _FASTER or tier < _DRAM_TIER,
+            slower=ratio <= _SLOWER or tier > _DRAM_TIER,
+            added=bool(ordinary) and node.number not in ordinary,
+            ordinary=node.number in ordinary,
+            # POWER's distances double at each level of its firmware's hierarchy: they do not tell devices from sockets.
+            far=not _is_power(cpuinfo) and _is_distant(node, nodes),
+        )
+        found[node.number] = _kind(files, node, cpuinfo, evidence) or found[node.number]
     return found
+
+
+def _kind(files: KernelFiles, node: NumaNode, cpuinfo: Mapping[str, str], evidence: _Evidence) -> str:
+    """The kind that the evidence shows; "" where nothing speaks against ordinary memory."""
+    if evidence.named and evidence.named != "special":
+        return evidence.named
+    if evidence.faster or (_has_stacked_memory(cpuinfo) and not node.cpus):
+        return "HBM"
+    if node.cpus:
+        return ""
+    if _has_cxl_memory(files):
+        return "CXL"
+    unlike = evidence.added or evidence.far
+    by_number = _is_power(cpuinfo) and node.number >= _FIRST_GPU_NODE and not evidence.ordinary
+    if by_number or (unlike and not evidence.slower and not evidence.named and files.names(_NVIDIA)):
+        return "GPU"
+    return "unknown" if unlike or evidence.slower or evidence.named else ""
 
 
 def _has_stacked_memory(cpuinfo: Mapping[str, str]) -> bool:
     """Whether the processor has memory in its package (Xeon Phi, Xeon Max), which in flat mode makes nodes without processors."""
     phi = cpuinfo.get("cpu family") == "6" and cpuinfo.get("model") in _XEON_PHI
     return phi or "Xeon(R) CPU Max" in cpuinfo.get("model name", "")
-
-
-def _is_of_power_gpu(node: NumaNode, cpuinfo: Mapping[str, str]) -> bool:
-    return _is_power(cpuinfo) and node.number >= _FIRST_GPU_NODE
 
 
 def _is_power(cpuinfo: Mapping[str, str]) -> bool:
