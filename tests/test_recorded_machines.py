@@ -57,6 +57,7 @@ def differences(machine: Machine, expected: dict[str, str]) -> Iterable[str]:
         "cores": str(len(machine.cores)),
         "sockets": str(len({core.socket for core in machine.cores})),
         "threads": str(max((len(core.cpus) for core in machine.cores), default=0)),
+        "hypervisor": str(setting(machine, "hypervisor").value),
     }
     yield from (f"{key}: {told[key]}, not {value}" for key, value in expected.items() if told.get(key, value) != value)
     if expected.get("name", "-") != "-" and names(machine.processor) != names(expected["name"]):

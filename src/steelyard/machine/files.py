@@ -102,11 +102,11 @@ class KernelFiles:
         """Whether there is something at `path`."""
         return os.path.exists(self._below_root(path))
 
-    def pairs(self, path: str) -> dict[str, str]:
-        """A file of `key: value` lines up to the first empty one: of /proc/cpuinfo the first processor."""
+    def pairs(self, path: str, whole: bool = False) -> dict[str, str]:
+        """A file of `key: value` lines up to the first empty one, or all of it; of equal keys the first counts."""
         found: dict[str, str] = {}
         for line in (self.text(path) or "").splitlines():
-            if not line.strip():
+            if not line.strip() and not whole:
                 break
             key, colon, value = line.partition(":")
             if colon:

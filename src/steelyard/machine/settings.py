@@ -135,8 +135,32 @@ _VIRTUAL = {
 }  # fmt: skip
 
 
+# Devices that only a hypervisor has, by vendor and device on the PCI bus: they tell also where the processor's flag is hidden.
+_GUEST_DEVICES = {"80eecafe": "VirtualBox", "15ad0740": "VMware", "58530001": "Xen"}
+
+
+def _of_architecture(files: KernelFiles) -> tuple[str | None, str]:
+    """The hypervisor that a guest's PCI bus, s390's /proc/sysinfo or a POWER partition names, and the file."""
+    devices = "/proc/bus/pci/devices"
+    for line in (files.text(devices) or "").splitlines():
+        if name := _GUEST_DEVICES.get("".join(line.split()[1:2])):
+            return name, devices
+    system = files.pairs("/proc/sysinfo", whole=True)
+    control = " ".join(system.get("VM00 Control Program", "").split())
+    if control or "LPAR Number" in system:
+        return control or "PR/SM", "/proc/sysinfo"
+    partition = next((path for path in _PARTITIONS if files.exists(path)), "")
+    return ("PowerVM" if partition else None), partition
+
+
+_PARTITIONS = ("/proc/device-tree/ibm,partition-name", "/sys/firmware/devicetree/base/ibm,partition-name")
+
+
 def _hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
     """The hypervisor's name, "unnamed" for one that hides it, "none", or unknown where nothing could tell."""
+    own, path = _of_architecture(files)
+    if own:
+        return Setting("hypervisor", own, path)
     flags = cpuinfo.get("flags", "").split()
     offered = files.text(f"{_CLOCK}/available_clocksource") or ""
     names = " ".join(filter(None, (files.text(f"{_DMI}/{name}") for name in ("sys_vendor", "product_name"))))
