@@ -60,7 +60,9 @@ def test_a_run_of_format_1_is_written_as_it_was_read() -> None:
     kept[0]["verdict"]["evidence"] = [{"kind": "competing load", "text": "planted.", "numbers": {}}]
     assert [to_plain(record) for record in run.records] == [{"aside": []} | record for record in kept]
     whole = json.loads((GOLDEN / "run-format-1" / "run.json").read_text())
-    assert to_plain(run.machine) == {"hosts": [], "devices": [], "libraries": [], "enclosures": []} | whole["machine"]
+    machine = {"hosts": [], "devices": [], "libraries": [], "enclosures": []} | whole["machine"]
+    machine["nodes"] = [{"kind": "DRAM"} | node for node in machine["nodes"]]
+    assert to_plain(run.machine) == machine
     launches = [{"model": ""} | launch for launch in whole["plan"]["launches"]]
     assert to_plain(run.plan) == whole["plan"] | {"launches": launches}
 
