@@ -643,5 +643,5 @@ def test_certificates_that_are_missing_or_none_are_sentences(tmp_path):
 
 def test_without_the_package_there_is_a_sentence_that_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "paho.mqtt.client", None)
-    with pytest.raises(UsageError, match=r"pip install 'steelyard\[power\]'"):
+    with pytest.raises(UsageError, match=r"-m pip install 'paho-mqtt>=2'"):
         Publisher(Broker("127.0.0.1"), "x", "y")

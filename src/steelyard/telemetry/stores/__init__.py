@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from steelyard.errors import MachineFailed
+from steelyard.installation import install_extra
 from steelyard.model.sensor import Rollup, Sensor, Trace
 from steelyard.telemetry.message import Batch, Gap
 
@@ -62,7 +63,7 @@ def opened(place: str, make: bool = False) -> Store:
         except ModuleNotFoundError:
             raise MachineFailed(
                 "Cassandra is reached by the Python package cassandra-driver, which is not installed. "
-                "Do: pip install 'steelyard[cassandra]'"
+                f"Do: {install_extra('cassandra')}"
             ) from None
     from steelyard.telemetry.stores.embedded import Embedded
 

@@ -10,12 +10,9 @@ from typing import Any
 
 from steelyard import files
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.installation import install_extra
 from steelyard.model import Machine
 from steelyard.whatif import program
-
-MISSING = (
-    "OTF2 is read and written by the Python package otf2, which is not installed. Do: pip install 'steelyard[otf2]'"
-)
 
 
 def anchor_of(path: Path) -> Path | None:
@@ -32,7 +29,9 @@ def anchor_of(path: Path) -> Path | None:
 
 def _expect() -> None:
     if importlib.util.find_spec("otf2") is None:
-        raise MachineFailed(MISSING)
+        raise MachineFailed(
+            f"OTF2 is read and written by the Python package otf2, which is not installed. Do: {install_extra('otf2')}"
+        )
 
 
 def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:

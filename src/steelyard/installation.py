@@ -1,0 +1,47 @@
+"""The command that installs a Python package beside this Steelyard, which lies in no index of packages."""
+
+import importlib.util
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+
+def install_command(*packages: str) -> str:
+    """A line for a shell that installs `packages`, as 'otf2>=3.1', into the environment of this process.
+
+    By its own pip, or else by uv, or by the pip of the Python that the environment was made with.
+    """
+    python = sys.executable
+    if importlib.util.find_spec("pip"):
+        words = [python, "-m", "pip", "install"]
+    elif uv := shutil.which("uv"):
+        words = [uv, "pip", "install", "--python", python]
+    else:
+        base = str(Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}")
+        words = [base, "-m", "pip", "--python", python, "install"]
+    return shlex.join([*words, *packages])
+
+
+def install_extra(extra: str) -> str:
+    """The same for what an extra of this package names, such as "serve"."""
+    return install_command(*_requirements(extra))
+
+
+def _requirements(extra: str) -> Sequence[str]:
+    """The requirements of an extra: as this package was installed, or else, for a copy of its sources, as they state."""
+    try:
+        lines = metadata.requires("steelyard") or ()
+    except metadata.PackageNotFoundError:
+        import tomllib
+
+        file = Path(__file__).parents[2] / "pyproject.toml"
+        stated = (
+            tomllib.loads(file.read_text(encoding="utf-8"))["project"]["optional-dependencies"] if file.exists() else {}
+        )
+        return list(stated.get(extra, ()))
+    mark = re.compile(rf"""\s*;\s*extra\s*==\s*['"]{re.escape(extra)}['"]\s*$""")
+    return [mark.sub("", line) for line in lines if mark.search(line)]
