@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from native import linked
 from recorded import Tree, described
 from steelyard.machine.cpulist import format_cpu_list, parse_cpu_list, readable_cpu_mask
@@ -177,3 +179,32 @@ def test_siblings_beyond_the_package_do_not_join_sockets() -> None:
         tree[f"{CPU}/cpu{cpu}/topology/core_siblings_list"] = "0-3"
         tree[f"{CPU}/cpu{cpu}/topology/thread_siblings_list"] = str(cpu)
     assert [core.socket for core in described(tree).cores] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "name", "architecture"),
+    [
+        ("vendor_id : GenuineIntel\nmodel name : Pentium III\nflags : fpu pse pae", "Pentium III", "i686"),
+        ("vendor_id : AuthenticAMD\nmodel name : AMD EPYC\nflags : fpu pse pae lm", "AMD EPYC", "x86_64"),
+        ("cpu : POWER10, altivec supported\nrevision : 2.0 (pvr 0080 0200)", "POWER10, altivec supported", "ppc64"),
+        ("cpu : PPC970MP, altivec supported\nrevision : 1.1 (pvr 0044 0101)", "PPC970MP, altivec supported", "ppc64"),
+        ("cpu : e500v2\nrevision : 5.1 (pvr 8021 1051)", "e500v2", "ppc"),
+        ("CPU Family : Loongson-64bit\nModel Name : Loongson-3C5000", "Loongson-3C5000", "loongarch64"),
+        ("system type : lemote-3a\ncpu model : ICT Loongson-3 V0.9 FPU V0.1", "ICT Loongson-3 V0.9 FPU V0.1", "mips"),
+        ("cpu : Alpha\ncpu model : EV67", "EV67", "alpha"),
+        ("cpu family : PA-RISC 2.0\ncpu : PA8900 (Shortfin)", "PA8900 (Shortfin)", "parisc"),
+        ("processor : 0\nhart : 0\nisa : rv64imafdcv\nuarch : thead,c910", "thead,c910", "riscv64"),
+        ("cpu : UltraSparc T5 (Niagara5)\ntype : sun4v", "UltraSparc T5 (Niagara5)", "sparc64"),
+        ("vendor_id : IBM/S390\nprocessor 0: version = 00,  identification = 1,  machine = 8561", "IBM/S390 8561", "s390x"),
+        ("vendor : GenuineIntel\narch : IA-64\nfamily : Itanium 2", "Itanium 2", "ia64"),
+        ("Processor : ARMv6\nCPU implementer : 0x41\nCPU architecture: 7\nCPU part : 0xb76", "Arm ARM1176", "armv7l"),
+        ("CPU implementer : 0x48\nCPU architecture: 8\nCPU part : 0xfff", "implementer 0x48 part 0xfff", "aarch64"),
+        ("CPU implementer : 0x6d\nCPU architecture: 8\nCPU part : 0xd49", "Microsoft Azure Cobalt 100", "aarch64"),
+        ("CPU implementer : 0x61\nCPU part : 0x022\nCPU part : 0x023", "Apple Icestorm (M1) + Firestorm (M1)", "aarch64"),
+    ],
+)  # fmt: skip
+def test_the_name_and_the_architecture_stand_under_each_architectures_own_keys(
+    cpuinfo: str, name: str, architecture: str
+) -> None:
+    machine = described({"/proc/cpuinfo": cpuinfo})
+    assert (machine.processor, machine.architecture) == (name, architecture)

@@ -11,6 +11,7 @@ from steelyard.benchmarks.memory import placement
 from steelyard.benchmarks.memory.nodes import memory_nodes, placements
 from steelyard.compare import surroundings
 from steelyard.launch.local import environment
+from steelyard.machine.hwloc import read_hwloc
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Limit, Machine, NumaNode, Result, Value, Verdict
 from steelyard.report import sentences
@@ -260,3 +261,20 @@ def test_a_gpu_node_has_a_column_where_it_was_measured_and_no_limit(two_sockets:
     assert placement.figures((near, far), machine)[0].columns == ("0", "1", "255")
     assert placement.limit("bandwidth", near, machine) == Limit(1e11, "B/s", "1 of 2 memory nodes of modules")
     assert placement.limit("bandwidth", far, machine) is None
+
+
+def test_a_node_that_cannot_be_read_is_named_and_an_empty_one_is_not() -> None:
+    tree = CASES["sgi-memory-only"].tree()
+    torn = {f"{NODE}/node1/cpulist": "0-", f"{NODE}/node1/cpumap": "xyz"}
+    assert not any("could not be read whole" in note for note in described(tree).notes)
+    assert any("Memory node 1 could not be read whole" in note for note in described(tree | torn).notes)
+
+
+def test_the_kinds_of_hwloc_are_kept() -> None:
+    kinds = (("", "1"), ("HBM", "1"), ("MCDRAM", "1"), ("GPUMemory", "1"), ("CXL-DRAM", "1"), ("NVM", "1"), ("", "0"))
+    objects = "".join(
+        f'<object type="NUMANode" os_index="{n}" local_memory="{size}" subtype="{kind}" cpuset="0x0"/>'
+        for n, (kind, size) in enumerate(kinds)
+    )
+    _, nodes, _ = read_hwloc(f"<topology>{objects}</topology>")
+    assert [node.kind for node in nodes] == ["DRAM", "HBM", "HBM", "GPU", "CXL", "persistent", "none"]

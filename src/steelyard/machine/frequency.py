@@ -97,7 +97,7 @@ def _nominal(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
         found = re.match(pattern, cpuinfo.get(key, ""))
         if found and float(found.group(1)):
             return Setting(name, _hertz(float(found.group(1)) * hertz), "/proc/cpuinfo")
-    for entry in (entry for entry in files.names(_CPU) if re.fullmatch(r"cpu\d+", entry)):
+    for entry in [entry for entry in files.names(_CPU) if re.fullmatch(r"cpu\d+", entry)][:1]:
         if ticks := natural(files.text(f"{_CPU}/{entry}/clock_tick")):  # SPARC, in hertz
             return Setting(name, _hertz(float(ticks)), f"{_CPU}/{entry}/clock_tick")
     reason = "neither the frequency driver nor /proc/cpuinfo tells it"

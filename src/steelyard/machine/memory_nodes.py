@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from steelyard.machine.cpulist import readable_cpu_list
+from steelyard.machine.cpulist import readable_cpu_list, readable_cpu_mask
 from steelyard.machine.files import KernelFiles, kibibytes, natural
 from steelyard.model import NumaNode
 
@@ -49,7 +49,8 @@ def read_nodes(
         folder = f"{_NODE}/node{number}"
         listed = files.cpus(folder, "cpumap", "cpulist")
         own_memory = _node_memory(files, number, "MemTotal")
-        if own_memory is None or not (files.exists(f"{folder}/cpumap") or files.exists(f"{folder}/cpulist")):
+        mask, text = readable_cpu_mask(files.text(f"{folder}/cpumap")), files.text(f"{folder}/cpulist")
+        if own_memory is None or (mask is None and readable_cpu_list(text) is None):
             notes.append(f"Memory node {number} could not be read whole ({folder}): it may be described too small.")
         reported = (natural(word) for word in (files.text(f"{folder}/distance") or "").split())
         distances = tuple(distance for distance in reported if distance is not None)

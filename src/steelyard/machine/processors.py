@@ -170,7 +170,8 @@ def architecture_of(cpuinfo: Mapping[str, str]) -> str:
     """The architecture that the keys of /proc/cpuinfo show; "unknown" where they show none."""
     if "CPU implementer" in cpuinfo and (_number(cpuinfo.get("CPU architecture")) or 8) < 8:
         return f"armv{cpuinfo['CPU architecture']}l"
-    if "flags" in cpuinfo and "lm" not in cpuinfo["flags"].split() and "pae" in cpuinfo["flags"].split():
+    flags = cpuinfo.get("flags", "").split()
+    if "lm" not in flags and ("pae" in flags or "pse" in flags):
         return "i686"  # without long mode
     fitting = (name for key, pattern, name in _ARCHITECTURES if key in cpuinfo and re.search(pattern, cpuinfo[key]))
     return next(fitting, "unknown")
