@@ -283,3 +283,34 @@ def test_three_nodes_with_a_repeated_sensor_are_compared_by_what_they_draw() -> 
     known = courses(mirrored())
     assert [c.sensor.part_of for c in known.values()] == ["", "x/a"]
     assert replace(known["x/b"].sensor, part_of="") == mirrored()["x/b"].sensor
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("count", "spread", "digits"), [(40, 5.0, 0), (100, 2.0, 0), (20, 1.0, 2)])
+def test_few_readings_that_change_each_time_are_enough(seed: int, count: int, spread: float, digits: int) -> None:
+    chance = np.random.default_rng(seed)
+    one, other = (60 + spread * chance.standard_normal(count) for _ in range(2))
+    same = {name: power(name, one, digits) for name in ("a/one", "a/two")}
+    assert [c.sensor.part_of for c in courses(same).values()] == ["", "a/one"]
+    parts = {"a/one": power("a/one", one, digits), "a/other": power("a/other", other, digits)}
+    whole = Trace(Sensor("a/all", "power", "board"), parts["a/one"].at, sum(trace.value for trace in parts.values()))
+    assert [c.sensor.part_of for c in courses({**parts, "a/all": whole}).values()] == ["a/all", "a/all", ""]
+
+
+def test_a_load_that_comes_and_goes_on_two_sockets_at_once_is_that_of_two() -> None:
+    chance = np.random.default_rng(1)
+    watts = np.where(np.arange(400) // 20 % 2, 150.0, 50.0)
+    sockets = ((number, noisy(chance, watts * (1 + 0.003 * number), 0.001, 400)) for number in (0, 1))
+    traces = [next(counters(drawn, f"rapl/package-{number}", chance=chance)) for number, drawn in sockets]
+    middle, low, _, said = found(*traces)
+    assert middle == pytest.approx(200.0, rel=0.02)
+    assert low > 195.0
+    assert said == []
+
+
+def test_a_load_of_two_levels_alone_does_not_make_two_one() -> None:
+    """Exactly alike, as only an example is: nothing but two levels in turn."""
+    watts = np.where(np.arange(READINGS) // 10 % 2, 150.0, 50.0)
+    known = courses({name: power(name, watts) for name in ("a/one", "a/two")})
+    assert not any(each.sensor.part_of for each in known.values())
+    assert len(overlap.sentences(known)) == 1

@@ -1,7 +1,7 @@
 """Sensors of one source that hold each other by what they say: two that are one counter, and one that is the sum of others.
 
 The power of all is set side by side in blocks of time. Two sensors are the same, or one is the sum of others, where they agree
-in every block as closely as the devices can say, while their power takes so many levels that separate devices would
+in every block as closely as the devices can say, while their power changes in so many ways that separate devices would
 have differed. Where they agree and that is not enough, it is a doubt, and totals hold both.
 """
 
@@ -28,11 +28,11 @@ APART = 0.01  # of the power, by which two separate devices differ
 MISSED = 0.05  # of the power, by which a sum misses what it is not
 AGREE = 0.95  # of the blocks
 NEAR = 0.1  # of what two numbered devices may differ by: the same counter differs by less in most blocks
-LEVELS = 10  # of the power, that two devices do not have alike by chance
+TURNS = 10  # different changes of the power, that two devices do not make alike by chance
 BITS = 20  # of evidence: separate devices agree so well once in a million
 CHANCE = 0.05  # of a sum that fits by chance: less is a doubt
 ROUNDED = 0.375  # of a step, by which each value may be rounded; values that differ by a step do not agree
-CERTAIN = 80  # bits, for numbered devices that print few digits; of fewer than half of them nothing is said
+CERTAIN = 160  # bits, for numbered devices that print few digits; of fewer than half of them nothing is said
 MOST_PARTS = 10  # of which all sums are tried
 # Devices of one kind with a number: drivers and boards count separate ones so. A die has none: it may show its package's counter.
 _NUMBERED = re.compile(r"(?<![a-z])(gpu|card|psu?|pws|supply|cpu|package|socket|accel|node)[-_ ]?[0-9]+")
@@ -222,24 +222,22 @@ def _alike(table: _Table, whole: int, parts: Sequence[int], numbered: bool = Fal
     if numbered and np.median(apart) > NEAR * np.median(tolerance):
         return None
     rough = float(np.median(tolerance)) / float(mine.mean())
-    levels = _levels(mine, float(np.median(change)))
-    bits = (levels - 1) * log2(1 + (APART if len(parts) == 1 else MISSED) / rough)
+    turns = _turns(mine, float(np.median(change)))
+    bits = turns * log2(1 + (APART if len(parts) == 1 else MISSED) / rough)
     if numbered and rough > FINE:
         return None if rough > APART or bits < CERTAIN / 2 else bits >= CERTAIN
     if rough > ROUGH:
         return None
-    if levels >= LEVELS and bits >= BITS + log2(tried) and (rough <= APART or len(parts) > 1):
+    if turns >= TURNS and bits >= BITS + log2(tried):
         return True
     return False if len(parts) == 1 or log2(tried * rough) - bits < log2(CHANCE) else None
 
 
-def _levels(watts: Values, apart: float) -> int:
-    """How many levels of power there are that differ by more than that: a load that comes and goes has two."""
-    count, last = 0, -np.inf
-    for value in np.sort(watts).tolist():
-        if value - last > apart:
-            count, last = count + 1, value
-    return count
+def _turns(watts: Values, apart: float) -> int:
+    """How many different changes of the power there are, in steps of that: a load that comes and goes makes two."""
+    steps = np.round(watts / apart).astype(np.int64)
+    changes = np.stack((steps[:-1], steps[1:]), axis=1)[steps[:-1] != steps[1:]]
+    return len(np.unique(changes, axis=0)) if len(changes) else 0
 
 
 def _sums(table: _Table, places: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...], bool]]:
