@@ -31,9 +31,19 @@ def hosts(**slots: int) -> tuple[Host, ...]:
     ("said", "name", "version"),
     [
         ("mpicxx: Open MPI 5.0.11 (Language: C++)", "openmpi", "5.0.11"),
+        ("mpicxx: Open MPI 4.1.5rc2 (Language: C++)", "openmpi", "4.1.5rc2"),
+        ("mpicxx: Open MPI v4.1.7a1 (Language: C++)", "openmpi", "4.1.7a1"),
         ("mpicxx for MPICH version 4.0.2", "mpich", "4.0.2"),
+        ("mpicxx for MPICH version 3.4a2", "mpich", "3.4a2"),
+        ("mpicxx for MPICH2 version 1.4.1p1", "mpich", "1.4.1p1"),
         ("mpicxx for MVAPICH2 version 2.3.7", "mvapich", "2.3.7"),
         ("mpicxx for MVAPICH version 4.0", "mvapich", "4.0"),
+        ("mpigxx for the Intel(R) MPI Library 2019 Update 9 for Linux*", "intelmpi", "2019.9"),
+        ("mpigxx for the Intel(R) MPI Library 2019 Update 4 for Linux*", "intelmpi", "2019.4"),
+        ("mpigxx for the Intel(R) MPI Library 2018 Update 5 for Linux*", "intelmpi", "2018.5"),
+        ("mpigxx for the Intel(R) MPI Library 2019 for Linux*", "intelmpi", "2019"),
+        ("mpigxx for the Intel(R) MPI Library 5.1.3 for Linux*", "intelmpi", "5.1.3"),
+        ("Intel(R) MPI Library for Linux* OS, Version 2019 Update 9 Build 20200923", "intelmpi", "2019.9"),
         ("mpiicpx for the Intel(R) MPI Library 2021.17 for Linux*", "intelmpi", "2021.17"),
         ("mpigxx for the Intel(R) MPI Library 2021.18 for Linux*", "intelmpi", "2021.18"),
         ("mpiicpx for the Intel(R) MPI Library @IMPI_OFFICIALVERSION@ for Linux*", "intelmpi", "unknown"),
@@ -49,7 +59,12 @@ def test_an_mpi_is_recognised_by_what_its_wrapper_says(said: str, name: str, ver
 
 
 def test_one_answer_fits_one_flavour_alone() -> None:
-    for said in ("Open MPI 5.0", "MPICH version 4.0", "MVAPICH2 version 2.3.7", "the Intel(R) MPI Library 2021.17"):
+    for said in (
+        "Open MPI 5.0",
+        "MPICH version 4.0",
+        "MVAPICH2 version 2.3.7",
+        "the Intel(R) MPI Library 2019 Update 9",
+    ):
         assert sum(re.search(flavour.answer, said) is not None for flavour in flavours().values()) == 1
 
 

@@ -84,17 +84,17 @@ def _of_list(words: str, where: str, usual: str = "1") -> Iterator[Host]:
 
 def _names(word: str) -> tuple[tuple[str, ...], str | None]:
     """(names, slots) of a word; no names where it is none."""
-    if _is_address(word):
+    if is_address(word):
         return (word,), None
     if address := _ADDRESS.fullmatch(word):
-        return ((address[1],) if _is_address(address[1]) else ()), address[2]
+        return ((address[1],) if is_address(address[1]) else ()), address[2]
     match = _NAMES.fullmatch(word)
     with contextlib.suppress(ValueError):
         return (hostlist.expand(match[1]), match[2]) if match else ((), None)
     return (), None
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
     """Whether it is an address of IPv6, with or without its zone (fe80::1%eth0)."""
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(text).version == IPV6

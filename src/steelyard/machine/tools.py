@@ -141,7 +141,7 @@ def ask_mpi(wrapper: str, notes: list[str] | None = None) -> Tool | None:
         for flavour in known:
             if flavour.question == question and (match := search(done, flavour.answer)):
                 _take(notes, done)
-                found = Tool(flavour.name, wrapper, match.group(1) or "unknown")
+                found = Tool(flavour.name, wrapper, ".".join(filter(None, match.groups())) or "unknown")
                 return found if has_header(wrapper, "mpi.h") else None
     return None
 

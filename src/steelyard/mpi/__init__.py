@@ -45,9 +45,10 @@ class Job:
 class Flavour:
     """What Steelyard knows of an MPI. `name` stands in the records, before the version; `title` is how its makers write it.
 
-    The C++ wrapper says who it is: asked `question` (one word), the first line that it says fits the regular expression `answer`,
-    whose first group is the version. `words` is the command line of its mpiexec, after mpiexec itself, with the program: a pure
-    function. The programs pin themselves before MPI starts, so that all launchers do it alike: whatever binds is switched off.
+    The C++ wrapper says who it is: asked `question` (one word), a line that it says fits the regular expression `answer`,
+    whose groups, with dots between them, are the version. `words` is the command line of its mpiexec, after mpiexec itself, with
+    the program: a pure function. The programs pin themselves before MPI starts, so that all launchers do it alike: whatever binds
+    is switched off.
 
     `environment` is what its ranks need, whoever starts them, and `transports` the further variables of each transport but the
     default. An mpiexec that sets none of OMPI_COMM_WORLD_RANK, PMI_RANK … tells by STEELYARD_RANK_IN and STEELYARD_LOCAL_RANK_IN

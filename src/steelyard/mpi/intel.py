@@ -30,7 +30,8 @@ flavour = Flavour(
     title="Intel MPI",
     question="-v",
     # Some releases forgot to put their version in (2024: "@IMPI_OFFICIALVERSION@").
-    answer=r"Intel\(R\) MPI Library(?: \D*(\d[\d.]*))?",
+    # Up to 2019 a release has updates: "2019 Update 9" is 2019.9.
+    answer=r"Intel\(R\) MPI Library(?: \D*(\d[\d.]*)(?:,? Update (\d+))?)?",
     words=words,
     transports={
         "no shared memory": {"I_MPI_FABRICS": "ofi"},

@@ -12,6 +12,7 @@ from steelyard import __version__, applications, files, records
 from steelyard.build.flags import unsafe
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
+from steelyard.launch.reachable import expect_reachable
 from steelyard.model import Plan, Run, Shown
 from steelyard.model.plain import to_plain
 from steelyard.plan import second
@@ -42,6 +43,7 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
         warnings = [*warnings, _how_long(plan, sensing.seconds(width), width)]
     for warning in warnings:
         print(f"steelyard: {warning}", file=sys.stderr)
+    expect_reachable(here.machine.hosts, here.site.launcher, here.site.extra)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     remembered.trust(request.paths, _named(here))
     programs = here.programs(quiet)
@@ -122,6 +124,7 @@ def go_on(
     folder = records.RunFolder(path)  # first: where nothing can be written, nothing need be built
     try:
         here = again(run, paths, setup.machine(), trusted)
+        expect_reachable(run.machine.hosts, here.site.launcher, here.site.extra)
         programs = here.programs(quiet)
     except BaseException:
         folder.close()

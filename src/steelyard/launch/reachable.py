@@ -1,0 +1,120 @@
+"""Whether the hosts that a user names can be reached, asked before anything is built or started."""
+
+import os
+import queue
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from steelyard.errors import UsageError
+from steelyard.launch import scheduler
+from steelyard.launch.hosts import is_address
+from steelyard.model import Host
+from steelyard.programs import NoAnswer, ask
+
+SECONDS = 2.0  # until all hosts have answered
+MOST = 512  # hosts that are asked
+_SHOWN = 3  # hosts that a sentence names
+# Where one is set, launchers start their daemons in a way of the user's, which may know names of its own.
+AGENTS = (
+    "OMPI_MCA_plm_rsh_agent",
+    "OMPI_MCA_plm_ssh_agent",
+    "OMPI_MCA_orte_rsh_agent",
+    "PRTE_MCA_plm_ssh_agent",
+    "PRTE_MCA_prte_agent",
+    "HYDRA_LAUNCHER",
+    "HYDRA_BOOTSTRAP",
+    "HYDRA_LAUNCHER_EXEC",
+    "HYDRA_BOOTSTRAP_EXEC",
+    "I_MPI_HYDRA_BOOTSTRAP",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC",
+)
+
+
+def expect_reachable(hosts: Sequence[Host], launcher: str, words: Sequence[str]) -> None:
+    """UsageError, with the names, where mpiexec would reach a host by ssh, and that host has no address or does not answer.
+
+    `words` are the further ones for the launcher: with them, with an agent of the user's, and within an allocation of a
+    scheduler the hosts are reached in another way, and are not asked.
+    """
+    if launcher != "mpiexec" or words or any(os.environ.get(name) for name in AGENTS) or scheduler.inside():
+        return
+    if addresses := [host.name for host in hosts if is_address(host.name)]:
+        raise UsageError(
+            f"The launchers of MPI split {_named(addresses)} (given by --hosts) at its colons: they take no address of IPv6. "
+            "Give the host a name, as in /etc/hosts or ~/.ssh/config, and name that."
+        )
+    wrong = _troubles([host.name for host in hosts[:MOST]])
+    if wrong:
+        why = next(iter(wrong.values()))
+        alike = [name for name, reason in wrong.items() if reason == why]
+        raise UsageError(
+            f"{_named(alike)} (given by --hosts) {why}. Correct the name, or start the host; 'ssh {alike[0]} true' must work."
+        )
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more
+
+
+def _troubles(names: Sequence[str]) -> Mapping[str, str]:
+    """Why a host cannot be reached, by its name, of those that cannot. No question holds this up: the threads are left behind."""
+    answers: queue.Queue[tuple[str, str]] = queue.Queue()
+    for name in names:
+        threading.Thread(target=lambda name=name: answers.put((name, trouble(name))), daemon=True).start()
+    left, found = dict.fromkeys(names, "did not answer within 2 s"), {}
+    until = time.monotonic() + SECONDS + 0.5
+    while left and (seconds := until - time.monotonic()) > 0:
+        try:
+            name, why = answers.get(timeout=seconds)
+        except queue.Empty:
+            break
+        found[name] = why
+        del left[name]
+    reasons = {**found, **left}
+    return {name: reasons[name] for name in names if reasons[name]}
+
+
+def trouble(name: str) -> str:
+    """Why ssh cannot reach a host, as words that follow its name; "" where nothing is known against it."""
+    settings = _ssh(name)
+    if {"proxyjump", "proxycommand"} & settings.keys():
+        return ""
+    goal, port = settings.get("hostname", name), settings.get("port", "22")
+    try:
+        addresses = {found[4][:2] for found in socket.getaddrinfo(goal, int(port), type=socket.SOCK_STREAM)}
+    except (OSError, ValueError, UnicodeError):
+        return "has no address: this machine does not know the name"
+    if not settings or any(_is_own(str(address)) for address, _ in addresses):
+        return ""
+    try:
+        socket.create_connection((goal, int(port)), SECONDS).close()
+    except OSError as error:
+        return f"cannot be reached at port {port} by ssh ({error.strerror or error})"
+    return ""
+
+
+def _ssh(name: str) -> Mapping[str, str]:
+    """What ssh would do for that name, after the user's and the site's settings; {} where there is no ssh."""
+    if not shutil.which("ssh"):
+        return {}
+    try:
+        lines = ask(["ssh", "-G", name], SECONDS).stdout.splitlines()
+    except NoAnswer:
+        return {}
+    settings = dict(line.split(" ", 1) for line in lines if " " in line)
+    return {key: value for key, value in settings.items() if value != "none"}
+
+
+def _is_own(address: str) -> bool:
+    """Whether it is an address of this machine, on which ranks are started without ssh."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as made:
+        try:
+            made.bind((address, 0))
+        except OSError:
+            return False
+    return True
