@@ -113,3 +113,24 @@ def test_a_kernel_before_4_3_tells_governor_driver_and_clock() -> None:
     machine = described(tree)
     assert [setting(machine, name).value for name in ("governor", "frequency_max")] == ["ondemand", "1.996 GHz"]
     assert setting(machine, "governor").source == "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
+
+
+@pytest.mark.parametrize(
+    ("mount", "folder", "suffix"),
+    [
+        ("none /dev/cpuset cpuset rw 0 0", "/dev/cpuset", ("cpus", "mems")),
+        ("cpuset /dev/cpuset cgroup rw,cpuset,noprefix 0 0", "/dev/cpuset", ("cpus", "mems")),
+        ("none /cgroup/cpuset cgroup rw,cpuset 0 0", "/cgroup/cpuset", ("cpuset.cpus", "cpuset.mems")),
+        ("none /cgroup cgroup2 rw 0 0", "/cgroup", ("cpuset.cpus.effective", "cpuset.mems.effective")),
+    ],
+)
+def test_a_recorded_control_group_limits_processors_and_memory(
+    mount: str, folder: str, suffix: tuple[str, str]
+) -> None:
+    tree, _ = read_machine((FOLDER / "hwloc-16amd64-8n2c.txt").read_text())
+    group = dict(zip(suffix, ("0-6,12-15", "1-4"), strict=True))
+    tree |= {"/proc/mounts": f"proc /proc proc rw 0 0\n{mount}", "/proc/self/cpuset": "/jobs/one"}
+    tree |= {f"{folder}/jobs/one/{name}": text for name, text in group.items()}
+    machine = described(tree)
+    assert machine.cpus == (*range(7), *range(12, 16))
+    assert (len(machine.cores), machine.memory) == (16, 4 * 8388608 * 1024)

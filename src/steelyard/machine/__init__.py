@@ -137,7 +137,7 @@ def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tup
     parts = [kibibytes(reported.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
     available = kibibytes(reported.get("MemAvailable")) or sum(parts)
     available = max(0, available - free_memory(files, others))
-    bounds = [installed, allowance.memory_limit, allowed_memory(files, topology.nodes)]
+    bounds = [installed, allowance.memory_limit, allowed_memory(files, topology.nodes, allowance.nodes)]
     memory = min(bound for bound in bounds if bound is not None)
     left = allowance.memory_left
     return memory, min(available, memory, memory if left is None else left), []

@@ -18,6 +18,7 @@ class Allowance:
     cpu_quota: float | None = None
     cpu_quota_path: str = ""
     cpus: tuple[int, ...] | None = None
+    nodes: tuple[int, ...] | None = None  # of memory
     memory_limit: int | None = None
     memory_limit_path: str = ""
     memory_left: int | None = None  # bytes below the limit, counting file cache that the kernel would give back
@@ -35,19 +36,22 @@ def read_allowance(files: KernelFiles) -> Allowance:
     mounts = _mounts(files)
     versions = {"2" if not mount.controllers else "1" for mount in mounts}
     version = "1 and 2" if len(versions) == 2 else "".join(versions) or "none"
-    quotas, limits, lefts, sets = [], [], [], []
+    quotas, limits, lefts, sets, node_sets = [], [], [], [], []
     for version_two, controller, folder in _folders(files, mounts):
         if controller in ("", "cpu") and (quota := _quota(files, folder, version_two)):
             quotas.append(quota)
         if controller in ("", "memory") and (limit := _memory(files, folder, version_two)):
             limits.append(limit[:2])
             lefts.append(limit[2])
-        if controller in ("", "cpuset") and (allowed := _cpuset(files, folder)):
+        if controller in ("", "cpuset") and (allowed := _cpuset(files, folder, "cpus")):
             sets.append(set(allowed))
+        if controller in ("", "cpuset") and (allowed := _cpuset(files, folder, "mems")):
+            node_sets.append(set(allowed))
     quota_value, quota_path = min(quotas, default=(None, ""))
     limit_value, limit_path = min(limits, default=(None, ""))
     cpus = tuple(sorted(set.intersection(*sets))) if sets else None
-    return Allowance(version, quota_value, quota_path, cpus, limit_value, limit_path, min(lefts, default=None))
+    nodes = tuple(sorted(set.intersection(*node_sets))) if node_sets else None
+    return Allowance(version, quota_value, quota_path, cpus, nodes, limit_value, limit_path, min(lefts, default=None))
 
 
 def _mounts(files: KernelFiles) -> list[_Mount]:
@@ -61,12 +65,25 @@ def _mounts(files: KernelFiles) -> list[_Mount]:
         named = frozenset(right[2].split(",")) & {"cpu", "cpuset", "memory"}
         if right[0] == "cgroup2" or named:
             found.append(_Mount(left[4], left[3], frozenset() if right[0] == "cgroup2" else named))
+    return found or _recorded_mounts(files)
+
+
+def _recorded_mounts(files: KernelFiles) -> list[_Mount]:
+    """By /proc/mounts, which recorded trees have; "cpuset" was a file system of its own before there were control groups."""
+    found = []
+    for line in (files.text("/proc/mounts") or "").splitlines():
+        _, point, kind, options = (*line.split(" "), "", "", "", "")[:4]
+        named = frozenset((kind, *options.split(","))) & {"cpu", "cpuset", "memory"}
+        if kind in ("cgroup", "cgroup2", "cpuset") and (named or kind == "cgroup2"):
+            found.append(_Mount(point, "/", frozenset() if kind == "cgroup2" else named))
     return found
 
 
 def _folders(files: KernelFiles, mounts: list[_Mount]) -> Iterator[tuple[bool, str, str]]:
     """(version 2?, controller, folder) of this process's groups, each followed by its parents."""
-    for line in (files.text("/proc/self/cgroup") or "").splitlines():
+    own = files.text("/proc/self/cgroup")
+    cpuset = files.text("/proc/self/cpuset")  # the same of one controller; before 2.6.24 there is nothing else
+    for line in (own or (f"0:cpuset:{cpuset}\n0::{cpuset}" if cpuset else "")).splitlines():
         fields = line.split(":", 2)
         if len(fields) != 3:
             continue
@@ -121,8 +138,9 @@ def _reclaimable(files: KernelFiles, folder: str, version_two: bool) -> int:
     return 0
 
 
-def _cpuset(files: KernelFiles, folder: str) -> tuple[int, ...] | None:
-    for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
+def _cpuset(files: KernelFiles, folder: str, what: str) -> tuple[int, ...] | None:
+    """The set of "cpus" or of "mems", memory nodes."""
+    for name in (f"cpuset.{what}.effective", f"cpuset.effective_{what}", f"cpuset.{what}", what):
         listed = readable_cpu_list(files.text(f"{folder}/{name}"))
         if listed:
             return listed

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.machine.cache_files import read_caches
-from steelyard.machine.cpulist import parse_cpu_list, readable_cpu_list
+from steelyard.machine.cpulist import readable_cpu_list
 from steelyard.machine.files import KernelFiles, natural
 from steelyard.machine.memory_nodes import main_nodes, read_nodes
 from steelyard.machine.processors import Processor
@@ -96,13 +96,13 @@ def allowed_cpus(files: KernelFiles, online: tuple[int, ...]) -> tuple[int, ...]
     return tuple(cpu for cpu in listed if cpu in known) if listed else online
 
 
-def allowed_memory(files: KernelFiles, nodes: tuple[NumaNode, ...]) -> int | None:
-    """Bytes of main memory on the nodes that this process may use; None when it may use all or nothing is reported."""
+def allowed_memory(files: KernelFiles, nodes: tuple[NumaNode, ...], group: tuple[int, ...] | None) -> int | None:
+    """Bytes of main memory on the nodes that this process may use; None when it may use all or nothing is reported.
+
+    A recorded tree may have no /proc/self/status: then the nodes of its control `group` count.
+    """
     nodes = main_nodes(nodes)
-    try:
-        allowed = set(parse_cpu_list(files.pairs("/proc/self/status").get("Mems_allowed_list", "")))
-    except ValueError:
-        return None
+    allowed = set(readable_cpu_list(files.pairs("/proc/self/status").get("Mems_allowed_list")) or group or ())
     if not allowed or all(node.number in allowed for node in nodes):
         return None
     return sum(node.memory for node in nodes if node.number in allowed) or None
