@@ -14,8 +14,9 @@ from steelyard import findings, plan
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value
 from steelyard.plan import catalogue
+from steelyard.report.pages import machine as machine_page
 from steelyard.statistics.difference.matrix import rounds
-from steelyard.statistics.results import messages, nodes, peer_groups
+from steelyard.statistics.results import messages, node_table, nodes, peer_groups
 
 KIB, MIB = 1 << 10, 1 << 20
 FOUR = ("a", "b", "c", "d")
@@ -392,6 +393,37 @@ def test_a_node_that_is_slow_at_its_own_work_is_named_once_and_not_rank_by_rank(
     told = only("slow_node", evaluation(streams((1, 1, 1, 1, 1, 1, 1.3, 1.3), hosts)))
     assert "Node d (ranks 6 to 7) is slow: it takes 1.3 times" in told.seen
     assert "cluster.stream triad" in told.seen
+
+
+def test_of_two_nodes_the_slower_one_is_named_but_not_blamed() -> None:
+    hosts = ("a", "a", "b", "b")
+    told = only("slow_node", evaluation(streams((1, 1, 1.3, 1.3), hosts)))
+    assert told.level == "notice"
+    assert told.seen.startswith("Node b (ranks 2 to 3) takes 1.3 times as long as node a") or told.seen.startswith(
+        "b ("
+    )
+    assert "either may be the unusual one" in told.seen
+    assert "steelyard run --only cluster" in told.remedy
+    assert only("slow_node", evaluation(streams((1, 1, 1.03, 1.03), hosts))).level == "good", "too little to matter"
+    assert (
+        "either may"
+        not in only("slow_node", evaluation(streams((1, 1, 1, 1, 1.3, 1.3), ("a", "a", "b", "b", "c", "c")))).seen
+    )
+
+
+def test_the_table_of_nodes_has_the_rate_of_each_beside_the_median() -> None:
+    hosts = ("a", "a", "b", "b", "c", "c")
+    (stream,) = streams((1, 1, 1, 1, 2, 2), hosts)
+    records = tuple(replace(r, work={"bytes": 24e6}, operations=1) for r in stream.records)
+    (triad,) = node_table.node_columns([replace(stream, records=records)])
+    assert (triad.title, triad.unit) == ("Triad", "B/s")
+    # Each of six ranks moves 4 MB in 10 ms, those of c in 20 ms.
+    assert triad.values == pytest.approx({"a": 8e8, "b": 8e8, "c": 4e8}, rel=0.01)
+    shown = machine_page.data(evaluation([replace(stream, records=records)]))
+    assert shown.host_columns == ("Triad",)
+    assert [row[0] for row in shown.hosts] == ["a", "b", "c"]
+    assert shown.hosts[2][1].endswith("(-50 %)")
+    assert node_table.node_columns(streams((1, 1), ("a", "a"))) == []
 
 
 def test_one_slow_rank_of_a_good_node_is_named_by_itself() -> None:

@@ -28,6 +28,7 @@ from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.roles import Counterpart, Witness
 from steelyard.statistics.results import messages
+from steelyard.statistics.results.node_table import rates_of_nodes
 from steelyard.statistics.results.result import rests_on
 from steelyard.units import quantity
 
@@ -67,11 +68,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 def of_nodes(record: Record) -> dict[str, float]:
     """Each node's speed (flop/s): the sum of its ranks', by host."""
-    hosts = messages.hosts(record)
-    rates, found = of_ranks(record, "flops"), dict[str, float]()
-    for host, rate in zip(hosts, rates, strict=len(hosts) == len(rates)):
-        found[host] = found.get(host, 0.0) + rate
-    return found
+    return dict(rates_of_nodes(record, "flops"))
 
 
 def speeds(result: Result, ranks: bool = True) -> dict[str, float]:

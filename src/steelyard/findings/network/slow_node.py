@@ -29,6 +29,10 @@ REMEDIES = {
     "rank": "See what else runs there (top, /proc/interrupts) and which clock it has (steelyard run --only memory.cores); leave "
     "it out if it stays so.",
 }
+THIRD = (
+    "Measure a third node of the same kind with both: steelyard run --only cluster --hosts A,B,C. Or measure each by itself "
+    "(steelyard run there) and use steelyard compare."
+)
 TURNS = (
     "There were more ranks than processors: pairs of ranks that shared one are left out, and a factor is the least that "
     "explains the others."
@@ -52,6 +56,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     reported = tell(evaluation.results, evaluation.run.machine, alike)
     slow = sorted((s for t in reported for s in _slow(t)), key=lambda s: -s.factor)
     nodes = {host for s in slow if s.kind == "node" for host in s.hosts}
+    nodes |= {t.look.hosts[t.of_two.ranks[0]] for t in reported if t.of_two}
     # A rank of a slow node, and a link that ends there, are reported with it.
     slow = [s for s in slow if s.kind == "node" or not s.hosts & nodes or not s.look.apart]
     by_name: dict[tuple[str, str], list[Slow]] = {}
@@ -59,7 +64,32 @@ def find(evaluation: Evaluation) -> list[Finding]:
         by_name.setdefault((s.kind, ", ".join(sorted(s.hosts)) if s.kind == "node" else s.who), []).append(s)
     order = ("node", "link", "rank")
     found = [_finding(mine, reported) for _, mine in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))]
-    return found or _good(reported)
+    return [*found, *_of_two(reported)] or _good(reported)
+
+
+def _of_two(reported: list[Report]) -> list[Finding]:
+    """That one of two nodes is slower: which of them is the unusual one, no comparison of two can say."""
+    unequal = [(t.look, t.of_two) for t in reported if t.of_two]
+    if not unequal:
+        return []
+    look, most = max(unequal, key=lambda pair: pair[1].factor)
+    slower, faster = look.names[most.ranks[0]], look.names[1 - most.ranks[0]]
+    observed = (
+        f"{slower} takes {significant(most.factor, 2)} times as long as {faster}{_at(look)}. Of two nodes, either may be the "
+        f"unusual one.{trust.caution(min((x.level for x, _ in unequal), key=trust.ORDER.index))}"
+    )
+    evidence = [
+        f"{x.what}: {x.names[two.ranks[0]]} takes {significant(two.factor, 2)} times as long ({_chance(two.p)})."
+        for x, two in unequal[:NAMED]
+    ]
+    equal = [t.look.what for t in reported if t.look.apart and len(t.look.names) == 2 and not t.of_two]
+    if equal:
+        evidence.append(f"No difference is certain in: {'; '.join(equal[:NAMED])}.")
+    return [Finding("slow_node", "notice", observed, tuple(evidence), CAUSES["node"], THIRD, effect=most.factor)]
+
+
+def _chance(p: float) -> str:
+    return f"p = {p:.1g}" if p >= LEAST_CHANCE else f"p < {LEAST_CHANCE:g}"
 
 
 def _slow(reported: Report) -> Iterable[Slow]:
@@ -93,8 +123,7 @@ def _finding(mine: list[Slow], reported: list[Report]) -> Finding:
 
 
 def _shown(slow: Slow) -> str:
-    chance = f"= {slow.p:.1g}" if slow.p >= LEAST_CHANCE else f"< {LEAST_CHANCE:g}"
-    return f"{slow.look.what}: {significant(slow.factor, 2)} times; chance makes one of them look so with p {chance}."
+    return f"{slow.look.what}: {significant(slow.factor, 2)} times; chance makes one of them look so with {_chance(slow.p)}."
 
 
 def _at(look: Look) -> str:

@@ -1,7 +1,8 @@
 """The machine: its topology as nested boxes, its memory, its settings, and the limits that follow."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 
 from steelyard import units
 from steelyard.machine.cpulist import format_cpu_list
@@ -9,6 +10,7 @@ from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, Tool
 from steelyard.report import counter_columns
 from steelyard.report.pages.settings import SettingGroup, Unread, groups, unread
+from steelyard.statistics.results.node_table import Column, node_columns
 
 PLACE, TITLE = 20, "Machine"
 
@@ -68,11 +70,27 @@ class MachinePage:
     tools: tuple[tuple[str, Tool], ...]
     limits: tuple[tuple[str, str, str], ...]
     notes: tuple[str, ...]
+    host_columns: tuple[str, ...] = ()  # of several nodes, what each of them reached
+    hosts: tuple[tuple[str, ...], ...] = ()
 
 
 def data(evaluation: Evaluation) -> MachinePage:
     """Plain data of the page; what the machine does not tell is left out or said with its reason."""
-    return page(evaluation.run.machine, counter_columns.missing(evaluation))
+    columns = node_columns(evaluation.results)
+    hosts = dict.fromkeys(host for column in columns for host in column.values)
+    return replace(
+        page(evaluation.run.machine, counter_columns.missing(evaluation)),
+        host_columns=tuple(column.title for column in columns),
+        hosts=tuple((host, *(_beside(column, host) for column in columns)) for host in hosts),
+    )
+
+
+def _beside(column: Column, host: str) -> str:
+    """The value of a host, and by how much it differs from the median of all hosts."""
+    if host not in column.values:
+        return "–"
+    value, middle = column.values[host], median(column.values.values())
+    return f"{units.quantity(value, column.unit)} ({units.percent(value / middle - 1, signed=True)})"
 
 
 def page(machine: Machine, notes: Iterable[str] = ()) -> MachinePage:

@@ -68,6 +68,30 @@ def slow_ranks(
     return beyond_chance(ranks, values - np.median(values), errors, freedom, len(rows), smallest, level)
 
 
+def slower_of_two(rows: Sequence[Sequence[float]], smallest: float = SMALLEST, level: float = LEVEL) -> Outlier | None:
+    """Returns the slower of two that do the same work, or None if chance or less than `smallest` may explain the difference.
+
+    `rows` holds the repetitions of each in seconds. The test is Student's t of the two medians, two-sided, with the pooled
+    scatter of the repetitions. Which of the two is unusual cannot be said. Raises ValueError for a time that is not positive
+    and finite.
+    """
+    from scipy.special import stdtr
+
+    logs = [logarithms(row, f"side {side}") for side, row in enumerate(rows)]
+    if min(map(len, logs)) < 2:
+        return None
+    within = scatter(logs)
+    long = [row for row in logs if len(row) >= LEAST_FOR_DEPENDENCE]
+    independent = sum(float(correlations(row[np.newaxis, :])[1][0]) for row in long) / max(1, sum(map(len, long)))
+    share = independent if long else 1.0
+    difference = float(np.median(logs[1]) - np.median(logs[0]))
+    error = within.deviation * math.sqrt(sum(median_error(len(row)) ** 2 / (share * len(row)) for row in logs))
+    chance = 2 * float(stdtr(max(1.0, within.freedom * share), -abs(difference) / error)) if error else 0.0
+    if chance >= level or abs(difference) <= math.log1p(smallest):
+        return None
+    return Outlier((int(difference > 0),), math.exp(abs(difference)), chance)
+
+
 def beyond_chance(
     ranks: Sequence[tuple[int, ...]],
     excess: Array,

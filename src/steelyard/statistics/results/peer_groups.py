@@ -50,12 +50,13 @@ class Look:
 @dataclass(frozen=True)
 class Report:
     """What a look tells: the slow ones and the slow links (None: it cannot tell), and the relative scatter of one of them
-    from launch to launch (from sample to sample where there is one launch; None: not known)."""
+    from launch to launch (from sample to sample where there is one launch; None: not known). `of_two`: the slower one of two."""
 
     look: Look
     single: tuple[Outlier, ...] | None
     links: tuple[Outlier, ...] | None
     scatter: float | None = None
+    of_two: Outlier | None = None
 
 
 def tell(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]] = ()) -> list[Report]:
@@ -83,7 +84,14 @@ def _judged(look: Look, level: float) -> Report:
         if slow is not None:
             single = [*(single or []), *(Outlier((members[o.ranks[0]],), o.factor, o.p) for o in slow)]
     scatter = peers.scatter([peers.logarithms(row, look.what) for row in look.rows])
-    return Report(look, None if single is None else tuple(single), None, scatter.deviation if scatter.freedom else None)
+    two = (
+        peers.slower_of_two(look.rows, level=level)
+        if len(look.rows) == 2 and look.apart and not look.partners
+        else None
+    )
+    return Report(
+        look, None if single is None else tuple(single), None, scatter.deviation if scatter.freedom else None, two
+    )
 
 
 def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
