@@ -1,13 +1,16 @@
 """Recorded machines of many architectures and kernels, beside what lscpu and hwloc tell of them."""
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from recorded import described, read_machine
+from recorded import Tree, described, read_machine
 from steelyard.benchmarks.axes import memory_policies
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.machine.settings import setting
@@ -134,3 +137,22 @@ def test_a_recorded_control_group_limits_processors_and_memory(
     machine = described(tree)
     assert machine.cpus == (*range(7), *range(12, 16))
     assert (len(machine.cores), machine.memory) == (16, 4 * 8388608 * 1024)
+
+
+@functools.cache
+def tree_of(name: str) -> Tree:
+    return read_machine((FOLDER / f"{name}.txt").read_text())[0]
+
+
+SMALL = [name for name in MACHINES if len(tree_of(name)) < 400]
+
+
+@given(st.sampled_from(SMALL), st.data())
+@settings(max_examples=40)
+def test_damaged_files_of_any_architecture_never_raise(name: str, data: st.DataObject) -> None:
+    tree = tree_of(name)
+    paths = data.draw(st.lists(st.sampled_from(sorted(tree)), min_size=1, max_size=12))
+    texts = st.one_of(st.text(max_size=40), st.sampled_from(["-1", "0", "99999999999", "f" * 9000, "0-200", ","]))
+    machine = described(tree | {path: data.draw(texts) for path in paths})
+    assert machine.memory >= machine.memory_available >= 0
+    assert len({cpu for core in machine.cores for cpu in core.cpus}) == sum(len(core.cpus) for core in machine.cores)
