@@ -180,6 +180,8 @@ def test_the_power_of_a_gpu_is_not_that_of_the_node(asked: Any) -> None:
             ),
             900,
         ),
+        (chassis(Power={"PowerControl": [{"PowerConsumedWatts": "231"}]}), 231),
+        (chassis(Power={"PowerControl": [{"PowerMetrics": {"AverageConsumedWatts": 225, "IntervalInMin": 1}}]}), 225),
         # An energy alone.
         (chassis(EnvironmentMetrics={"EnergyJoules": reading(5000)}), 5000),
     ],

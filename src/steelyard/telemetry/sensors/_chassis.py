@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.model.sensor import Quantity, Scope
+from steelyard.telemetry.sensors import _words as words
 from steelyard.telemetry.sensors._service import Service, link
 from steelyard.telemetry.sensors._supplies import feeding
 from steelyard.telemetry.sensors._words import slug
@@ -30,7 +31,10 @@ Where = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Point:
-    """A number: the keys that lead to it in the resource at `path`; `factor` to W or J, `step` the number's own."""
+    """A number: the keys that lead to it in the resource at `path`.
+
+    `factor` to W or J, `step` the number's own in the sensor's unit; of a mean `window` is its length in s.
+    """
 
     name: str
     path: str
@@ -38,6 +42,7 @@ class Point:
     quantity: Quantity = "power"
     factor: float = 1.0
     step: float = 0.0
+    window: float = 0.0
     scope: Scope = ""
 
 
@@ -56,7 +61,7 @@ class Chassis:
 
 
 def number(resource: Any, where: Where) -> float | None:
-    """The finite number to which the keys lead; None where there is none."""
+    """The finite number to which the keys lead, some services print it as text; None where there is none."""
     for key in where:
         if isinstance(resource, dict) and isinstance(key, str):
             resource = resource.get(key)
@@ -64,6 +69,8 @@ def number(resource: Any, where: Where) -> float | None:
             resource = resource[key]
         else:
             return None
+    if isinstance(resource, str):
+        resource = words.number(resource)
     usable = isinstance(resource, int | float) and not isinstance(resource, bool) and abs(resource) < _GREATEST
     return float(resource) if usable and math.isfinite(resource) else None
 
@@ -134,6 +141,11 @@ def _power(service: Service, chassis: Chassis, path: str) -> None:
             chassis.whole.append(point)
         elif place > 0:
             chassis.parts.append(point)
+    if not chassis.whole:
+        minutes = number(power, ("PowerControl", 0, "PowerMetrics", "IntervalInMin"))
+        where = ("PowerControl", 0, "PowerMetrics", "AverageConsumedWatts")
+        if minutes and number(power, where):  # a mean over minutes, where the power of the moment is not given
+            chassis.whole.append(Point("average-power", path, where, window=60 * minutes))
     if not chassis.whole:
         supplies = power.get("PowerSupplies")
         for place, supply in enumerate(supplies if isinstance(supplies, list) else ()):

@@ -75,6 +75,7 @@ class Redfish:
             SOURCE if (is_whole and chassis.box) or inside else PARTS,
             self._service.url + point.path,
             resolution=point.step,
+            window=point.window,
             part_of=self._names[first.path, first.where] if first else "",
             scope="node" if is_whole and chassis.box else point.scope,
         )
