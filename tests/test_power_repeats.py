@@ -203,6 +203,20 @@ def test_what_says_too_little_to_compare_is_left_as_it_is() -> None:
     assert overlap.sentences(courses({"a/one": power("a/one", watts), "a/two": apart})) == []
 
 
+def test_a_part_that_draws_more_than_its_whole_stands_beside_it_in_doubt() -> None:
+    """As a platform domain of RAPL that the firmware fills in by half."""
+    sensors = [("rapl/psys", 5.0, ""), ("rapl/package-0", 15.0, "rapl/psys"), ("rapl/package-0/dram", 2.0, "rapl/psys")]
+    known = courses({name: power(name, np.full(READINGS, watts), part_of=of) for name, watts, of in sensors})
+    total = cost(known, WHOLE).totals["board"]
+    assert total.power == pytest.approx(20.0)
+    assert total.low / total.seconds == pytest.approx(5.0, rel=0.02)
+    (said,) = overlap.sentences(known)
+    assert said.startswith("rapl/package-0 draws more than rapl/psys, which should hold it. One of these is wrong.")
+    sound = courses({name: power(name, np.full(READINGS, 4.0), part_of=of) for name, _, of in sensors})
+    assert cost(sound, WHOLE).totals["board"].power == pytest.approx(4.0)
+    assert overlap.sentences(sound) == []
+
+
 # Wherever power is added up
 
 

@@ -54,11 +54,15 @@ class Energy:
 
 @dataclass(frozen=True)
 class Overlap:
-    """The readings of a sensor lie within those of `holder`: they are the `same`, or parts of a sum. Not `sure`: it may be so."""
+    """The readings of a sensor lie within those of `holder`: they are the `same`, or parts of a sum. Not `sure`: it may be so.
+
+    `more`: it draws more than `holder`, which by its maker should hold it.
+    """
 
     holder: str
     same: bool
     sure: bool
+    more: bool = False
 
 
 @dataclass(frozen=True)

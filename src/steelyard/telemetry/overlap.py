@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model.sensor import Sensor, Values
-from steelyard.telemetry.energy import NANO, SURE, Course, Overlap
+from steelyard.telemetry.energy import NANO, SURE, Course, Overlap, energy
 from steelyard.telemetry.sampler import added_up
 
 BLOCKS = 200  # of time, at most
@@ -62,6 +62,7 @@ class _Table:
 
 def resolved(known: Mapping[str, Course]) -> dict[str, Course]:
     """The same courses; where the readings say that one lies within another, with that, and with `part_of` if that is sure."""
+    known = _freed(known)
     found = dict(known)
     keys = {course.sensor.name: key for key, course in known.items()}
     sources: dict[str, list[str]] = {}
@@ -75,6 +76,25 @@ def resolved(known: Mapping[str, Course]) -> dict[str, Course]:
             sensor = replace(course.sensor, part_of=overlap.holder) if overlap.sure else course.sensor
             found[keys[part]] = replace(course, sensor=sensor, overlap=overlap)
     return found
+
+
+def _freed(known: Mapping[str, Course]) -> dict[str, Course]:
+    """The same courses; a part that draws more than its whole stands beside it, and is a doubt: one of the two is wrong."""
+    by_name = {course.sensor.name: course for course in known.values()}
+    found = dict(known)
+    for key, course in known.items():
+        whole = by_name.get(course.sensor.part_of)
+        if whole and whole.sensor.source == course.sensor.source and _exceeds(course, whole):
+            overlap = Overlap(whole.sensor.name, False, False, more=True)
+            found[key] = replace(course, sensor=replace(course.sensor, part_of=whole.sensor.part_of), overlap=overlap)
+    return found
+
+
+def _exceeds(part: Course, whole: Course) -> bool:
+    begin = max(course.origin + round(float(course.at[0]) / NANO) for course in (part, whole))
+    end = min(course.origin + round(float(course.at[-1]) / NANO) for course in (part, whole))
+    spent = [energy(course, begin, end) if end > begin else None for course in (part, whole)]
+    return bool(spent[0] and spent[1] and spent[0].low > (1 + MISSED) * spent[1].high)
 
 
 def thinned(of: Course) -> Course:
@@ -113,6 +133,14 @@ def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
         return f"{names} {verb} the readings of {of.holder}. {rest} once."
     if of.sure:
         return f"{of.holder} is the sum of {names} in all readings. The sum counts, and its parts are not added to it."
+    if of.more:
+        claim = (
+            f"{names} draw{'' if more else 's'} more than {of.holder}, which should hold {'them' if more else 'it'}."
+        )
+        return (
+            f"{claim} One of these is wrong. The energy by {parts[0].source} includes all of them; its interval begins at the "
+            f"energy without {names}. Compare them with another meter."
+        )
     claim = (
         f"{names} read{'' if more else 's'} the same as {of.holder} and may be the same counter."
         if of.same
