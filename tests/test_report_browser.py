@@ -15,6 +15,7 @@ from replays import answered, stencil, ti
 from report_browser import Browser
 from steelyard import report
 from steelyard.model import Evaluation, Record, Run
+from steelyard.model.figure import Axis, Figure, Mark, Point, Series
 from steelyard.report import prediction
 
 PROGRAM = report_browser.find()
@@ -33,6 +34,16 @@ _CUT = """Array.from(document.querySelectorAll(".page.current .plot .main-svg te
   return own.width && (own.left < all.left - .5 || own.right > all.right + .5 || own.top < all.top - .5
     || own.bottom > all.bottom + .5);
 }).map((text) => text.textContent)"""
+# Pairs of level texts that lie upon each other; those of cells and beside the pointer are none.
+_UPON = """Array.from(document.querySelectorAll(".page.current .plot")).flatMap((plot) => {
+  const level = (text) => Math.abs(text.getScreenCTM().b) < .02;
+  const found = Array.from(plot.querySelectorAll(".main-svg text")).filter((text) => text.textContent.trim()
+    && text.getBoundingClientRect().width && level(text) && !text.closest(".hoverlayer, .heatmaplayer, .textpoint"))
+    .map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return found.flatMap(([name, a], n) => found.slice(n + 1).filter(([, b]) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3)
+    .map(([other]) => `${name} | ${other}`));
+})"""
 _WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -134,8 +145,38 @@ def sound(browser: Browser, pages: list[str]) -> None:
         assert browser.run('document.querySelector(".page.current").id') == page
         assert browser.run(_FAILED) == [], page
         assert browser.run(_CUT) == [], page
+        assert browser.run(_UPON) == [], page
         assert browser.run(_WIDER) <= 0, f"{page} is wider than the window"
         assert browser.errors() == [], page
+
+
+def close() -> tuple[Figure, ...]:
+    """Figures in which names and ticks have little room."""
+    size, rate = Axis("message", "B", log=True), Axis("bandwidth", "B/s", log=True)
+    line = Series("a", (8.0, 4096.0, 4194304.0), (1e6, 1e9, 2e10))
+    points = tuple(Point(4096.0 * (1 + n / 50), 1e9, f"n½ {4096 + n}") for n in range(5))
+    limits = tuple(Mark("y", 1e10 * (1 + n / 100), f"limit {n} of the memory of this machine") for n in range(4))
+    caches = tuple(Mark("x", 2.0**power, f"L{power} {power} KiB") for power in range(12, 18))
+    many = tuple(Series(f"put, {n} windows, lock synchronisation, fresh buffers", line.x, line.y) for n in range(14))
+    names = tuple(f"{n} KiB, head to head, nonblocking" for n in range(9))
+    bars = Series("s", names, tuple(10.0 ** (n + 3) for n in range(9)))
+    return (
+        Figure("points", "Points", "lines", size, rate, (line,), points=points),
+        Figure("limits", "Limits", "lines", size, rate, (line,), marks=(*limits, *caches)),
+        Figure("many", "Many", "lines", size, rate, many),
+        Figure("bars", "Bars", "bars", Axis("case"), rate, (bars,)),
+    )
+
+
+@pytest.mark.parametrize("width", [1200, 400, 330])
+def test_names_and_ticks_that_are_close_do_not_lie_upon_each_other(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    full = report_fixture.evaluation()
+    declared = replace(full.benchmarks["memory.placement"], figures=lambda results, machine: close())
+    made = replace(full, benchmarks={"memory.placement": declared})
+    browser.open(report.write(made, tmp_path / "report.html"), width, "light")
+    sound(browser, ["memory-placement"])
 
 
 def test_time_against_energy_has_a_mark_for_each_mode_and_a_line_of_the_best_in_its_kernel_s_colour(

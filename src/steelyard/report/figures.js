@@ -163,6 +163,63 @@ const figuresOf = (state) => {
     return { data, layout };
   }
 
+  // What only the drawn figure shows: how much of it legends and long labels leave to the plot, and which names touch.
+  const LEAST = 210, APART = 14; // pixels: of a plot whose ticks stay apart, and the step by which a name gives way
+  async function settle(element, Plotly) {
+    if (element._fullLayout.scene) return;
+    const ticks = thinned(element);
+    if (Object.keys(ticks).length) await Plotly.relayout(element, ticks);
+    const { _size, height } = element._fullLayout, missing = Math.ceil(LEAST - _size.h);
+    if (missing > 0) {
+      await Plotly.relayout(element, { height: height + missing });
+      element.style.height = `${element._fullLayout.height}px`;
+    }
+    for (let round = 0; round < 4; round++) {
+      const moved = apart(element);
+      if (!Object.keys(moved).length) return;
+      // A name that moves would widen an axis that follows its contents, and so move the others.
+      for (const axis of Object.keys(element._fullLayout).filter((key) => /^[xy]axis\d*$/.test(key)))
+        moved[`${axis}.range`] = element._fullLayout[axis].range.slice();
+      await Plotly.relayout(element, moved);
+    }
+  }
+
+  // Of the labels of an axis of numbers those that stay apart; where only one would, the first and the last.
+  function thinned({ _fullLayout: { xaxis, font } }) {
+    if (!xaxis?.tickvals || !["log", "linear"].includes(xaxis.type)) return {};
+    let end = -Infinity;
+    const kept = xaxis.tickvals.map((value, n) => {
+      const at = xaxis.d2p(value), half = lengthOf(xaxis.ticktext[n], font.size) / 2 + 4;
+      if (at < -1 || at > xaxis._length + 1) return true;
+      if (at - half < end) return false;
+      end = at + half;
+      return true;
+    });
+    if (kept.filter(Boolean).length < 2) kept[kept.length - 1] = true;
+    return { "xaxis.ticktext": xaxis.ticktext.map((label, n) => (kept[n] ? label : "")), "xaxis.tickangle": 0 };
+  }
+
+  // Names of limits, marks and places, each moved up or down to the nearest place that no other has.
+  function apart(element) {
+    const all = element.getBoundingClientRect(), taken = [], moved = {};
+    const touch = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    const notes = every(".annotation[data-index]", element).map((drawnNote) => [drawnNote, Number(drawnNote.dataset.index)]);
+    const isAbove = (index) => element.layout.annotations[index]?.name === "above";
+    for (const [drawnNote, index] of notes.sort(([, a], [, b]) => isAbove(b) - isAbove(a) || a - b)) {
+      const note = element.layout.annotations[index];
+      if (!note || note.name === "slope" || note.textangle) continue;
+      const { left, right, top, bottom } = drawnNote.querySelector(".annotation-text-g").getBoundingClientRect();
+      const steps = Array.from({ length: 2 * Math.ceil(all.height / APART) }, (_, n) => (n % 2 ? -1 : 1) * Math.ceil(n / 2) * APART);
+      const places = steps.map((by) => ({ left, right, top: top + by, bottom: bottom + by, by }));
+      const free = places.find((box) => box.top >= all.top && box.bottom <= all.bottom && !taken.some((other) => touch(box, other)));
+      taken.push(free || places[0]);
+      if (!free?.by) continue;
+      if (note.showarrow) moved[`annotations[${index}].ay`] = note.ay + free.by;
+      else moved[`annotations[${index}].yshift`] = (note.yshift || 0) - free.by;
+    }
+    return moved;
+  }
+
   const buttons = { flat: ["toImage", "zoom2d", "pan2d", "resetScale2d"], deep: ["toImage", "orbitRotation", "pan3d", "resetCameraDefault3d"] };
   const config = (layout) => ({ displaylogo: false, displayModeBar: "hover", responsive: false, toImageButtonOptions: { format: "svg" },
     modeBarButtons: [layout.scene ? buttons.deep : buttons.flat] });
@@ -193,6 +250,7 @@ const figuresOf = (state) => {
       element.querySelector(".waiting")?.remove();
       await Plotly.newPlot(element, data, layout, config(layout));
       element.style.height = `${layout.height}px`;
+      if (element.clientWidth) await settle(element, Plotly);
       drawn.set(element, plot);
       element.dataset.state = "drawn";
     } catch (error) {
@@ -245,6 +303,7 @@ const figuresOf = (state) => {
       const { data, layout } = painted(plot, widthOf(element));
       window.Plotly.react(element, data, layout, config(layout));
       element.style.height = `${layout.height}px`;
+      if (element.clientWidth) settle(element, window.Plotly);
     }
   }
 
