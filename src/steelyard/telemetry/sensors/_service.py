@@ -71,7 +71,8 @@ def open_service(settings: Mapping[str, str]) -> tuple[Service, str]:
     """The service of the words that a user gives, and its host; UsageError for words that cannot be."""
     expect("redfish", settings, SETTINGS, ("url",))
     host, url = _address(settings["url"])
-    return Service(url, {"Accept": "application/json", **_who(settings)}, _opener(settings.get("ca"))), host
+    opener = _opener(settings.get("ca"), url.startswith("https:"))
+    return Service(url, {"Accept": "application/json", **_who(settings)}, opener), host
 
 
 def _address(url: str) -> tuple[str, str]:
@@ -109,17 +110,19 @@ def _secret(settings: Mapping[str, str], name: str) -> str:
     return word
 
 
-def _opener(authority: str | None) -> "OpenerDirector":
+def _opener(authority: str | None, secure: bool) -> "OpenerDirector":
     """What opens addresses: certificates are checked, those of the system or of the file that was given; no redirection."""
     import ssl
     from urllib.request import HTTPDefaultErrorHandler, HTTPErrorProcessor, HTTPHandler, HTTPSHandler, OpenerDirector
 
     try:
-        context = ssl.create_default_context(cafile=authority)
+        # The certificates of the system take a tenth of a second to load: only where they are asked for.
+        context = ssl.create_default_context(cafile=authority) if secure else None
     except (OSError, ValueError) as problem:
         raise UsageError(f"'{authority}' (given by --sensor redfish:ca=) holds no certificate: {problem}.") from None
 
     opener = OpenerDirector()
-    for handler in (HTTPHandler(), HTTPSHandler(context=context), HTTPDefaultErrorHandler(), HTTPErrorProcessor()):
+    transport = HTTPSHandler(context=context) if context else HTTPHandler()
+    for handler in (transport, HTTPDefaultErrorHandler(), HTTPErrorProcessor()):
         opener.add_handler(handler)
     return opener
