@@ -121,7 +121,7 @@ def test_an_entry_that_cannot_be_trusted_is_made_anew(
 
 
 @pytest.mark.parametrize("change", ["records", "finished", "program", "place"])
-def test_a_key_follows_from_the_run_its_place_and_the_program(
+def test_a_key_follows_from_the_run_and_the_program_wherever_the_run_is(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     before = result_cache.key(run)
@@ -137,7 +137,8 @@ def test_a_key_follows_from_the_run_its_place_and_the_program(
         (tmp_path / "house").mkdir()
         (tmp_path / "house" / "rule.py").write_text("LIMIT = 1\n")
         monkeypatch.setattr(result_cache, "HOUSE", tmp_path / "house")
-    assert result_cache.key(run) not in ("", before)
+    assert (result_cache.key(run) == before) == (change == "place")
+    assert result_cache.key(run.parent) != before
 
 
 def test_of_a_run_with_benchmarks_from_outside_nothing_is_kept(
@@ -186,3 +187,34 @@ def test_tables_say_what_the_evaluation_holds(monkeypatch: pytest.MonkeyPatch) -
     assert [row[8] for row in listed] == [False, True, False, False, True, False] * len(records)
     assert json.loads(listed[0][3]) == dict(records[0].parameters)
     assert listed[0][:3] == (of.run.id, "memory.stream", "triad")
+
+
+def test_the_hash_of_a_large_file_is_remembered_until_the_file_changes(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def digest() -> bytes:
+        result_cache._digests.cache_clear()  # as in a new process
+        return result_cache.digest(file)
+
+    def is_remembered() -> bool:
+        result_cache._digests.cache_clear()
+        with file.open("rb") as opened:
+            return result_cache._identity(opened) in result_cache._digests()
+
+    file = run / "records.jsonl"
+    monkeypatch.setattr(result_cache, "LARGE", 100)
+    first = digest()
+    assert not is_remembered()  # changed just now
+    monkeypatch.setattr(result_cache, "SETTLED", 0)
+    assert digest() == first
+    assert is_remembered()
+    times = file.stat()
+    content = file.read_bytes()
+    file.write_bytes(content[:-2] + b" \n")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # the same size and time of writing
+    assert not is_remembered()
+    assert digest() not in (first, b"")
+    (entries(run)[0].parent / "digests").write_text("torn\nx y z\n" * 3)
+    assert digest() not in (first, b"")
+    (entries(run)[0].parent / "digests").chmod(0o666)
+    assert not is_remembered()

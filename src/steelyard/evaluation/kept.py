@@ -5,7 +5,6 @@ Not in the run's folder: that may be another's, and a judgement must follow from
 
 import contextlib
 import hashlib
-import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,12 +18,11 @@ from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
 from steelyard.model.plain import other
 from steelyard.model.sensor import Power
-from steelyard.records import power
+from steelyard.records import power, result_cache
 from steelyard.records.writing import write_whole
 from steelyard.user_cache import cache, inside
 
 MOST = 40  # runs
-BLOCK = 16 << 20  # bytes: the interpreter is asked for but once a block
 HOUSE = Path(__file__).parents[1]
 
 
@@ -62,7 +60,7 @@ def digested(path: Path) -> Iterator[Future[bytes]]:
     """A digest of the files of the run in the folder `path`, taken beside what is done within: that reads them, too."""
     files = (path / "run.json", path / "records.jsonl", path / power.FILE)
     with ThreadPoolExecutor(1) as beside:
-        yield beside.submit(lambda: b"".join(map(_digest, files)))
+        yield beside.submit(lambda: b"".join(map(result_cache.digest, files)))
 
 
 def key(path: Path, digest: bytes, benchmarks: Mapping[str, Benchmark]) -> str:
@@ -71,27 +69,14 @@ def key(path: Path, digest: bytes, benchmarks: Mapping[str, Benchmark]) -> str:
     beside = {Path(s.path).parent for b in benchmarks.values() for s in b.sources}
     strange = {folder for folder in beside if HOUSE not in (folder, *folder.parents)}
     # Of a benchmark from outside the files beside it, and those a folder above: no deeper, since that may be anything.
-    files = {*_files(HOUSE), *(f for folder in strange for near in (folder, folder.parent) for f in near.glob("*.py"))}
+    files = {
+        *result_cache.sources(HOUSE),
+        *(f for folder in strange for near in (folder, folder.parent) for f in near.glob("*.py")),
+    }
     rules = [(str(f), s.st_mtime_ns, s.st_size) for f in sorted(files) if f.is_file() for s in [f.stat()]]
     tools = platform.python_version(), version("numpy"), version("scipy")
     found.update(repr((path, (path / "finished.json").exists(), sorted(benchmarks), rules, tools)).encode())
     return found.hexdigest()
-
-
-def _digest(file: Path) -> bytes:
-    if not file.is_file():
-        return b""
-    found = hashlib.blake2b()
-    with file.open("rb") as content:
-        while block := content.read(BLOCK):
-            found.update(block)
-    return found.digest()
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for where, inner, names in os.walk(folder):
-        inner[:] = (name for name in inner if name != "__pycache__")
-        yield from (Path(where, name) for name in names if name.endswith((".py", ".csv")))
 
 
 def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], reported: Power) -> Evaluation | None:

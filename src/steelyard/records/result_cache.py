@@ -9,17 +9,24 @@ import hashlib
 import importlib.util
 import os
 import platform
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from functools import cache as once
+from io import FileIO
 from pathlib import Path
+from typing import BinaryIO
 
 from steelyard import user_cache
-from steelyard.files import others
+from steelyard.files import appended, others
 from steelyard.records.writing import write_whole
 
 HOUSE = Path(__file__).parents[1]
 FILES = ("run.json", "records.jsonl", "power.jsonl")
-BLOCK = 16 << 20  # bytes: the interpreter is asked for but once a block
+BLOCK = 1 << 20  # bytes that are hashed at once
+DIGEST = 32  # bytes
+DIGESTS = "digests"  # the file of those that are remembered: a line each
+LARGE, MOST_TEXT = 1 << 20, 1 << 20  # bytes of a file whose hash is remembered at least, and of DIGESTS at most
+SETTLED = 3 * 10**9  # ns since a file was changed: file systems count time in steps of up to 2 s
 MOST = 2000  # entries
 MOST_BYTES = 1 << 30  # of all entries
 
@@ -32,19 +39,53 @@ def key(path: Path) -> str:
             found.update(digest(path / name))
     except OSError:
         return ""
-    found.update(repr((str(path.absolute()), (path / "finished.json").exists())).encode("utf-8", "surrogateescape"))
+    found.update(repr((path / "finished.json").exists()).encode())
     return found.hexdigest()
 
 
 def digest(file: Path) -> bytes:
-    """The hash of a file's content; b"" where there is none."""
+    """The hash of a file's content; b"" where there is none. That of a large file is remembered as long as nothing changes it."""
     if not file.is_file():
         return b""
-    found = hashlib.blake2b()
     with file.open("rb", buffering=0) as content:
+        before = _identity(content)
+        if known := _digests().get(before):
+            return bytes.fromhex(known)
+        found = hashlib.blake2b(digest_size=DIGEST)
         while block := content.read(BLOCK):
             found.update(block)
+        _remember(before, _identity(content), found.hexdigest())
     return found.digest()
+
+
+def _identity(file: BinaryIO | FileIO) -> str:
+    """Of what an open file holds now: each change of it changes one of these, at the latest its time of change."""
+    s = os.fstat(file.fileno())
+    return f"{s.st_dev}:{s.st_ino}:{s.st_size}:{s.st_mtime_ns}:{s.st_ctime_ns}"
+
+
+@once
+def _digests() -> dict[str, str]:
+    file = _folder() / DIGESTS
+    try:
+        words = [] if others(file) else [line.split() for line in file.read_text(encoding="ascii").splitlines()]
+    except (OSError, ValueError):
+        return {}
+    return {line[0]: line[1] for line in words if len(line) == 2 and len(line[1]) == 2 * DIGEST}
+
+
+def _remember(before: str, after: str, found: str) -> None:
+    """Not of a small file, nor of one that changed while it was read or so lately that it can change within the same tick."""
+    size, changed = int(after.split(":")[2]), int(after.split(":")[4])
+    if before != after or size < LARGE or time.time_ns() - changed < SETTLED:
+        return
+    _digests()[before] = found
+    with contextlib.suppress(OSError):
+        user_cache.inside("runs")
+        with appended(_folder() / DIGESTS) as file:
+            if file.seek(0, os.SEEK_END) > MOST_TEXT:
+                file.truncate(0)
+            file.write(f"{before} {found}\n".encode())
 
 
 def sources(folder: Path) -> Iterator[Path]:
@@ -88,24 +129,16 @@ def save(name: str, what: str, content: bytes) -> None:
         _tidy(folder)
 
 
-def kept(path: Path, what: str, make: Callable[[], bytes]) -> bytes:
-    """The entry of the run in the folder `path`, made where it is missing; kept where the run did not grow meanwhile."""
-    name = key(path)
-    if file := find(name, what):
-        return file.read_bytes()
-    content = make()
-    if key(path) == name:
-        save(name, what, content)
-    return content
-
-
 def _short(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=10).hexdigest()
 
 
 def _tidy(folder: Path) -> None:
     """Removes the entries that were used longest ago, as far as there are too many, or too large ones."""
-    entries = sorted(((s.st_mtime, s.st_size, e.path) for e in os.scandir(folder) for s in [e.stat()]), reverse=True)
+    entries = sorted(
+        ((s.st_mtime, s.st_size, e.path) for e in os.scandir(folder) if e.name != DIGESTS for s in [e.stat()]),
+        reverse=True,
+    )
     total = 0
     for number, (_, size, path) in enumerate(entries):
         total += size
