@@ -191,7 +191,7 @@ def test_a_counter_that_was_not_there_leaves_its_column_out() -> None:
 def test_counts_stand_beside_the_time_of_their_case_and_the_way_below() -> None:
     html = report.render(builders.evaluation([counting(share=0.5), builders.triad(2e10, threads=2)]))
     for title in counter_columns.TITLES:
-        assert f'<th class="n">{title}</th>' in html
+        assert f'<th scope="col" class="n">{title}</th>' in html
     assert "20.0 mJ" in html
     assert "down to 50 % of the time) and are scaled up" in html
     assert "were not counted" not in html
