@@ -87,6 +87,11 @@ def search(done: Answer, form: str | re.Pattern[str]) -> re.Match[str] | None:
     return next((match for line in _lines(done) if not _REMARK.search(line) and (match := fits.search(line))), None)
 
 
+def is_remark(line: str) -> bool:
+    """Whether a line is the loader's, a shell's or the like, and ends no program."""
+    return _HARMLESS.search(line) is not None
+
+
 def remarks(done: Answer) -> list[str]:
     """The lines that are not the program's own answer, such as "ERROR: ld.so: object …": each once."""
     return list(dict.fromkeys(line[:_SHOWN] for line in _lines(done) if _REMARK.search(line)))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.launch.causes import cause, presets
 from steelyard.launch.complaints import explain, without_reports
 from steelyard.launch.start import shown
 
@@ -34,6 +35,8 @@ class Program:
 
     def __init__(self, command: list[str], environment: Mapping[str, str], ranks: int | None = None) -> None:
         self._ranks = ranks
+        self._own = {name: value for name, value in environment.items() if os.environ.get(name) == value}
+        self._answered = False
         self._shown = shown(command, environment)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the program
         try:
@@ -78,6 +81,7 @@ class Program:
                 self._process.poll(),
                 answer.decode(errors="replace"),
             )
+        self._answered = True
         return record
 
     def close(self) -> None:
@@ -125,10 +129,14 @@ class Program:
         self._errors.seek(0)
         reported = (self._errors.read() + self._strange).decode(errors="replace")
         said = without_reports(reported)
-        if blame := explain(reported, self._ranks, over_time=code is None):
-            said = f"{blame}\n{said}"
-        if code is not None and code < 0:
-            said = f"(killed by {signal.Signals(-code).name})\n" + said
+        killed = f"(killed by {signal.Signals(-code).name})" if code is not None and code < 0 else ""
+        blame = explain(reported, self._ranks, over_time=code is None)
+        why = "" if code is None else cause(said)
+        preset = presets(said, self._own, self._answered) if self._ranks and code is not None else ""
+        told = [words for words in (why, killed, blame) if words]
+        if told and preset:  # the first line is what a finding repeats
+            told[0] = f"{told[0].rstrip('.')}; {preset}"
+        said = "\n".join([*told, said])
         return ProgramFailed(purpose, self._shown, code, said)
 
     def _kill(self) -> None:

@@ -3,6 +3,7 @@
 import re
 
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.programs import is_remark
 from steelyard.statistics.results import cases
 
 NAMED = 6  # cases listed for each reason
@@ -31,7 +32,8 @@ def _short(reason: str) -> str:
     report = re.match(r".*?: (the program .*?)\.\nThe command was:\n.*?\nIt said:\n(.*)", reason, re.DOTALL)
     if not report:
         return reason
-    said = next((line.strip() for line in report.group(2).splitlines() if re.search(r"\w", line)), "nothing")
+    lines = [line.strip() for line in report.group(2).splitlines() if re.search(r"\w", line)]
+    said = next((line for line in lines if not is_remark(line)), lines[0] if lines else "nothing")
     return f"{report.group(1)}, and printed: {said}"
 
 
