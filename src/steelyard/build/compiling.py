@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.build.failures import explain, explained
 from steelyard.build.program import NATIVE, Object, Program, harness_objects
 from steelyard.build.toolchain import compiler_flags
-from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.errors import MachineFailed
 from steelyard.installation import install_command
 from steelyard.machine.tools import mpi_flags
 from steelyard.model import Tool, Toolchain
@@ -52,7 +53,7 @@ def make(
 
     ProgramFailed shows the compiler's words whole; MachineFailed says that the disk or the memory is full.
     """
-    with _explained():
+    with explained():
         wanted = [obj for pair in harnesses for obj in harness_objects(*pair)]
         kept = {obj.path for obj in (*wanted, *(obj for program in programs for obj in program.objects))}
         _expect_unshared(path for path in (cache() / "build", *kept, *(program.path for program in programs)))
@@ -234,7 +235,7 @@ def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
             ninja.wait()
             raise
     if ninja.returncode != 0:
-        _explain("".join(output), ninja.returncode)
+        explain("".join(output), ninja.returncode)
 
 
 def _umask() -> int:
@@ -259,24 +260,6 @@ class _Pace:
         self._show(Progress(sum(path.exists() for path in self._outputs), len(self._outputs), left))
 
 
-def _explain(output: str, code: int) -> None:
-    """Raises what the build's output says."""
-    failure = re.search(r"^FAILED: .*?\n(?P<command>.*?)\n(?P<said>.*)", output, re.MULTILINE | re.DOTALL)
-    command, said = failure.group("command", "said") if failure else ("ninja", output)
-    said = re.sub(r"^ninja: build stopped: .*\n?", "", said, flags=re.MULTILINE)
-    if "No space left on device" in output or "Disk quota exceeded" in output:
-        raise MachineFailed(
-            f"The disk of the cache {cache()} is full: a program could not be written. Make space there, "
-            "or set STEELYARD_CACHE to a folder with space; what is compiled already is kept."
-        )
-    if re.search(r"fatal error: Killed|out of memory|virtual memory exhausted|Cannot allocate memory", output):
-        raise MachineFailed(
-            "The compiler ran out of memory. Give the build more memory, or fewer processors at a time "
-            "(taskset -c 0 steelyard build); what is compiled already is kept."
-        )
-    raise ProgramFailed("Compiling", command.partition(".part && mv")[0], code, said)
-
-
 @contextmanager
 def _alone(show: Show) -> Iterator[None]:
     """One build at a time in a cache: what another is making need not be made twice. A killed one leaves no lock behind."""
@@ -289,17 +272,6 @@ def _alone(show: Show) -> Iterator[None]:
         except OSError:  # file systems that know no locks: then both build
             pass
         yield
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise MachineFailed(
-            f"The programs cannot be written to the cache {cache()}: {error.strerror or error}. "
-            "Set STEELYARD_CACHE to a folder that can be written and has space."
-        ) from error
 
 
 def _ninja() -> str:

@@ -1,0 +1,38 @@
+"""What a failed build says, as an error for the user."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.user_cache import cache
+
+
+def explain(output: str, code: int) -> None:
+    """Raises what the build's output says."""
+    failure = re.search(r"^FAILED: .*?\n(?P<command>.*?)\n(?P<said>.*)", output, re.MULTILINE | re.DOTALL)
+    command, said = failure.group("command", "said") if failure else ("ninja", output)
+    said = re.sub(r"^ninja: build stopped: .*\n?", "", said, flags=re.MULTILINE)
+    if "No space left on device" in output or "Disk quota exceeded" in output:
+        raise MachineFailed(
+            f"The disk of the cache {cache()} is full: a program could not be written. Make space there, "
+            "or set STEELYARD_CACHE to a folder with space; what is compiled already is kept."
+        )
+    if re.search(r"fatal error: Killed|out of memory|virtual memory exhausted|Cannot allocate memory", output):
+        raise MachineFailed(
+            "The compiler ran out of memory. Give the build more memory, or fewer processors at a time "
+            "(taskset -c 0 steelyard build); what is compiled already is kept."
+        )
+    raise ProgramFailed("Compiling", command.partition(".part && mv")[0], code, said)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turns an error of the file system into a sentence on the cache."""
+    try:
+        yield
+    except OSError as error:
+        raise MachineFailed(
+            f"The programs cannot be written to the cache {cache()}: {error.strerror or error}. "
+            "Set STEELYARD_CACHE to a folder that can be written and has space."
+        ) from error
