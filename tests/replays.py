@@ -16,9 +16,14 @@ from steelyard.whatif import engine, question
 
 
 @cache
-def this_machine() -> Machine:
-    """The description of this machine; a new one would start every compiler once more."""
+def _described() -> Machine:
     return describe()
+
+
+def this_machine(whole: bool = True) -> Machine:
+    """The description of this machine, always whole; a new one would start every compiler once more."""
+    del whole
+    return _described()
 
 
 @cache
@@ -26,10 +31,12 @@ def program() -> Path:
     return engine.program(this_machine())
 
 
-def asked(trace: Path, *lines: str, flops: float = 1e9, part: Sequence[str] = ()) -> list[dict[str, Any]]:
+def asked(
+    trace: Path, *lines: str, flops: float = 1e9, part: Sequence[str] = (), options: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """The engine's answers, that about the trace first; `part`: what of the trace, in the engine's words."""
     done = subprocess.run(
-        [program(), trace, repr(flops), *part],
+        [program(), *options, trace, repr(flops), *part],
         input="\n".join(["", *lines]) + "\n",
         check=False,
         capture_output=True,

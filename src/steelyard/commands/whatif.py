@@ -15,7 +15,7 @@ from steelyard.words import plural
 
 if TYPE_CHECKING:
     from steelyard.model import Machine
-    from steelyard.whatif import Network
+    from steelyard.whatif import Network, Point
 
 REPEATS = 64  # draws of each point: the interval of the mean is then a quarter of the draws' spread
 
@@ -173,14 +173,14 @@ def command(
     **steelyard whatif cg --core 1:2:8@region=2** · **steelyard whatif cg --iterations allreduce --region 10-20**
     """
     from steelyard import files, whatif
-    from steelyard.commands import arrayed, predicted
     from steelyard.errors import UsageError
     from steelyard.machine import describe
-    from steelyard.whatif import demo as demonstration
     from steelyard.whatif import engine, question, wording
     from steelyard.whatif.question import Mode
 
     if share:
+        from steelyard.commands import arrayed
+
         arrayed.carry_out(share)
         return
     _expect_trace(trace, demo)
@@ -189,11 +189,9 @@ def command(
     if len(speed := wording.values(flops, wording.factor, "--flops")) > 1:
         raise UsageError("--flops is one number; a sweep over the speed of the cores is --core.")
     part = engine.part(iterations, region)
-    machine = describe()
+    machine = describe(whole=demo)
     if demo and network is None:
-        network = [demonstration.NETWORK]
-        if not quiet:
-            print(f"Of a supposed network, as Ethernet of 10 Gbit/s: --network {network[0]}", file=sys.stderr)
+        network = [_supposed(quiet)]
     networks = _networks(network or [], runs)
     mappings = wording.values(ranks_per_node, wording.count, "--ranks-per-node")
     points = question.sweep(
@@ -207,8 +205,7 @@ def command(
         whatif.places(places) if places else [whatif.Places()],
     )
     plain = len(points) == len(networks) and not (tree or loss or noise) and core == "1"
-    ranks = demonstration.ranks_for(machine)
-    sweeps = demonstration.sweeps(networks, ranks) if demo and plain else (demonstration.Asked("", points),)
+    titled = _demo_sweeps(networks, machine) if demo and plain else [("", points)]
     threads = len(os.sched_getaffinity(0))
     if tasks and noise and "=" not in noise:
         raise UsageError(
@@ -219,19 +216,40 @@ def command(
     if report:
         files.expect_output(report, "The page")
     with _recorded(noise, runs) as recording, engine.engine(trace, machine, speed[0], part) as running:
-        parts = []
+        from steelyard.commands import predicted  # while the engine reads the trace
+
         questions = [
-            question.Question(sweep.points, repeats, seed, cast(Mode, mode), mappings[0], threads, recording)
-            for sweep in sweeps
+            question.Question(asked, repeats, seed, cast(Mode, mode), mappings[0], threads, recording)
+            for _, asked in titled
         ]
         if tasks:
+            from steelyard.commands import arrayed
+
             arrayed.answer(running, questions, trace, speed[0], part, tasks, options or [], quiet)
-        for sweep, asked in zip(sweeps, questions, strict=True):
+        detail: whatif.Detail = "whole" if report else "times" if json_ else "words"
+        parts = []
+        for (title, _), asked in zip(titled, questions, strict=True):
             with predicted.progress(quiet) as show:
-                parts.append(predicted.Part(asked, whatif.answer(running, asked, show), sweep.title))
+                parts.append(predicted.Part(asked, whatif.answer(running, asked, show, detail), title))
         predicted.show(parts, running.trace, json_)
         if report:
             predicted.write(parts, running.trace, trace.name, report)
+
+
+def _supposed(quiet: bool) -> str:
+    """The network of the demonstration, where nobody names one."""
+    from steelyard.whatif import demo
+
+    if not quiet:
+        print(f"Of a supposed network, as Ethernet of 10 Gbit/s: --network {demo.NETWORK}", file=sys.stderr)
+    return demo.NETWORK
+
+
+def _demo_sweeps(networks: "list[Network]", machine: "Machine") -> "list[tuple[str, tuple[Point, ...]]]":
+    """What the demonstration asks, with titles."""
+    from steelyard.whatif import demo
+
+    return [(asked.title, asked.points) for asked in demo.sweeps(networks, demo.ranks_for(machine))]
 
 
 def _demonstrated(machine: "Machine", report: Path | None, quiet: bool) -> tuple[Path, Path]:
@@ -253,10 +271,11 @@ def _demonstrated(machine: "Machine", report: Path | None, quiet: bool) -> tuple
 
 def _recorded(noise: str | None, runs: Path) -> contextlib.AbstractContextManager[Path | None]:
     """The file of the noise that a run recorded, where one is named."""
+    if not noise or "=" in noise:
+        return contextlib.nullcontext()
     from steelyard.whatif import recorded_noise
 
-    named = noise and "=" not in noise
-    return recorded_noise.recorded_noise(str(noise), runs) if named else contextlib.nullcontext()
+    return recorded_noise.recorded_noise(noise, runs)
 
 
 def _expect_trace(trace: Path | None, demo: bool) -> None:
@@ -272,7 +291,7 @@ def _networks(words: list[str], runs: Path) -> "list[Network]":
     """In words, or what a run measured; each with each that is named for the ranks of one node."""
     from dataclasses import replace
 
-    from steelyard import evaluation, records, whatif
+    from steelyard import whatif
     from steelyard.errors import UsageError
 
     near = {whatif.inside(word): word for word in words if whatif.inside(word)}
@@ -285,6 +304,8 @@ def _networks(words: list[str], runs: Path) -> "list[Network]":
     if between and "=" in between[0]:
         found = whatif.networks(between[0])
     else:
+        from steelyard import evaluation, records
+
         if not between and not records.all_runs(runs):
             raise UsageError(
                 f"No run in '{runs}' has measured a network. Name one, as --network L=2us,o=1us,G=100ps/B, or measure it: "

@@ -58,12 +58,20 @@ class Program:
         self._strange = b""  # lines that are no records
 
     def ask(self, line: str, seconds: float) -> dict[str, Any]:
+        self.tell(line)
+        return self.hear(line, seconds)
+
+    def tell(self, line: str) -> None:
+        """Sends a case whose record is read later, by `hear`. ProgramFailed when the program has died."""
         assert self._process.stdin
         try:
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
         except OSError:
             raise self._failed("Running the case " + line, self._ended()) from None
+
+    def hear(self, line: str, seconds: float) -> dict[str, Any]:
+        """The record of the case that was sent; errors as `ask`'s."""
         deadline = time.monotonic() + seconds
         answer = self._read_line(line, deadline)
         # Launchers tell of a rank's end on this channel, too, and a library that a variable loads may print what it likes.

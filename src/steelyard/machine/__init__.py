@@ -36,12 +36,13 @@ _NO_NAMES = (
 )
 
 
-def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine:
+def describe(root: Path = Path("/"), system_file: Path | None = None, whole: bool = True) -> Machine:
     """Everything that the kernel's own files below `root` tell, without root rights; bytes, quota in cores.
 
     What cannot be read is None or absent, and a note or the setting's reason says why; the memory alone is 0
     where not even /proc/meminfo tells it. Under a `root` other than / nothing is asked of the running system.
-    `system_file` adds what the user knows. Raises UsageError for a wrong system file, nothing else.
+    `system_file` adds what the user knows. Raises UsageError for a wrong system file, nothing else. Without `whole` neither
+    MPIs nor OpenCL devices nor libraries are looked for: that takes longest, and who compiles a program needs compilers alone.
     """
     files = KernelFiles(root)
     cpuinfo, kinds = read_cpuinfo(files)
@@ -53,7 +54,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine
     topology = _completed(files, read_topology(files, processor, cpuinfo, "HBM" if only_hbm else "DRAM"))
     memory, available, memory_notes = _memory(files, topology, allowance)
     notes = [*topology.notes, *module_notes, *memory_notes]
-    compilers, mpis, hanging = find_tools() if files.live else ((), (), ())
+    compilers, mpis, hanging = find_tools(mpis=whole) if files.live else ((), (), ())
     notes += hanging
     if not files.live:
         notes.append(
@@ -80,8 +81,8 @@ def describe(root: Path = Path("/"), system_file: Path | None = None) -> Machine
         compilers=compilers,
         mpis=mpis,
         limits=given.limits if given else {},
-        devices=find_devices() if files.live else (),
-        libraries=find_libraries() if files.live else (),
+        devices=find_devices() if files.live and whole else (),
+        libraries=find_libraries() if files.live and whole else (),
         enclosures=given.enclosures if given else (),
     )
     found = limits(machine, None)

@@ -25,12 +25,14 @@ _GNU, _NAMED = r"^\S.* \(.*\) \d+(\.\d+)+", r"(?i)(clang version|compiler( versi
 _NUMBERED, _ANY = r"(^|\s)v?\d+(\.\d+)+", r"\S"
 
 
-def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, ...], tuple[str, ...]]:
+def find_tools(
+    path: str | None = None, mpis: bool = True
+) -> tuple[tuple[Tool, ...], tuple[Tool, ...], tuple[str, ...]]:
     """(C++ compilers, MPIs, sentences on programs that do not answer, or print what is not theirs) on `path`.
 
     It is by default PATH and the folder of this Python, where wheels put mpicxx.
-    Each distinct program once, under the first of its names. A compiler's version is the line of `--version` that
-    holds it. An MPI is named by its flavour (see `mpi`), and its path is its C++ wrapper's.
+    Without `mpis` only compilers are asked. Each distinct program once, under the first of its names. A compiler's version
+    is the line of `--version` that holds it. An MPI is named by its flavour (see `mpi`), and its path is its C++ wrapper's.
     """
     folders = (path if path is not None else _search_path()).split(os.pathsep)
     compilers = _programs(folders, _COMPILERS, _COMPILER_ORDER)
@@ -40,8 +42,8 @@ def find_tools(path: str | None = None) -> tuple[tuple[Tool, ...], tuple[Tool, .
         problems: list[str] = []
         printed: dict[str, list[str]] = {}
         tools = pool.map(_noted(ask_compiler, problems, printed), compilers)
-        mpis = pool.map(_noted(ask_mpi, problems, printed), wrappers)
-        return tuple(filter(None, tools)), tuple(filter(None, mpis)), (*problems, *_noticed(printed))
+        flavours = pool.map(_noted(ask_mpi, problems, printed), wrappers if mpis else ())
+        return tuple(filter(None, tools)), tuple(filter(None, flavours)), (*problems, *_noticed(printed))
 
 
 def _noted(

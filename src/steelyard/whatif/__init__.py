@@ -3,7 +3,7 @@
 The replay itself is a program of ours (`native/`), compiled where it is needed; `engine` talks with it.
 """
 
-from steelyard.whatif.answer import Account, Answer, Prediction, Shares, answer
+from steelyard.whatif.answer import Account, Answer, Detail, Prediction, Shares, answer
 from steelyard.whatif.network import Network, Protocol, inside, insides, networks, of_results
 from steelyard.whatif.perturbation import Loss, Noise, losses, noises
 from steelyard.whatif.question import Places, Point, Question, places
@@ -15,6 +15,7 @@ __all__ = [
     "Account",
     "Answer",
     "Cores",
+    "Detail",
     "Loss",
     "Network",
     "Noise",

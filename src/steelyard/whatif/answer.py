@@ -4,7 +4,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from steelyard.whatif import phases, sensitivity, timelines
 from steelyard.whatif.engine import Engine
@@ -90,33 +90,44 @@ class Answer:
     timelines: Timelines | None = None  # beside the undisturbed one, where something disturbs
 
 
-def answer(engine: Engine, question: Question, show: Callable[[int, int], None] = lambda done, of: None) -> Answer:
+Detail = Literal["times", "words", "whole"]  # the predictions alone; what the sentences need; what figures need besides
+
+
+def answer(
+    engine: Engine,
+    question: Question,
+    show: Callable[[int, int], None] = lambda done, of: None,
+    detail: Detail = "whole",
+) -> Answer:
     """Asks the engine. `show` is called with the replays done, and all of them."""
     points = question.points
     plain = tuple(dict.fromkeys(p.undisturbed for p in points))
-    total = sum(question.repeats if p.random else 1 for p in points)
+    account = _account(engine, question, plain[0]) if len(plain) == 1 and detail != "times" else None
+    known = {plain[0]: account.prediction} if account else {}
     found: list[Prediction] = []
-    for part, words in lines(question):
-        found += _predictions(part, engine.ask(words))
-        show(sum(len(p.times) for p in found), total)
-    known = {p.point: p for p in found}
+    if account and points == plain:
+        found.append(account.prediction)
+    else:
+        total = sum(question.repeats if p.random else 1 for p in points)
+        for part, words in lines(question):
+            found += _predictions(part, engine.ask(words))
+            show(sum(len(p.times) for p in found), total)
+    known |= {p.point: p for p in found}
     missing = tuple(p for p in plain if p not in known)
     for part, words in lines(Question(missing, 1, question.seed, question.mode, question.ranks_per_node)):
         known |= {p.point: p for p in _predictions(part, engine.ask(words))}
-    shares, account, path, found_phases = _shares(engine, question, plain[0]) if len(plain) == 1 else (None,) * 4
-    sensitive = _sensitivities(engine, question, plain[0]) if len(plain) == 1 else ()
-    seconds = sum(p.seconds for p in {**known, **{p.point: p for p in found}}.values())
+    seconds = sum(p.seconds for p in known.values())
     return Answer(
         tuple(found),
         tuple(known[p.undisturbed] for p in points),
-        shares,
-        account,
-        path,
-        sensitive,
+        account.shares if account else None,
+        account.ranks if account else None,
+        account.path if account else None,
+        _sensitivities(engine, question, account.prediction, detail == "whole") if account else (),
         seconds,
-        found_phases,
+        account.phases if account else None,
         engine.trace.traced is not None,
-        _timelines(engine, question, found, known),
+        _timelines(engine, question, found, known) if detail == "whole" else None,
     )
 
 
@@ -128,10 +139,12 @@ def _timelines(
     return timelines.timelines(engine, question, point) if point else None
 
 
-def _sensitivities(engine: Engine, question: Question, point: Point) -> tuple[Sensitivity, ...]:
-    asked = replace(question, points=tuple(sensitivity.points(point)), repeats=1)
-    times = [p.time for part, words in lines(asked) for p in _predictions(part, engine.ask(words))]
-    return sensitivity.sensitivities(times)
+def _sensitivities(engine: Engine, question: Question, base: Prediction, whole: bool) -> tuple[Sensitivity, ...]:
+    def ask(points: Sequence[Point]) -> list[float]:
+        asked = replace(question, points=tuple(points), repeats=1)
+        return [p.time for part, words in lines(asked) for p in _predictions(part, engine.ask(words))]
+
+    return sensitivity.sensitivities(base.point, base.time, ask, whole)
 
 
 def _predictions(part: Question, reported: dict[str, object]) -> list[Prediction]:
@@ -179,23 +192,34 @@ def _path(found: Mapping[str, Any]) -> CriticalPath:
     return CriticalPath(computed, talked, network, found["messages"], tuple(x / PS for x in found["ranks"]))
 
 
-def _shares(
-    engine: Engine, question: Question, point: Point
-) -> tuple[Shares | None, Account | None, CriticalPath | None, Phases | None]:
+@dataclass(frozen=True)
+class _Whole:
+    """All that is asked of an undisturbed replay."""
+
+    prediction: Prediction
+    shares: Shares | None
+    ranks: Account
+    path: CriticalPath | None
+    phases: Phases | None
+
+
+def _account(engine: Engine, question: Question, point: Point) -> _Whole:
     """Of a network; no shares where nothing is computed."""
     asked = Question((point,), 1, question.seed, question.mode, question.ranks_per_node)
-    real, ideal = line(asked), line(replace(asked, points=(Point(IDEAL),)))
-    known = "path=yes " if point.network.receive == "whole" else ""
-    found = engine.ask(f"{real} accounts=yes {known}phases=yes")
-    computing, end = found["computing"], found["time"][0]
+    path = "path=yes " if point.network.receive == "whole" else ""
+    found = engine.ask(f"{line(asked)} accounts=yes {path}phases=yes")
+    (prediction,) = _predictions(asked, found)
     account = Account(*(tuple(x / PS for x in found[name]) for name in ("computing", "talking", "waiting")))
-    path = _path(found["path"]) if known else None
-    counted = phases.of(found["phases"])
-    if not end or not max(computing):
-        return None, account, path, counted
-    best = engine.ask(ideal)["time"][0]
+    shares = _shares(engine, asked, found) if found["time"][0] and max(found["computing"]) else None
+    return _Whole(prediction, shares, account, _path(found["path"]) if path else None, phases.of(found["phases"]))
+
+
+def _shares(engine: Engine, asked: Question, found: Mapping[str, Any]) -> Shares:
+    """With an ideal network, on which there is no contention: one mode is as good as the other."""
+    ideal = replace(asked, points=(Point(IDEAL),), mode="dataflow")
+    computing, end, best = found["computing"], found["time"][0], engine.ask(line(ideal))["time"][0]
     ranks = len(computing)
-    shares = Shares(
+    return Shares(
         load_balance=statistics.fmean(computing) / max(computing),
         serialisation=max(computing) / best,
         transfer=best / end,
@@ -204,4 +228,3 @@ def _shares(
         talking=sum(found["talking"]) / ranks / end,
         waiting=1 - (sum(computing) + sum(found["talking"])) / ranks / end,
     )
-    return shares, account, path, counted

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from steelyard.build import Program as Source
 from steelyard.errors import UsageError, nearest
 from steelyard.launch.program import Program
 from steelyard.model import Machine
-from steelyard.whatif import readable, speeds
+from steelyard.whatif import kept, readable, speeds
 
 SOURCE = Path(__file__).with_name("native") / "replay.cpp"
 FOREVER = 7 * 86400.0  # s: a replay takes as long as it takes; Ctrl-C ends it
@@ -83,21 +84,29 @@ class Engine:
     """A conversation about one trace."""
 
     def __init__(self, program: Program, even: int = 0) -> None:
-        self._program = program
+        self._program, self._even = program, even
         self._known: Mapping[str, dict[str, Any]] = {}
-        found = {name: value for name, value in self._answer("").items() if name != "memory"}
-        self.trace = Trace(**found | {"traced": _traced(found.get("traced")), "even": even})
+        program.tell("")  # it reads the trace now, and says so when it is asked
+
+    @cached_property
+    def trace(self) -> Trace:
+        """What it has read. UsageError where it could not."""
+        found = {
+            name: value for name, value in self._checked(self._program.hear("", FOREVER)).items() if name != "memory"
+        }
+        return Trace(**found | {"traced": _traced(found.get("traced")), "even": self._even})
 
     def ask(self, line: str) -> dict[str, Any]:
         """The answer to a line (`question.lines`). UsageError with the engine's sentence."""
-        return self._known[line] if line in self._known else self._answer(line)
+        assert self.trace
+        return self._known[line] if line in self._known else self._checked(self._program.ask(line, FOREVER))
 
     def know(self, answers: Mapping[str, dict[str, Any]]) -> None:
         """What other engines with the same trace have answered: it is not asked again."""
         self._known = answers
 
-    def _answer(self, line: str) -> dict[str, Any]:
-        found = self._program.ask(line, FOREVER)
+    @staticmethod
+    def _checked(found: dict[str, Any]) -> dict[str, Any]:
         if "error" in found:
             raise UsageError(str(found["error"]) + ".")
         return found
@@ -122,7 +131,10 @@ def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> I
     regions = [] if part.regions is None else [str(number) for number in part.regions]
     with readable.opened(trace, machine) as found:
         words = [str(found.path), repr(flops), part.iterations or "-", *regions]
-        running = Program([str(program(machine)), *words], {})
+        executable = program(machine)
+        place = kept.place(trace, executable) if found.path == trace else None
+        options = [f"--kept={place}"] if place else []
+        running = Program([str(executable), *options, *words], {})
         try:
             yield Engine(running, found.even)
         except BaseException:

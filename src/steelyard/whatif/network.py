@@ -8,15 +8,14 @@ are received; their request and the answer to it take L each.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from steelyard.benchmarks.network.model import fits
-from steelyard.benchmarks.network.protocol import networks as apart
 from steelyard.errors import UsageError
 from steelyard.model import Result
-from steelyard.statistics.models.hockney import regions, switches
-from steelyard.statistics.models.loggp import LogGP
 from steelyard.whatif import wording
+
+if TYPE_CHECKING:
+    from steelyard.statistics.models.loggp import LogGP
 
 EAGER = 65535  # B: S where nobody says it, as in other simulators of this model
 
@@ -110,6 +109,8 @@ def networks(text: str) -> list[Network]:
 
 def of_results(results: Sequence[Result], name: str) -> Network:
     """What `network.model` measured in a run. UsageError where it did not, or what it measured does not suffice."""
+    from steelyard.benchmarks.network.protocol import networks as apart
+
     groups = list(apart([r for r in results if r.benchmark == "network.model"]).values())
     across = next((g for g in groups if g[0].parameters.get("placement") == "other node"), None)
     others = [g for g in groups if g is not across and g[0].parameters.get("transport") == "default"]
@@ -136,13 +137,15 @@ def _nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> S
 
 
 def _protocols(results: Sequence[Result], eager: int, name: str) -> tuple[Protocol, ...]:
+    from steelyard.benchmarks.network.model import fits
+
     found = [_protocol(fit, eager) for _, fit in fits(results) if fit.gaps]
     if not found:
         raise UsageError(f"The run {name} has too few sizes of messages for the parameters of a network.")
     return (replace(found[0], first=0), *found[1:])
 
 
-def _protocol(fit: LogGP, eager: int) -> Protocol:
+def _protocol(fit: "LogGP", eager: int) -> Protocol:
     first = fit.gaps[0][0]
     before, gap_per_byte = max(0, first - 1), fit.gap_per_byte or 0.0
     latency, overhead, overhead_per_byte = fit.latency, fit.overhead, fit.overhead_per_byte or 0.0
@@ -162,6 +165,8 @@ def _protocol(fit: LogGP, eager: int) -> Protocol:
 
 def _eager(results: Sequence[Result]) -> int:
     """S: the size from which on messages are slower at once; where there is none, no message has rendezvous."""
+    from steelyard.statistics.models.hockney import regions, switches
+
     alone = [
         (float(r.parameters["message_bytes"]), r.metrics["train"].value / 2)
         for r in results

@@ -1,6 +1,6 @@
 """What a better network or faster cores would bring, one parameter at a time, and where more of it brings nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.whatif.network import INSIDE, Protocol
@@ -10,12 +10,19 @@ from steelyard.whatif.question import Point
 FACTORS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.0)
 TENTH = 0.9
 ENOUGH = 0.01  # of the time: what is left to gain where a parameter is said to matter no more
+MATTERS = 0.01  # of the time: what a tenth of a parameter brings, where it is worth a word
 FREE = 1e9  # speed of cores whose computations take no time
+
+
+Ask = Callable[[Sequence[Point]], Sequence[float]]  # the times of points, s
+Times = Mapping[float, float]  # s, by factor
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The times (s) of a parameter's `FACTORS`; shares of the time: `tenth` and `most` are gained by a tenth and by all of it.
+    """The times (s) of a parameter's `FACTORS`, or none where not all were asked.
+
+    `tenth` and `most` are shares of the time: what is gained by a tenth and by all of it.
 
     `enough`: the greatest factor from which on less than a hundredth of the time is left to gain.
     """
@@ -65,18 +72,47 @@ PARAMETERS: tuple[tuple[str, Callable[[Point, float], Point]], ...] = (
 )
 
 
-def points(base: Point) -> list[Point]:
-    """The points to replay, by parameter, then by factor."""
-    return [change(base, factor) for _, change in PARAMETERS for factor in FACTORS]
+def sensitivities(base: Point, time: float, ask: Ask, whole: bool = True) -> tuple[Sensitivity, ...]:
+    """What less of each cost would bring to a point that takes `time` s.
+
+    `whole`: with the times of all factors. Without, only those are asked that the sentences need: no cost and a tenth less of
+    each, and of those that matter so many that `enough` is between two factors, since less of a cost never takes longer.
+    """
+    if whole:
+        times = ask([change(base, factor) for _, change in PARAMETERS for factor in FACTORS])
+        return tuple(
+            _of(name, dict(zip(FACTORS, times[len(FACTORS) * number :], strict=False)))
+            for number, (name, _) in enumerate(PARAMETERS)
+        )
+    ends = iter(ask([change(base, factor) for _, change in PARAMETERS for factor in (TENTH, FACTORS[-1])]))
+    known: dict[str, dict[float, float]] = {
+        name: {1.0: time, TENTH: next(ends), FACTORS[-1]: next(ends)} for name, _ in PARAMETERS
+    }
+    while asked := [
+        (name, change, factor)
+        for name, change in PARAMETERS
+        if (factor := _between(known[name])) is not None and 1 - known[name][TENTH] / (time or 1.0) >= MATTERS
+    ]:
+        for (name, _, factor), found in zip(asked, ask([c(base, f) for _, c, f in asked]), strict=True):
+            known[name][factor] = found
+    return tuple(_of(name, times) for name, times in known.items())
 
 
-def sensitivities(times: list[float]) -> tuple[Sensitivity, ...]:
-    """From the times of `points`."""
-    found = []
-    for number, (name, _) in enumerate(PARAMETERS):
-        own = tuple(times[number * len(FACTORS) : (number + 1) * len(FACTORS)])
-        first = own[0] or 1.0
-        enough = next(f for f, time in zip(FACTORS, own, strict=True) if time - own[-1] <= ENOUGH * first)
-        tenth = 1 - own[FACTORS.index(TENTH)] / first
-        found.append(Sensitivity(name, own, tenth, 1 - own[-1] / first, enough))
-    return tuple(found)
+def _between(times: Times) -> float | None:
+    """The factor in the middle of those between the last that leaves something to gain, and the first that does not."""
+    known = [FACTORS.index(factor) for factor in sorted(times, reverse=True)]
+    first = next(i for i in known if not _gains(times, FACTORS[i]))
+    last = max((i for i in known if i < first), default=first)
+    return FACTORS[(last + first) // 2] if first - last > 1 else None
+
+
+def _gains(times: Times, factor: float) -> bool:
+    """Whether from a factor on more than a hundredth of the time is left to gain."""
+    return times[factor] - times[FACTORS[-1]] > ENOUGH * (times[1.0] or 1.0)
+
+
+def _of(name: str, times: Times) -> Sensitivity:
+    first, last = times[1.0] or 1.0, times[FACTORS[-1]]
+    enough = next(factor for factor in FACTORS if factor in times and not _gains(times, factor))
+    whole = tuple(times[factor] for factor in FACTORS) if len(times) == len(FACTORS) else ()
+    return Sensitivity(name, whole, 1 - times[TENTH] / first, 1 - last / first, enough)

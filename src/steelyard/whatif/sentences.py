@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from steelyard.units import percent, quantity
 from steelyard.whatif import phases, slowdowns
 from steelyard.whatif.answer import Answer, CriticalPath, Shares
-from steelyard.whatif.sensitivity import ENOUGH, Sensitivity
+from steelyard.whatif.sensitivity import ENOUGH, MATTERS, Sensitivity
 from steelyard.words import plural
 
 GOOD = 0.8  # POP: an efficiency from which on a program is not worth the work of improving it
 BALANCED = 0.95  # load balance: from which on no rank is worth a word
-MATTERS = 0.01  # of the time: what a tenth of a parameter brings, where it is worth a word
 
 
 def sentences(answer: Answer) -> tuple[str, ...]:

@@ -46,7 +46,9 @@ Events::Events(const Prepared& prepared, const Connections* connections, const S
       arrival_(first_meeting_ + prepared.rendezvous, UNSENT),
       meetings_(prepared.rendezvous),
       states_(prepared.begins.size()),
-      connections_(connections) {
+      connections_(connections),
+      alone_(prepared.rendezvous == 0 && prepared.structure.ranks_per_node == 1 &&
+             prepared.begins.size() == schedule_.ranks) {
   if (disturbance_.lossy()) held_.resize(connections->count);
   const std::uint32_t nodes = p_.node(schedule_.ranks - 1) + 1;
   out_.resize(nodes);
@@ -166,7 +168,10 @@ void Events::send(std::uint32_t stream, Op op) {
   work(stream, cost.processor[0]);
   size_[op.message()] = op.size();
   if (op.size() % CLASSES > within) {
-    agenda_.push({state.now, op.message() * STAGES + leaves});
+    if (alone_)
+      leave(op.message(), state.now);
+    else
+      agenda_.push({state.now, op.message() * STAGES + leaves});
     return;
   }
   const Time leaves = std::max(state.now, state.interface);

@@ -103,6 +103,7 @@ class Events {
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
   const Connections* connections_;
+  const bool alone_;  // one stream sends through each interface, in the order of time: nothing need be waited for
   std::vector<std::deque<Held>> held_;  // by connection, in the order in which they were sent
   Agenda agenda_;
 };

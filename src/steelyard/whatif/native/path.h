@@ -30,11 +30,14 @@ class PathRecorder {
     (sender ? met_[number].asked : met_[number].posted) = place;
   }
   // A stream waited until `place.at` for a message, or for the other side of one with rendezvous.
-  void waited(const Place& place, std::uint32_t message) { waits_[place.stream].push_back({place, begun_[message]}); }
+  void waited(const Place& place, std::uint32_t message) {
+    waits_[place.stream].push_back({place.at, place.computing, message, Wait::message});
+  }
   // `latency` decides who of both was late: the one from whom the other's word had still to come.
   void waited_for_meeting(const Place& place, std::uint32_t number, Time latency) {
     const auto& [asked, posted] = met_[number];
-    waits_[place.stream].push_back({place, asked.at + latency >= posted.at ? asked : posted});
+    const auto late = asked.at + latency >= posted.at ? Wait::asked : Wait::posted;
+    waits_[place.stream].push_back({place.at, place.computing, number, late});
   }
 
   Path path(const Schedule& schedule, Place end) {
@@ -42,13 +45,14 @@ class PathRecorder {
     found.ranks.resize(schedule.ranks);
     for (;;) {
       auto& waits = waits_[end.stream];
-      while (!waits.empty() && waits.back().until.at > end.at) waits.pop_back();
-      const Place since = waits.empty() ? Place{end.stream, 0, 0} : waits.back().until;
+      while (!waits.empty() && waits.back().at > end.at) waits.pop_back();
+      const Place since =
+          waits.empty() ? Place{end.stream, 0, 0} : Place{end.stream, waits.back().at, waits.back().computing};
       found.computing += end.computing - since.computing;
       found.talking += end.at - since.at - (end.computing - since.computing);
       found.ranks[schedule.rank_of[end.stream]] += end.at - since.at;
       if (waits.empty()) return found;
-      end = waits.back().from;
+      end = from(waits.back());
       waits.pop_back();
       found.network += since.at - end.at;
       ++found.messages;
@@ -56,12 +60,20 @@ class PathRecorder {
   }
 
  private:
+  // Until when a stream waited, and for what: there may be one for each message.
   struct Wait {
-    Place until, from;
+    Time at, computing;
+    std::uint32_t number;
+    enum : std::uint8_t { message, asked, posted } what;
   };
   struct Met {
     Place asked, posted;
   };
+  const Place& from(const Wait& wait) const {
+    return wait.what == Wait::message ? begun_[wait.number]
+           : wait.what == Wait::asked ? met_[wait.number].asked
+                                      : met_[wait.number].posted;
+  }
   std::vector<Place> begun_;
   std::vector<Met> met_;
   std::vector<std::vector<Wait>> waits_;

@@ -20,11 +20,20 @@ Builder read(const std::string& path, std::string_view text, double speed) {
   return read_goal(source);
 }
 
-Builder read_file(const std::string& path, double speed) {
+Builder read_file(const std::string& path, double speed, std::optional<Digest::Value>* content) {
   Source source(path);
   const std::string begin = begin_of(path, LOOK);
-  if (is_goal(begin) && foreign(begin).empty()) return read_goal(source);
+  if (is_goal(begin) && foreign(begin).empty()) {
+    Builder found = read_goal(source);
+    if (content) *content = source.content();
+    return found;
+  }
   const std::string text = contents(path);
+  if (content && is_ti(begin)) {
+    Digest digest;
+    digest.add(text);
+    *content = digest.value();
+  }
   return read(path, text, speed);
 }
 

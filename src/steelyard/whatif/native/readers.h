@@ -1,5 +1,6 @@
 // The formats of traces: each reader makes the programs of all ranks.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,11 @@ Builder read_goal(Source& source);
 Builder read_ti(const std::string& path, std::string_view text, double speed);
 // The format shows in the content. Refused names what else it is, where that is known, and what is read.
 Builder read(const std::string& path, std::string_view text, double speed);
-Builder read_file(const std::string& path, double speed);
+// `content`: what the file holds, where its schedule follows from this file alone.
+Builder read_file(const std::string& path, double speed, std::optional<Digest::Value>* content = nullptr);
 // Whether a text is GOAL, by how it begins.
 bool is_goal(std::string_view begin);
+// Whether it is TI in one file, and no list of files.
+bool is_ti(std::string_view begin);
 
 }  // namespace steelyard::whatif

@@ -20,6 +20,7 @@
 #include "goal_order.cpp"
 #include "graph.cpp"
 #include "json.h"
+#include "kept.cpp"
 #include "liballprof.cpp"
 #include "liballprof_calls.cpp"
 #include "liballprof_names.cpp"
@@ -276,6 +277,7 @@ struct Asked {
   std::string iterations;  // the collective that begins them; empty: regions are those of MPI_Pcontrol
   bool part = false;
   std::uint64_t first = 0, last = 0;
+  std::string kept;  // where the schedule of a text is kept; empty: nowhere
 };
 
 // A folder is a trace of ours.
@@ -287,7 +289,16 @@ Schedule load(const Asked& asked, Traced& traced) {
   }
   if (!asked.iterations.empty() || asked.part)
     throw Refused("only traces of steelyard trace have regions, and '" + asked.path + "' is none");
-  return read_file(asked.path, asked.speed).finish();
+  if (asked.kept.empty()) return read_file(asked.path, asked.speed).finish();
+  if (auto known = kept(asked.kept, asked.path, asked.speed)) return std::move(*known);
+  auto origin = origin_of(asked.path, asked.speed);
+  std::optional<Digest::Value> content;
+  Schedule schedule = read_file(asked.path, asked.speed, &content).finish();
+  // Not of a file that was written to meanwhile.
+  if (!content || !origin || origin != origin_of(asked.path, asked.speed)) return schedule;
+  origin->content = *content;
+  keep(asked.kept, schedule, *origin);
+  return schedule;
 }
 
 template <class Act>
@@ -336,11 +347,15 @@ int serve(const Asked& asked) {
 }  // namespace steelyard::whatif
 
 int main(int count, char** words) {
+  steelyard::whatif::Asked asked;
+  if (count > 2 && std::string(words[1]).starts_with("--kept=")) {
+    asked.kept = std::string(words[1]).substr(std::string("--kept=").size());
+    ++words, --count;
+  }
   if (count != 3 && count != 4 && count != 6) {
-    std::cerr << "usage: replay TRACE FLOPS [COLLECTIVE|- [FIRST LAST]]\n";
+    std::cerr << "usage: replay [--kept=FILE] TRACE FLOPS [COLLECTIVE|- [FIRST LAST]]\n";
     return 2;
   }
-  steelyard::whatif::Asked asked;
   asked.path = words[1];
   asked.speed = std::stod(words[2]);
   if (count > 3 && std::string(words[3]) != "-") asked.iterations = words[3];

@@ -50,6 +50,7 @@ bool Source::more() {
   while (found < 0 && errno == EINTR);
   if (found < 0) throw Refused("The trace '" + path_ + "' cannot be read: " + std::strerror(errno));
   left_ = {buffer_.data(), kept + static_cast<std::size_t>(found)};
+  digest_.add(left_.substr(kept));
   return found > 0;
 }
 

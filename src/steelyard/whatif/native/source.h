@@ -5,13 +5,17 @@
 #include <string_view>
 #include <vector>
 
+#include "digest.h"
+
 namespace steelyard::whatif {
 
 class Source {
  public:
   // Refused where the file cannot be read.
   explicit Source(const std::string& path);
-  Source(std::string path, std::string_view text) : path_(std::move(path)), left_(text), size_(text.size()) {}
+  Source(std::string path, std::string_view text) : path_(std::move(path)), left_(text), size_(text.size()) {
+    digest_.add(text);
+  }
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
   ~Source();
@@ -29,6 +33,8 @@ class Source {
     return true;
   }
   std::size_t number() const { return number_; }  // of that line, from 1 on
+  // Of all that was read so far.
+  Digest::Value content() const { return digest_.value(); }
   [[noreturn]] void refuse(const std::string& reason) const;
 
  private:
@@ -40,6 +46,7 @@ class Source {
   std::size_t size_ = 0, number_ = 0;
   int file_ = -1;
   std::vector<char> buffer_;
+  Digest digest_;
 };
 
 }  // namespace steelyard::whatif

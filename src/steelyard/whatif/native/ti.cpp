@@ -303,6 +303,11 @@ std::string listed(const std::string& list, const std::string& name) {
 
 }  // namespace
 
+bool is_ti(std::string_view begin) {
+  Lines lines("", begin);
+  return lines.next() && lines.words().size() > 1 && is_number(lines.words()[0]);
+}
+
 Builder read_ti(const std::string& path, std::string_view text, double speed) {
   Lines first(path, text);
   if (!first.next()) throw Refused("The trace '" + path + "' is empty");
