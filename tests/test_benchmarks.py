@@ -31,6 +31,10 @@ SMALLER = {
 SHORT = Sampling(width=0.5, seconds=0.01, least=3, most=20)
 WHOLE = Sampling(width=0.5, seconds=2.0, least=3, most=3)  # where a sample is a whole program run
 ONE = Sampling(width=0.5, seconds=1e-3, least=1, most=1)
+# What kernels read besides their axes (docs/settings.md).
+GENERAL = {
+    "page_size", "memory_policy", "wait_policy", "start", "scale", "stores", "chains", "buffers", "phases", "partner",
+}  # fmt: skip
 VARIANTS = ("mode", "model")  # parameters whose values are other code
 
 
@@ -206,6 +210,16 @@ def test_a_misspelt_parameter_is_refused(
 ) -> None:
     answer = ask(programs, here, case, elephants="3")
     assert "elephants" in answer["error"]
+
+
+@pytest.mark.parametrize(("benchmark", "case"), CASES)
+def test_a_record_has_the_parameters_of_its_kernel_and_no_others(
+    benchmark: Benchmark, case: Case, programs: dict[str, Path], here: Machine
+) -> None:
+    """Words of the harness itself would be columns of every table. A new parameter of a kernel is added to its axes, or here."""
+    declared = set(ask(programs, here, case)["declared"]) - {"plant", "model"}
+    axes = {name for block in benchmark.axes(here, EFFORTS["full"]) for name in (*block.values, *block.further)}
+    assert declared <= axes | GENERAL, declared - axes - GENERAL
 
 
 @pytest.mark.parametrize(("benchmark", "case"), CASES)

@@ -1,6 +1,7 @@
 """Run folders: appending, torn lines, hostile content, and reading back what was written."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -224,3 +225,14 @@ def test_a_run_is_removed_with_all_its_files_and_nothing_else(tmp_path: Path, tw
     removing.remove(folder.path)
     assert not folder.path.exists()
     assert (kept / "file").exists()
+
+
+def test_a_word_of_the_harness_in_old_records_is_no_parameter(tmp_path: Path) -> None:
+    golden = Path(__file__).with_name("golden") / "run-format-2"
+    shutil.copytree(golden, tmp_path / "run")
+    file = tmp_path / "run" / "records.jsonl"
+    new = records.read(golden)
+    file.write_text(file.read_text().replace('"parameters":{"threads"', '"parameters":{"look":0,"threads"'))
+    assert records.read(tmp_path / "run").records == new.records
+    file.write_text(file.read_text().replace('"attempt":1', '"attempt":1.0'))  # not as this version writes
+    assert all("look" not in record.parameters for record in records.read(tmp_path / "run").records)

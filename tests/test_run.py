@@ -54,7 +54,7 @@ def good(**surroundings: Any) -> dict[str, Any]:
         "work": {"bytes": 1e6},
         "check": {"passed": True, "detail": ""},
         "surroundings": {"clock": clock, **surroundings},
-        "declared": {"page_size": "default", "width": "0.02"},
+        "declared": {"page_size": "default"},
     }
 
 
@@ -92,7 +92,7 @@ def test_every_case_of_every_launch_becomes_a_record(two_sockets: Machine, tmp_p
     assert script.started == 2
 
 
-def test_what_the_kernel_declares_becomes_a_parameter_and_the_harness_own_words_do_not(
+def test_what_the_kernel_declares_becomes_a_parameter(
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     e = evaluator(two_sockets, tmp_path, script, plan(1, 1))

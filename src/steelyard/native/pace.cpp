@@ -137,11 +137,11 @@ int memory_node(int cpu) {
 }
 
 Bounds::Bounds(Params& p)
-    : least_clock(p.number("least_clock", 0)),
-      least_issued(p.number("least_issued", 0)),
-      least_stream(p.number("least_stream", 0)),
-      most_chase(p.number("most_chase", INFINITY)),
-      patience(p.number("patience", 0)) {}
+    : least_clock(p.own_number("least_clock", 0)),
+      least_issued(p.own_number("least_issued", 0)),
+      least_stream(p.own_number("least_stream", 0)),
+      most_chase(p.own_number("most_chase", INFINITY)),
+      patience(p.own_number("patience", 0)) {}
 
 // Written so that what is unknown holds.
 bool Bounds::core_holds(const Pace& pace) const {

@@ -43,10 +43,32 @@ double Params::number(std::string_view name, double otherwise) {
   return number_of(std::string(name), otherwise, "a number");
 }
 
+std::string Params::own_word(std::string_view name, std::string_view otherwise) {
+  own_.emplace(name);
+  std::string value = word(name, otherwise);
+  read_.erase(std::string(name));
+  return value;
+}
+std::size_t Params::own_count(std::string_view name, std::size_t otherwise) {
+  own_.emplace(name);
+  std::size_t value = count(name, otherwise);
+  read_.erase(std::string(name));
+  return value;
+}
+double Params::own_number(std::string_view name, double otherwise) {
+  own_.emplace(name);
+  double value = number(name, otherwise);
+  read_.erase(std::string(name));
+  return value;
+}
+void Params::pass_over(std::initializer_list<const char*> names) {
+  for (const char* name : names) own_.emplace(name);
+}
+
 std::vector<std::string> Params::unread() const {
   std::vector<std::string> names;
   for (const auto& [name, value] : given_)
-    if (!read_.count(name)) names.push_back(name);
+    if (!read_.count(name) && !own_.count(name)) names.push_back(name);
   return names;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,6 +29,13 @@ class Params {
   std::size_t count(std::string_view name, std::size_t otherwise);
   double number(std::string_view name, double otherwise);
 
+  // The same for words of the harness itself, which are no parameters of the kernel; and for names that only a reader
+  // of the record needs.
+  std::string own_word(std::string_view name, std::string_view otherwise);
+  std::size_t own_count(std::string_view name, std::size_t otherwise);
+  double own_number(std::string_view name, double otherwise);
+  void pass_over(std::initializer_list<const char*> names);
+
   // Names that were given but that nothing read: a misspelt parameter must not be ignored.
   std::vector<std::string> unread() const;
   const std::map<std::string, std::string>& read() const { return read_; }
@@ -37,6 +45,7 @@ class Params {
   T number_of(const std::string& name, T otherwise, const char* expected);
 
   std::map<std::string, std::string> given_, read_;
+  std::set<std::string> own_;
 };
 
 // The numbers of a list such as "0,2,5"; -1 stands for what is none.

@@ -169,9 +169,8 @@ class RankCase {
       sampling_.emplace(params_), plant_.emplace(params_), bounds_.emplace(params_),
           start_.emplace(params_, named_.start);
       kernel_ = named_.make(params_, ranks_);
-      for (const char* known : {"pinning", "placement", "toolchain", "mpi", "transport", "ranks", "nodes",
-                                "ranks_per_node", "cpus", "limit", "threads"})
-        params_.word(known, "");
+      params_.pass_over({"case", "kernel", "pinning", "placement", "toolchain", "mpi", "transport", "ranks", "nodes",
+                         "ranks_per_node", "cpus", "limit", "threads"});
       if (auto unread = params_.unread(); !unread.empty())
         return join({"parameter '", unread.front(), "' is not one that this kernel reads"});
       return "";
@@ -220,9 +219,9 @@ class RankServer {
     std::string name = "0", kernel;
     json::Object body = record_or_reason([&] {
       Params params(line);
-      name = params.word("case", "0");
-      kernel = params.word("kernel", kernels_.front().name);
-      watchdog_.watch(params.number("limit", 0));
+      name = params.own_word("case", "0");
+      kernel = params.own_word("kernel", kernels_.front().name);
+      watchdog_.watch(params.own_number("limit", 0));
       if (std::size_t wanted = params.count("ranks", static_cast<std::size_t>(ranks_.size()));
           wanted != static_cast<std::size_t>(ranks_.size()))
         throw CaseError(

@@ -33,7 +33,7 @@ json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   Phases phases;
   std::unique_ptr<ThreadKernel> kernel = named.make(params, team);
   phases.next("setup");
-  for (const char* known : {"pinning", "placement", "toolchain"}) params.word(known, "");  // meant for the reader
+  params.pass_over({"pinning", "placement", "toolchain"});
   if (auto unread = params.unread(); !unread.empty())
     throw CaseError(join({"parameter '", unread.front(), "' is not one that this kernel reads"}));
   Measurement m = measure(*kernel, team, sampling, plant, bounds);
@@ -75,10 +75,10 @@ class Server {
     std::string name = "0", kernel;
     json::Object body = record_or_reason([&] {
       Params params(line);
-      name = params.word("case", "0");
-      kernel = params.word("kernel", kernels_.front().name);
-      Team& team = assemble(params.count("threads", 1), cpus(params.word("cpus", "")));
-      if (double seconds = params.number("look", 0); seconds > 0)
+      name = params.own_word("case", "0");
+      kernel = params.own_word("kernel", kernels_.front().name);
+      Team& team = assemble(params.count("threads", 1), cpus(params.own_word("cpus", "")));
+      if (double seconds = params.own_number("look", 0); seconds > 0)
         return json::Object().add("look", looked(seconds, team).str());
       json::Object found = measured(find_kernel(kernels_, kernel), params, team);
       return found.add("declared", json::object(params.read()));

@@ -21,6 +21,7 @@ from steelyard.uncollected import uncollected
 __all__ = ["FORMAT", "RunFolder", "all_runs", "expect_new", "find", "finished_cases", "head", "read"]
 
 END = b"\n"
+LEAKED = "look"
 MOST_NOTES = 1000  # lines that are no records, until the rest is not read
 
 
@@ -121,7 +122,7 @@ def _as_written(line: bytes) -> Record | None:
         record = _WHOLE.decode(line)
     except (msgspec.DecodeError, RecursionError, OverflowError):
         return None
-    return shortened(record)
+    return shortened(_own(record))
 
 
 def _record(line: bytes) -> Record:
@@ -132,7 +133,14 @@ def _record(line: bytes) -> Record:
             verdict["evidence"] = [_typed(each) for each in evidence]
         if isinstance(samples, list) and None in samples:
             found["samples"] = [math.nan if seconds is None else seconds for seconds in samples]  # JSON has no NaN
-    return from_plain(Record, found)
+    return _own(from_plain(Record, found))
+
+
+def _own(record: Record) -> Record:
+    """The record without a word of the harness that earlier versions wrote among the parameters of every thread kernel."""
+    if LEAKED not in record.parameters:
+        return record
+    return replace(record, parameters={name: value for name, value in record.parameters.items() if name != LEAKED})
 
 
 def _typed(evidence: object) -> object:

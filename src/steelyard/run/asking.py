@@ -15,26 +15,6 @@ from steelyard.records.shown import Best
 from steelyard.statistics.validity.pace import UNBOUNDED, Bounds, Kind
 from steelyard.statistics.validity.verdict import with_verdict
 
-# Words that the harness reads for itself; everything else that a kernel read is one of its parameters.
-HARNESS = {
-    "case",
-    "kernel",
-    "cpus",
-    "width",
-    "seconds",
-    "least",
-    "most",
-    "sample_seconds",
-    "placement",
-    "toolchain",
-    "pinning",
-    "limit",
-    "least_clock",
-    "least_issued",
-    "least_stream",
-    "most_chase",
-    "patience",
-}
 # How the harness calls the bounds of what counts as undisturbed (native/pace.h).
 BOUND_WORDS: Mapping[Kind, str] = {
     "core_clock": "least_clock",
@@ -98,7 +78,7 @@ def record_of(
         given = from_plain(_Answer, dict(answer))
     except ValueError as error:
         return failed_record(launch, index, case, attempt, f"The program's answer cannot be read: {error}", "no answer")
-    declared = {k: scalar(v) for k, v in given.declared.items() if k not in HARNESS and v != ""}
+    declared = {k: scalar(v) for k, v in given.declared.items() if v != ""}
     if declared.get("plant") == "none":
         del declared["plant"]
     parameters: dict[str, Scalar] = {**declared, **case.parameters, "toolchain": launch.toolchain}
