@@ -1,15 +1,19 @@
-"""The replay beside SimGrid's (Debian's libsimgrid-dev, installed where it may be): messages a second of a processor, one thread.
+"""Whole commands of the replay beside SimGrid's (Debian's libsimgrid-dev, installed where it may be), and LogGOPSim's where
+its folder is given: seconds of a processor from the trace as a file to the predicted time. Beside them the engine alone.
 
-Expected: tens of millions a second without contention, millions with queues, at any number of ranks; SimGrid's cost of a
-message grows with the ranks. Both predict times: those need not agree here, since SimGrid's own factors apply (tests/
+Expected: whole commands take a second or two at any number of ranks, mostly to start and to read; the engine alone replays tens
+of millions of events a second without contention, millions with queues. SimGrid's cost of a message grows with the ranks.
+Both predict times: those need not agree here, since SimGrid's own factors apply (tests/
 test_whatif_simgrid.py compares them after fitting).
 """
 
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -77,32 +81,59 @@ def ours(program: Path, trace: Path) -> tuple[int, int, list[float], float]:
     return about["messages"], about["events"], best, about["memory"] / (1 << 20)
 
 
+def seconds(*words: str | Path) -> float:
+    """Of a processor, that a command and what it starts take."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def whole(trace: Path, mode: str) -> float:
+    """Seconds of the command as a user gives it; the cache keeps nothing of the trace, which is new each time."""
+    steelyard = (sys.executable, "-m", "steelyard", "whatif")
+    return seconds(*steelyard, trace, "--network", "L=50us,G=8ns/B", "--mode", mode, "--flops", "1e9")
+
+
+def loggopsim(programs: Path, trace: Path, folder: Path) -> tuple[float, float]:
+    """Seconds of its txt2bin and of its replay, of the same operations as GOAL."""
+    text, binary = folder / "trace.goal", folder / "trace.bin"
+    text.unlink(missing_ok=True)
+    seconds(sys.executable, "-m", "steelyard", "export", trace, "--format", "goal", "-o", text)
+    made = seconds(programs / "txt2bin", "-i", text, "-o", binary)
+    words = ("-L", "50000", "-o", "0", "-g", "0", "-G", "8", "-O", "0", "-S", "65535", "--batchmode")
+    return made, seconds(programs / "LogGOPSim", "-f", binary, *words)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.parse_args()
+    parser.add_argument("--loggopsim", type=Path, metavar="FOLDER", help="where its programs LogGOPSim and txt2bin are")
+    parser.add_argument("--messages", type=int, default=MESSAGES, help="of each workload")
+    asked = parser.parse_args()
     if not simgrid.present() and os.geteuid() == 0 and shutil.which("apt-get"):
         subprocess.run(["apt-get", "-q", "update"], capture_output=True, check=False)
         subprocess.run(["apt-get", "install", "-y", "-q", "libsimgrid-dev"], capture_output=True, check=False)
     if not simgrid.present():
         print("SimGrid is not installed; for example: apt-get install libsimgrid-dev  (as root)")
     program = engine.program(describe())
-    print("Events/s of one core, million; the memory of ours, and how many times as fast as SimGrid both modes are")
-    print(f"{'workload':<12}{'ranks':>7}  {'dataflow':>9}{'event':>9}{'SimGrid':>9}")
+    print("Seconds of a processor for whole commands on the same trace; then the engine alone")
+    print(
+        f"{'workload':<12}{'ranks':>7}{'dataflow':>10}{'event':>8}{'SimGrid':>9}{'LogGOPSim':>14}   million events/s, MiB"
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for title, make, ranks, part in WORKLOADS:
-            messages, events, (flow, event), memory = ours(program, simgrid.written(folder, make(ranks, MESSAGES)))
-            line = f"{title:<12}{ranks:>7}  {events / flow / 1e6:>9.1f}{events / event / 1e6:>9.1f}"
-            if part and simgrid.present():
-                other = simgrid.replayed(folder, make(ranks, MESSAGES // part))
-                share = messages / part if make is not incast else messages
-                rate = share / other.seconds * events / messages
-                line += (
-                    f"{rate / 1e6:>9.3f}   {memory:.0f} MiB; {events / flow / rate:.0f} and {events / event / rate:.0f}"
-                )
-            else:
-                line += f"{'':>9}   {memory:.0f} MiB; {flow * 1e3:.2g} and {event * 1e3:.2g} ms"
-            print(line, flush=True)
+            beside = part and simgrid.present()
+            actions = make(ranks, asked.messages // part if beside else asked.messages)
+            trace = simgrid.written(folder, actions)
+            _, events, (flow, event), memory = ours(program, trace)
+            line = f"{title:<12}{ranks:>7}{whole(trace, 'dataflow'):>10.2f}{whole(trace, 'event'):>8.2f}"
+            goal = (
+                "" if asked.loggopsim is None else "{:.2f} + {:.2f}".format(*loggopsim(asked.loggopsim, trace, folder))
+            )
+            other = f"{simgrid.replayed(folder, actions).seconds:.2f}" if beside else ""
+            alone = f"{events / flow / 1e6:.1f} and {events / event / 1e6:.1f}, {memory:.0f} MiB"
+            print(f"{line}{other:>9}{goal:>14}   {alone}", flush=True)
 
 
 if __name__ == "__main__":
