@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import os
 import uuid
 from bisect import bisect_right
@@ -15,6 +16,7 @@ from steelyard.model.plain import from_json, from_plain, to_json
 from steelyard.telemetry.message import Gap
 from steelyard.telemetry.stores import END
 
+QUESTIONS = 100  # that an instance of DuckDB answers before a new one takes its place
 KEY = "steelyard"  # of the metadata
 
 
@@ -127,16 +129,22 @@ def together(parts: Sequence[tuple[Segment, Metadata]]) -> tuple[tuple[int, int]
 @contextlib.contextmanager
 def database() -> Iterator[Any]:
     """DuckDB in memory, for one question: what it makes and registers is gone afterwards, and nothing of files is held."""
-    found = _whole().cursor()
+    found = _instance(next(_questions) // QUESTIONS).cursor()
     try:
         yield found
     finally:
         found.close()
 
 
-@functools.cache
-def _whole() -> Any:
-    """The process's own: to open one takes longer than most questions."""
+_questions = itertools.count()
+
+
+@functools.lru_cache(maxsize=1)
+def _instance(series: int) -> Any:
+    """The process's own instance for a series of questions. To open one takes 10 ms, longer than most questions.
+
+    The memory of an instance grows by some kilobytes with each question: 10 MB an hour where `tail` asks four sensors.
+    """
     import duckdb
 
     # With a second thread the memory of a collector or of `tail` grows for hours, and large questions take as long.
