@@ -1,4 +1,4 @@
-"""What a run is printed as: one screen, everything, JSON of two sizes, or NPB's own blocks."""
+"""What a run is printed as: one screen, everything, or JSON of two sizes."""
 
 import json
 import sys
@@ -11,17 +11,16 @@ from steelyard.model import Evaluation
 if TYPE_CHECKING:
     from steelyard.report.summary import Summary
 
-Form = Literal["screen", "all", "json", "summary", "npb"]
+Form = Literal["screen", "all", "json", "summary"]
 
 
-def one(everything: bool, as_json: bool, npb_output: bool = False) -> Form:
-    """Which form of output is asked for. UsageError where several are."""
-    asked = {"--all": everything, "--json": as_json, "--npb-output": npb_output}
-    named = [option for option, given in asked.items() if given]
-    if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} are forms of the same output: choose one.")
-    forms: dict[str, Form] = {"--all": "all", "--json": "json", "--npb-output": "npb"}
-    return forms[named[0]] if named else "screen"
+def one(everything: bool, as_json: bool) -> Form:
+    """Which form of output is asked for. UsageError where both are."""
+    if everything and as_json:
+        raise UsageError("--all and --json are forms of the same output: choose one.")
+    if everything:
+        return "all"
+    return "json" if as_json else "screen"
 
 
 def is_short(form: Form) -> bool:
@@ -44,10 +43,6 @@ def show(judged: Evaluation, form: Form, report: Path | None) -> None:
     """Print the evaluation; `report` is the place that the screen names."""
     if is_short(form):
         show_short(judged, form, report)
-    elif form == "npb":
-        from steelyard.benchmarks.application.npb.output import blocks
-
-        print(blocks(judged), end="")
     elif form == "json":
         from steelyard.report import export
 

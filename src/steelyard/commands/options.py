@@ -191,12 +191,6 @@ All = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-NpbOutput = Annotated[
-    bool,
-    typer.Option(
-        "--npb-output", help="Print only the result blocks of the NAS Parallel Benchmarks.", rich_help_panel=OUTPUT
-    ),
-]
 Report = Annotated[
     Path | None,
     typer.Option(

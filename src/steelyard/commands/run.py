@@ -15,7 +15,6 @@ from steelyard.commands.options import (
     LauncherWords,
     Mpis,
     Name,
-    NpbOutput,
     Only,
     Paths,
     Power,
@@ -54,7 +53,6 @@ def command(
     report: Report = None,
     all_: All = False,
     json_: Json = False,
-    npb_output: NpbOutput = False,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate this machine; ends with one screen and an HTML report: verdict, main figures, the findings that matter most.
@@ -69,7 +67,7 @@ def command(
     from steelyard.numbers import period
     from steelyard.run import sensing, session
 
-    form = forms.one(all_, json_, npb_output)
+    form = forms.one(all_, json_)
     between = period(every)
     watched = sensing.asked(power, sensor or [], between)
     asked = asking.request(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.commands import forms
-from steelyard.commands.options import All, Json, NpbOutput, Paths, RunName, Runs
+from steelyard.commands.options import All, Json, Paths, RunName, Runs
 from steelyard.errors import UsageError
 
 
@@ -19,21 +19,19 @@ def command(
     samples: Annotated[
         bool, typer.Option("--samples", help="With --json: every case, record and sample, as export --format json.")
     ] = False,
-    npb_output: NpbOutput = False,
 ) -> None:
     """Show a run on one screen: verdict, main figures, the findings that matter most; with --all everything.
 
     --json prints a summary below 1 MB: verdicts, main figures, findings. --samples adds every case, record and sample.
 
-    Examples: **steelyard show** (the newest run) · **steelyard show --all | less -R** ·
-    **steelyard show --npb-output** (for scripts that read NPB's output)
+    Examples: **steelyard show** (the newest run) · **steelyard show --all | less -R**
     """
     from steelyard import records
     from steelyard.commands import stored
 
     if samples and not json_:
         raise UsageError("--samples needs --json: it adds every case, record and sample to that form.")
-    asked = forms.one(all_, json_, npb_output)
+    asked = forms.one(all_, json_)
     form: forms.Form = "summary" if asked == "json" and not samples else asked
     path = records.find(runs, name)
     report = path / "report.html"
