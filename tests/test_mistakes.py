@@ -101,7 +101,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture
 def there(place: Place, here: Machine, monkeypatch: pytest.MonkeyPatch) -> Place:
     # The compilers and MPIs are asked once, and not by each of some 300 commands.
-    monkeypatch.setattr(machine, "find_tools", lambda: (here.compilers, here.mpis, ()))
+    monkeypatch.setattr(machine, "find_tools", lambda **_: (here.compilers, here.mpis, ()))
     monkeypatch.chdir(place.path)
     monkeypatch.setenv("COLUMNS", "250")
     for name in ("STEELYARD_RUNS", "SLURM_JOB_ID"):
