@@ -20,7 +20,7 @@ from damage import powered, unpack
 from steelyard.model.sensor import Sensor
 from steelyard.telemetry.message import Batch
 from steelyard.telemetry.stores.embedded import Embedded
-from traces import ALL_KINDS, rank_file
+from traces import ALL_KINDS, otf2_archive, rank_file
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(600)]
 
@@ -95,10 +95,7 @@ def table(folder: Path) -> None:
 
 def otf2(folder: Path) -> None:
     pytest.importorskip("otf2", reason="the Python package otf2 is not installed (the extra 'otf2')")
-    trace(folder)
-    shutil.move(folder / "trace", folder / "sound")
-    done = answered(["export", "sound", "--format", "otf2", "--output", "trace"], folder)
-    assert done.code == 0, done.said
+    otf2_archive("all_kinds", folder / "trace")
 
 
 def goal(folder: Path) -> None:

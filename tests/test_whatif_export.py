@@ -52,8 +52,6 @@ def test_goal_holds_collectives_that_do_not_wait_and_ti_says_that_it_cannot(tmp_
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")
 @pytest.mark.parametrize("form", exporting.FORMATS)
 def test_a_full_disk_is_said_and_leaves_nothing_half_made(form: str, tmp_path: Path) -> None:
-    if form == "otf2":
-        pytest.importorskip("otf2", reason="the Python package otf2 is not installed (the extra 'otf2')")
     trace = by_hand(tmp_path / "trace", [rank_file(r, 2, WAITING[r]) for r in (0, 1)])
     (small := tmp_path / "small").mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", small], check=True)

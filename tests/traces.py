@@ -1,6 +1,7 @@
 """Starts programs with an MPI, so that they can be traced; and traces of ours written by hand, from docs/formats.md."""
 
 import struct
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,6 +54,19 @@ def by_hand(folder: Path, files: Sequence[bytes]) -> Path:
     folder.mkdir()
     for rank, text in enumerate(files):
         (folder / f"rank-{rank}.trace").write_bytes(text)
+    return folder
+
+
+def otf2_archive(name: str, folder: Path) -> Path:
+    """One of the OTF2 archives that Steelyard wrote while it did (November 2026), in a new folder."""
+    with tarfile.open(Path(__file__).with_name("data") / "otf2.tar.xz") as archive:
+        for member in archive:
+            if member.isfile() and member.name.startswith(f"./{name}/"):
+                path = folder / member.name.removeprefix(f"./{name}/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                content = archive.extractfile(member)
+                assert content
+                path.write_bytes(content.read())
     return folder
 
 

@@ -22,7 +22,7 @@ def command(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="Form: json, csv, parquet, markdown or latex; for a trace ti, goal, prv, perfetto, otf2 or parquet.",
+            help="Form: json, csv, parquet, markdown or latex; for a trace ti, goal, prv, perfetto or parquet.",
         ),
     ] = "json",
     output: Annotated[
@@ -30,7 +30,7 @@ def command(
         typer.Option(
             "--output",
             "-o",
-            help="File to write, or a new folder for ti, prv, otf2 and the parquet form of a trace (default: standard output).",
+            help="File to write, or a new folder for ti, prv and the parquet form of a trace (default: standard output).",
         ),
     ] = None,
     runs: Runs = Path("runs"),
@@ -73,9 +73,7 @@ def _trace(trace: Path, form: str, output: Path | None) -> None:
             f"There is no format '{form}' for traces (given by --format). {nearest(form, exporting.FORMATS)}"
         )
     if not output:
-        raise UsageError(
-            "A trace is exported to a file, or of ti, prv, otf2 and parquet to a new folder: name it with -o."
-        )
+        raise UsageError("A trace is exported to a file, or of ti, prv and parquet to a new folder: name it with -o.")
     found = exporting.export(trace, form, output, describe())
     if found.apart:
         print(

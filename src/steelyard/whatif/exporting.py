@@ -1,4 +1,4 @@
-"""Traces written in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto, OTF2; and as Parquet."""
+"""Traces written in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto; and as Parquet."""
 
 import contextlib
 import shutil
@@ -12,7 +12,7 @@ from steelyard.model import Machine
 from steelyard.whatif import otf2, program, readable, table, tracing
 
 # Whether it is a folder of several files.
-FORMATS = {"ti": True, "goal": False, "prv": True, "perfetto": False, "parquet": True, "otf2": True}
+FORMATS = {"ti": True, "goal": False, "prv": True, "perfetto": False, "parquet": True}
 WORK = 1e9  # flop/s: one flop of a TI trace is 1 ns
 
 
@@ -53,8 +53,6 @@ def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
     with readable.opened(trace, machine) as found, _whole(output):
         if form == "parquet":
             return Exported(**table.export(found.path, output, machine))
-        if form == "otf2":
-            return Exported(**otf2.export(found.path, output, machine))
         if FORMATS[form]:
             return Exported(**program.written([str(found.path), repr(WORK), form, str(output)], machine))
         return _file(found.path, form, output, machine)

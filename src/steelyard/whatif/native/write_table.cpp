@@ -195,7 +195,7 @@ class Rebuilding {
 }  // namespace
 
 void write_table(const std::string& trace, std::uint32_t ranks, const std::string& folder) {
-  Output records(folder + "/records.csv"), about(folder + "/ranks.csv"), begins(folder + "/begins.csv");
+  Output records(folder + "/records.csv"), about(folder + "/ranks.csv");
   const RankFiles files(trace);
   double first = 1e300;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) first = std::min(first, beginning(files.of(rank)));
@@ -204,12 +204,10 @@ void write_table(const std::string& trace, std::uint32_t ranks, const std::strin
     for (std::uint64_t field : fields(file.header)) about.write("%lld,", static_cast<long long>(field));
     about.write("%.63s\n", file.header.host);
     const double since = (beginning(file) - first) * 1e-9;
-    begins.write("%.12f\n", since);
     write_rank(file, since, records);
   }
   records.close();
   about.close();
-  begins.close();
 }
 
 void rebuild(const std::string& table, const std::string& folder) { Rebuilding(table, folder).write(); }

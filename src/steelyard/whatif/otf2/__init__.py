@@ -1,12 +1,10 @@
-"""OTF2, the archives of Score-P, Vampir and Scalasca: traces of ours written as such, and such read as traces of ours."""
+"""Reads OTF2, the archives of Score-P, Vampir and Scalasca, as traces of ours."""
 
 import importlib.util
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
 
 from steelyard import files
 from steelyard.errors import MachineFailed, UsageError
@@ -30,28 +28,14 @@ def anchor_of(path: Path) -> Path | None:
 def _expect() -> None:
     if importlib.util.find_spec("otf2") is None:
         raise MachineFailed(
-            f"OTF2 is read and written by the Python package otf2, which is not installed. Do: {install_extra('otf2')}"
+            f"OTF2 is read by the Python package otf2, which is not installed. Do: {install_extra('otf2')}"
         )
 
 
-def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
-    """Makes an archive, traces.otf2, in the folder `output`, of a trace of ours. MachineFailed where it cannot be written."""
-    _expect()
-    with tempfile.TemporaryDirectory(prefix="steelyard-") as made:
-        folder = Path(made)
-        answer = program.written([str(trace), "1e9", "table", str(folder)], machine)
-        done = _apart("writing", folder, output)
-        if done.returncode != 0:
-            why = _said(done.stderr) or f"its process ended with {done.returncode}"
-            raise MachineFailed(
-                f"The archive could not be written to '{output}': {why}. Make room there, or name another folder."
-            )
-    return answer
-
-
-def _apart(module: str, *words: Path) -> "subprocess.CompletedProcess[str]":
-    """Runs a module in a process of its own: OTF2's library may crash, and prints what it does not like."""
-    line = [sys.executable, "-P", "-m", f"steelyard.whatif.otf2.{module}", *(str(path.absolute()) for path in words)]
+def _read(anchor: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Reads the archive in a process of its own: OTF2's library may crash, and prints errors."""
+    words = [str(path.absolute()) for path in (anchor, folder)]
+    line = [sys.executable, "-P", "-m", "steelyard.whatif.otf2.reading", *words]
     return subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
 
 
@@ -74,7 +58,7 @@ def rebuild(anchor: Path, folder: Path, machine: Machine) -> int:
     """Makes a trace of ours in `folder`. How many collectives lack the bytes of each pair. UsageError with what is wrong."""
     _expect()
     _expect_ordinary(anchor)
-    done = _apart("reading", anchor, folder)
+    done = _read(anchor, folder)
     try:
         found = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):

@@ -34,39 +34,6 @@ class Part:
     received: int
 
 
-def alike(number: int, root: int, own: int, ranks: int, each: int) -> tuple[int, int]:
-    """What OTF2 has of a collective of ours with one number of bytes: sent and received."""
-    at_root = own == root
-    match ALIKE[number]:
-        case "BARRIER":
-            return 0, 0
-        case "BCAST" | "SCATTER":
-            return (ranks * each if at_root else 0), each
-        case "REDUCE" | "GATHER":
-            return each, (ranks * each if at_root else 0)
-        case "REDUCE_SCATTER":
-            return each, each
-        case "SCAN":
-            return (ranks - own) * each, (own + 1) * each
-        case _:
-            return ranks * each, ranks * each
-
-
-def varied(number: int, root: int, own: int, ranks: int, each: Sequence[int]) -> tuple[int, int]:
-    """The same of one with several."""
-    at_root = own == root
-    mine = each[own] if len(each) > own and len(each) != 1 else sum(each[:1])
-    match VARIED.get(number):
-        case "GATHERV":
-            return mine, (sum(each) if at_root else 0)
-        case "SCATTERV":
-            return (sum(each) if at_root else 0), mine
-        case "ALLGATHERV":
-            return ranks * mine, sum(each)
-        case _:
-            return sum(each[:ranks]), sum(each[ranks:])
-
-
 def _share(whole: int, ranks: int) -> int:
     """What each of so many has; the own part left out where the whole cannot be divided otherwise (MPI_IN_PLACE)."""
     if whole % ranks == 0 or ranks == 1:
