@@ -8,7 +8,7 @@ import pytest
 from replays import Parameters, asked
 
 BOOK = Parameters(L=1_000_000, o=0, g=0, G=1000).word()
-READ = "Traces that are read: folders of 'steelyard trace', their Parquet tables, OTF2, Liballprof's files, GOAL"
+READ = "Traces that are read: folders of 'steelyard trace', their Parquet tables, OTF2, GOAL"
 
 # The first bytes that each format has by its description.
 FOREIGN = {
@@ -21,6 +21,7 @@ FOREIGN = {
     b'{"traceEvents": []}': "a trace for Chrome or Perfetto (JSON)",
     b'{"schemaVersion": 1}': "JSON",
     b"<?xml version='1.0'?>\n<x/>": "XML or HTML",
+    b"# htor's PMPI Tracer 1.0 Output File\n# time: Sat\n\nMPI_Init:-:140:148:1000\n": "a trace of Liballprof",
     b"/* CTF 1.8 */\ntypealias": "the description of a trace of CTF (LTTng)",
     struct.pack("<QI", 4223, 4): "a binary GOAL file, as txt2bin makes it",
     b"OTF2\x01\x00\x00\x00": "a part of an OTF2 archive",
@@ -61,6 +62,9 @@ def test_a_folder_without_a_trace_says_what_it_has(tmp_path: Path) -> None:
     (tmp_path / "x.prv").write_text("#Paraver (01/01/2026 at 10:00):1000_ns\n", encoding="utf-8")
     (about,) = asked(tmp_path)
     assert "Its file 'x.prv' is a trace of Paraver (.prv). " + READ in about["error"]
+    (tmp_path / "pmpi-trace-rank-0.txt").write_text("MPI_Init_thread:-:140:148:0:64:1000\n", encoding="utf-8")
+    (about,) = asked(tmp_path)
+    assert "Its file 'pmpi-trace-rank-0.txt' is a trace of Liballprof. " + READ in about["error"]
     (tmp_path / "a.goal").write_text("// Schedgen\nnum_ranks 1\n", encoding="utf-8")
     (about,) = asked(tmp_path)
     assert f"Name the file: '{tmp_path}/a.goal'" in about["error"]

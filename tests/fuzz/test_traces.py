@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("clang++"), reason="Clang is no
 
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "src" / "steelyard" / "native"
-SECONDS = corpus.SECONDS // 6  # of each: half of all
+SECONDS = corpus.SECONDS // 4  # of each: half of all
 CHECKS = "-fsanitize=fuzzer,address,undefined"
 
 GOAL = """num_ranks 2
@@ -37,30 +37,6 @@ ACTIONS = (
     "scatter 8 8 1", "allgather 8 8", "scan 8 0", "exscan 8 0", "reducescatter 8 8 8 0", "allgatherv 8 8 8 8",
     "alltoallv 8 8 8 8 8 8 8 8", "gatherv 8 8 8 8 1", "scatterv 8 8 8 8 1", "isend 1 0 5", "irecv 1 0 5", "wait 1 1 0", "waitall",
 )  # fmt: skip
-
-
-CALLS = """# htor's PMPI Tracer 1.0 Output File
-MPI_Init:-:140:148:1000
-MPI_Irecv:1003:8:9:11,8,8:{other}:7:0,{own},2:64:1004
-MPI_Isend:1005:8:9:11,8:{other}:7:0,{own},2:72:1006
-MPI_Test:1006:64:32:0:1007
-MPI_Waitall:1009:2:64:0:1012
-MPI_Sendrecv:1013:8:1:1,4:{other}:5:16:1:1,4:{other}:5:0,{own},2:0:1014
-MPI_Sendrecv_replace:1014:8:1:1,4:-2:5:-2:5:0,{own},2:0:1014
-MPI_Send:1015:8:1:1,4:0:3:9,0,1:1016
-MPI_Recv:1016:8:1:1,4:0:3:9,0,1:0:1016
-MPI_Barrier:1016:0,{own},2:1017
-MPI_Iallreduce:1018:8:16:3:1,4:3:0,{own},2:80:1019
-MPI_Request_free:1019:88:1019
-MPI_Wait:1020:80:0:1021
-MPI_Gatherv:1021:8:2:1,4:16:40:2,2:41:0,2:1,4:0:0,{own},2:1022
-MPI_Alltoallv:1022:8:40:1,2:41:0,0:11,8:16:42:{mixed}:43:0,0:11,8:0,{own},2:1023
-MPI_Reduce_scatter:1024:8:16:40:3,4:1,4:3:0,{own},2:1025
-MPI_Bcast:1026:64:10:11,8:1:0,{own},2:1027.5
-MPI_Pcontrol:1028:2:1029
-MPI_File_write:1030:8:1:1,4:0:1090
-MPI_Finalize:1100:-
-"""
 
 
 PAIRS = tuple(zip(*ALL_KINDS, strict=True))
@@ -97,12 +73,3 @@ def test_no_files_of_ranks_crash_or_hang_the_reader(tmp_path: Path) -> None:
         first, second = (rank_file(r, 2, kinds[r]) for r in (0, 1))
         seeds[title] = len(first).to_bytes(2, "little") + first + second
     fuzzed("ranks", seeds, tmp_path)
-
-
-def test_no_calls_of_liballprof_crash_or_hang_the_reader(tmp_path: Path) -> None:
-    first, second = (CALLS.format(own=r, other=1 - r, mixed="1,1" if r == 0 else "2,2").encode() for r in (0, 1))
-    seeds = {"all": len(first).to_bytes(2, "little") + first + second}
-    for i, line in enumerate(CALLS.splitlines(keepends=True)):
-        one, other = (line.format(own=r, other=1 - r, mixed="1,1").encode() for r in (0, 1))
-        seeds[f"one {i}"] = len(one).to_bytes(2, "little") + one + other
-    fuzzed("liballprof", seeds, tmp_path)

@@ -25,7 +25,7 @@ def command(
         Path | None,
         typer.Argument(
             metavar="TRACE",
-            help="A folder of steelyard trace, or OTF2, Liballprof's files, GOAL, or SimGrid's time-independent (TI) format.",
+            help="A folder of steelyard trace, or OTF2, GOAL, or SimGrid's time-independent (TI) format.",
         ),
     ] = None,
     network: Annotated[

@@ -27,18 +27,9 @@ class Exported:
 
 def is_trace(path: Path) -> bool:
     """A folder with a trace, or any file: a run is a folder."""
-    if files.is_file(path) or files.is_file(path / "rank-0.trace") or table.is_table(path) or otf2.anchor_of(path):
+    if files.is_file(path) or files.is_file(path / "rank-0.trace"):
         return True
-    return files.is_folder(path) and not files.is_file(path / "run.json") and any(map(_has_calls, path.iterdir()))
-
-
-def _has_calls(path: Path) -> bool:
-    """Whether it is a file of Liballprof's: text whose first line that is no comment is a call."""
-    if not files.is_file(path):
-        return False
-    with path.open("rb") as file:
-        lines = (line.strip() for line in file.read(4096).splitlines())
-        return next((line for line in lines if line and not line.startswith(b"#")), b"").startswith(b"MPI_")
+    return table.is_table(path) or otf2.anchor_of(path) is not None
 
 
 def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:

@@ -8,9 +8,6 @@
 #include "goal.cpp"
 #include "goal_order.cpp"
 #include "json.h"
-#include "liballprof.cpp"
-#include "liballprof_calls.cpp"
-#include "liballprof_names.cpp"
 #include "rank_files.cpp"
 #include "readers.cpp"
 #include "schedule.cpp"
@@ -40,8 +37,7 @@ json::Object write(const std::string& trace, double speed, const std::string& fo
   }
   if (calls && !own)
     throw Refused("'" + trace +
-                  "' has no calls of the run: only traces of steelyard trace, of Liballprof and in OTF2 can " +
-                  "be written so");
+                  "' has no calls of the run: only traces of steelyard trace and in OTF2 can be written so");
   Traced about;
   Timeline timeline;
   const bool drawn = format == "prv" || format == "perfetto";

@@ -23,6 +23,8 @@ constexpr Mark TEXTS[] = {
     {"#DIMEMAS", "a trace of Dimemas (.dim)|Record the program with 'steelyard trace'"},
     {"%EventDef", "a trace of Pajé|Let SimGrid write its TI format: smpirun -trace-ti"},
     {"%\tEventDef", "a trace of Pajé|Let SimGrid write its TI format: smpirun -trace-ti"},
+    {"MPI_Init",
+     "a trace of Liballprof|Record the program with 'steelyard trace', or convert it to GOAL with Schedgen"},
     {"{\"traceEvents\"", "a trace for Chrome or Perfetto (JSON)|Record the program with 'steelyard trace'"},
     {"{", "JSON|Name the trace from which it was made"},
     {"[", "JSON|Name the trace from which it was made"},
@@ -68,8 +70,7 @@ constexpr Mark BYTES[] = {
 }  // namespace
 
 const char* const READABLE =
-    "Traces that are read: folders of 'steelyard trace', their Parquet tables, OTF2, Liballprof's files, GOAL, and "
-    "SimGrid's TI";
+    "Traces that are read: folders of 'steelyard trace', their Parquet tables, OTF2, GOAL, and SimGrid's TI";
 
 std::string_view foreign(std::string_view begin) {
   for (const Mark& mark : BYTES)

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "formats.h"
-#include "liballprof.h"
 
 namespace steelyard::whatif {
 namespace {
@@ -41,17 +40,12 @@ std::string contained(const std::string& folder) {
 
 }  // namespace
 
-bool is_traced(const std::string& path) { return std::filesystem::is_directory(path) || is_liballprof(path); }
+bool is_traced(const std::string& path) { return std::filesystem::is_directory(path); }
 
-RankFiles::RankFiles(const std::string& path) : path_(path) {
-  if (std::filesystem::is_directory(path)) names_ = own_files(path);
-  if (!names_.empty()) return;
-  names_ = liballprof_files(path);
+RankFiles::RankFiles(const std::string& path) : path_(path), names_(own_files(path)) {
   if (names_.empty())
-    throw Refused("The folder '" + path +
-                  "' has no trace: no file rank-0.trace, as steelyard trace writes it, and none" +
-                  " of Liballprof, as pmpi-trace-rank-0.txt. " + contained(path));
-  texts_ = translate(names_);
+    throw Refused("The folder '" + path + "' has no trace: no file rank-0.trace, as steelyard trace writes it. " +
+                  contained(path));
 }
 
 }  // namespace steelyard::whatif

@@ -34,8 +34,9 @@ trace::Collective collective_of(const std::string& name) {
   throw Refused("iterations begin with no collective '" + name + "'");
 }
 
-Builder read_traced(const RankFiles& ranks, Traced& about, Timeline* timeline,
+Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
                     std::optional<trace::Collective> iterations) {
+  const RankFiles ranks(path);
   const std::size_t files = ranks.size();
   Shared shared;
   shared.iterations = iterations;
@@ -60,11 +61,6 @@ Builder read_traced(const RankFiles& ranks, Traced& about, Timeline* timeline,
   }
   if (!about.broken.empty()) end_early(out, lengths, about);
   return out;
-}
-
-Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
-                    std::optional<trace::Collective> iterations) {
-  return read_traced(RankFiles(path), about, timeline, iterations);
 }
 
 std::string said(const Traced& traced) {

@@ -1,5 +1,4 @@
-// Traces with the calls of the run: our own (../tracer/format.h), and Liballprof's, which are made such. How they are
-// read, and what they say of themselves.
+// Traces with the calls of the run (../tracer/format.h): how they are read, and what they say of themselves.
 #pragma once
 #include <map>
 #include <optional>
@@ -34,13 +33,9 @@ struct Traced {
 // As the engine says it, in JSON.
 std::string said(const Traced& traced);
 
-class RankFiles;
-
 bool is_traced(const std::string& path);
 // Where ranks are broken, programs end at what can never come.
 // `iterations`: the collective whose n-th call on MPI_COMM_WORLD begins region n; else MPI_Pcontrol begins regions.
-Builder read_traced(const RankFiles& ranks, Traced& about, Timeline* timeline = nullptr,
-                    std::optional<trace::Collective> iterations = {});
 Builder read_traced(const std::string& path, Traced& about, Timeline* timeline = nullptr,
                     std::optional<trace::Collective> iterations = {});
 // The one of that name.
