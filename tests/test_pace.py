@@ -25,7 +25,7 @@ from steelyard.statistics.samples.launches import RUN_SPREAD, combine, over_runs
 from steelyard.statistics.samples.summary import median_interval
 from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import ISSUE_LOSS, MEASURES, Bounds, choose
-from steelyard.statistics.validity.verdict import judgement, stands
+from steelyard.statistics.validity.verdict import judged_again, judgement
 
 PASSED = Check(True)
 FULL = 4.0
@@ -186,8 +186,9 @@ def test_the_interval_of_what_is_kept_holds_the_truth_whether_or_not_the_neighbo
 
 def test_a_record_whose_choice_stays_the_same_keeps_its_verdict():
     record = with_readings([FULL] * 20)
-    assert stands(record, BOUNDS)
-    assert not stands(with_readings([FULL / 2] * 20), BOUNDS)
+    assert judged_again(record, BOUNDS) is record
+    slow = with_readings([FULL / 2] * 20)
+    assert judged_again(slow, BOUNDS) is not slow
 
 
 def with_readings(issued, samples=None, launch=1, **changed):

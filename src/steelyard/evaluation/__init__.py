@@ -13,7 +13,7 @@ from steelyard.plan import catalogue
 from steelyard.records import remembered, shown
 from steelyard.records.power import read as read_power
 from steelyard.statistics.results.result import results
-from steelyard.statistics.validity.verdict import stands, with_verdict
+from steelyard.statistics.validity.verdict import judged_again
 from steelyard.uncollected import uncollected
 
 NO_POWER = Power()
@@ -53,10 +53,7 @@ def rejudged(run: Run) -> Run:
 
 
 def rejudge(record: Record, best: shown.Best) -> Record:
-    bounds = best.bounds_of(record)
-    if record.verdict.level == "INVALID" or stands(record, bounds):
-        return record
-    return with_verdict(record, bounds)
+    return record if record.verdict.level == "INVALID" else judged_again(record, best.bounds_of(record))
 
 
 def benchmarks_of(run: Run) -> list[str]:

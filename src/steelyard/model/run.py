@@ -94,7 +94,7 @@ class Run:
     in_turn: InTurn | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)  # what follows from it can be kept, see `once`
 class Evaluation:
     """A run with everything that is judged from it: what the report, the terminal and the exports show."""
 

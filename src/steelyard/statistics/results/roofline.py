@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Machine, Result, Value
+from steelyard.once import once
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.results.roofs import (
@@ -82,6 +83,7 @@ class Roofline:
         return next((roof for roof in self.roofs if roof.name == name), None)
 
 
+@once
 def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
     """Of one thread and of all processors; one is left out where a peak or every bandwidth of it was not measured."""
     machine = evaluation.run.machine

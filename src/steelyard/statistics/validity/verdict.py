@@ -38,12 +38,13 @@ def judgement(
     check: Check | None,
     error: str | None = None,
     bounds: pace.Bounds = pace.UNBOUNDED,
+    choice: pace.Choice | None = None,
 ) -> Judgement:
     """The verdict on one case of one launch, and which of its samples it is about.
 
     `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (any key may
     be missing or null: what was not observed is not judged), `check` the kernel's own test of its result, `error`
-    why it failed, `bounds` the best pace that the machine has shown.
+    why it failed, `bounds` the best pace that the machine has shown, `choice` what these set aside, where that is known.
 
     INVALID: an error, a failed check, no samples, samples that are no positive times, or a clock too coarse
     for them. Few samples alone are not: they state no interval. DISTURBED: too few samples had undisturbed
@@ -58,7 +59,7 @@ def judgement(
     invalid = [*_wrong(row, sound, check), *_too_coarse(observed, CLOCK_INVALID)]
     if not sound:
         return Judgement(Verdict("INVALID", tuple(invalid)))
-    choice = pace.choose(observed, bounds)
+    choice = choice or pace.choose(observed, bounds)
     kept = observed.only(~choice.aside) if choice.enough else observed
     # Who took the processor in many samples left his traces in the caches of the others, too.
     observations = [found for rule in RULES if (found := rule(observed if rule is competing_load else kept))]
@@ -79,18 +80,23 @@ def judgement(
     return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(observed, CLOCK_NOTED))), aside)
 
 
-def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
+def judged_again(record: Record, bounds: pace.Bounds) -> Record:
+    """The record judged by these bounds, whatever it was called before; the same where they set the same samples aside."""
+    beyond = pace.exceeded(record.surroundings, bounds)
+    if record.samples and not beyond and not pace.waiting(record.surroundings):
+        return record if not record.aside else with_verdict(record, bounds)
+    choice = pace.choose(Measured(np.asarray(record.samples, dtype=np.float64), record.surroundings), bounds, beyond)
+    return record if _stands(record, choice) else with_verdict(record, bounds, choice)
+
+
+def with_verdict(record: Record, bounds: pace.Bounds, choice: pace.Choice | None = None) -> Record:
     """The record judged by these bounds, whatever it was called before."""
-    found = judgement(record.samples, record.surroundings, record.check, record.error, bounds)
+    found = judgement(record.samples, record.surroundings, record.check, record.error, bounds, choice)
     return replace(record, verdict=found.verdict, aside=found.aside)
 
 
-def stands(record: Record, bounds: pace.Bounds) -> bool:
-    """Whether the record's verdict is that which these bounds give: they set the same samples aside (much quicker to tell)."""
-    beyond = pace.exceeded(record.surroundings, bounds)
-    if record.samples and not beyond and not pace.waiting(record.surroundings):
-        return not record.aside
-    choice = pace.choose(Measured(np.asarray(record.samples, dtype=np.float64), record.surroundings), bounds, beyond)
+def _stands(record: Record, choice: pace.Choice) -> bool:
+    """Whether the record's verdict is that which follows from the choice."""
     if not choice.enough:
         return record.verdict.level == "DISTURBED" and not record.aside
     return tuple(np.flatnonzero(choice.aside)) == record.aside
