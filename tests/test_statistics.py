@@ -184,11 +184,6 @@ def test_the_stopping_rule_knows_no_unit(samples, factor):
     assert stopping.relative_half_width([s * factor for s in samples]) == pytest.approx(one, rel=1e-9)
 
 
-@given(st.lists(TIMES, min_size=1, max_size=80))
-def test_the_rules_effective_size_lies_between_one_and_all(samples):
-    assert 1 <= stopping.effective_count(samples, statistics.median(samples)) <= len(samples)
-
-
 @pytest.mark.parametrize("sample", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_times_never_satisfy_the_stopping_rule(sample):
     assert not stopping.enough([sample] * 100, width=0.02, least=5)

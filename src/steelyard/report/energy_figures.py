@@ -16,7 +16,6 @@ from steelyard.statistics.results.front import front
 from steelyard.telemetry.watched import modelled
 from steelyard.units import quantity
 
-SERIAL: Mode = (0, 1, 0)
 GUESS = "Modelled from the load, not measured. "
 BARS = (
     "Less is better; 1 is the energy of {reference}. Each interval holds those of both energies: where it holds 1, "

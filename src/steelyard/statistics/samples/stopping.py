@@ -72,11 +72,6 @@ def value_at(ordered: Sequence[float], rank: float) -> float:
     return lower + (rank - below) * (upper - lower)
 
 
-def effective_count(samples: Sequence[float], median: float) -> float:
-    """How many independent samples tell as much about the median as these do: between 1 and n."""
-    return min(by_neighbours(samples, sorted(samples))[1], by_waves(samples, median))
-
-
 def by_neighbours(samples: Sequence[float], ordered: Sequence[float]) -> tuple[float, float]:
     """The coefficient of first order that neighbours show (0 … 1), and the effective size (1 … n).
 
