@@ -46,7 +46,7 @@ packages:  ## install the Debian packages that the suites below need (root)
 test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
 	$(PYTHON) tests/fresh/first_hour.py $(FRESH)
 
-test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, promtool, SimGrid, HPCC, LAMMPS, GROMACS and Quantum ESPRESSO, and as root (installed where it may)
+test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, Prometheus, SimGrid, HPCC, LAMMPS, GROMACS and Quantum ESPRESSO, and as root (installed where it may)
 	@$(call get,$(SITE))
 	$(pytest) -m "site and not (alone or long or attack or opencl)"
 

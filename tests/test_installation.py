@@ -51,7 +51,7 @@ def test_the_command_that_a_message_prints_works(monkeypatch: pytest.MonkeyPatch
 
 
 def test_each_message_prints_the_command_of_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "re2", None)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.setitem(sys.modules, "cassandra", None)
     monkeypatch.delitem(sys.modules, "steelyard.telemetry.stores.cassandra", raising=False)
     with pytest.raises(SteelyardError, match=re.escape(install_extra("serve"))):

@@ -33,7 +33,6 @@ with watched:
     from steelyard.model.sensor import Sensor
     from steelyard.records import power
     from steelyard.telemetry import buffer, message, moments, topics
-    from steelyard.telemetry.http import language, request
     from steelyard.telemetry.sensors import command, csv, ipmi, nvidia, redfish, rocm
     from steelyard.telemetry.sensors import slurm as counters
     from steelyard.telemetry.stores._index import Index
@@ -120,15 +119,7 @@ def formulas(data: bytes) -> None:
 def words(data: bytes) -> None:
     now = 1_790_000_000_000_000_000
     each(data, units.parse_duration, units.parse_size, lambda t: moments.moment(t, "here", now), hostlist.expand)
-    each(data, slurm.expand_counts, lambda t: request.moment(t, "time"))
-    each(data, lambda t: request.steps({"start": ["0"], "end": ["100"], "step": [t]}))
-
-
-@reader(
-    'sum by (node) (rate(steelyard_energy_joules{system="c"}[5m] offset 1h)) * 2 > 3', 'avg_over_time(a{b=~"c|d"}[1h])'
-)
-def promql(data: bytes) -> None:
-    each(data, language.parsed, language.selector)
+    each(data, slurm.expand_counts)
 
 
 @reader(*(bytes([i]) + payload for i, payload in enumerate((

@@ -10,7 +10,7 @@ import pytest
 from cassandra_server import Server
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.model.sensor import Sensor, Trace
+from steelyard.model.sensor import Reading, Sensor, Trace
 from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.rollup import LEVELS, SECOND, rolled
 from steelyard.telemetry.stores import Store, opened
@@ -74,6 +74,19 @@ def test_what_comes_again_is_stored_once(store: Store, place: str) -> None:
     other.write([batch(2, START + 300 * SECOND, 10)])
     assert other.count() == store.count() == 310
     other.close()
+
+
+def test_the_newest_reading_of_each_sensor_is_given(store: Store) -> None:
+    begin = START // HOUR * HOUR + HOUR - 5 * SECOND  # so that another hour begins in it
+    store.write([batch(1, begin, 10)])
+    store.write([batch(2, begin - 3 * SECOND, 3)])  # which came late
+    for start, end in ((begin, begin + 100 * SECOND), (begin, begin + 4 * SECOND), (begin + 3 * SECOND, begin + HOUR)):
+        expected = {}
+        for sensor in (RAIL, SOCKET):
+            trace = store.trace(NODE, sensor.name, start, end)
+            expected[NODE, sensor.name] = Reading(sensor.name, int(trace.at[-1]), float(trace.value[-1]))
+        assert store.newest(start, end) == expected
+    assert store.newest(begin + 10 * SECOND, begin + HOUR) == store.newest(begin - HOUR, begin - 4 * SECOND) == {}
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -39,7 +39,7 @@ def command(
         bool, typer.Option("--dashboard", help="Print a dashboard for Grafana as JSON, and end.")
     ] = False,
 ) -> None:
-    """Answer questions about a store by HTTP: Prometheus' API, as Grafana asks it, and one of our own (/openapi.json).
+    """Serve a store by HTTP: the newest readings for a Prometheus that scrapes them (/metrics), and an API (/openapi.json).
 
     Ctrl-C or SIGTERM ends it in good order.
 

@@ -1,5 +1,4 @@
-"""Readings over HTTP: an API of our own, and Prometheus' form of query over the same store.
+"""Readings over HTTP: the newest ones for a Prometheus that scrapes them, and an API of our own over the whole store.
 
-`series` says what a sensor is called, `language` reads PromQL, `readings` asks the store, `windows` and `evaluation` compute,
-`prometheus` and `own` are what can be asked for, `server` lets it be asked.
+`readings` asks the store, `metrics` and `own` are what can be asked for, `server` lets it be asked.
 """

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 import fastapi
 import msgspec
-import numpy as np
 from fastapi import APIRouter, Response
 
 from steelyard.errors import UsageError
@@ -13,13 +12,13 @@ from steelyard.model.sensor import Rollup, Sensor
 from steelyard.telemetry import energy as energies
 from steelyard.telemetry.http.answers import EnergyOf, GapOf, RollupOf, SensorOf, TraceOf
 from steelyard.telemetry.http.readings import Readings, TooMuch
-from steelyard.telemetry.http.windows import MARGIN
 from steelyard.telemetry.moments import moment
-from steelyard.telemetry.rollup import LEVELS
+from steelyard.telemetry.rollup import LEVELS, SECOND
 from steelyard.telemetry.stores import END
 
 MOST_ROWS = 1_000_000  # of an answer
 MOST_SENSORS = 1000
+MARGIN = 600 * SECOND  # ns of readings around a stretch, between which the energy at its edges lies
 
 _MOMENT = "now, now-1h, 2026-11-22T14:00:00+00:00, or ns since 1970"
 Node = Annotated[str, fastapi.Query(description="SYSTEM/NODE")]
@@ -57,7 +56,7 @@ class Own:
         start, end = _stretch(from_, to)
         known = self._sensor(node, sensor)
         with self._readings.query() as query:
-            found = query.trace(node, known, np.array([start]), np.array([end]))
+            found = query.trace(node, known, start, end)
         _expect_few(len(found.at))
         at, value = found.at.tolist(), found.value.tolist()
         if form == "json":
@@ -101,7 +100,7 @@ class Own:
                 f"The sensor '{sensor}' is of {known.quantity}: energy follows from one of energy or power."
             )
         with self._readings.query() as query:
-            trace = query.trace(node, known, np.array([start - MARGIN]), np.array([end + MARGIN]))
+            trace = query.trace(node, known, start - MARGIN, end + MARGIN)
         course = energies.course(trace)
         found = energies.reached(course, start, end) if course else None
         if found is None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
-from steelyard.model.sensor import Moments, Rollup, Sensor, Trace
+from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.telemetry.message import Gap
 from steelyard.telemetry.rollup import SECOND, joined
 from steelyard.telemetry.stores import END, Store
@@ -22,7 +22,6 @@ LONGEST = 30.0  # seconds of a query
 AT_ONCE = 2  # queries; others wait
 TRIES = 3
 _PIECE = 6 * 3600 * SECOND  # the first piece of a trace
-_APART = 3600 * SECOND  # stretches of time that are nearer to each other are read as one
 _LONGEST_PIECE = 32 * 86400 * SECOND
 _MANY = 500_000  # readings of a piece: the next one is shorter
 _ROWS = 2_000_000  # stretches that one call to the store may give
@@ -48,6 +47,9 @@ class Readings:
 
     def sensors(self) -> dict[str, tuple[Sensor, ...]]:
         return self.asked(self._store.sensors)
+
+    def newest(self, start: int, end: int) -> dict[Name, Reading]:
+        return self.asked(lambda: self._store.newest(start, end))
 
     def gaps(self, node: str, start: int, end: int) -> list[Gap]:
         return self.asked(lambda: self._store.gaps(node, start, end))
@@ -85,13 +87,9 @@ class Query:
         self._end = time.monotonic() + LONGEST
         self._read = 0
 
-    def sensors(self) -> dict[str, tuple[Sensor, ...]]:
-        return self._of.sensors()
-
-    def trace(self, node: str, sensor: Sensor, starts: Moments, ends: Moments) -> Trace:
-        """The readings from each of `starts` (ns since 1970, in order) up to its end, and some between where that is cheaper."""
-        spans = _spans(np.clip(starts, 0, END), np.clip(ends, 0, END))
-        found = [part for first, last in spans for part in self._pieces(node, sensor.name, first, last)]
+    def trace(self, node: str, sensor: Sensor, start: int, end: int) -> Trace:
+        """The readings from `start` up to, and without, `end` (ns since 1970)."""
+        found = list(self._pieces(node, sensor.name, max(start, 0), min(end, END)))
         none = Trace(sensor, np.empty(0, dtype=np.int64), np.empty(0))
         return Trace(
             sensor, np.concatenate([p.at for p in (none, *found)]), np.concatenate([p.value for p in (none, *found)])
@@ -126,8 +124,7 @@ class Query:
         self._read += more
         if self._read > MOST_READINGS:
             raise TooMuch(
-                f"The query reads more than {MOST_READINGS} readings. Ask for fewer sensors, a shorter time, or steps and ranges "
-                "of whole minutes, for which rollups are read."
+                f"The query reads more than {MOST_READINGS} readings. Ask for fewer sensors or a shorter time."
             )
         if time.monotonic() > self._end:
             raise TooMuch(f"The query takes longer than {LONGEST:.0f} s. Ask for fewer sensors or a shorter time.")
@@ -137,11 +134,3 @@ def _only(of: Rollup, name: Name) -> Rollup:
     rows = of.number == of.sensors.index(name) if name in of.sensors else np.zeros(len(of.at), dtype=bool)
     columns = (of.at, of.count, of.least, of.mean, of.greatest, of.joules, of.known)
     return Rollup(of.seconds, (name,), np.zeros(int(rows.sum()), dtype=np.int32), *(column[rows] for column in columns))
-
-
-def _spans(starts: Moments, ends: Moments) -> list[tuple[int, int]]:
-    """Stretches of time as few: those that are less than an hour apart are one."""
-    apart = np.flatnonzero(starts[1:] > ends[:-1] + _APART)
-    begins = starts[np.concatenate(([0], apart + 1))]
-    lasts = ends[np.concatenate((apart, [len(ends) - 1]))]
-    return list(zip(begins.tolist(), lasts.tolist(), strict=True))

@@ -19,7 +19,7 @@ REQUESTS = 100  # answered at the same time; further ones are refused, and can b
 GOODBYE = 5  # seconds that answers on their way may take at the end
 _OWN_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 _PAGE = """Readings of power, by Steelyard.
-/api/v1/query …         Prometheus' HTTP API: for Grafana this server is a data source of the kind Prometheus
+/metrics                the newest reading of each sensor, as OpenMetrics: for a Prometheus, which Grafana then queries
 /api/steelyard/sensors  an API of its own; /openapi.json describes it
 """
 
@@ -28,8 +28,6 @@ def expect_packages() -> None:
     """UsageError where what serves is not installed."""
     try:
         import fastapi  # noqa: F401
-        import promql_parser  # noqa: F401
-        import re2  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise UsageError(
@@ -48,14 +46,14 @@ def application(store: Store, token: str = "") -> Any:
     from fastapi.exceptions import RequestValidationError
 
     import steelyard
-    from steelyard.telemetry.http import routes
+    from steelyard.telemetry.http import metrics
     from steelyard.telemetry.http.own import Own
 
     readings = Readings(store)
     # No pages of documentation: theirs take their parts from the network.
     made = FastAPI(title="Steelyard", version=steelyard.__version__, docs_url=None, redoc_url=None)
     made.include_router(Own(readings).router())
-    made.include_router(routes.router(readings))
+    made.include_router(metrics.router(readings))
     made.add_api_route("/", lambda: Response(_PAGE, media_type="text/plain"), include_in_schema=False)
     made.add_exception_handler(RequestValidationError, lambda _, error: refused(400, _first(error)))
     made.add_exception_handler(UsageError, lambda _, error: refused(400, error.shown()))

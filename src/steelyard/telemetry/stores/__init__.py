@@ -5,7 +5,7 @@ from typing import Protocol
 
 from steelyard.errors import MachineFailed
 from steelyard.installation import install_extra
-from steelyard.model.sensor import Rollup, Sensor, Trace
+from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.telemetry.message import Batch, Gap
 
 END = 1 << 62  # ns: later than any moment
@@ -31,6 +31,12 @@ class Store(Protocol):
 
     def trace(self, node: str, sensor: str, start: int = 0, end: int = END) -> Trace:
         """The readings of a sensor from `start` to `end` (ns since 1970). UsageError for one that no node has described."""
+
+    def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
+        """Returns the newest reading of each (node, sensor) that has one from `start` to `end` (ns since 1970).
+
+        It is meant for minutes: a store may ask for every hour between them.
+        """
 
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
         """Of these (node, sensor) the stretches of `level` seconds that begin from `start` up to `end` (ns since 1970)."""

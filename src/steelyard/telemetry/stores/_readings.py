@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from steelyard.model.sensor import Moments, Rollup, Sensor, Trace, Values
+from steelyard.model.sensor import Moments, Reading, Rollup, Sensor, Trace, Values
 from steelyard.telemetry.rollup import SECOND, each_level, joined
 from steelyard.telemetry.stores._rollups import HOUR, named
 from steelyard.telemetry.stores._segments import Segment, database, files
@@ -31,6 +31,20 @@ def trace(segments: Sequence[Segment], node: str, sensor: Sensor, start: int, en
             [node, sensor.name, start, end],
         ).fetchnumpy()
     return Trace(sensor, found["moment"].astype(np.int64), found["value"].astype(np.float64))
+
+
+def newest(segments: Sequence[Segment], start: int, end: int) -> dict[tuple[str, str], Reading]:
+    """Returns the newest finite reading of each (node, sensor) from `start` to `end` (ns since 1970)."""
+    inside = within(segments, start, end)
+    if not inside:
+        return {}
+    with database() as opened:
+        rows = opened.execute(
+            f"select node, sensor, max(moment), arg_max(value, moment) from {files(inside)} "
+            "where moment between $1 and $2 and isfinite(value) group by node, sensor",
+            [start, end],
+        ).fetchall()
+    return {(node, sensor): Reading(sensor, int(at), float(value)) for node, sensor, at, value in rows}
 
 
 def rolled(

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.model.sensor import Rollup, Sensor, Trace
+from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.rollup import SECOND, joined, rolled
 from steelyard.telemetry.stores import END
@@ -55,6 +55,8 @@ class Cassandra:
                 "gap": "insert into {gaps} (node, first, last, why, sensors) values (?, ?, ?, ?, ?)",
                 "trace": "select moment, value from {readings} where node = ? and sensor = ? and hour = ? "
                 "and moment >= ? and moment <= ?",
+                "newest": "select moment, value from {readings} where node = ? and sensor = ? and hour = ? "
+                "and moment >= ? and moment <= ? order by moment desc limit 1",
                 "count": "select count(*) from {readings} where node = ? and sensor = ? and hour = ?",
                 "hours": "select hour from {hours} where node = ? and sensor = ? and hour >= ? and hour <= ?",
             }
@@ -149,6 +151,21 @@ class Cassandra:
             parts = [_pairs(found) for found in self._all([(self._prepared["trace"], each) for each in hours])]
         at = np.concatenate([np.empty(0, dtype=np.int64), *(at for at, _ in parts)])
         return Trace(described, at, np.concatenate([np.empty(0), *(value for _, value in parts)]))
+
+    def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
+        places = [
+            (node, sensor.name, hour)
+            for node, sensors in self.sensors().items()
+            for sensor in sensors
+            for hour in range(_hour(start), _hour(end) + 1)
+        ]
+        with self._said("be read"):
+            answers = self._all([(self._prepared["newest"], (*place, start, end)) for place in places], AT_ONCE)
+        return {  # of two hours the later one comes last
+            (node, sensor): Reading(sensor, at, value)
+            for (node, sensor, _), rows in zip(places, answers, strict=True)
+            for at, value in _rows(rows)
+        }
 
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
         parts = [

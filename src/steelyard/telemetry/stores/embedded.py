@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.model.sensor import Rollup, Sensor, Trace
+from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.telemetry.message import Batch, Gap
 from steelyard.telemetry.rollup import joined
 from steelyard.telemetry.stores import AHEAD, END, _readings, _tidying
@@ -160,6 +160,9 @@ class Embedded:
     def trace(self, node: str, sensor: str, start: int = 0, end: int = END) -> Trace:
         described = self._described(node, sensor)
         return self._answered(lambda: _readings.trace(list(self._index.read.values()), node, described, start, end))
+
+    def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
+        return self._answered(lambda: _readings.newest(list(self._index.read.values()), start, end))
 
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
         known = {(node, sensor): self._described(node, sensor) for node, sensor in sensors}
