@@ -143,9 +143,21 @@ def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
             assert str(file) in str(error)
 
 
-@pytest.mark.parametrize("name", sorted(applications.shipped()))
-def test_what_is_shipped_is_sound_and_can_be_prepared(name: str, two_sockets: Machine) -> None:
-    path = applications.shipped()[name]
+EXAMPLES = {path.stem: path for path in (Path(__file__).parents[1] / "examples" / "applications").glob("*.toml")}
+
+
+def test_descriptions_that_nobody_has_run_are_examples_and_are_not_shipped() -> None:
+    tried = {name: applications.read(path).tried for name, path in applications.shipped().items()}
+    assert not [name for name, words in tried.items() if words.startswith("untried")]
+    assert {applications.find(str(path)) for path in EXAMPLES.values()} == {
+        path.resolve() for path in EXAMPLES.values()
+    }
+    assert {"bqcd", "comd", "minife"} <= set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", sorted({**applications.shipped(), **EXAMPLES}))
+def test_each_description_is_sound_and_can_be_prepared(name: str, two_sockets: Machine) -> None:
+    path = {**applications.shipped(), **EXAMPLES}[name]
     read = applications.read(path)
     assert read.name == name
     ranks = {"ranks": 4} if read.parallel else {}
@@ -177,7 +189,7 @@ BQCD = """ T%fa i_fa    e     PlaqEnergy  exp(-Delta_H) CGcalls CGitTot CGitMax
 
 
 def test_bqcds_own_reference_output_is_read_and_a_changed_digit_found() -> None:
-    read = applications.read(applications.shipped()["bqcd"])
+    read = applications.read(EXAMPLES["bqcd"])
     said = output.read(read, BQCD)
     assert (said.wrong, said.time, said.figures) == ("", 124.93, {"speed": 35.75e9})
     assert said.phases == {"conjugate_gradients": 79.67, "forces": 13.65}
@@ -187,7 +199,7 @@ def test_bqcds_own_reference_output_is_read_and_a_changed_digit_found() -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 6, 12, 16, 27, 36, 48, 64, 512])
 def test_bqcds_lattice_is_divided_among_all_ranks_in_even_parts(ranks: int, two_sockets: Machine) -> None:
-    read = applications.read(applications.shipped()["bqcd"])
+    read = applications.read(EXAMPLES["bqcd"])
     text = prepared(read, {"edge": 24, "ranks": ranks}, replace(two_sockets, memory=10**12)).files["input.smp"]
     lattice, parts = (
         [int(word) for word in line.split()[1:]]

@@ -90,7 +90,8 @@ def system_toml(data: bytes) -> None:
 
 
 @reader(
-    (SOURCE / "applications" / "hpcc.toml").read_bytes()[:LONGEST], (SOURCE / "applications" / "comd.toml").read_bytes()
+    (SOURCE / "applications" / "hpcc.toml").read_bytes()[:LONGEST],
+    (Path(__file__).parents[2] / "examples" / "applications" / "comd.toml").read_bytes(),
 )
 def application_toml(data: bytes) -> None:
     with file(data, "application.toml") as path:

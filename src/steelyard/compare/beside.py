@@ -31,8 +31,8 @@ MEASURED_BY = {
     "transfer": "--only network.transfer",
     "nettest": "--only network.nettest",
     "power": "--only node --power",
-    "comd": "--app comd",
-    "minife": "--app minife",
+    "comd": "--app examples/applications/comd.toml",
+    "minife": "--app examples/applications/minife.toml",
 }
 THEORETICAL = "peak"  # the published benchmark whose numbers follow from data sheets
 
