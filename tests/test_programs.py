@@ -89,7 +89,7 @@ def test_a_compiler_that_hangs_is_named_and_left_out(
 
 def test_the_description_of_a_machine_names_what_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        machine, "find_tools", lambda: ((), (), ("/bin/g++ did not answer within 10 s, and is left out.",))
+        machine, "find_tools", lambda **asked: ((), (), ("/bin/g++ did not answer within 10 s, and is left out.",))
     )
     assert "/bin/g++ did not answer within 10 s, and is left out." in machine.describe().notes
 

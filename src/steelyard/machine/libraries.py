@@ -55,7 +55,8 @@ for files, function, threaded in json.loads(sys.argv[1]):
         if hasattr(library, function):
             found = file, any(hasattr(library, name) for name in threaded)
             break
-    print("\nfound", json.dumps(found), flush=True)
+    print()  # a library may have begun a line
+    print("found", json.dumps(found), flush=True)
 """
 
 
