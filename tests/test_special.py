@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from steelyard.statistics.models.spectrum import fast_length
+
 SOURCE = """
 import sys
 import numpy as np
@@ -35,3 +37,16 @@ def test_functions_are_scipys_and_its_package_stays_whole() -> None:
 
 def test_functions_that_lie_elsewhere_come_from_the_package() -> None:
     run(MOVED)
+
+
+def test_length_of_a_fast_transform_is_the_least_without_large_factors() -> None:
+    def is_fast(length: int) -> bool:
+        for factor in (2, 3, 5):
+            while length % factor == 0:
+                length //= factor
+        return length == 1
+
+    fast = [length for length in range(1, 5000) if is_fast(length)]
+    for least in range(1, 4000):
+        assert fast_length(least) == next(length for length in fast if length >= least)
+    assert fast_length(99991) == 100000
