@@ -1,7 +1,6 @@
 """Commands that are imported when they are looked up: half of the start would go into the others."""
 
 import importlib
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,6 @@ MISUSE_CODE = 2
 DASHES = (
     "steelyard.dashes"  # key in a context's `meta`: whether the words have two dashes alone, after which commands stand
 )
-KINDS: Mapping[Any, type] = {str: str, list[str]: str, Path: Path, list[Path]: Path}  # of a parameter: of each word
 # The docstring of a module's `command`, up to its first empty line.
 SUMMARY = re.compile(r'^def command\(.*?"""(.+?)(?:\n\s*\n|""")', re.MULTILINE | re.DOTALL)
 
@@ -31,9 +29,6 @@ def group(package: str, names: Sequence[str]) -> type[TyperGroup]:
     class Group(TyperGroup):
         def __init__(self, **settings: Any) -> None:
             super().__init__(**{**settings, "commands": _Commands(package, names)})
-
-        def get_params(self, ctx: Any) -> Any:
-            return [*map(_spared, super().get_params(ctx))]
 
         def main(self, *args: Any, **settings: Any) -> Any:
             """A mistake is a sentence, as all others are: Typer would draw a box around it."""
@@ -96,9 +91,6 @@ class _Commands(Mapping[str, Any]):
 class _Strict(TyperCommand):
     """A command whose options refuse an empty value (a variable of a script that was not set), with our page of help."""
 
-    def get_params(self, ctx: Any) -> Any:
-        return [*map(_spared, super().get_params(ctx))]
-
     def get_usage(self, ctx: Any) -> str:
         braces = {ord("{"): None, ord("}"): None}  # by which Typer marks what is required
         return super().get_usage(ctx).translate(braces)
@@ -123,43 +115,6 @@ class _Strict(TyperCommand):
 
         parser.parse_args = parsed  # type: ignore[method-assign]
         return parser
-
-
-class _Words:
-    """Takes words and paths as Typer does, which imports pydantic for it: that is a quarter of a start."""
-
-    def __init__(self, kind: type | None, typers: Any) -> None:
-        self._kind, self._typers = kind, typers
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value of a parameter; whatever is no plain word or path is left to Typer."""
-        several = param.multiple or param.nargs == -1
-        if value is None:
-            return () if several else None
-        words = value if several else [value]
-        if self._kind is None or isinstance(words, str) or not all(map(self._plain, words)):
-            return self._typers(param.type_descriptor).coerce(value, param=param, ctx=ctx)
-        converted = [self._kind(word) for word in words]
-        return converted if several else converted[0]
-
-    def _plain(self, word: Any) -> bool:
-        """Whether it is text that can be printed, and no file that may not be read."""
-        if self._kind is None or not isinstance(word, (str, self._kind)):
-            return False
-        try:
-            str(word).encode()
-        except UnicodeEncodeError:
-            return False
-        return self._kind is str or not os.path.exists(str(word)) or os.access(str(word), os.R_OK)
-
-
-def _spared(param: Any) -> Any:
-    """Returns the parameter, which then does without pydantic as far as it can; that of an older Typer as it is."""
-    typers = getattr(typer.core, "build_runtime_param", None)
-    if typers and getattr(param, "_runtime_param", typers) is None:
-        about = param.type_descriptor
-        param._runtime_param = _Words(None if about.parameter_info.parser else KINDS.get(about.annotation), typers)
-    return param
 
 
 @cache
