@@ -92,9 +92,7 @@ def test_every_case_of_every_launch_becomes_a_record(two_sockets: Machine, tmp_p
     assert script.started == 2
 
 
-def test_what_the_kernel_declares_becomes_a_parameter(
-    two_sockets: Machine, tmp_path: Path, script: Script
-) -> None:
+def test_what_the_kernel_declares_becomes_a_parameter(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
     e = evaluator(two_sockets, tmp_path, script, plan(1, 1))
     e.run()
     assert kept(e)[0].parameters == {"threads": 1, "n": 0, "page_size": "default", "toolchain": "gcc"}
