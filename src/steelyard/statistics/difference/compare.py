@@ -11,7 +11,6 @@ from steelyard.statistics.difference.rank_test import mann_whitney
 from steelyard.statistics.difference.sides import Launches, Side, bootstrap_intervals, logs_of, sides_of, thinned_row
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import median_error, moderated
-from steelyard.statistics.samples.special import ndtr, stdtr, stdtrit
 from steelyard.statistics.samples.summary import medians
 from steelyard.units import percent
 
@@ -128,6 +127,8 @@ def _scores(row: Array) -> Array:
 
 def _sign_flips(row: Array) -> float:
     """The two-sided p of the sum of the scores, if either sign of each were as likely."""
+    from scipy.special import ndtr
+
     scores = _scores(row)
     total, sizes = abs(int(scores.sum())), np.abs(scores).astype(int)
     if total == 0:
@@ -234,6 +235,8 @@ def _advice(a: Launches, b: Launches) -> str:
 
 def _student(a: Array, b: Array, errors: Array, confidence: float) -> tuple[float, float, float]:
     """(low, high, p) of the difference of the medians of `b` and `a`, logarithms of seconds."""
+    from scipy.special import stdtr, stdtrit
+
     variance, freedom = moderated((a, b), LONE_SPREAD, float(np.mean(errors**2)))
     factors = [median_error(len(side)) ** 2 / len(side) for side in (a, b)]
     error = math.sqrt(variance * sum(factors))

@@ -8,7 +8,6 @@ import numpy as np
 
 from steelyard.statistics.samples.interval import Array, correlations
 from steelyard.statistics.samples.launches import median_error
-from steelyard.statistics.samples.special import stdtr
 
 # The chance that quiet peers give any false alarm shall stay below 1 %; half of it is left for what the normal theory
 # of medians gets wrong (tests/test_network_statistics.py).
@@ -76,6 +75,8 @@ def slower_of_two(rows: Sequence[Sequence[float]], smallest: float = SMALLEST, l
     scatter of the repetitions. Which of the two is unusual cannot be said. Raises ValueError for a time that is not positive
     and finite.
     """
+    from scipy.special import stdtr
+
     logs = [logarithms(row, f"side {side}") for side, row in enumerate(rows)]
     if min(map(len, logs)) < 2:
         return None
@@ -105,6 +106,8 @@ def beyond_chance(
     `errors` are its standard errors, of `freedom` degrees; `tests` is among how many was looked (S. Holm 1979, Scand.
     J. Statist. 6:65). The slowest is first.
     """
+    from scipy.special import stdtr
+
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(excess > 0, excess / errors, 0.0)
     chances = stdtr(freedom, -ratios)

@@ -6,7 +6,6 @@ H. B. Mann, D. R. Whitney: On a Test of Whether one of Two Random Variables is S
 import numpy as np
 
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.samples.special import ndtr
 
 EXACT = 8  # values of the smaller side up to which the distribution is counted out; a normal one is as good beyond
 
@@ -16,6 +15,8 @@ def mann_whitney(a: Array, b: Array) -> float:
 
     Exact for up to `EXACT` values on one side without ties, otherwise normal, corrected for ties and for continuity.
     """
+    from scipy.special import ndtr
+
     values, place, count = np.unique(np.concatenate((a, b)), return_inverse=True, return_counts=True)
     middle = np.cumsum(count) - (count - 1) / 2  # the mean rank of equal values
     m, n = len(a), len(b)

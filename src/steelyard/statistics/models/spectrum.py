@@ -69,33 +69,19 @@ class _Lines:
 
 def _lines(events: Array, length: float, quanta: int) -> _Lines:
     """Of `events` (seconds from 0 to `length`), up to half the rate of the `quanta` in it."""
+    from scipy import fft
+
     window = np.sin(np.pi * events / length) ** 2
     cells = 2 * quanta
     cell = length / cells
     series = np.bincount((events / cell).astype(int), weights=window, minlength=cells + 1)
-    padded = fast_length(FINER * cells)
-    sums = np.abs(np.fft.rfft(series, padded))[: padded // 4]
+    padded = fft.next_fast_len(FINER * cells, real=True)
+    sums = np.abs(fft.rfft(series, padded))[: padded // 4]
     heights = sums**2 / float((window**2).sum())
     # The lines are no more independent than those of the grid without padding: M is too high rather than too low.
     p = -np.expm1(len(heights) * np.log1p(-np.exp(-np.maximum(heights / _neighbourhood(heights), 1e-12))))
     p[: math.ceil(LEAST_PERIODS / length * padded * cell)] = 1.0
     return _Lines(1 / (padded * cell), quanta / length, sums / float(window.sum()), p)
-
-
-def fast_length(least: int) -> int:
-    """The least length from `least` on that has no prime factor above 5: such transforms are quick.
-
-    SciPy has this, too, behind an import that takes longer than the transforms do.
-    """
-    best = 1 << max(0, least - 1).bit_length()
-    fives = 1
-    while fives < best:
-        odd = fives
-        while odd < best:
-            best = min(best, odd << max(0, -(-least // odd) - 1).bit_length())
-            odd *= 3
-        fives *= 5
-    return best
 
 
 def _neighbourhood(heights: Array) -> Array:

@@ -8,7 +8,6 @@ from statistics import fmean, median, stdev
 import numpy as np
 
 from steelyard.statistics.samples.interval import Array, interval_at, normal_quantile
-from steelyard.statistics.samples.special import stdtrit
 from steelyard.statistics.samples.summary import Samples, Summary, summarise_all
 
 # With fewer, not even least … greatest of the launches' medians is a 95 % interval: 2 · 0.5^5 > 0.05.
@@ -126,6 +125,8 @@ def _interval(summaries: Sequence[Summary], medians: Sequence[float]) -> tuple[f
 
 def _between(summaries: Sequence[Summary], medians: Sequence[float]) -> float:
     """The end of Student's interval over its middle: the launches' spread, with the error of their own medians."""
+    from scipy.special import stdtrit
+
     own = [
         (math.log(s.high / s.low) / 2 / normal_quantile(CONFIDENCE)) ** 2
         for s in summaries
