@@ -399,14 +399,12 @@ def test_of_two_nodes_the_slower_one_is_named_but_not_blamed() -> None:
     hosts = ("a", "a", "b", "b")
     told = only("slow_node", evaluation(streams((1, 1, 1.3, 1.3), hosts)))
     assert told.level == "notice"
-    assert told.seen.startswith("Node b (ranks 2 to 3) takes 1.3 times as long as node a") or told.seen.startswith(
-        "b ("
-    )
-    assert "either may be the unusual one" in told.seen
+    assert "Node b (ranks 2 to 3) takes 1.3 times as long as node a (ranks 0 to 1)" in told.seen
+    assert "do not show which one is unusual" in told.seen
     assert "steelyard run --only cluster" in told.remedy
     assert only("slow_node", evaluation(streams((1, 1, 1.03, 1.03), hosts))).level == "good", "too little to matter"
     assert (
-        "either may"
+        "do not show"
         not in only("slow_node", evaluation(streams((1, 1, 1, 1, 1.3, 1.3), ("a", "a", "b", "b", "c", "c")))).seen
     )
 

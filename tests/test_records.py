@@ -205,7 +205,7 @@ def test_a_run_has_the_name_that_its_user_gives(tmp_path: Path, two_sockets: Mac
     with pytest.raises(UsageError, match="already"):
         expect_new(tmp_path, "before-update.2")
     for name in ("", "a/b", "..", ".hidden", "-rf", "a b", "x" * 101, "a\nb", "\x1b[2J"):
-        with pytest.raises(UsageError, match="cannot name a run"):
+        with pytest.raises(UsageError, match="is not a valid name of a run"):
             expect_new(tmp_path, name)
 
 

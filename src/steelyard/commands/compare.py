@@ -20,7 +20,9 @@ def command(
     context: typer.Context,
     first: Annotated[
         str,
-        typer.Argument(metavar="RUN", autocompletion=complete_side, help="Id or folder of a run, as 20261120-101500."),
+        typer.Argument(
+            metavar="RUN", autocompletion=complete_side, help="Id or folder of a run, such as 20261120-101500."
+        ),
     ],
     second: Annotated[
         str,
@@ -85,7 +87,7 @@ def command(
     except UsageError as error:
         if system := beside.find(first):
             raise UsageError(
-                f"'{system}' is a published system, and the run comes first: steelyard compare RUN '{system}'"
+                f"'{system}' is a published reference system, so it must be the second argument: steelyard compare RUN '{system}'"
             ) from None
         raise error from None
     try:

@@ -16,7 +16,7 @@ def command(
         typer.Argument(
             metavar="[BENCHMARK]",
             autocompletion=complete_benchmark,
-            help="Benchmark or group whose parameters are listed, as memory.stream (default: list all benchmarks and runs).",
+            help="Benchmark or group whose parameters are listed, such as memory.stream (default: list all benchmarks and runs).",
         ),
     ] = None,
     runs: Runs = Path("runs"),

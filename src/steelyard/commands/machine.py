@@ -13,7 +13,9 @@ def command(
     svg: Annotated[
         Path | None,
         typer.Option(
-            "--svg", metavar="FILE", help="Write the topology as a drawing into this file, as node.svg (default: none)."
+            "--svg",
+            metavar="FILE",
+            help="Write the topology as a drawing into this file, such as node.svg (default: none).",
         ),
     ] = None,
     json_: Json = False,

@@ -43,21 +43,21 @@ RunName = Annotated[
     typer.Argument(
         metavar="[RUN]",
         autocompletion=complete_run,
-        help="Id or folder of a run, as 20261120-101500 (default: the newest run).",
+        help="Id or folder of a run, such as 20261120-101500 (default: the newest run).",
     ),
 ]
 Paths = Annotated[
     list[Path] | None,
     typer.Option(
-        "--path", metavar="FOLDER", help="Folder with further benchmarks, as ./mine.", rich_help_panel=FOLDERS
+        "--path", metavar="FOLDER", help="Folder with further benchmarks, such as ./mine.", rich_help_panel=FOLDERS
     ),
 ]
 Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Use the compiler flags, MPIs and launcher options that a run names, although you never measured with them. "
-        "They can start any program.",
+        help="Trust the compiler flags, MPI libraries and launcher options in the run folder, also those that you never used. "
+        "They can start any program: use this only for runs from a source that you trust.",
     ),
 ]
 Apps = Annotated[
@@ -65,7 +65,7 @@ Apps = Annotated[
     typer.Option(
         "--app",
         metavar="NAME|FILE",
-        help="Program to measure: hpcc, lammps …, or a TOML file that describes a program of yours, as mine.toml.",
+        help="Program to measure: hpcc, lammps …, or a TOML file that describes a program of yours, such as mine.toml.",
         rich_help_panel=WORK,
     ),
 ]
@@ -74,7 +74,7 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="NAME",
-        help="Measure only this benchmark or group, as memory.apexmap (default: all that this machine can run).",
+        help="Measure only this benchmark or group, such as memory.apexmap (default: all that this machine can run).",
         autocompletion=complete_benchmark,
         rich_help_panel=WORK,
     ),
@@ -84,7 +84,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUES",
-        help="Values of one parameter, as threads=1,2,4 (default: the values that **steelyard list BENCHMARK** shows).",
+        help="Values of one parameter, such as threads=1,2,4 (default: the values that **steelyard list BENCHMARK** shows).",
         autocompletion=complete_setting,
         rich_help_panel=WORK,
     ),
@@ -103,7 +103,7 @@ Budget = Annotated[
     typer.Option(
         "--budget",
         metavar="TIME",
-        help="Longest time to measure, as 90s, 5m or 1h (default: the preset's).",
+        help="Longest time to measure, such as 90s, 5m or 1h (default: the preset's).",
         rich_help_panel=WORK,
     ),
 ]
@@ -112,7 +112,7 @@ Wait = Annotated[
     typer.Option(
         "--wait",
         metavar="TIME",
-        help="Longest time to wait for a quiet machine before the run begins, as 30m (default: do not wait).",
+        help="Longest time to wait for a quiet machine, such as 30m; then the run starts anyway (default: do not wait).",
         rich_help_panel=WORK,
     ),
 ]
@@ -132,7 +132,7 @@ System = Annotated[
     typer.Option(
         "--system",
         metavar="NAME|FILE",
-        help="TOML file with the facts that no program can read: name, limits, as ./node.toml (default: none).",
+        help="TOML file with the facts that no program can read: name, limits, such as ./node.toml (default: none).",
         rich_help_panel=WORK,
     ),
 ]
@@ -151,7 +151,7 @@ Hosts = Annotated[
     typer.Option(
         "--hosts",
         metavar="HOSTS",
-        help="Hosts for the ranks with their slots, as node[01-04]:8 or a file of hosts (default: this machine, or the "
+        help="Hosts for the ranks with their slots, such as node[01-04]:8 or a file of hosts (default: this machine, or the "
         "nodes of the batch job).",
         rich_help_panel=TOOLS,
     ),
@@ -169,7 +169,7 @@ LauncherWords = Annotated[
     typer.Option(
         "--launcher-option",
         metavar="WORD",
-        help="Further option of the launcher, as --launcher-option=--oversubscribe (default: none).",
+        help="Further option of the launcher, such as --launcher-option=--oversubscribe (default: none).",
         rich_help_panel=TOOLS,
     ),
 ]
@@ -178,7 +178,7 @@ Name = Annotated[
     typer.Option(
         "--name",
         metavar="NAME",
-        help="Name of the run, as before-update (default: the time, as 20261120-101500).",
+        help="Name of the run, such as before-update (default: the time, such as 20261120-101500).",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -197,7 +197,7 @@ Report = Annotated[
         "--report",
         metavar="FILE",
         callback=_report,
-        help="File for the HTML report, as report.html (default: report.html in the run's folder).",
+        help="File for the HTML report, such as report.html (default: report.html in the run's folder).",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -206,14 +206,14 @@ Sensors = Annotated[
     typer.Option(
         "--sensor",
         metavar="KIND:WORDS",
-        help="Further sensor, as model:idle=20,full=95 or ipmi:host=node7 (default: the sensors that are found).",
+        help="Further sensor, such as model:idle=20,full=95 or ipmi:host=node7 (default: the sensors that are found).",
         rich_help_panel=POWER,
     ),
 ]
 Every = Annotated[
     str,
     typer.Option(
-        "--every", metavar="TIME", help="Time between two readings, as 10ms, 100ms or 1s.", rich_help_panel=POWER
+        "--every", metavar="TIME", help="Time between two readings, such as 10ms, 100ms or 1s.", rich_help_panel=POWER
     ),
 ]
 Power = Annotated[

@@ -22,12 +22,15 @@ def command(
     runs: Runs = Path("runs"),
     paths: Paths = None,
     limit_time: Annotated[
-        str, typer.Option("--limit-time", metavar="TIME", help="The most time to work for the answer, as 30s or 10m.")
+        str,
+        typer.Option("--limit-time", metavar="TIME", help="The most time to work for the answer, such as 30s or 10m."),
     ] = "60s",
     limit_memory: Annotated[
         str | None,
         typer.Option(
-            "--limit-memory", metavar="SIZE", help="The most memory to use, as 500m or 4g; else half of this machine's."
+            "--limit-memory",
+            metavar="SIZE",
+            help="The most memory to use, such as 500m or 4g; else half of this machine's.",
         ),
     ] = None,
     json_: Json = False,

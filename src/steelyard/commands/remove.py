@@ -12,7 +12,9 @@ from steelyard.commands.options import Runs
 def command(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="RUN", autocompletion=complete_run, help="Ids or folders of runs, as 20261120-101500."),
+        typer.Argument(
+            metavar="RUN", autocompletion=complete_run, help="Ids or folders of runs, such as 20261120-101500."
+        ),
     ],
     runs: Runs = Path("runs"),
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
@@ -32,7 +34,9 @@ def command(
         removing.expect_removable(folder)
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError("Nothing was removed: nobody can be asked here. Say --yes.")
+            raise UsageError(
+                "Nothing was removed: there is no terminal for the question. Use --yes to remove without asking."
+            )
         listed = ", ".join(spelled(str(folder)) for folder in folders)
         if not typer.confirm(f"Remove {listed} with all that was measured?", err=True):
             raise typer.Exit(1)

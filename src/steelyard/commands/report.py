@@ -24,7 +24,7 @@ def command(
         typer.Option(
             "--against",
             metavar="RUN",
-            help="Run of another system whose times the node's kernels are divided by, as 20261120-101500.",
+            help="Run of another system whose times the node's kernels are divided by, such as 20261120-101500.",
         ),
     ] = None,
     traces: Annotated[

@@ -34,7 +34,7 @@ from steelyard.commands.options import (
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark, as application.npb_cg.")],
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark, such as application.npb_cg.")],
     over: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +46,7 @@ def command(
     counts: Annotated[
         str | None,
         typer.Option(
-            "--counts", metavar="N,N…", help="Counts to compare, as 1,2,8 (default: 1, 2, 4 … and all processors)."
+            "--counts", metavar="N,N…", help="Counts to compare, such as 1,2,8 (default: 1, 2, 4 … and all processors)."
         ),
     ] = None,
     weak: Annotated[

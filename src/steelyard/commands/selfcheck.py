@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def command(
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="CHECK", help="Run only this check, as clock (default: all checks)."),
+        typer.Option("--only", metavar="CHECK", help="Run only this check, such as clock (default: all checks)."),
     ] = None,
     thorough: Annotated[
         bool,

@@ -172,12 +172,14 @@ def command(
             "--ranks-per-node",
             metavar="NUMBER",
             parser=numbers.option("--ranks-per-node", 1),
-            help="Ranks on each node, as 8 (default: the scheduler's choice).",
+            help="Ranks on each node, such as 8 (default: the scheduler's choice).",
         ),
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="TIME", help="Time limit of the job, as 90m or in the scheduler's own form."),
+        typer.Option(
+            "--time", metavar="TIME", help="Time limit of the job, such as 90m or in the scheduler's own form."
+        ),
     ] = None,
     partition: Annotated[
         str | None, typer.Option("--partition", metavar="NAME", help="Partition or queue (default: the scheduler's).")
@@ -190,7 +192,7 @@ def command(
         typer.Option(
             "--option",
             metavar="WORD",
-            help="Further option of the submission, as --option=--qos=high for Slurm (default: none).",
+            help="Further option of the submission, such as --option=--qos=high for Slurm (default: none).",
         ),
     ] = None,
     scheduler: Annotated[
@@ -203,7 +205,9 @@ def command(
     ] = None,
     resume: Annotated[
         str | None,
-        typer.Option("--resume", metavar="RUN", help="Go on with this run instead of a new one, as 20261120-101500."),
+        typer.Option(
+            "--resume", metavar="RUN", help="Go on with this run instead of a new one, such as 20261120-101500."
+        ),
     ] = None,
     runs: Annotated[
         Path,

@@ -21,7 +21,7 @@ def command(
         typer.Option(
             "--mpi",
             metavar="MPI",
-            help="MPI library of the application, as mpich-5.0.2 or the path of its mpicxx (default: the one it is linked with).",
+            help="MPI library of the application, such as mpich-5.0.2, or its mpicxx (default: the one it is linked with).",
         ),
     ] = None,
 ) -> None:

@@ -67,7 +67,7 @@ def command(
         typer.Option(
             "--core",
             metavar="FACTOR[@…]",
-            help="Speed of all cores, as 1.1 or 1:2:4; of some, as 2@rank=3, 2@node=0-1 or 8@region=2, with commas between.",
+            help="Speed of all cores, such as 1.1 or 1:2:4; of some: 2@rank=3, 2@node=0-1 or 8@region=2, with commas between.",
         ),
     ] = "1",
     region: Annotated[
@@ -75,7 +75,7 @@ def command(
         typer.Option(
             "--region",
             metavar="NUMBER[-NUMBER]",
-            help="Replay only these regions (levels of MPI_Pcontrol), as 2, 3-5 or 10- (default: the whole trace).",
+            help="Replay only these regions (levels of MPI_Pcontrol), such as 2, 3-5 or 10- (default: the whole trace).",
         ),
     ] = None,
     iterations: Annotated[
@@ -83,23 +83,23 @@ def command(
         typer.Option(
             "--iterations",
             metavar="COLLECTIVE",
-            help="Begin region n at the n-th call of this collective on MPI_COMM_WORLD, as allreduce (default: no regions).",
+            help="Divide the trace into regions: each call of this collective on MPI_COMM_WORLD begins one, such as allreduce.",
         ),
     ] = None,
     affected: Annotated[
         str,
-        typer.Option("--affected", metavar="SHARE", help="Share of the ranks that loss and noise affect, as 10%."),
+        typer.Option("--affected", metavar="SHARE", help="Share of the ranks that loss and noise affect, such as 10%."),
     ] = "1",
     ranks_per_node: Annotated[
         str,
-        typer.Option("--ranks-per-node", metavar="NUMBER", help="Ranks on each node, in blocks, as 4 or 1:2:4."),
+        typer.Option("--ranks-per-node", metavar="NUMBER", help="Ranks on each node, in blocks, such as 4 or 1:2:4."),
     ] = "1",
     places: Annotated[
         str | None,
         typer.Option(
             "--places",
             metavar="cache=…,socket=…",
-            help="Ranks of a node, in blocks, that share a cache and a socket (default: all ranks of a node are equally near).",
+            help="Numbers of consecutive ranks that share a cache and a socket (default: no difference within a node).",
         ),
     ] = None,
     tree: Annotated[
@@ -113,7 +113,7 @@ def command(
     flops: Annotated[
         str,
         typer.Option(
-            "--flops", metavar="RATE", help="Speed of a core in flop/s, as 2e9, for traces that count work (TI)."
+            "--flops", metavar="RATE", help="Speed of a core in flop/s, such as 2e9, for traces that count work (TI)."
         ),
     ] = "1e9",
     repeats: Annotated[
@@ -154,7 +154,7 @@ def command(
         typer.Option(
             "--option",
             metavar="WORD",
-            help="Further option of sbatch, for --submit, as --option=--qos=high (default: none).",
+            help="Further option of sbatch, for --submit, such as --option=--qos=high (default: none).",
         ),
     ] = None,
     share: Annotated[Path | None, typer.Option("--share", hidden=True)] = None,
@@ -241,7 +241,7 @@ def _supposed(quiet: bool) -> str:
     from steelyard.whatif import demo
 
     if not quiet:
-        print(f"Of a supposed network, as Ethernet of 10 Gbit/s: --network {demo.NETWORK}", file=sys.stderr)
+        print(f"Of a supposed network, such as Ethernet of 10 Gbit/s: --network {demo.NETWORK}", file=sys.stderr)
     return demo.NETWORK
 
 
@@ -299,7 +299,7 @@ def _networks(words: list[str], runs: Path) -> "list[Network]":
     if len(near) + len(between) < len(words) or len(between) > 1:
         raise UsageError(
             "--network names one network, and one more each that begins with 'within:', 'socket:' and 'cache:'; a sweep has "
-            "colons, as L=1us:2us."
+            "colons, such as L=1us:2us."
         )
     if between and "=" in between[0]:
         found = whatif.networks(between[0])
@@ -308,8 +308,8 @@ def _networks(words: list[str], runs: Path) -> "list[Network]":
 
         if not between and not records.all_runs(runs):
             raise UsageError(
-                f"No run in '{runs}' has measured a network. Name one, as --network L=2us,o=1us,G=100ps/B, or measure it: "
-                "steelyard run --only network.model"
+                f"No run in '{runs}' contains network measurements. Give the parameters (latency, overhead, time per byte), for "
+                "example --network L=2us,o=1us,G=100ps/B, or measure them: steelyard run --only network.model"
             )
         run = evaluation.evaluate(records.find(runs, between[0] if between else None))
         found = [whatif.of_results(run.results, run.run.id)]

@@ -88,7 +88,7 @@ def compare(evaluation: Evaluation, system: str) -> Beside:
     remarks = dict.fromkeys(f"{line.benchmark}: ours is measured {line.remark}." for line in lines if line.remark)
     if any(line.benchmark == THEORETICAL and line.ours for line in lines):
         notes.append(
-            "A theoretical peak follows from the data sheet of the processor. Neither system was measured for it."
+            "A theoretical peak is calculated from the data sheet of the processor. It was not measured on either system."
         )
     return Beside(evaluation.run.id, system, lines, (*notes, *remarks, *_missing(lines)))
 
@@ -98,9 +98,8 @@ def _missing(lines: Sequence[Line]) -> Iterable[str]:
     lacking = dict.fromkeys(line.benchmark for line in lines if line.ours is None)
     options = [MEASURED_BY[name] for name in lacking if name in MEASURED_BY]
     if options:
-        yield f"Measure the missing figures of {', '.join(n for n in lacking if n in MEASURED_BY)} with: " + (
-            f"steelyard run {' '.join(options)}"
-        )
+        names = " and ".join(name for name in lacking if name in MEASURED_BY)
+        yield f"The results of {names} are missing in this run. To measure them: steelyard run {' '.join(options)}"
 
 
 def _line(evaluation: Evaluation, entry: Published) -> Line:

@@ -89,4 +89,4 @@ def presets(said: str, environment: Mapping[str, str], started: bool) -> str:
         return ""
     shown = ", ".join(f"{name}={environment[name][:80]}" for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"your environment sets {shown}{more}: try without"
+    return f"your environment sets {shown}{more}: unset it and try again"

@@ -51,7 +51,8 @@ def expect_reachable(hosts: Sequence[Host], launcher: str, words: Sequence[str])
         why = next(iter(wrong.values()))
         alike = [name for name, reason in wrong.items() if reason == why]
         raise UsageError(
-            f"{_named(alike)} (given by --hosts) {why}. Correct the name, or start the host; 'ssh {alike[0]} true' must work."
+            f"{_named(alike)} (given by --hosts) {why}. Check the spelling, DNS and /etc/hosts. "
+            f"The command 'ssh {alike[0]} true' must work."
         )
 
 

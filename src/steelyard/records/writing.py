@@ -132,8 +132,8 @@ def expect_new(runs: Path, name: str) -> None:
     """UsageError for a name that no new run can have under `runs`."""
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"'{name}' (given by --name) cannot name a run. Use letters, digits, '.', '_' and '-', at most 100, and begin with "
-            "a letter or a digit."
+            f"'{name}' (given by --name) is not a valid name of a run. Use at most 100 characters: letters, digits, '.', '_' and "
+            "'-'. The first must be a letter or a digit."
         )
     if (runs / name).exists() or (runs / name).is_symlink():
         raise UsageError(

@@ -11,16 +11,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from steelyard.compare.commands import Measure
+from steelyard.compare.pairs import SMALLEST
 from steelyard.launch.commands_in_turn import Timings
 from steelyard.model.plain import to_plain
 from steelyard.statistics.samples.launches import Spread
-from steelyard.units import quantity
+from steelyard.units import percent, quantity
 
-WORDS = {
-    "FASTER": "is faster than",
-    "SLOWER": "is slower than",
-    "SAME": "is as fast as",
-    "UNCLEAR": "cannot be told from",
+ANSWERS = {
+    "FASTER": "{b} is faster than {a}.",
+    "SLOWER": "{b} is slower than {a}.",
+    "SAME": "{b} is as fast as {a}: any difference is below {smallest}.",
+    "UNCLEAR": "It is not known whether {b} is faster or slower than {a}. Measure more pairs: --rounds NUMBER.",
 }
 
 
@@ -32,8 +33,13 @@ def show(commands: Sequence[Sequence[str]], measures: Sequence[Measure], timings
         return
     console = Console(highlight=False)
     time = measures[0].comparison
-    console.print(f"[bold]{escape(names[1])} {WORDS[time.call]} {escape(names[0])}.[/]", soft_wrap=True)
-    console.print(f"{time.detail} ({len(timings.first)} pairs of runs)\n", soft_wrap=True)
+    answer = ANSWERS[time.call].format(a=names[0], b=names[1], smallest=percent(SMALLEST, 1))
+    console.print(escape(answer), style="bold", soft_wrap=True)
+    console.print(
+        f"The ratio of the times (second / first) is {time.ratio:.3f}, with a 95 % interval from {time.low:.3f} to "
+        f"{time.high:.3f}. It was measured with {len(timings.first)} pairs of runs.\n",
+        soft_wrap=True,
+    )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("median (95 % interval)", overflow="fold", ratio=1)
     for measure in measures:

@@ -99,7 +99,7 @@ def not_idle(busy: float | None) -> str:
         return ""
     return (
         f"The machine was not idle while its idle power was taken: other processes kept {busy:.1f} cores busy. "
-        "The idle power is too high, and the energy above it too low. End these processes and measure again."
+        "The idle power is therefore too high, and the energy above idle too low. Stop these processes and measure again."
     )
 
 

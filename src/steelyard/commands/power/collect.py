@@ -8,7 +8,7 @@ from steelyard.commands.power.links import Authority, Certificate, Insecure, Key
 
 
 def command(
-    place: Annotated[str, typer.Option("--broker", metavar="HOST[:PORT]", help="MQTT broker, as admin:8883.")],
+    place: Annotated[str, typer.Option("--broker", metavar="HOST[:PORT]", help="MQTT broker, such as admin:8883.")],
     store: StorePlace,
     user: User = "",
     password_file: PasswordFile = None,
@@ -20,7 +20,9 @@ def command(
     foreign: Annotated[
         list[str] | None,
         typer.Option(
-            "--foreign", metavar="TOPIC", help="Take topics of DCDB or ExaMon too, as '/#' or 'org/#' (default: none)."
+            "--foreign",
+            metavar="TOPIC",
+            help="Take topics of DCDB or ExaMon too, such as '/#' or 'org/#' (default: none).",
         ),
     ] = None,
     levels: Annotated[

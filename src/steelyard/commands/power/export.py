@@ -35,7 +35,7 @@ def command(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write, as a.csv (default: standard output)."),
+        typer.Option("--output", "-o", metavar="FILE", help="File to write, such as a.csv (default: standard output)."),
     ] = None,
     runs: Runs = Path("runs"),
 ) -> None:

@@ -25,7 +25,9 @@ SOON = 0.1  # seconds after which Ctrl-C is noticed
 BrokerPlace = Annotated[
     str | None,
     typer.Option(
-        "--broker", metavar="HOST[:PORT]", help="MQTT broker, as admin:8883 (default port: 8883 with TLS, else 1883)."
+        "--broker",
+        metavar="HOST[:PORT]",
+        help="MQTT broker, such as admin:8883 (default port: 8883 with TLS, else 1883).",
     ),
 ]
 User = Annotated[str, typer.Option("--user", metavar="NAME", help="User name at the broker (default: none).")]
@@ -51,8 +53,8 @@ Insecure = Annotated[
     bool,
     typer.Option(
         "--insecure",
-        help="Accept a broker on another host without TLS, and a password file that others can read. "
-        "Everybody on the way can then read and change the readings.",
+        help="Allow a broker on another host without TLS, and a password file that other users can read. "
+        "Anyone on the network path can then read and change the readings and read the password.",
     ),
 ]
 Prefix = Annotated[str, typer.Option("--prefix", metavar="TOPIC", help="First level of the topics.")]
@@ -91,7 +93,7 @@ def topics(prefix: str, levels: int = 2) -> "Topics":
 
     if not is_name(prefix):
         raise UsageError(
-            f"'{prefix}' (given by --prefix) begins no topic: expected words without +, # or quotes, as steelyard."
+            f"'{prefix}' (given by --prefix) begins no topic: expected words without +, # or quotes, such as steelyard."
         )
     return Topics(prefix, levels)
 

@@ -55,7 +55,7 @@ def parts(store: "Store", words: Sequence[str], when: When) -> tuple[list[Part],
         if len(nodes) > 1:
             system = nodes[0].partition("/")[0]
             raise UsageError(
-                f"{when.called} was on '{host}', and the store knows {' and '.join(nodes)}. Name the system too, as '{system}'."
+                f"{when.called} was on '{host}', and the store knows {' and '.join(nodes)}. Name the system too: '{system}'."
             )
         if nodes:
             found.append(Part(nodes[0], chosen[nodes[0]], stretches))

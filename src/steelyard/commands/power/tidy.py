@@ -16,7 +16,7 @@ def command(
         typer.Option(
             "--keep",
             metavar="WHAT=TIME",
-            help="How long to keep readings or means of 1s, 1min or 1h, as readings=30d or 1h=forever (default: as before).",
+            help="How long to keep readings or means of 1s, 1min or 1h, such as readings=30d or 1h=forever (default: as before).",
         ),
     ] = None,
 ) -> None:

@@ -15,7 +15,9 @@ def command(
     idle: Annotated[
         str | None,
         typer.Option(
-            "--idle", metavar="TIME", help="Measure the idle machine first for this time, as 10s (default: do not)."
+            "--idle",
+            metavar="TIME",
+            help="Measure the idle machine first for this time, such as 10s (default: do not).",
         ),
     ] = None,
     trace: Annotated[

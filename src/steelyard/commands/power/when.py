@@ -22,7 +22,7 @@ WHOLE_SECONDS = 1.0  # the doubt about a scheduler's times
 Since = Annotated[
     str | None,
     typer.Option(
-        "--from", metavar="MOMENT", help="Begin, as now-1h, '2026-11-22 14:00' or ns since 1970 (default: now-1h)."
+        "--from", metavar="MOMENT", help="Begin, such as now-1h, '2026-11-22 14:00' or ns since 1970 (default: now-1h)."
     ),
 ]
 Until = Annotated[str | None, typer.Option("--to", metavar="MOMENT", help="End, in the same forms (default: now).")]
@@ -37,8 +37,8 @@ OfCase = Annotated[
     typer.Option(
         "--case",
         metavar="TEXT",
-        help="Take only these cases of --run: a line of records.jsonl, a benchmark, a kernel or NAME=VALUE. "
-        "Several conditions must all hold.",
+        help="Take only matching cases of --run: a line number of records.jsonl, a benchmark, a kernel or PARAMETER=VALUE. "
+        "A case must match all conditions.",
     ),
 ]
 OfJob = Annotated[
@@ -46,7 +46,7 @@ OfJob = Annotated[
     typer.Option(
         "--job",
         metavar="ID",
-        help="Take the time and the nodes of this Slurm job, as 4711, instead of --from and --to.",
+        help="Take the time and the nodes of this Slurm job, such as 4711, instead of --from and --to.",
     ),
 ]
 

@@ -75,8 +75,8 @@ def _of_two(reported: list[Report]) -> list[Finding]:
     look, most = max(unequal, key=lambda pair: pair[1].factor)
     slower, faster = look.names[most.ranks[0]], look.names[1 - most.ranks[0]]
     observed = (
-        f"{slower} takes {significant(most.factor, 2)} times as long as {faster}{_at(look)}. Of two nodes, either may be the "
-        f"unusual one.{trust.caution(min((x.level for x, _ in unequal), key=trust.ORDER.index))}"
+        f"Node {slower} takes {significant(most.factor, 2)} times as long as node {faster}{_at(look)}. Two nodes alone do not "
+        f"show which one is unusual.{trust.caution(min((x.level for x, _ in unequal), key=trust.ORDER.index))}"
     )
     evidence = [
         f"{x.what}: {x.names[two.ranks[0]]} takes {significant(two.factor, 2)} times as long ({_chance(two.p)})."
