@@ -55,9 +55,7 @@ def slow_ranks(
     if len(rows) < LEAST_PEERS or min(map(len, rows)) < 2:
         return None
     sizes = np.array([len(row) for row in rows])
-    long = [row for row in rows if len(row) >= LEAST_FOR_DEPENDENCE]
-    independent = sum(float(correlations(row[np.newaxis, :])[1][0]) for row in long) / max(1, sum(map(len, long)))
-    share = independent if long else 1.0
+    share = _independent_share(rows)
     within = scatter(rows)
     values = np.array([float(np.median(row)) for row in rows])
     # Of a rank's own median, and of the ranks' median with which it is compared.
@@ -66,6 +64,14 @@ def slow_ranks(
     freedom = max(1.0, within.freedom * share)
     ranks = [(rank,) for rank in range(len(rows))]
     return beyond_chance(ranks, values - np.median(values), errors, freedom, len(rows), smallest, level)
+
+
+def _independent_share(rows: Sequence[Array]) -> float:
+    """The independent repetitions among all, as far as rows are long enough to show how these depend on each other."""
+    long = [row for row in rows if len(row) >= LEAST_FOR_DEPENDENCE]
+    if not long:
+        return 1.0
+    return sum(float(correlations(row[np.newaxis, :])[1][0]) for row in long) / sum(map(len, long))
 
 
 def slower_of_two(rows: Sequence[Sequence[float]], smallest: float = SMALLEST, level: float = LEVEL) -> Outlier | None:
@@ -81,9 +87,7 @@ def slower_of_two(rows: Sequence[Sequence[float]], smallest: float = SMALLEST, l
     if min(map(len, logs)) < 2:
         return None
     within = scatter(logs)
-    long = [row for row in logs if len(row) >= LEAST_FOR_DEPENDENCE]
-    independent = sum(float(correlations(row[np.newaxis, :])[1][0]) for row in long) / max(1, sum(map(len, long)))
-    share = independent if long else 1.0
+    share = _independent_share(logs)
     difference = float(np.median(logs[1]) - np.median(logs[0]))
     error = within.deviation * math.sqrt(sum(median_error(len(row)) ** 2 / (share * len(row)) for row in logs))
     chance = 2 * float(stdtr(max(1.0, within.freedom * share), -abs(difference) / error)) if error else 0.0
