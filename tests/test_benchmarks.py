@@ -33,7 +33,7 @@ WHOLE = Sampling(width=0.5, seconds=2.0, least=3, most=3)  # where a sample is a
 ONE = Sampling(width=0.5, seconds=1e-3, least=1, most=1)
 # What kernels read besides their axes (docs/settings.md).
 GENERAL = {
-    "page_size", "memory_policy", "wait_policy", "start", "scale", "stores", "chains", "buffers", "phases", "partner",
+    "page_size", "memory_policy", "wait_policy", "start", "scale", "stores", "chains", "buffers", "phases", "partner", "device",
 }  # fmt: skip
 VARIANTS = ("mode", "model")  # parameters whose values are other code
 

@@ -9,7 +9,7 @@ import typer
 
 from steelyard import __version__
 from steelyard.commands import streams
-from steelyard.commands.lookup import MARKUP, group
+from steelyard.commands.lookup import HELP, MARKUP, group
 from steelyard.errors import MachineFailed, SteelyardError, spelled
 
 # In the order of the help.
@@ -22,7 +22,7 @@ app = typer.Typer(
     name="steelyard",
     cls=group(__package__, COMMANDS),
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
     rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
     help="Measures computers honestly, from a laptop to a cluster, and explains what it measured.",

@@ -16,6 +16,9 @@ from steelyard.errors import UsageError, nearest
 MARKUP: Literal["markdown"] = "markdown"
 MISUSE: Any = typer.BadParameter.__mro__[1]  # Typer's (earlier Click's) UsageError, which it does not export
 MISUSE_CODE = 2
+HELP = {
+    "help_option_names": ["-h", "--help"]
+}  # settings of the context of each command, also where it is used by itself
 DASHES = (
     "steelyard.dashes"  # key in a context's `meta`: whether the words have two dashes alone, after which commands stand
 )
@@ -123,5 +126,5 @@ def _command(package: str, name: str) -> Any:
     if hasattr(module, "app"):
         return typer.main.get_command(module.app)
     alone = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
-    alone.command(name, cls=_Strict)(module.command)
+    alone.command(name, cls=_Strict, context_settings=HELP)(module.command)
     return typer.main.get_command(alone)
