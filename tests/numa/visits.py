@@ -92,7 +92,7 @@ def visited(shape: Shape) -> Visit | str:
 def _visit(shape: Shape, started: Kernel, outside: Path) -> Visit:
     here = describe()
     # The emulated processor is a plain one: nothing is compiled for the host's own.
-    toolchain = f"{build.default(here)} -O2"
+    toolchain = f"{build.default(here)} -O2 -march=x86-64"
     chosen = catalogue.choose(catalogue.find(()), ["memory.placement", "memory.stream"])
     build.build(chosen.values(), build.resolve(toolchain, here))
     source = Path(steelyard.__file__).parent
