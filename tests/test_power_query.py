@@ -257,7 +257,7 @@ def test_several_systems_with_the_same_node_need_a_name(tmp_path: Path, capsys: 
     from steelyard.errors import UsageError
 
     both = when._of_hosts("job 1", [Ran("n1", START, START + 9)])
-    with pytest.raises(UsageError, match="Name the system too, as 'blue'"):
+    with pytest.raises(UsageError, match="Name the system too: 'blue'"):
         parts(store, [], both)
     assert [part.node for part in parts(store, ["red"], both)[0]] == ["red/n1.example.org"]
     for host, node in (("n1.example.org", "red/n1.example.org"), ("n1.other.org", "blue/n1")):
