@@ -5,11 +5,9 @@ Not in the run's folder: that may be another's, and a judgement must follow from
 
 import contextlib
 import hashlib
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -23,7 +21,7 @@ from steelyard.records.writing import write_whole
 from steelyard.user_cache import cache, inside
 
 MOST = 40  # runs
-HOUSE = Path(__file__).parents[1]
+HOUSE = result_cache.HOUSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +64,13 @@ def digested(path: Path) -> Iterator[Future[bytes]]:
 def key(path: Path, digest: bytes, benchmarks: Mapping[str, Benchmark]) -> str:
     """Of everything that the judgement of the run in the folder `path` follows from; `digest` is that of the run's own."""
     found = hashlib.blake2b(digest, digest_size=20)
+    found.update(result_cache.rules(HOUSE))
     beside = {Path(s.path).parent for b in benchmarks.values() for s in b.sources}
     strange = {folder for folder in beside if HOUSE not in (folder, *folder.parents)}
     # Of a benchmark from outside the files beside it, and those a folder above: no deeper, since that may be anything.
-    files = {
-        *result_cache.sources(HOUSE),
-        *(f for folder in strange for near in (folder, folder.parent) for f in near.glob("*.py")),
-    }
-    rules = [(str(f), s.st_mtime_ns, s.st_size) for f in sorted(files) if f.is_file() for s in [f.stat()]]
-    tools = platform.python_version(), version("numpy"), version("scipy")
-    found.update(repr((path, (path / "finished.json").exists(), sorted(benchmarks), rules, tools)).encode())
+    files = {f for folder in strange for near in (folder, folder.parent) for f in near.glob("*.py")}
+    finished = (path / "finished.json").exists()
+    found.update(repr((path, finished, sorted(benchmarks), result_cache.stamps(files))).encode())
     return found.hexdigest()
 
 

@@ -98,6 +98,12 @@ class KernelFiles:
         except OSError:
             return []
 
+    def processors(self) -> dict[int, str]:
+        """The folder of each processor that the kernel lists, by its number."""
+        folder = "/sys/devices/system/cpu"
+        numbers = {name: natural(name.removeprefix("cpu")) for name in self.names(folder) if name.startswith("cpu")}
+        return {number: f"{folder}/{name}" for name, number in numbers.items() if number is not None}
+
     def exists(self, path: str) -> bool:
         """Whether there is something at `path`."""
         return os.path.exists(self._below_root(path))

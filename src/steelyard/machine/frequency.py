@@ -56,9 +56,9 @@ def _folders(files: KernelFiles) -> list[str]:
         return policies
     found: list[str] = []
     covered: set[int] = set()
-    for name in (entry for entry in files.names(_CPU) if re.fullmatch(r"cpu\d+", entry)):
-        folder = f"{_CPU}/{name}/cpufreq"
-        if int(name[3:]) in covered or not files.names(folder):
+    for cpu, place in files.processors().items():
+        folder = f"{place}/cpufreq"
+        if cpu in covered or not files.names(folder):
             continue
         covered.update(_affected(files, folder))
         found.append(folder)
@@ -97,8 +97,8 @@ def _nominal(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
         found = re.match(pattern, cpuinfo.get(key, ""))
         if found and float(found.group(1)):
             return Setting(name, _hertz(float(found.group(1)) * hertz), "/proc/cpuinfo")
-    for entry in [entry for entry in files.names(_CPU) if re.fullmatch(r"cpu\d+", entry)][:1]:
-        if ticks := natural(files.text(f"{_CPU}/{entry}/clock_tick")):  # SPARC, in hertz
-            return Setting(name, _hertz(float(ticks)), f"{_CPU}/{entry}/clock_tick")
+    for place in [*files.processors().values()][:1]:
+        if ticks := natural(files.text(f"{place}/clock_tick")):  # SPARC, in hertz
+            return Setting(name, _hertz(float(ticks)), f"{place}/clock_tick")
     reason = "neither the frequency driver nor /proc/cpuinfo tells it"
     return Setting(name, None, f"{_CPU}/cpufreq/policy0/base_frequency", reason)

@@ -50,10 +50,8 @@ def _online(files: KernelFiles) -> tuple[int, ...]:
     listed = readable_cpu_list(files.text(f"{_CPU}/online"))
     if listed:
         return listed
-    folders = {
-        natural(name.removeprefix("cpu")): f"{_CPU}/{name}" for name in files.names(_CPU) if name.startswith("cpu")
-    }
-    present = tuple(sorted(cpu for cpu in folders if cpu is not None and files.text(f"{folders[cpu]}/online") != "0"))
+    folders = files.processors()
+    present = tuple(sorted(cpu for cpu in folders if files.text(f"{folders[cpu]}/online") != "0"))
     if present:
         return present
     lines = (files.text("/proc/cpuinfo") or "").splitlines()

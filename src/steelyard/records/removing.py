@@ -1,11 +1,11 @@
 """Removes the folder of a run, and only that."""
 
-import fcntl
 import os
 import shutil
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.records.writing import lock
 
 
 def expect_removable(folder: Path) -> None:
@@ -17,11 +17,7 @@ def expect_removable(folder: Path) -> None:
     except OSError:
         return  # a run without records: nobody writes it
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(f"The run {folder} is being written by another process. Wait until it ends.") from None
-    except OSError:
-        pass  # a file system without locks
+        lock(file, folder)
     finally:
         os.close(file)
 

@@ -10,7 +10,7 @@ import importlib.util
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache as once
 from io import FileIO
 from pathlib import Path
@@ -33,7 +33,7 @@ MOST_BYTES = 1 << 30  # of all entries
 
 def key(path: Path) -> str:
     """The name of what is made of the run in the folder `path` as it is now; "" where its files cannot be read."""
-    found = hashlib.blake2b(_rules(HOUSE), digest_size=20)
+    found = hashlib.blake2b(_rules_once(HOUSE), digest_size=20)
     try:
         for name in FILES:
             found.update(digest(path / name))
@@ -88,20 +88,27 @@ def _remember(before: str, after: str, found: str) -> None:
             file.write(f"{before} {found}\n".encode())
 
 
-def sources(folder: Path) -> Iterator[Path]:
+def _sources(folder: Path) -> Iterator[Path]:
     """The files of this program that a judgement follows from."""
     for where, inner, names in os.walk(folder):
         inner[:] = (name for name in inner if name != "__pycache__")
         yield from (Path(where, name) for name in names if name.endswith((".py", ".csv")))
 
 
-@once
-def _rules(house: Path) -> bytes:
-    rules = [(str(f), s.st_mtime_ns, s.st_size) for f in sorted(sources(house)) for s in [f.stat()]]
+def stamps(files: Iterable[Path]) -> list[tuple[str, int, int]]:
+    """Returns name, time of change (ns) and size of each file, sorted; an editor's link that leads nowhere is left out."""
+    return [(str(f), s.st_mtime_ns, s.st_size) for f in sorted(files) if f.is_file() for s in [f.stat()]]
+
+
+def rules(house: Path) -> bytes:
+    """Returns what changes with the program in the folder `house`, with Python and with the libraries that judge."""
     # The version of a library is a file of it: to ask its metadata takes longer than all the rest.
     places = [spec.origin for name in ("numpy", "scipy") if (spec := importlib.util.find_spec(name)) and spec.origin]
     tools = [(place, s.st_mtime_ns, s.st_size) for place in places for s in [os.stat(place)]]
-    return repr((rules, tools, platform.python_version())).encode()
+    return repr((stamps(_sources(house)), tools, platform.python_version())).encode()
+
+
+_rules_once = once(rules)
 
 
 def find(name: str, what: str) -> Path | None:

@@ -106,8 +106,6 @@ class RunFolder:
 
     @staticmethod
     def _open(path: Path) -> int:
-        import fcntl
-
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError as error:
@@ -116,16 +114,24 @@ class RunFolder:
                 "new run with --runs FOLDER."
             ) from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            lock(file, path.parent)
+        except UsageError:
             os.close(file)
-            raise UsageError(
-                f"The run {path.parent} is being written by another process; wait until it ends."
-            ) from None
-        except OSError:
-            pass  # a file system without locks (some NFS): one writer is then the user's own care
+            raise
         _cut_torn_line(file)
         return file
+
+
+def lock(file: int, run: Path) -> None:
+    """Locks the open records of a run until they are closed. UsageError where another process writes them."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(f"The run {run} is being written by another process; wait until it ends.") from None
+    except OSError:
+        pass  # a file system without locks (some NFS): one writer is then the user's own care
 
 
 def expect_new(runs: Path, name: str) -> None:

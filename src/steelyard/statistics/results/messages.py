@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 import numpy as np
 
@@ -71,6 +72,16 @@ def rank_seconds(record: Record) -> tuple[tuple[float, ...], ...]:
     """Of each rank the whole length of each sample (NaN: unknown), none for one that took no part; empty where not reported."""
     rows = ranks(record).get("seconds") or ()
     return tuple(tuple(math.nan if s is None else float(s) for s in row) for row in rows)
+
+
+def rank_rates(record: Record, work: str) -> tuple[float | None, ...]:
+    """Each rank's rate of that work ("bytes": B/s, "flops": flop/s) by the median of its own times, where all share it equally.
+
+    None for a rank without times; empty where the record has no rank's times.
+    """
+    times = rank_seconds(record)
+    share = record.work[work] * record.operations / max(1, len(times))
+    return tuple(share / median(own) if own else None for own in times)
 
 
 def hosts(record: Record) -> tuple[str, ...]:

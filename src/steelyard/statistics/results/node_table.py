@@ -53,14 +53,13 @@ def _largest(
 
 def rates_of_nodes(record: Record, work: str) -> Mapping[str, float]:
     """Returns the rate of each host in `work` per second: the sum over its ranks, which share the work equally."""
-    times, hosts = messages.rank_seconds(record), messages.hosts(record)
-    if not times or len(times) != len(hosts) or work not in record.work:
+    hosts, of_ranks = messages.hosts(record), messages.rank_rates(record, work) if work in record.work else ()
+    if len(of_ranks) != len(hosts):
         return {}
-    share = record.work[work] * record.operations / len(times)
     rates: dict[str, float] = {}
-    for host, seconds in zip(hosts, times, strict=True):
-        if seconds:
-            rates[host] = rates.get(host, 0.0) + share / median(seconds)
+    for host, rate in zip(hosts, of_ranks, strict=True):
+        if rate is not None:
+            rates[host] = rates.get(host, 0.0) + rate
     return rates
 
 
