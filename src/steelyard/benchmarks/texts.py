@@ -12,7 +12,7 @@ SECTIONS = ("Reading", "Caution", "Source")
 
 @dataclass(frozen=True)
 class Listed:
-    """What a list says of a benchmark; `programs` are its sources."""
+    """Name, title and summary of a benchmark, and its source files (`programs`)."""
 
     name: str
     title: str

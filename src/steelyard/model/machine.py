@@ -30,7 +30,7 @@ class Core:
 class NumaNode:
     """A memory node: bytes of memory, the processors near it, and the firmware's distance (SLIT) to every node.
 
-    `kind`: "DRAM", "HBM", "CXL", "GPU", "persistent", "none" (no memory), or "unknown" (no processors, and nobody tells).
+    `kind`: "DRAM", "HBM", "CXL", "GPU", "persistent", "none" (no memory), or "unknown" (no processors and no evidence of a kind).
     """
 
     number: int

@@ -31,7 +31,7 @@ class Energy:
     """`joules` with their 95 % interval `low` … `high`, of `seconds`; `error` of the maker's is not in it.
 
     `power` is the mean (W), `greatest` that of the `over` seconds in which it was most (None: no readings lie within).
-    `missing` is the share of the time of which no reading tells: it was filled with the mean of the others.
+    `missing` is the share of the time without readings: it was filled with the mean of the rest.
     """
 
     joules: float
