@@ -75,7 +75,7 @@ def test_a_benchmark_as_a_whole_has_the_geometric_mean_of_its_ratios_and_the_not
     b = shifted([triad(10e9 / 1.21), triad(10e9, threads=2)], 2)
     found = compare(run(a), run(b))
     assert found.wholes[0].mean == pytest.approx(1.1, rel=0.005)
-    assert any("rule 4" in note for note in found.notes)
+    assert any("rule 4" in note for note in found.counts)
 
 
 def test_a_slowdown_of_every_case_too_small_for_one_is_found_in_the_whole() -> None:
@@ -136,7 +136,7 @@ def test_an_unsettled_case_is_marked_and_its_call_stands(
     assert (told["triad1"].call, told["triad1"].unsettled, told["triad1"].disturbed) == ("SLOWER", ("a",), ())
     assert told["triad2"].unsettled == ()
     assert "memory.stream triad" in slower(found), "how far its samples lie apart is in the call already"
-    assert "Marked as UNSETTLED in one run or both: 1 of 2 cases." in found.notes
+    assert "Marked as UNSETTLED in one run or both: 1 of 2 cases." in found.counts
     shown = "\n".join(line.plain for line in side_by_side.screen(a, b, found, 80))
     assert "1 of the cases were disturbed in one run or both; UNSETTLED in one run or both: 1;" in " ".join(
         shown.split()
@@ -195,7 +195,9 @@ def test_it_is_shown_as_tables_and_hostile_names_stay_text(
 def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     found = compare(run(CASES), run(shifted(CASES, 2)))
     tables.runs(found, as_json=True)
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(to_plain(found)))
+    expected = to_plain(found)
+    expected["notes"] += expected.pop("counts")
+    assert json.loads(capsys.readouterr().out) == expected
 
 
 # --------------------------------------------------------------------------- published systems
@@ -396,6 +398,9 @@ def test_a_difference_beside_a_neighbour_on_the_core_is_not_called() -> None:
     found = compare(run(paced(CASES, 5.2)), run(paced(slow, 2.7)))
     assert {row.call for row in found.rows} == {"UNCLEAR", "SAME"}
     assert "-48 % additions per second" in rows(found)["triad1"].detail
+    assert [row.unclear.kind for row in found.rows if row.unclear] == ["other pace", "other pace"]
+    shown = [line.plain for line in side_by_side.screen(run(CASES), run(slow), found, 80)]
+    assert any(line.startswith("   2  The cores themselves issued -48 %") for line in shown)
     assert slower(found) == []
 
 

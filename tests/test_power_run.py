@@ -47,8 +47,8 @@ def test_what_was_read_is_read_back(
     folder = tmp_path_factory.mktemp("run")
     readings = [Reading((RAIL, SOCKET)[which].name, START * SECOND + at, value) for which, at, value in told]
     kept(folder, [RAIL, SOCKET], readings)
-    found, notes = power.read(folder)
-    assert notes == []
+    found = power.read(folder)
+    assert found.unread == ()
     for sensor in (RAIL, SOCKET):
         mine = [r for r in readings if r.sensor == sensor.name]
         assert (sensor.name in found.traces) == bool(mine)
@@ -66,7 +66,7 @@ def test_lines_come_once_a_second_so_that_little_is_lost(tmp_path: Path) -> None
         file.add([Reading("rail", START * SECOND + tenth * SECOND // 10, 80.0)])
     lines = (tmp_path / power.FILE).read_bytes().count(b"\n")
     assert 9 <= lines <= 11
-    found, _ = power.read(tmp_path)  # as after a kill: without closing
+    found = power.read(tmp_path)  # as after a kill: without closing
     assert len(found.traces["rail"].at) >= 90
 
 
@@ -88,19 +88,21 @@ def test_a_damaged_line_is_left_out_and_noted(tmp_path: Path, line: bytes, why: 
     kept(tmp_path, [RAIL], [Reading("rail", START * SECOND, 80.0), Reading("rail", START * SECOND + 1, 81.0)])
     with (tmp_path / power.FILE).open("ab") as file:
         file.write(line + b"\n" + b'{"torn')
-    found, (note,) = power.read(tmp_path)
+    found = power.read(tmp_path)
+    (note,) = found.unread
     assert why in note
     assert found.traces["rail"].value.tolist() == [80.0, 81.0]
 
 
 def test_a_run_without_sensors_has_none(tmp_path: Path) -> None:
-    assert power.read(tmp_path) == (Power(), [])
+    assert power.read(tmp_path) == Power()
 
 
 def test_a_pipe_in_the_place_of_the_readings_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / power.FILE)
-    found, (note,) = power.read(tmp_path)
-    assert found == Power()
+    found = power.read(tmp_path)
+    (note,) = found.unread
+    assert not found.traces
     assert "no ordinary file" in note
 
 
@@ -253,8 +255,8 @@ def test_a_run_is_shown_with_its_energy(tmp_path: Path, monkeypatch: pytest.Monk
     run = damage.unpack(tmp_path)
     with recorded(Sensing((Wall(),), 0.01), run, afresh=True):
         time.sleep(0.4)
-    found, notes = power.read(run)
-    assert notes == []
+    found = power.read(run)
+    assert found.unread == ()
     assert found.idle
     trace = found.traces[SOCKET.name]
     # The records of the kept run, moved to the time in which the sensor was read.

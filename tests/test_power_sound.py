@@ -145,13 +145,13 @@ def test_a_run_keeps_how_busy_its_idle_machine_was_and_says_so(
     monkeypatch.setattr(sensing, "busy_cores", lambda seconds: 1.5)
     with sensing.recorded(sensing.Sensing((Wall(),), 0.01), tmp_path, afresh=True):
         pass
-    kept = record.read(tmp_path)[0]
+    kept = record.read(tmp_path)
     assert kept.busy == 1.5
     assert "other processes kept 1.5 cores busy" in capsys.readouterr().err
     older = tmp_path / "older"
     older.mkdir()
     (older / record.FILE).write_text(f'{{"idle": [{START * SECOND}, {(START + 3) * SECOND}]}}\n')
-    assert record.read(older)[0].busy is None
+    assert record.read(older).busy is None
 
 
 def test_a_loaded_machine_s_idle_power_is_no_finding_and_stands_marked_elsewhere() -> None:

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from statistics import median
 
 from steelyard.model import Record, Result
-from steelyard.statistics.difference.compare import Comparison
+from steelyard.statistics.difference.compare import Comparison, Why, made_unclear
 from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity.pace import typical
 from steelyard.units import percent
@@ -40,17 +39,16 @@ def tempered(found: Comparison, a: Sequence[Result], b: Sequence[Result], restle
     if found.call not in ("FASTER", "SLOWER") or first is None or second is None:
         return found
     if abs(math.log(second / first)) > UNLIKE:
+        kind: Why = "other pace"
         why = f"The cores themselves issued {percent(second / first - 1, signed=True)} additions per second in the second run"
     elif restless > RESTLESS and abs(math.log(found.ratio)) < math.log1p(restless):
+        kind = "unsteady pace"
         why = f"The additions per second that the cores issued differ by {percent(restless)} within these runs"
     else:
         return found
     cause = "the clock, or other hardware threads on them"
-    return replace(
-        found,
-        call="UNCLEAR",
-        detail=f"{why} ({cause}): a difference cannot be distinguished from that. Repeat both, in turn.",
-    )
+    text = f"{why} ({cause}): a difference cannot be distinguished from that. Repeat both, in turn."
+    return made_unclear(found, kind, text)
 
 
 def _rates(results: Iterable[Result]) -> list[float]:

@@ -1,8 +1,8 @@
 """Two runs side by side: what differs between their machines, and which figures really differ."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import Literal
 
@@ -62,6 +62,7 @@ class Row:
     detail: str
     disturbed: tuple[str, ...] = ()
     unsettled: tuple[str, ...] = ()
+    unclear: statistics.Unclear | None = None  # why the call is UNCLEAR
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Lone:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """b against a, the surroundings first."""
+    """b against a, the surroundings first. `counts` are notes that the rows alone explain, after all other `notes`."""
 
     a: str
     b: str
@@ -105,6 +106,7 @@ class RunComparison:
     only_b: tuple[Lone, ...]
     notes: tuple[str, ...]
     replacements: tuple[Replacement, ...] = ()
+    counts: tuple[str, ...] = ()
 
 
 def compare(a: Evaluation, b: Evaluation) -> RunComparison:
@@ -139,6 +141,7 @@ def side_by_side(
         tuple(_lone(r) for r in matched.only_b),
         (*notes, *_notes(a, b, rows)),
         replacements(a, b),
+        tuple(_counts(rows)),
     )
 
 
@@ -173,7 +176,7 @@ def _with_enough_launches(found: statistics.Comparison, a: Launches, b: Launches
     if found.call not in ("FASTER", "SLOWER") or fewest >= FEWEST_LAUNCHES:
         return found
     detail = f"{fewest} launches a side do not show how far starts lie apart: --preset standard has five."
-    return replace(found, call="UNCLEAR", detail=detail)
+    return statistics.made_unclear(found, "few launches", detail)
 
 
 def sides_of(pair: Match) -> tuple[Launches, Launches] | str:
@@ -252,7 +255,7 @@ def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
     if disturbed := marks[0]:
         runs = " and ".join({"a": "the first", "b": "the second"}[run] for run in disturbed)
         detail += f" It was disturbed in {runs} run: the difference may be the disturbance's."
-    return Row(*fields, ratio, low, high, judged.ratio, judged.p, judged.call, detail, *marks)
+    return Row(*fields, ratio, low, high, judged.ratio, judged.p, judged.call, detail, *marks, judged.unclear)
 
 
 def _metric(a: Evaluation, pair: Match) -> str:
@@ -283,12 +286,15 @@ def _notes(a: Evaluation, b: Evaluation, rows: Sequence[Row]) -> list[str]:
     factors = {name for row in rows for name, _, _ in row.differing}
     if factors:
         notes.append(f"Matched although they differ throughout: {', '.join(sorted(factors))}.")
+    return notes
+
+
+def _counts(rows: Sequence[Row]) -> Iterator[str]:
     disturbed = sum(1 for row in rows if row.disturbed)
     if disturbed:
-        notes.append(f"{disturbed} of {len(rows)} cases were disturbed in one run or both, and are marked.")
+        yield f"{disturbed} of {len(rows)} cases were disturbed in one run or both, and are marked."
     unsettled = sum(1 for row in rows if row.unsettled)
     if unsettled:
-        notes.append(f"Marked as UNSETTLED in one run or both: {unsettled} of {len(rows)} cases.")
+        yield f"Marked as UNSETTLED in one run or both: {unsettled} of {len(rows)} cases."
     if rows:
-        notes.append(RULE_4)
-    return notes
+        yield RULE_4

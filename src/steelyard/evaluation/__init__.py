@@ -26,8 +26,8 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
     """
     with kept.digested(path) as files:
         run = records.read(path)
-        power, unreadable = read_power(path)
-    run = replace(run, notes=(*run.notes, *unreadable, *remembered.unread(run, paths)))
+        power = read_power(path)
+    run = replace(run, notes=(*run.notes, *power.unread, *remembered.unread(run, paths)))
     known = catalogue.find(remembered.folders(run, paths))
     benchmarks = {name: known[name] for name in benchmarks_of(run) if name in known}
     name = kept.key(path, files.result(), benchmarks)

@@ -102,3 +102,4 @@ class Power:
     traces: Mapping[str, Trace] = field(default_factory=dict)
     idle: tuple[int, int] | None = None
     busy: float | None = None
+    unread: tuple[str, ...] = ()  # what of their readings was left out, and why

@@ -97,7 +97,7 @@ def add(folder: Path, traces: Mapping[Sensor, Trace]) -> list[str]:
 
     MachineFailed where the file cannot be written.
     """
-    had = read(folder)[0].traces
+    had = read(folder).traces
     some = {sensor: trace for sensor, trace in traces.items() if len(trace.at)}
     if not some:
         raise UsageError("No readings of that time are known.")
@@ -112,17 +112,17 @@ def add(folder: Path, traces: Mapping[Sensor, Trace]) -> list[str]:
     return [sensor.name for sensor in new]
 
 
-def read(folder: Path) -> tuple[Power, list[str]]:
-    """The readings of the run in `folder`, none where it has none; lines that cannot be read are left out, and noted."""
+def read(folder: Path) -> Power:
+    """The readings of the run in `folder`, none where it has none; lines that cannot be read are left out: see `unread`."""
     sensors: dict[str, Sensor] = {}
     columns: dict[str, tuple[list[int], list[float]]] = {}
     idle, busy, notes = None, None, []
     try:
         file = files.ordinary(folder / FILE)
     except FileNotFoundError:
-        return Power(), []
+        return Power()
     except OSError as error:
-        return Power(), [f"{FILE} was left out: {error.strerror}"]
+        return Power(unread=(f"{FILE} was left out: {error.strerror}",))
     with file:
         for number, text in enumerate(files.lines(file), 1):
             if not text.endswith(b"\n"):
@@ -149,7 +149,7 @@ def read(folder: Path) -> tuple[Power, list[str]]:
         for name, (at, values) in columns.items()
         if name in sensors
     }
-    return Power(traces, idle, busy), notes
+    return Power(traces, idle, busy, tuple(notes))
 
 
 def _sound(line: Line) -> None:

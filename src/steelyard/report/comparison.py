@@ -30,7 +30,9 @@ FEW = 12  # lone cases that are listed; the rest are counted
 def runs(found: RunComparison, as_json: bool) -> None:
     """Differences, benchmarks as a whole, every case, and what only one run has."""
     if as_json:
-        print(json.dumps(to_plain(found), indent=1))
+        plain = to_plain(found)
+        plain["notes"] += plain.pop("counts")
+        print(json.dumps(plain, indent=1))
         return
     console = Console()
     console.print(f"[bold]{escape(found.b)}[/] (b) compared with [bold]{escape(found.a)}[/] (a)")
@@ -43,7 +45,7 @@ def runs(found: RunComparison, as_json: bool) -> None:
         console.print(escape(replacement.sentence(each)))
     _lone(console, found.a, found.only_a)
     _lone(console, found.b, found.only_b)
-    for note in found.notes:
+    for note in (*found.notes, *found.counts):
         console.print(escape(note), style="dim")
 
 

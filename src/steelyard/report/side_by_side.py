@@ -1,7 +1,6 @@
 """Two runs, or a run and a published system, on one screen: what is different for sure, and how the main figures compare."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +8,7 @@ from rich.text import Text
 
 from steelyard.compare.beside import Beside, Line
 from steelyard.compare.replacement import Replacement, sentence
-from steelyard.compare.runs import RULE_4, Call, Row, RunComparison
+from steelyard.compare.runs import Call, Row, RunComparison
 from steelyard.compare.surroundings import that_matter
 from steelyard.model import Evaluation, Result, Scalar, Value
 from steelyard.report.comparison import STYLE
@@ -18,6 +17,7 @@ from steelyard.report.lamps import LAMPS
 from steelyard.report.lines import brief, console, cut, pad
 from steelyard.report.screen import MOST_LINES, heading, printed
 from steelyard.report.values import quantity
+from steelyard.statistics.difference.compare import Why
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity.trust import doubtful
 from steelyard.words import plural, said
@@ -80,9 +80,7 @@ def _verdict(found: RunComparison, width: int) -> list[Text]:
     rest += [f"further cases: {', '.join(alone)}"] if alone else []
     if rest:
         reported += (Text(line, style="dim") for line in cut(f"{_capital('; '.join(rest))}.", width, 2))
-    told_above = (RULE_4, "were disturbed in one run", "Marked as UNSETTLED")
-    notes = [note for note in found.notes if not any(words in note for words in told_above)]
-    for note in notes[:MOST_NOTES]:
+    for note in found.notes[:MOST_NOTES]:
         reported += (Text(line, style="dim") for line in brief(note, width, 2))
     return reported
 
@@ -203,23 +201,16 @@ def _parameter(name: str, value: object) -> str:
 
 
 def _unclear(rows: Sequence[Row], width: int) -> list[Text]:
-    """The commonest reasons for cases that could not be determined, each with how often it stands, whatever its numbers."""
-    unclear = [row for row in rows if row.call == "UNCLEAR" and row.detail]
-    if not unclear:
-        return []
-    kinds: dict[str, list[str]] = {}
-    for row in unclear:
-        kinds.setdefault(re.sub(r"[\d.,+-]+", "#", _reason(row.detail)), []).append(row.detail)
-    common = sorted(kinds.values(), key=lambda details: -len(details))
-    lines = heading("Why cases are UNCLEAR")
-    for details in common[:MOST_REASONS]:
-        first, *rest = brief(_capital(_reason(details[0])), width - 6, 3) or [""]
-        lines += [Text(f"{len(details):>4}  {first}"), *(Text(f"      {line}") for line in rest)]
+    """The commonest kinds of reasons for cases that could not be determined, each with how often it stands and its first case."""
+    kinds: dict[Why, list[str]] = {}
+    for row in rows:
+        if row.unclear:
+            kinds.setdefault(row.unclear.kind, []).append(row.unclear.text)
+    lines = heading("Why cases are UNCLEAR") if kinds else []
+    for texts in sorted(kinds.values(), key=lambda texts: -len(texts))[:MOST_REASONS]:
+        first, *rest = brief(_capital(texts[0]), width - 6, 3) or [""]
+        lines += [Text(f"{len(texts):>4}  {first}"), *(Text(f"      {line}") for line in rest)]
     return lines
-
-
-def _reason(detail: str) -> str:
-    return detail.split(" It was disturbed", maxsplit=1)[0].removeprefix("Unclear: ")
 
 
 # --------------------------------------------------------------------------- a published system

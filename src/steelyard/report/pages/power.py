@@ -9,7 +9,6 @@ import numpy as np
 from steelyard.evaluation import energy
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
-from steelyard.records.power import FILE
 from steelyard.report import drawing, node_modes, values
 from steelyard.report import figures as plots
 from steelyard.report.energy_figures import Energies, energies
@@ -90,8 +89,7 @@ def _sentences(
         yield doubt
     yield from overlap.sentences(known)
     yield from disagreements([each.sensor for each in known.values()], cost(known, whole).totals)
-    lost = [note for note in evaluation.run.notes if FILE in note]
-    if lost:
+    if lost := evaluation.power.unread if evaluation.power else ():
         more = f" And {len(lost) - 1} more: see Provenance." if len(lost) > 1 else ""
         yield f"Not all of the readings can be used: {lost[0]}.{more}"
     usable = [r for r in evaluation.results if r.metrics]

@@ -15,6 +15,7 @@ from steelyard.statistics.samples.summary import medians
 from steelyard.units import percent
 
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
+Why = Literal["too wide", "hardly so large", "chance", "few launches", "other pace", "unsteady pace"]
 
 LONE_SPREAD = 0.015  # where one launch a side shows nothing: rather silent than wrong
 # Launches a side from which the least p of a rank test of their medians survives a correction for many.
@@ -30,13 +31,21 @@ CORNERS = 16  # places between the middle and the outermost pair at which the en
 
 
 @dataclass(frozen=True)
+class Unclear:
+    """Why a difference is UNCLEAR: of which kind the reason is, and the reason in a sentence."""
+
+    kind: Why
+    text: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """b against a. `ratio` is seconds of b / seconds of a: 1.05 is 5 % slower; `low` … `high` its interval.
 
     `p` is the chance of such a difference, or a greater one, between two equal sides: the greater one of the
     launches' (t statistic) and of the ranks' (Mann-Whitney); of pairs that of their signs. `call` is b's:
     FASTER, SLOWER, SAME (any difference is smaller than asked for), or UNCLEAR (the interval is too wide to say
-    so). `detail` says why, in a sentence.
+    so). `detail` says why, in a sentence; `unclear` gives the reason of an UNCLEAR call its kind.
     """
 
     ratio: float
@@ -45,6 +54,7 @@ class Comparison:
     p: float
     call: Call
     detail: str
+    unclear: Unclear | None = None
 
 
 def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float = 0.95) -> Comparison:
@@ -221,12 +231,19 @@ def _called(observed: Comparison, smallest: float, level: float, advice: str) ->
         return replace(observed, call=word, detail=f"{word.capitalize()}: {span} (p = {observed.p:.2g}).")
     if observed.low > 1 - smallest and observed.high < 1 + smallest:
         return replace(observed, call="SAME", detail=f"The same: {span}, all within {percent(smallest, 1)} of 1.")
+    kind: Why = "too wide"
     why = f"too wide for a difference of {percent(smallest, 1)}"
     if certain:
-        why = f"a difference, but hardly of {percent(smallest, 1)}"
+        kind, why = "hardly so large", f"a difference, but hardly of {percent(smallest, 1)}"
     elif observed.low > 1 or observed.high < 1:
-        why = f"but with p = {observed.p:.2g} this may be chance"
-    return replace(observed, call="UNCLEAR", detail=f"Unclear: {span}, {why}{advice}.")
+        kind, why = "chance", f"but with p = {observed.p:.2g} this may be chance"
+    text = f"{span}, {why}{advice}."
+    return replace(observed, call="UNCLEAR", detail=f"Unclear: {text}", unclear=Unclear(kind, text))
+
+
+def made_unclear(found: Comparison, kind: Why, text: str) -> Comparison:
+    """The comparison, UNCLEAR for a reason that its samples do not show."""
+    return replace(found, call="UNCLEAR", detail=text, unclear=Unclear(kind, text))
 
 
 def _advice(a: Launches, b: Launches) -> str:
