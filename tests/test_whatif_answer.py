@@ -139,6 +139,43 @@ def test_factors_begin_with_today_and_hold_a_tenth_less() -> None:
     assert sensitivity.FACTORS[-1] == 0
 
 
+def _times(bends: Sequence[tuple[float, float]], asked: list[int]) -> sensitivity.Ask:
+    """Takes the place of the engine: the longest of several chains, each of fixed seconds and so many latencies."""
+
+    def ask(points: Sequence[whatif.Point]) -> list[float]:
+        asked.append(len(points))
+        return [max(fixed + many * p.network.across[0].L for fixed, many in bends) for p in points]
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("bends", "rounds"),
+    [
+        ([(0.0, 1.0)], 2),  # a straight line: the ends, and one factor that says from where on nothing is left to gain
+        ([(0.37, 0.63)], 2),
+        ([(0.67, 0.33)], 2),
+        ([(0.88, 0.12)], 3),
+        ([(0.995, 0.005)], 1),  # a tenth brings too little to ask on
+        ([(0.0, 1.0), (0.4, 0.0)], 4),
+        ([(0.0, 1.0), (0.5, 0.45), (0.04, 0.0)], 5),
+        ([(0.0, 1.0), (0.95, 0.01)], 4),
+        ([(0.0, 1.0), (0.6, 0.3), (0.7, 0.0)], 5),
+        ([(0.1, 0.9), (0.3, 0.5), (0.45, 0.0)], 5),
+        ([(0.0, 1.0), (0.03, 0.5), (0.06, 0.0)], 5),
+    ],
+)
+def test_few_times_of_a_cost_say_the_same_as_all_of_them(bends: list[tuple[float, float]], rounds: int) -> None:
+    base = question.Point(Network((Protocol(L=1.0),)))
+    few: list[int] = []
+    (time,) = _times(bends, [])([base])
+    some = sensitivity.sensitivities(base, time, _times(bends, few), whole=False)[0]
+    whole = sensitivity.sensitivities(base, time, _times(bends, []))[0]
+    assert (some.tenth, some.most) == (whole.tenth, whole.most)
+    assert some.enough == whole.enough or whole.tenth < sensitivity.MATTERS
+    assert len(few) <= rounds
+
+
 def _asked(trace: Path, losses: str = "", noises: str = "", affected: Sequence[float] = (1.0,)) -> tuple[Answer, int]:
     """An answer about a sweep, and the number of ranks."""
     lost = whatif.losses(losses) if losses else [whatif.Loss()]

@@ -99,11 +99,21 @@ def sensitivities(base: Point, time: float, ask: Ask, whole: bool = True) -> tup
 
 
 def _between(times: Times) -> float | None:
-    """The factor in the middle of those between the last that leaves something to gain, and the first that does not."""
+    """The next factor to ask, between the last that leaves something to gain and the first that does not; None if none is left.
+
+    The first one asked follows from a straight line through the whole cost and a tenth less, which most times lie on; each
+    further one halves those that are left.
+    """
     known = [FACTORS.index(factor) for factor in sorted(times, reverse=True)]
     first = next(i for i in known if not _gains(times, FACTORS[i]))
     last = max((i for i in known if i < first), default=first)
-    return FACTORS[(last + first) // 2] if first - last > 1 else None
+    if first - last < 2:
+        return None
+    if len(times) > 3:
+        return FACTORS[(last + first) // 2]
+    slope = (times[1.0] - times[TENTH]) / (1.0 - TENTH)
+    least = 1.0 - (times[1.0] - times[FACTORS[-1]] - ENOUGH * times[1.0]) / slope
+    return min((factor for factor in FACTORS[last + 1 : first] if factor > least), default=FACTORS[last + 1])
 
 
 def _gains(times: Times, factor: float) -> bool:

@@ -24,9 +24,7 @@ class Dataflow {
  public:
   Dataflow(const Prepared& prepared, const Connections* connections, const Scenario* scenarios)
       : p_(prepared), schedule_(*prepared.schedule), cost_(costs<W>(schedule_, scenarios)) {
-    const std::size_t slots = schedule_.source.size() + schedule_.signals;
-    arrival_.reset(new Times<W>[slots]);
-    for (std::size_t slot = 0; slot < slots; ++slot) arrival_[slot][0] = UNSENT;
+    slot_of_.assign(schedule_.source.size() + schedule_.signals, UNSENT);
     meetings_.resize(p_.rendezvous);
     states_.resize(p_.begins.size());
     if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(p_, connections, scenarios);
@@ -80,7 +78,8 @@ class Dataflow {
   }
 
  private:
-  static constexpr Time UNSENT = -1;  // -2 - stream: that stream waits for it
+  // What stands for a message instead of its slot: not sent yet, and perhaps a stream that waits for it.
+  static constexpr std::uint32_t WAITED = 1u << 31, UNSENT = ~0u;
   static constexpr std::uint32_t NOBODY = ~0u;
 
   struct State {
@@ -112,6 +111,7 @@ class Dataflow {
         case Kind::receive:
           if (const Times<W>* arrived = sent(op.message(), stream)) {
             take(stream, now, *arrived, op);
+            release(op.message());
             continue;
           }
           break;
@@ -217,10 +217,20 @@ class Dataflow {
   }
 
   void arrive(std::uint32_t message, const Times<W>& arrival) {
-    Times<W>& slot = arrival_[message];
-    if (slot[0] < UNSENT) ready_.push_back(static_cast<std::uint32_t>(-2 - slot[0]));
-    slot = arrival;
+    std::uint32_t& slot = slot_of_[message];
+    if (slot != UNSENT) ready_.push_back(slot - WAITED);
+    if (free_.empty()) {
+      slot = static_cast<std::uint32_t>(arrivals_.size());
+      if (slot >= WAITED) throw Refused("more than 2 billion messages are on their way at once");
+      arrivals_.push_back(arrival);
+    } else {
+      slot = free_.back();
+      free_.pop_back();
+      arrivals_[slot] = arrival;
+    }
   }
+  // A message that was received leaves its slot to another. Signals keep theirs: several streams may wait for one.
+  void release(std::uint32_t message) { free_.push_back(slot_of_[message]); }
 
   // What was lost arrives later, and holds up what follows on the same connection.
   void lose(Op op, Times<W>& arrival) {
@@ -234,9 +244,9 @@ class Dataflow {
   }
 
   const Times<W>* sent(std::uint32_t message, std::uint32_t stream) {
-    Times<W>& slot = arrival_[message];
-    if (slot[0] >= 0) return &slot;
-    slot[0] = -2 - static_cast<Time>(stream);
+    std::uint32_t& slot = slot_of_[message];
+    if (slot < WAITED) return &arrivals_[slot];
+    slot = WAITED + stream;
     return nullptr;
   }
   const Times<W>* met(std::uint32_t number, std::uint32_t stream) {
@@ -273,6 +283,8 @@ class Dataflow {
       take_few(stream, now, at + 1, count);
     else
       take_many(stream, now, at + 1, count);
+    for (std::uint32_t i = 1; i <= count; ++i)
+      if (at[i].kind() == Kind::receive) release(at[i].message());
     return true;
   }
   static constexpr std::uint32_t FEW = 8;
@@ -283,7 +295,7 @@ class Dataflow {
     return true;
   }
   const Times<W>& arrival(Op op) const {
-    return op.kind() == Kind::receive ? arrival_[op.message()] : meetings_[op.message()].arrival;
+    return op.kind() == Kind::receive ? arrivals_[slot_of_[op.message()]] : meetings_[op.message()].arrival;
   }
   // Of one size: all scenarios are sorted side by side.
   void take_few(std::uint32_t stream, Times<W>& now, const Op* at, std::uint32_t count) {
@@ -300,8 +312,9 @@ class Dataflow {
     for (std::uint32_t i = 0; i < count; ++i) take(stream, now, sorted[i], cost_[at->size()]);
   }
   void take_many(std::uint32_t stream, Times<W>& now, const Op* at, std::uint32_t count) {
-    std::vector<std::vector<std::pair<Time, std::uint32_t>>> of(W);
+    auto& of = taken_;
     for (int w = 0; w < W; ++w) {
+      of[w].clear();
       for (std::uint32_t i = 0; i < count; ++i) of[w].emplace_back(arrival(at[i])[w], i);
       std::sort(of[w].begin(), of[w].end(), [&](const auto& a, const auto& b) {
         return a.first != b.first ? a.first < b.first : processor(at[a.second], w) < processor(at[b.second], w);
@@ -358,10 +371,13 @@ class Dataflow {
   const Prepared& p_;
   const Schedule& schedule_;
   std::vector<Cost<W>> cost_;
-  std::unique_ptr<Times<W>[]> arrival_;  // by message, then by signal
+  std::vector<std::uint32_t> slot_of_;  // by message, then by signal
+  std::vector<Times<W>> arrivals_;      // of what is on its way, by slot
+  std::vector<std::uint32_t> free_;     // slots
   std::vector<Meeting> meetings_;
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
+  std::array<std::vector<std::pair<Time, std::uint32_t>>, W> taken_;  // by `take_many`: arrivals and their places
   std::unique_ptr<PathRecorder> recorder_;
   Activity* activity_ = nullptr;
   std::unique_ptr<Disturbance<W>> disturbance_;  // only where Disturbed

@@ -317,11 +317,11 @@ bool Events::receive_all(std::uint32_t stream, const Op* at) {
       return false;
     }
   state.known = 0;
-  std::vector<std::pair<Time, Time>> taken;
+  taken_.clear();
   for (std::uint32_t i = 1; i <= count; ++i)
-    taken.emplace_back(arrival_[slot(at[i])], cost_[at[i].size()].processor[0]);
-  std::sort(taken.begin(), taken.end());
-  for (const auto& [arrived, processor] : taken) {
+    taken_.emplace_back(arrival_[slot(at[i])], cost_[at[i].size()].processor[0]);
+  std::sort(taken_.begin(), taken_.end());
+  for (const auto& [arrived, processor] : taken_) {
     state.now = std::max(state.now, arrived);
     work(stream, processor);
   }

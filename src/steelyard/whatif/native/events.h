@@ -102,6 +102,7 @@ class Events {
   std::vector<Meeting> meetings_;
   std::vector<State> states_;
   std::vector<std::uint32_t> ready_;
+  std::vector<std::pair<Time, Time>> taken_;  // by `receive_all`: arrivals, and what taking them costs
   const Connections* connections_;
   const bool alone_;  // one stream sends through each interface, in the order of time: nothing need be waited for
   std::vector<std::deque<Held>> held_;  // by connection, in the order in which they were sent

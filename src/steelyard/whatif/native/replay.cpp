@@ -1,4 +1,5 @@
 // The engine: loads one trace, then answers questions about it, a line each.
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -57,7 +58,9 @@ class Engine {
  public:
   // `goal`: the file of a trace in GOAL, whose operations need not be carried out in the order of the schedule.
   Engine(Schedule schedule, Measured measured, std::string goal)
-      : schedule_(std::move(schedule)), measured_(std::move(measured)), goal_(std::move(goal)) {}
+      : schedule_(std::move(schedule)), measured_(std::move(measured)), goal_(std::move(goal)) {
+    for (const std::int64_t size : schedule_.sizes) largest_ = std::max(largest_, size);
+  }
 
   json::Object about(double seconds) const {
     rusage usage{};
@@ -126,7 +129,9 @@ class Engine {
     recording_ = RecordedNoise::read(path);
     for (Scenario& scenario : scenarios) scenario.noise = {0, 0, 0, scenario.noise.together, &recording_};
   }
-  void prepare_for(const Structure& structure) {
+  void prepare_for(Structure structure) {
+    // All limits that no message exceeds are one.
+    if (structure.eager >= largest_) structure.eager = std::numeric_limits<std::int64_t>::max();
     if (prepared_ && prepared_->structure == structure) return;
     prepared_.reset();
     prepared_ = std::make_unique<Prepared>(prepare(schedule_, structure));
@@ -259,6 +264,7 @@ class Engine {
   static constexpr std::uint32_t ROWS = 64, LINES = 24;  // of the histogram of phases, of a timeline: as can be drawn
 
   Schedule schedule_;
+  std::int64_t largest_ = 0;  // message, B
   Measured measured_;
   std::unique_ptr<Prepared> prepared_;
   Connections connections_;
@@ -344,6 +350,8 @@ int serve(const Asked& asked) {
 }  // namespace steelyard::whatif
 
 int main(int count, char** words) {
+  // Otherwise glibc raises the limit, and what large arrays leave in its heap is never given back: half as much again.
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
   steelyard::whatif::Asked asked;
   if (count > 2 && std::string(words[1]).starts_with("--kept=")) {
     asked.kept = std::string(words[1]).substr(std::string("--kept=").size());
