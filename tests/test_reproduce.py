@@ -38,7 +38,7 @@ def rows() -> list[tuple[str, str, str, str]]:
     for part in PAGE.split("\n## ")[1:]:
         for line in part.splitlines():
             cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("| ") else []
-            if len(cells) == 4 and cells[0] not in ("theirs", "---"):
+            if len(cells) == 4 and cells[0] not in ("original", "---"):
                 found.append((part[:3], cells[0], cells[2].strip("`"), cells[3]))
     return found
 
