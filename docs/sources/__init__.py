@@ -1,1 +1,1 @@
-"""What the generated pages are made from: each module turns one part of the program into Markdown."""
+"""Sources of the generated pages: each module turns one part of the program into Markdown."""

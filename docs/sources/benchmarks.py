@@ -1,4 +1,4 @@
-"""The pages of the benchmarks and of the findings, from their docstrings and declarations."""
+"""Pages of the benchmarks and of the findings, made from their docstrings and declarations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -7,12 +7,12 @@ from steelyard import findings, plan
 from steelyard.model import Axes, Benchmark, Cache, Core, Library, Machine, NumaNode, Scalar, Setting
 from steelyard.units import binary_size, duration
 
-MOST_VALUES = 12  # of an axis are listed; of more, the ends and the count
+MOST_VALUES = 12  # longest list of values of an axis; a longer one is shown by its ends and its count
 EXAMPLE = "two sockets of four cores, each with a 32 MiB third-level cache and 32 GiB of memory; transparent huge pages"
 
 
 def example_machine() -> Machine:
-    """The machine by which the pages tell their cases: they must not depend on the one that writes them."""
+    """Returns the machine for which the pages list cases. The pages must not depend on the machine that writes them."""
     cores = tuple(Core(i, i // 4, i // 4, (i,)) for i in range(8))
     own = [Cache(1, "data", 32 << 10, 64, (i,)) for i in range(8)]
     own += [Cache(2, "unified", 1 << 20, 64, (i,)) for i in range(8)]
@@ -29,38 +29,38 @@ def example_machine() -> Machine:
 
 
 def index(benchmarks: Mapping[str, Benchmark], note: str) -> str:
-    """The list of the benchmarks."""
+    """Returns the list of the benchmarks."""
     rows = [
         (f"[{name}]({name}.md)", b.title, ", ".join(f"`{m.name}`" for m in b.metrics)) for name, b in benchmarks.items()
     ]
-    return "\n".join(["# The benchmarks\n", note, table(("name", "what it measures", "metrics"), rows)])
+    return "\n".join(["# The benchmarks\n", note, table(("name", "content", "metrics"), rows)])
 
 
 def page(b: Benchmark, note: str) -> str:
-    """A benchmark's page."""
+    """Returns the page of a benchmark."""
     machine = example_machine()
     parameters = _merged(b.axes(machine, plan.EFFORTS["full"]))
     return "\n".join(
         [
             f"# {b.title}\n",
             note,
-            f"`{b.name}`: run it alone with `steelyard run --only {b.name}`.\n",
+            f"`steelyard run --only {b.name}` runs this benchmark alone.\n",
             f"{b.summary}\n",
             f"## Reading\n\n{b.reading}\n",
             f"## Caution\n\n{b.caution}\n",
             "## Metrics\n",
             table(
-                ("metric", "unit", "better", "what it is"),
+                ("metric", "unit", "better", "meaning"),
                 [(f"`{m.name}`", m.unit, m.better, m.title) for m in b.metrics],
             ),
-            f"## Cases\n\nOn an example machine ({EXAMPLE}) the presets plan:\n",
+            f"## Cases\n\nThe presets plan these cases on an example machine ({EXAMPLE}):\n",
             table(
                 ("preset", "cases", "launches", "expected time"),
                 [_cases(b, machine, p) for p in plan.EFFORTS],
             ),
-            "The preset `full` takes these values there; not every combination is a case.\n",
+            "The preset `full` uses these values on that machine. Not every combination is a case.\n",
             table(("parameter", "values"), [(f"`{n}`", _values(n, values)) for n, values in parameters.items()]),
-            # Captions speak of what was measured, and here nothing was.
+            # Captions describe measured values, and nothing is measured here.
             "## Figures\n",
             "".join(f"- {title}\n" for title in dict.fromkeys(f.title for f in b.figures((), machine))),
             f"## Source\n\n{b.source}\n",
@@ -97,14 +97,13 @@ def _word(name: str, value: Scalar) -> str:
 
 
 def findings_page(note: str) -> str:
-    """The rules, each by the first line of its file."""
+    """Returns the list of the rules, each with the first line of its file."""
     rows = []
     for name in findings.rules():
         told = (findings.rule(name).__doc__ or "").strip()
         rows.append((f"`{name}`", told.partition("\n")[0].removeprefix("Rule: ").rstrip(".")))
     text = (
-        "A finding says what was seen, on what evidence, what the likely cause is, and what to try. It is "
-        "*serious* (the exit code is then 1), a *notice*, or *good*. A rule that has nothing to say is "
-        "silent. One rule is one file in `src/steelyard/findings/`; grouped as the benchmarks; the folders are the registry.\n"
+        "A finding has a claim, its evidence, the likely cause, and a remedy. It is *serious* (the exit code is then 1), "
+        "a *notice*, or *good*. A rule without a result says nothing.\n"
     )
-    return "\n".join(["# The findings\n", note, text, table(("rule", "what it looks at"), rows)])
+    return "\n".join(["# The findings\n", note, text, table(("rule", "subject"), rows)])

@@ -9,7 +9,7 @@ import typer
 from sources.tables import table
 from steelyard.commands.cli import app
 
-# What stands for an option's value where the application names none.
+# Names of option values that the application does not name.
 _WORDS = {
     "--preset": "NAME",
     "--path": "FOLDER",
@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def page(note: str) -> str:
-    """Every command with its arguments and options."""
+    """Returns the page of all commands with their arguments and options."""
     root: Any = typer.main.get_command(app)
     meanings = _meanings(root)
     parts = [
@@ -30,7 +30,7 @@ def page(note: str) -> str:
         note,
         f"{root.help}\n",
         f"{root.epilog}\n",
-        "`steelyard --version` prints the version; `--help`, also after a command, what follows here.\n",
+        "`steelyard --version` prints the version. `--help`, also after a command, prints the text of this page.\n",
     ]
     for name, command in _commands(root):
         parts += [f"## steelyard {name}\n", inspect.cleandoc(command.help or "") + "\n"]
@@ -40,7 +40,7 @@ def page(note: str) -> str:
 
 
 def _commands(root: Any) -> Iterator[tuple[str, Any]]:
-    """Each by its name, those of a group after it."""
+    """Yields each command with its name; the commands of a group follow it."""
     for name, command in root.commands.items():
         yield name, command
         for inner, member in getattr(command, "commands", {}).items():
@@ -48,7 +48,7 @@ def _commands(root: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _meanings(root: Any) -> dict[str, str]:
-    """Option → help. One that says nothing in one command says it in another."""
+    """Returns option → help. An option without help in one command has it in another."""
     found: dict[str, str] = {}
     for p in (p for _, command in _commands(root) for p in command.params):
         if told := (getattr(p, "help", None) or "").strip():
@@ -61,7 +61,7 @@ def _row(p: Any, meanings: Mapping[str, str]) -> tuple[str, str, str]:
     if p.param_type_name == "argument":
         return (
             f"`{(p.metavar or p.name).strip('[]').upper()}`",
-            "" if p.required else "may be left out",
+            "" if p.required else "optional",
             meaning,
         )
     value = "" if p.is_flag else " " + (p.metavar or _WORDS.get(p.opts[0], "VALUE"))

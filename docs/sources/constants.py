@@ -1,4 +1,4 @@
-"""The chosen constants that the pages name, with their present values."""
+"""Tables of the chosen constants with their present values."""
 
 import importlib
 from pathlib import Path
@@ -66,7 +66,7 @@ _NAMED = (
 
 
 def named() -> str:
-    """The constants of the method."""
+    """Returns the table of the constants of the method."""
     rows = []
     for module, name, meaning in _NAMED:
         held = importlib.import_module(f"steelyard.{module}")
@@ -76,7 +76,7 @@ def named() -> str:
 
 
 def presets() -> str:
-    """The presets; a benchmark may set a sampling of its own for a block of its cases."""
+    """Returns the table of the presets. A benchmark may set its own sampling for a block of cases."""
     rows = [
         (
             f"`{e.name}`",
@@ -91,5 +91,5 @@ def presets() -> str:
 
 
 def system_keys() -> str:
-    """The keys of a system file."""
+    """Returns the table of the keys of a system file."""
     return table(("key", "value"), [(f"`{key}`", meaning) for key, meaning in system_file._KEYS.items()])

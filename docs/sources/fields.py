@@ -1,4 +1,4 @@
-"""The fields of the files that a run consists of, from the dataclasses of the room model."""
+"""The fields of the files of a run, made from the dataclasses of `model`."""
 
 import ast
 import inspect
@@ -29,7 +29,7 @@ _PLURAL = {"text": "texts", "whole number": "whole numbers", "number": "numbers"
 
 
 def described(*roots: str) -> str:
-    """The dataclasses `roots` and all that they hold, in the order of the room's files, each with its fields."""
+    """Returns the fields of the dataclasses `roots` and of all dataclasses in them, in the order of the files of `model`."""
     return "\n".join(_described(node) for node in _closure(roots))
 
 
@@ -58,7 +58,7 @@ def _described(node: ast.ClassDef) -> str:
 
 
 def in_json(annotation: ast.expr) -> str:
-    """An annotation in the words of JSON: tuple[Cache, ...] → 'list of Cache'."""
+    """Returns the JSON type of an annotation: tuple[Cache, ...] → 'list of Cache'."""
     match annotation:
         case ast.Name(id=name):
             return _PLAIN.get(name, name)

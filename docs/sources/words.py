@@ -1,4 +1,4 @@
-"""The glossary, from the words that the report explains."""
+"""The glossary, made from the terms that the report explains."""
 
 from steelyard.report.pages.glossary import WORDS
 
@@ -7,5 +7,5 @@ def page(note: str) -> str:
     """docs/glossary.md."""
     lines = [f"- **{word}**: {meaning}" for word, meaning in WORDS]
     return "\n".join(
-        ["# Words\n", note, "Twelve words mean something exact; the report explains the same ones.\n", *lines, ""]
+        ["# Glossary\n", note, "These terms have an exact meaning. The report explains the same terms.\n", *lines, ""]
     )
