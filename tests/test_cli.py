@@ -335,7 +335,7 @@ def test_runs_that_cannot_be_kept_are_refused_before_anything_is_built(
 
 
 @pytest.mark.parametrize(
-    ("words", "read"), [(["--version"], set()), (["--help"], {"power"}), (["list", "--help"], {"list"})]
+    ("words", "read"), [(["--version"], set()), (["--help"], {"power", "mpi"}), (["list", "--help"], {"list"})]
 )
 def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: set[str]) -> None:
     code = (
@@ -346,11 +346,9 @@ def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: s
     assert set(done.stdout.splitlines()[-1].split()) == read
 
 
-@pytest.mark.parametrize("package", ["commands", "commands.power"])
+@pytest.mark.parametrize("package", ["commands", "commands.power", "commands.mpi"])
 def test_the_page_of_help_says_what_each_command_says_of_itself(package: str) -> None:
-    group = importlib.import_module(
-        "steelyard.commands.power" if package.endswith("power") else "steelyard.commands.cli"
-    )
+    group = importlib.import_module("steelyard.commands.cli" if package == "commands" else f"steelyard.{package}")
     for name, command in typer.main.get_command(group.app).commands.items():
         first = " ".join(command.help.split("\n\n")[0].split())
         assert len(first) > 20

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from steelyard.commands import cli, help_page, lookup
+from steelyard.commands import mpi as mpi_commands
 from steelyard.commands import power as power_commands
 from steelyard.machine import describe
 from steelyard.plan import EFFORTS, catalogue
@@ -25,9 +26,10 @@ def all_commands() -> Iterator[tuple[str, Any]]:
     for package, names, prefix in (
         ("steelyard.commands", cli.COMMANDS, ""),
         ("steelyard.commands.power", power_commands.COMMANDS, "power "),
+        ("steelyard.commands.mpi", mpi_commands.COMMANDS, "mpi "),
     ):
         for name in names:
-            if name != "power":
+            if name not in ("power", "mpi"):
                 yield prefix + name, lookup._command(package, name)
 
 

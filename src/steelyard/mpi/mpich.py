@@ -11,6 +11,7 @@ flavour = Flavour(
     words=words,
     transports={"no shared memory": TCP, "tcp": TCP},
     meets="pmi2",
+    package="mpich",
     eager="MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD and MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD",
     shared_memory="MPIR_CVAR_NOLOCAL must not be 1",
     waiting="MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 makes MPICH pause between looks",

