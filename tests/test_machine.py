@@ -822,6 +822,19 @@ def test_each_compiler_is_listed_once_under_its_plainest_name(tmp_path: Path) ->
     assert mpis == ()
 
 
+def test_who_needs_any_compiler_asks_one_kind_alone(tmp_path: Path) -> None:
+    program(tmp_path / "g++", "echo 'g++ 4.8.5'")
+    program(tmp_path / "g++-11", "echo 'g++ 11.2.1'")
+    program(tmp_path / "clang++", f"touch {tmp_path}/asked; echo 'clang version 19.1.0'")
+    program(tmp_path / "mpicxx", f"touch {tmp_path}/asked")
+    compilers, mpis, _ = find_tools(str(tmp_path), mpis=False)
+    assert ([tool.name for tool in compilers], mpis) == (["g++", "g++-11"], ())
+    assert not (tmp_path / "asked").exists()
+    for name in ("g++", "g++-11"):
+        program(tmp_path / name, "exit 1")
+    assert [tool.name for tool in find_tools(str(tmp_path), mpis=False)[0]] == ["clang++"]
+
+
 def test_compilers_behind_a_cache_are_told_apart(tmp_path: Path) -> None:
     mask = program(tmp_path / "ccache", 'echo "$(basename "$0") behind a cache"')
     (tmp_path / "g++").symlink_to(mask)

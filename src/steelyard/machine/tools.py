@@ -1,5 +1,6 @@
 """Finds compilers and MPIs by asking them: besides lstopo the only programs that this package starts."""
 
+import itertools
 import os
 import re
 import shlex
@@ -34,22 +35,36 @@ def find_tools(
     """(C++ compilers, MPIs, sentences on programs that do not answer, or print what is not theirs) on `path`.
 
     It is by default PATH and the folder of this Python, where wheels put mpicxx. MPIs are also those that Steelyard installed.
-    Without `mpis` only compilers are asked. Each distinct program once, under the first of its names. A compiler's version
-    is the line of `--version` that holds it. An MPI is named by its flavour (see `mpi`), and its path is its C++ wrapper's.
+    Without `mpis` only compilers are asked, and of these only one kind: the first of which one answers. Each distinct program
+    once, under the first of its names. A compiler's version is the line of `--version` that holds it. An MPI is named by its
+    flavour (see `mpi`), and its path is its C++ wrapper's.
     """
     folders = (path if path is not None else _search_path()).split(os.pathsep)
     compilers = _programs(folders, _COMPILERS, _COMPILER_ORDER)
-    names = tuple(dict.fromkeys(name for flavour in mpi.flavours().values() for name in flavour.wrappers))
-    form = re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?")
-    wrappers = _programs(folders, form, names)
-    for environment in () if path is not None else mpi_environments():
-        wrappers += _programs([str(environment / "bin")], form, names)
+    wrappers = _wrappers(folders, () if path is not None else mpi_environments()) if mpis else []
     with ThreadPoolExecutor(max_workers=16) as pool:
         problems: list[str] = []
         printed: dict[str, list[str]] = {}
-        tools = pool.map(_noted(ask_compiler, problems, printed), compilers)
-        flavours = pool.map(_noted(ask_mpi, problems, printed), wrappers if mpis else ())
-        return tuple(filter(None, tools)), tuple(filter(None, flavours)), (*problems, *_noticed(printed))
+        asked = _noted(ask_compiler, problems, printed)
+        kinds = [compilers] if mpis else [list(kind) for _, kind in itertools.groupby(compilers, _kind)]
+        tools: Iterable[tuple[Tool, ...]] = (tuple(filter(None, pool.map(asked, kind))) for kind in kinds)
+        flavours = pool.map(_noted(ask_mpi, problems, printed), wrappers)
+        return next(filter(None, tools), ()), tuple(filter(None, flavours)), (*problems, *_noticed(printed))
+
+
+def _wrappers(folders: Iterable[str], environments: Iterable[Path]) -> list[str]:
+    """Of the MPIs on the path, then of those in environments of their own."""
+    names = tuple(dict.fromkeys(name for flavour in mpi.flavours().values() for name in flavour.wrappers))
+    form = re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?")
+    wrappers = _programs(folders, form, names)
+    for environment in environments:
+        wrappers += _programs([str(environment / "bin")], form, names)
+    return wrappers
+
+
+def _kind(program: str) -> str:
+    match = _COMPILERS.fullmatch(os.path.basename(program))
+    return match.group(1) if match else program
 
 
 def _noted(
