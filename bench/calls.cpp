@@ -4,10 +4,11 @@
 //
 //     calls SAMPLES CPU CPU
 #include <mpi.h>
-#include <sched.h>
 
 #include <cstdio>
 #include <cstdlib>
+
+#include "../src/steelyard/native/processor_set.h"
 
 static int rank;
 
@@ -45,10 +46,9 @@ int main(int count, char** words) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (count < 4) MPI_Abort(MPI_COMM_WORLD, 2);
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  CPU_SET(std::atoi(words[2 + rank]), &own);
-  sched_setaffinity(0, sizeof own, &own);
+  steelyard::ProcessorSet own;
+  own.add(std::atoi(words[2 + rank]));
+  if (!own.pin()) MPI_Abort(MPI_COMM_WORLD, 3);
   const int samples = std::atoi(words[1]);
   series("ping-pong", 4, samples, 5000, round_trip);
   // The other rank waits, so that it takes nothing from the first.

@@ -58,7 +58,7 @@ def measure(machine: Machine, mpi: Tool, rounds: int, samples: int, patience: fl
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = folder / "calls"
-        subprocess.run([mpi.path, "-O2", str(SOURCE), "-o", str(program)], check=True)
+        subprocess.run([mpi.path, "-std=c++20", "-O2", str(SOURCE), "-o", str(program)], check=True)
         found: list[Round] = []
         events = size = quiet = 0
         for number in range(rounds):

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import resource
 import subprocess
 import time
 from collections.abc import Iterator
@@ -97,6 +98,19 @@ def test_interleaving_keeps_to_the_nodes_of_the_main_memory(stream: Path, here: 
     words = f"kernel=triad elements=4096 memory_policy=interleave {QUICK}"
     assert "refuses" in answers(stream, words, STEELYARD_NODES="77")[0]["error"]
     assert answers(stream, words, STEELYARD_NODES=str(here.nodes[0].number))[0]["check"]["passed"]
+
+
+@pytest.mark.parametrize(("nodes", "times"), [("0", 1), ("0-1", 2)])
+def test_memory_is_handed_on_where_main_memory_is_one_node(stream: Path, here: Machine, nodes: str, times: int) -> None:
+    """A node of a GPU's memory beside it has no processors, whose touch would place pages there."""
+    if len(here.cpus) < 2:
+        pytest.skip("one processor: there is nobody to hand it on to")
+    words = f"kernel=triad elements=1048576 page_size=4k threads=1 {QUICK}"
+    pages = 3 * 1048576 * 8 // os.sysconf("SC_PAGE_SIZE")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+    found = answers(stream, *(f"{words} cpus={cpu}" for cpu in here.cpus[:2]), STEELYARD_NODES=nodes)
+    assert all(f["check"]["passed"] for f in found)
+    assert round((resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before) / pages) == times
 
 
 def test_explicit_huge_pages_that_nobody_reserved_are_an_explained_error(stream: Path) -> None:

@@ -203,10 +203,10 @@ std::size_t Mappings::huge_bytes() const {
   return bytes;
 }
 
-// Memory touched by processors near one node serves those near another badly: there it is not handed on.
+// Memory touched by processors near one node serves those near another badly: there it is not handed on. Nodes of a
+// GPU's memory have no processors, so that no touch places a page there.
 std::string toucher(const Team& team, int owner) {
-  static const bool one_node =
-      first_line("/sys/devices/system/node/has_memory").find_first_of(",-") == std::string::npos;
+  static const bool one_node = main_nodes().find_first_of(",-") == std::string::npos;
   if (one_node) return "any";
   if (owner >= 0 && !team.cpus().empty()) return join({team.cpus()[static_cast<std::size_t>(owner)], " alone"});
   std::string key = std::to_string(owner);
