@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from resource import struct_rusage
-from statistics import median
 from typing import Any, BinaryIO
 
 from steelyard import files
@@ -22,8 +21,9 @@ from steelyard.applications.benchmark import LEAST, Prepared, Unfit
 from steelyard.applications.output import Said, Unmatched, tail
 from steelyard.applications.output import read as read_output
 from steelyard.launch import accounts, keeper, local
+from steelyard.launch.foreign_record import Run, answer, failed
 from steelyard.launch.linked import other_mpi
-from steelyard.launch.looks import KINDS, Looks, Reading
+from steelyard.launch.looks import Looks, Reading
 from steelyard.launch.scheduler import launcher
 from steelyard.launch.start import job, shown
 from steelyard.model import Launch, Machine, Parameters, Site
@@ -40,19 +40,6 @@ REFUSED = (
     "page_size",
     "memory_policy",
 )  # what only programs of ours can be determined
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of the program: seconds from start to end, processor seconds of its tree, exit code (None: ended by us), output."""
-
-    at: float
-    seconds: float
-    own: float
-    faults: int
-    code: int | None
-    text: str
-    errors: str
 
 
 @dataclass
@@ -85,7 +72,7 @@ class Application:
             command, environment = self._command(ready, parameters)
             return self._sampled(asked, ready, command, environment, plant == "wrong", began + seconds - SPARED)
         except Unfit as reason:
-            return _failed(reason)
+            return failed(reason)
 
     def close(self) -> None:
         """Nothing runs any more: each run is waited for, or ended."""
@@ -175,7 +162,7 @@ class Application:
         account = accounts.between(
             before, accounts.account(), accounts.ours() - spent, time.monotonic() - start, len(self.machine.cpus)
         )
-        return _answer(
+        return answer(
             self.description,
             runs,
             found,
@@ -267,42 +254,3 @@ def _enough(asked: Mapping[str, Any], runs: int, elapsed: float) -> bool:
     if runs < max(1, min(least, LEAST)):
         return False
     return elapsed >= 4 * seconds or (runs >= least and (runs >= most or elapsed >= seconds))
-
-
-def _failed(reason: Unfit) -> dict[str, Any]:
-    return {"error": str(reason), "surroundings": {"details": {"failure": reason.kind}}}
-
-
-def _answer(
-    description: Description,
-    runs: list[Run],
-    found: list[Said],
-    pace: tuple[Reading, list[Reading]],
-    around: Mapping[str, Any],
-    amounts: Mapping[str, float],
-) -> dict[str, Any]:
-    """The record's members. A rate is kept as work, so that its interval follows from that of the time."""
-    samples = [said.time if said.time is not None else run.seconds for said, run in zip(found, runs, strict=True)]
-    work: dict[str, float] = {
-        f.name: median(said.figures[f.name] * (t if f.rate else 1.0) for said, t in zip(found, samples, strict=True))
-        for f in description.figures
-        if f.pattern
-    }
-    work.update(amounts)
-    wrong = next((said.wrong for said in found if said.wrong), "")
-    columns: dict[str, Any] = {"at": [r.at for r in runs], "seconds": [r.seconds for r in runs]}
-    kinds = KINDS if pace[0] else ()
-    columns |= {kind: [each.get(kind) for each in pace[1]] for kind in kinds}
-    readings = {"pace": {"before": dict(pace[0]), "after": dict(pace[1][-1]), "waited": 0.0}} if pace[0] else {}
-    phases = accounts.phases_of([said.phases for said in found])
-    details: dict[str, Any] = {"failure": "wrong result"} if wrong else {}
-    details |= {"figures": {f.name: [said.figures[f.name] for said in found] for f in description.figures if f.pattern}}
-    details |= {"wall_seconds": [r.seconds for r in runs], "processor_seconds": [r.own for r in runs]}
-    surroundings = {**around, "samples": columns, "phases": phases, "details": details, **readings}
-    return {
-        "samples": samples,
-        "operations": 1,
-        "work": work,
-        "check": {"passed": not wrong, "detail": wrong or found[-1].checked},
-        "surroundings": surroundings,
-    }

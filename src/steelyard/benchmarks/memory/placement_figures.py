@@ -1,0 +1,158 @@
+"""The figures of `memory.placement`: matrices from node to node, distances, the placements, the loaded latency."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from steelyard.benchmarks.figures import select
+from steelyard.benchmarks.memory.nodes import TITLES, cpu_nodes, memory_nodes, placements, policy, usable_cpus
+from steelyard.machine.cpulist import format_cpu_list
+from steelyard.model import Machine, NumaNode, Result
+from steelyard.model.figure import Axis, Figure, Series
+from steelyard.published import select as select_published
+from steelyard.published import series as published_series
+from steelyard.published import theoretical
+
+METRICS = {"triad": "bandwidth", "chase": "latency"}  # of the matrices
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The matrices, the distances beside the measured ratios, the five placements, the loaded latency."""
+    several = len(memory_nodes(machine)) > 1
+    alone = (
+        "" if several else "This machine has one memory node: there is nothing to compare, and the one is measured. "
+    )
+    found = [
+        _matrix(results, machine, "triad", alone + "Rows: where the threads run."),
+        _matrix(results, machine, "chase", alone + "Rows: where the thread runs."),
+    ]
+    if several:
+        found += _distances(machine, found[1])
+    loaded = _loaded_latency(results)
+    return *found, _five(results, machine), *((loaded,) if loaded.series else ())
+
+
+def _matrix(results: Sequence[Result], machine: Machine, kernel: str, caption: str) -> Figure:
+    metric = METRICS[kernel]
+    rows = [n for n in cpu_nodes(machine) if any(_cell(results, machine, kernel, (n, m)) for m in machine.nodes)]
+    main = memory_nodes(machine)
+    # Other nodes are measured where a user names them.
+    columns = [n for n in machine.nodes if n in main or any(_cell(results, machine, kernel, (row, n)) for row in rows)]
+    return Figure(
+        name=f"placement-{metric}",
+        title=f"{'Triad bandwidth' if kernel == 'triad' else 'Latency'} by processor node and memory node",
+        kind="heat",
+        x=Axis("memory of node"),
+        y=Axis("processors of node"),
+        columns=tuple(str(n.number) for n in columns),
+        rows=tuple(str(n.number) for n in rows),
+        z=tuple(tuple(_cell(results, machine, kernel, (row, column)) for column in columns) for row in rows),
+        value=Axis(metric, "B/s" if kernel == "triad" else "s"),
+        caption=caption,
+    )
+
+
+def _cell(results: Sequence[Result], machine: Machine, kernel: str, way: tuple[NumaNode, NumaNode]) -> float | None:
+    """What was measured from the processors of the first node to the memory of the second."""
+    near, memory = way
+    cpus = usable_cpus(machine, near)
+    pinning = format_cpu_list(cpus) if kernel == "triad" else str(cpus[0])
+    there = select(results, kernel=kernel, pinning=pinning, memory_policy=policy(machine, memory))
+    return next((r.metrics[METRICS[kernel]].value for r in there if METRICS[kernel] in r.metrics), None)
+
+
+def _distances(machine: Machine, latency: Figure) -> list[Figure]:
+    """The firmware's table beside ten times the ratio of each latency to the local one of its row."""
+    nodes = {str(n.number): n for n in machine.nodes}
+    place = {number: i for i, number in enumerate(nodes)}
+    slit = [
+        tuple(_at(nodes[str(row)].distances, place[str(column)]) for column in latency.columns) for row in latency.rows
+    ]
+    ratios = []
+    for row, line in zip(latency.rows, latency.z, strict=True):
+        local = line[latency.columns.index(row)] if row in latency.columns else None
+        ratios.append(tuple(10 * t / local if t and local else None for t in line))
+    reported = "Both figures should agree: the operating system places memory by the firmware's."
+    common = replace(latency, value=Axis("distance, local = 10"), caption=reported)
+    reported, measured = (
+        "Distance as the firmware reports it (SLIT)",
+        "Distance as measured: 10 × latency / local latency",
+    )
+    return [
+        replace(common, name="placement-slit", title=reported, z=tuple(slit)),
+        replace(common, name="placement-ratio", title=measured, z=tuple(ratios)),
+    ]
+
+
+def _at(distances: Sequence[int], index: int) -> float | None:
+    return distances[index] if index < len(distances) else None
+
+
+def _five(results: Sequence[Result], machine: Machine) -> Figure:
+    known = placements(machine)
+    bars: list[Series] = []
+    measured = []
+    for p in known:
+        there = select(results, kernel="triad", pinning=p.pinning, memory_policy=p.memory_policy)
+        measured.append(next((r.metrics["bandwidth"] for r in there if "bandwidth" in r.metrics), None))
+    names = tuple(p.title for p in known)
+    if any(measured):
+        bars.append(
+            Series(
+                "measured",
+                names,
+                y=tuple(v.value if v else None for v in measured),
+                low=tuple(v.low if v else None for v in measured),
+                high=tuple(v.high if v else None for v in measured),
+            )
+        )
+    if any(p.limit for p in known):
+        bars.append(Series("limit", names, tuple(p.limit.value if p.limit else None for p in known)))
+    return Figure(
+        name="placement-five",
+        title="Triad bandwidth of the placements",
+        kind="bars",
+        x=Axis("placement"),
+        y=Axis("bandwidth", "B/s"),
+        series=(*bars, *_published()),
+        caption="The limit of a remote node is its share of the memory's bandwidth; the link may allow less. Published "
+        "with their limits: a Xeon E5 v3 server, whose text says that the other socket's memory is 58 % slower than a node's "
+        "own, while its table gives 28 and 13 GB/s: 54 %.",
+    )
+
+
+def _published() -> list[Series]:
+    """Others' five placements, and the limit that they state for each."""
+    entries = [e for e in select_published("stream", "triad_bandwidth") if "placement" in e.parameters]
+    limits = [replace(e, value=t) for e in entries if (t := theoretical(e))]
+    lines = list(published_series(entries, x="placement"))
+    lines += [replace(s, name=f"{s.name} (limit)") for s in published_series(limits, x="placement")]
+    return [replace(s, x=tuple(TITLES.get(str(x), x) for x in s.x)) for s in lines]
+
+
+def _loaded_latency(results: Sequence[Result]) -> Figure:
+    lines: dict[str, list[Result]] = {}
+    for r in select(results, kernel="loaded"):
+        if {"latency", "injected_bandwidth"} <= r.metrics.keys():
+            lines.setdefault(str(r.parameters.get("toolchain", "")), []).append(r)
+    series = []
+    for toolchain, members in sorted(lines.items()):
+        members.sort(key=lambda r: -float(r.parameters["pause"]))  # from idle to full load
+        values = [r.metrics["latency"] for r in members]
+        series.append(
+            Series(
+                name=toolchain if len(lines) > 1 else "latency",
+                x=tuple(r.metrics["injected_bandwidth"].value for r in members),
+                y=tuple(v.value for v in values),
+                low=tuple(v.low for v in values),
+                high=tuple(v.high for v in values),
+            )
+        )
+    return Figure(
+        name="placement-loaded",
+        title="Latency under load",
+        kind="lines",
+        x=Axis("injected bandwidth", "B/s"),
+        y=Axis("latency", "s"),
+        series=tuple(series),
+        caption="One thread walks along its ring, the others of its node run Triad with ever shorter pauses.",
+    )
