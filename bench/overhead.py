@@ -47,7 +47,7 @@ def of_run(folder: Path, command: float | None = None) -> Overhead:
     if run.notes:
         raise MachineFailed(f"The run {folder} has damaged records: {run.notes[0]}.")
     measuring = (folder / "finished.json").stat().st_mtime - (folder / "run.json").stat().st_mtime
-    elapsed = [r.surroundings.get("processor_seconds", {}).get("elapsed") for r in run.records]
+    elapsed = [r.surroundings.processor_seconds.elapsed for r in run.records]
     known = [float(e) for e in elapsed if e is not None]
     timed = sum(sum(r.samples) * r.operations for r in run.records)
     count = len(run.records)

@@ -30,6 +30,8 @@ from steelyard.model import (
     Value,
     Verdict,
 )
+from steelyard.model.observed import Observed, without_null_parts
+from steelyard.model.plain import from_plain, to_plain
 from steelyard.model.roles import Role
 from steelyard.plan import catalogue
 
@@ -87,6 +89,12 @@ def verdict_of(level: Level, *sentences: str) -> Verdict:
     )
 
 
+def seen(around: Mapping[str, Any] | Observed, **changed: Any) -> Observed:
+    """What a record holds of its surroundings, from plain data or from those of another record, with parts that are `changed`."""
+    given = around.given() if isinstance(around, Observed) else around
+    return from_plain(Observed, without_null_parts(to_plain({**given, **changed})))
+
+
 def samples(seconds: float, seed: int = 1, count: int = 30, spread: float = 0.002) -> tuple[float, ...]:
     """So many times around `seconds`, normally spread."""
     chance = random.Random(seed)
@@ -127,7 +135,7 @@ def result(
             work,
             check or Check(error is None),
             own,
-            {"core_clock": {"before": list(clock), "after": list(clock)}, **(surroundings or {})},
+            seen({"core_clock": {"before": list(clock), "after": list(clock)}, **(surroundings or {})}),
             error,
         )
         for launch in range(1, launches + 1)
@@ -240,7 +248,7 @@ def _of_ranks(record: Record, told: Mapping[str, Any]) -> Record:
             "residual": [None, *[residual] * rest],
         },
     }
-    around = {**record.surroundings, "ranks": ranks, "oversubscribed": told.get("crowded", False)}
+    around = seen(record.surroundings, ranks=ranks, oversubscribed=told.get("crowded", False))
     return replace(record, surroundings=around)
 
 

@@ -66,7 +66,7 @@ def evaluated(
     for launch in (1, 2, 3):
         for result in made:
             (record,) = (r for r in result.records if r.launch == launch)
-            around = {**record.surroundings, "began": now, "ended": now + CASE_SECONDS}
+            around = builders.seen(record.surroundings, began=now, ended=now + CASE_SECONDS)
             told.append(replace(record, surroundings=around))
             steps += [(now, _watts(record, kernels)), (now + CASE_SECONDS, IDLE + 1.0)]
             now += CASE_SECONDS + PAUSE_SECONDS

@@ -113,7 +113,7 @@ def result(
     records = tuple(
         Record(
             benchmark, kernel, case, launch, 0, 1, samples, 4, {"bytes": 24.0 * int(parameters.get("elements", 1e6))},
-            Check(verdict.level != "INVALID"), own, surroundings(),
+            Check(verdict.level != "INVALID"), own, builders.seen(SURROUNDINGS),
         )
         for launch in (1, 2, 3)
     )  # fmt: skip
@@ -155,18 +155,12 @@ def one_node() -> tuple[Figure, ...]:
     return cell, pair, point, bar, loaded, row, empty, none
 
 
-def surroundings() -> dict[str, object]:
-    """What the harness says around the samples."""
-    return {
-        "clock": {
-            "source": "time-stamp counter",
-            "frequency": 2.6e9,
-            "resolution": 7e-10,
-            "overhead": 1.2e-8,
-        },
-        "core_clock": {"before": [2.59e9, 2.6e9], "after": [2.6e9, 2.6e9]},
-        "phases": {"setup": 0.2, "sampling": 0.7, "check": 0.1},
-    }
+# What the harness says around the samples.
+SURROUNDINGS = {
+    "clock": {"source": "time-stamp counter", "frequency": 2.6e9, "resolution": 7e-10, "overhead": 1.2e-8},
+    "core_clock": {"before": [2.59e9, 2.6e9], "after": [2.6e9, 2.6e9]},
+    "phases": {"setup": 0.2, "sampling": 0.7, "check": 0.1},
+}
 
 
 def stream() -> tuple[Result, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import builders
-from builders import evaluation, machine, triad
+from builders import evaluation, machine, seen, triad
 from steelyard import build, findings, report
 from steelyard.benchmarks.application.npb import results as applications
 from steelyard.commands import cli
@@ -115,7 +115,7 @@ def test_of_all_launches_the_farthest_quantity_is_told() -> None:
     made = npb(1.0)
     records = list(made.records)
     far = {"tolerance": 1e-10, "quantities": [quantity("zeta", 17.13, 5e-11)]}
-    records[1] = replace(records[1], surroundings={"details": {"verification": far}})
+    records[1] = replace(records[1], surroundings=seen({"details": {"verification": far}}))
     (found,) = applications.quantities(replace(made, records=tuple(records)))
     assert (found.error, found.passed) == (5e-11, True)
 
@@ -480,7 +480,7 @@ def test_the_page_leads_to_the_figures_of_the_programs(judged: Callable[..., Eva
 
 def test_the_page_takes_records_that_tell_nothing() -> None:
     odd = [
-        replace(r, surroundings=around)
+        replace(r, surroundings=seen(around))
         for around in (
             {},
             {"details": None},

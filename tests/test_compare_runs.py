@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from builders import chase, evaluation, gather, machine, message, result, samples, triad
+from builders import chase, evaluation, gather, machine, message, result, samples, seen, triad
 from steelyard import published
 from steelyard.benchmarks.memory import placement
 from steelyard.commands import cli
@@ -17,6 +17,7 @@ from steelyard.compare import beside
 from steelyard.compare.runs import Row, RunComparison, compare, slower
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Limit, Machine, Result, Setting, Value
+from steelyard.model.observed import Observed
 from steelyard.model.plain import to_plain
 from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.records import RunFolder
@@ -384,8 +385,8 @@ def test_the_command_takes_a_published_system_and_refuses_what_is_neither(
 def paced(results: Sequence[Result], *issued: float) -> list[Result]:
     """The same results, their cores issuing so many additions per cycle (in turn over the records)."""
 
-    def around(i: int) -> dict[str, object]:
-        return {"samples": {"issued": [issued[i % len(issued)]], "core_clock": [2.5e9]}}
+    def around(i: int) -> Observed:
+        return seen({"samples": {"issued": [issued[i % len(issued)]], "core_clock": [2.5e9]}})
 
     return [
         replace(r, records=tuple(replace(x, surroundings=around(i + n)) for n, x in enumerate(r.records)))

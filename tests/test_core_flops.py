@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, machine, message, result
+from builders import evaluation, machine, message, result, seen
 from native import linked
 from steelyard import build, findings
 from steelyard.benchmarks.cluster import flops as cluster
@@ -300,7 +300,7 @@ def test_there_is_no_limit_where_the_pipes_or_the_clock_are_unknown() -> None:
     assert peak.limit("flops", one, known(fma_width=None, fma_units=None)) is None
     assert peak.limit("flops", one, known(fma_width=4)) is None, "no pipe is so wide"
     assert peak.limit("clock", one, known()) is None
-    blind = replace(one, records=tuple(replace(r, surroundings={}) for r in one.records))
+    blind = replace(one, records=tuple(replace(r, surroundings=seen({})) for r in one.records))
     assert peak.limit("flops", blind, known()) is None
 
 
@@ -438,12 +438,11 @@ def working(factors: Sequence[float], hosts: Sequence[str], launches: int = 3, s
     parameters = {k: v for k, v in one.parameters.items() if k != "message_bytes"}
     records = []
     for record in one.records:
-        ranks = record.surroundings["ranks"]
         pace = [
             [t * f / max(factors) * (1 + 0.001 * (r * 7 % 5 - 2)) for t in record.samples]
             for r, f in enumerate(factors)
         ]
-        around = {**record.surroundings, "ranks": {**ranks, "seconds": pace}}
+        around = seen(record.surroundings, ranks={**record.surroundings.ranks.given(), "seconds": pace})
         records.append(replace(record, parameters=parameters, surroundings=around, work={"flops": 4.7e8, "bytes": 0.0}))
     speed = 4.7e8 / (1e-2 * max(factors))
     metrics = {"flops": Value(speed, "flop/s", speed, speed, "higher")}

@@ -176,7 +176,7 @@ def test_instructions_per_cycle_follow_from_the_medians() -> None:
     assert found.energy == 0.02
 
 
-@pytest.mark.parametrize("odd", [{}, NONE, {"instructions": "many"}, {"instructions": -1.0}, None])
+@pytest.mark.parametrize("odd", [{}, NONE, {"instructions": -1.0}, None])
 def test_a_record_without_counters_is_no_count_of_zero(odd: Any) -> None:
     assert counters.counted(builders.triad(1e10, surroundings={"counters": odd})) is None
 

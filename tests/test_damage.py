@@ -25,6 +25,7 @@ from steelyard.errors import MachineFailed, SteelyardError, UsageError
 from steelyard.evaluation.energy import METRICS
 from steelyard.machine.system_file import find_system, load_system
 from steelyard.model import Check, Evaluation
+from steelyard.model.observed import Observed
 from steelyard.records import RunFolder, power
 from steelyard.report import columns, comparison, export, side_by_side
 from steelyard.report.question import query
@@ -431,7 +432,7 @@ def test_work_that_no_operation_does_has_no_cost(pair: Pair) -> None:
 
 def test_samples_that_are_no_times_of_a_machine_are_invalid() -> None:
     for seconds in (1e308, 1e-308, 0.0, -1.0, float("nan"), float("inf")):
-        judged = judgement([1e-3] * 11 + [seconds], {}, Check(True))
+        judged = judgement([1e-3] * 11 + [seconds], Observed(), Check(True))
         assert judged.verdict.level == "INVALID", seconds
         assert judged.verdict.evidence[0].numbers == {"samples": 1, "of": 12}
 

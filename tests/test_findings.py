@@ -71,7 +71,7 @@ def issuing(*rates: float) -> Evaluation:
     found = clocks(*[2.5e9] * len(rates))
     launches = len(found.run.records) // len(rates)
     records = tuple(
-        replace(r, surroundings={**r.surroundings, "samples": {"issued": [rates[n // launches], None]}})
+        replace(r, surroundings=builders.seen(r.surroundings, samples={"issued": [rates[n // launches], None]}))
         for n, r in enumerate(found.run.records)
     )
     return replace(found, run=replace(found.run, records=records))
@@ -352,7 +352,7 @@ def test_pages_that_were_the_same_after_all_are_not_compared() -> None:
     def pages(page_size: str, seconds: float) -> Result:
         refused = gather(seconds, page_size=page_size)
         records = tuple(
-            replace(r, surroundings={**r.surroundings, "pages": {"nodes": {"0": 1}, "huge": 0.0}})
+            replace(r, surroundings=builders.seen(r.surroundings, pages={"nodes": {"0": 1}, "huge": 0.0}))
             for r in refused.records
         )
         return replace(refused, records=records)
@@ -486,11 +486,11 @@ def odd() -> list[Result]:
         {"accesses": math.nan},
         {"bytes": 24.0, "accesses": 3.0},
     ]
-    clock = {"before": [None, "x"]}
+    clock = {"before": [None, -1.0, 0]}
     around: list[dict[str, object]] = [
         {},
         {"core_clock": None},
-        {"core_clock": clock, "cpus": 3, "pages": []},
+        {"core_clock": clock, "cpus": [-3], "pages": {}},
     ]
     found_: list[Result] = []
     for number, (benchmark, kernel) in enumerate(kernels):
@@ -501,7 +501,7 @@ def odd() -> list[Result]:
                 bad = replace(
                     one.records[0],
                     samples=((), (math.nan,), (0.0, 1.0), (1e-3, 1.1e-3, 1e-3))[(i + len(name)) % 4],
-                    surroundings=around[i % 3],
+                    surroundings=builders.seen(around[i % 3]),
                 )  # fmt: skip
                 metric = builders.Value((math.nan, 0.0, 1e9)[i % 3], "B/s", None, None, "higher")
                 told = {"bandwidth": metric, "latency": metric, "cycles": metric} if i % 2 else {}

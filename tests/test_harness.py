@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import builders
 from native import linked
 from steelyard.model import Machine
 from steelyard.statistics.samples import stopping
@@ -331,7 +332,7 @@ def test_a_neighbour_who_comes_and_goes_is_waited_for_and_only_quiet_samples_are
 def set_aside(found: dict[str, Any], best: float) -> tuple[np.ndarray, np.ndarray]:
     """An answer's samples, and which of them the tool leaves out for their surroundings."""
     samples = np.array(found["samples"])
-    return samples, choose(Measured(samples, found["surroundings"]), Bounds({"issued": best})).aside
+    return samples, choose(Measured(samples, builders.seen(found["surroundings"])), Bounds({"issued": best})).aside
 
 
 @pytest.mark.alone
@@ -345,7 +346,7 @@ def test_the_samples_that_the_harness_counts_as_undisturbed_are_those_that_the_t
     (found,) = answers(stream, f"{line} {words}")
     samples, looks = found["samples"], found["surroundings"]["pace"]["looks"]
     found["surroundings"]["samples"]["waited"] = None  # by this the tool alone sets samples aside
-    chosen = choose(Measured(np.array(samples), found["surroundings"]), Bounds({"issued": best}))
+    chosen = choose(Measured(np.array(samples), builders.seen(found["surroundings"])), Bounds({"issued": best}))
     # Those at the end were counted before what followed them was read; and a machine may never be quiet.
     assert most - 30 <= (~chosen.aside).sum() <= most or len(samples) == 4 * most
     assert 0 < len(looks["sample"]) == len(looks["issued"])

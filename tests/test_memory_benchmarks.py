@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+import builders
 from steelyard.benchmarks.memory import apexmap, cores, latency, placement, stream
 from steelyard.benchmarks.memory.nodes import placements
 from steelyard.model import Cache, Check, Core, Limit, Machine, NumaNode, Record, Result, Value, Verdict
@@ -189,7 +190,7 @@ def record(kernel: str, work: dict[str, float], threads: int, clock: float | Non
         work,
         Check(True),
         Verdict("CLEAN"),
-        clocks,
+        builders.seen(clocks),
     )
 
 
@@ -246,11 +247,12 @@ def test_triad_of_the_run_with_the_best_copy_is_not_the_best_triad() -> None:
     assert best_by_copy([0.5, *copy], [0.1, *triad]) == 1.8  # the last 25
     told = {"details": {"copy": copy, "triad": triad}}
     record = Record(
-        "memory.stream", "rotation", {"elements": 75}, 1, 0, 1, (6.0,) * 25, 1, {}, Check(True), Verdict("CLEAN"), told
-    )
+        "memory.stream", "rotation", {"elements": 75}, 1, 0, 1, (6.0,) * 25, 1, {},
+        Check(True), Verdict("CLEAN"), builders.seen(told),
+    )  # fmt: skip
     assert stream.by_copy(6.0, record) == pytest.approx(24 * 75 / 1.8)
     assert stream.by_copy(6.0, replace(record, kernel="triad")) is None
-    assert stream.by_copy(6.0, replace(record, surroundings={})) is None
+    assert stream.by_copy(6.0, replace(record, surroundings=builders.seen({}))) is None
 
 
 def test_cycles_count_one_thread_and_cost_divides_by_the_threads() -> None:

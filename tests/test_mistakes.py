@@ -22,6 +22,7 @@ from steelyard.commands import cli, streams
 from steelyard.errors import MachineFailed
 from steelyard.machine import describe
 from steelyard.model import Check, Machine, Record, Verdict
+from steelyard.model.observed import Observed
 from steelyard.plan import catalogue
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
@@ -49,7 +50,7 @@ def make_run(runs: Path, here: Machine, finished: bool = True) -> Path:
             folder.append(
                 Record(
                     case.benchmark, case.kernel, parameters, launch.number, index, 1, samples, 100, work,
-                    Check(True, "ok"), Verdict("CLEAN"), {"cpus": [0]},
+                    Check(True, "ok"), Verdict("CLEAN"), Observed(cpus=[0]),
                 )
             )  # fmt: skip
     if finished:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, machine, message, result, verdict_of
+from builders import evaluation, machine, message, result, seen, verdict_of
 from steelyard import findings, plan
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value
@@ -106,7 +106,9 @@ def all_pairs(
 
 def with_ranks(record: Record, **changed: Any) -> Record:
     """The record with other facts of its ranks."""
-    return replace(record, surroundings={**record.surroundings, "ranks": {**record.surroundings["ranks"], **changed}})
+    return replace(
+        record, surroundings=seen(record.surroundings, ranks={**record.surroundings.ranks.given(), **changed})
+    )
 
 
 def streams(factors: Sequence[float], hosts: Sequence[str], launches: int = 3, **changed: Any) -> list[Result]:
@@ -169,7 +171,7 @@ def crowded(seconds: float, **changed: Any) -> Result:
 def waiting(one: Result, share: float) -> Result:
     """Ranks waited for a processor for that share of each sample."""
     samples = {"seconds": [1.0, 1.0], "waited": [share, share]}
-    records = tuple(replace(r, surroundings={**r.surroundings, "samples": samples}) for r in one.records)
+    records = tuple(replace(r, surroundings=seen(r.surroundings, samples=samples)) for r in one.records)
     return replace(one, records=records)
 
 
@@ -700,12 +702,14 @@ def odd() -> list[Result]:
                     one.records[0],
                     samples=((), (math.nan,), (0.0, 1.0), (1e-3, 1.1e-3, 1e-3))[(i + k) % 4],
                     operations=(0, 1)[k % 2],
-                    surroundings={
-                        "ranks": facts[(i + k + number) % len(facts)],
-                        "oversubscribed": (True, False, None)[k % 3],
-                        "details": details[(i + k) % len(details)],
-                        "samples": (None, {"waited": [None], "seconds": [None]})[k % 2],
-                    },
+                    surroundings=seen(
+                        {
+                            "ranks": facts[(i + k + number) % len(facts)],
+                            "oversubscribed": (True, False, None)[k % 3],
+                            "details": details[(i + k) % len(details)],
+                            "samples": (None, {"waited": [None], "seconds": [None]})[k % 2],
+                        }
+                    ),
                     work=({}, {"messages": math.nan}, {"messages": 0.0, "bytes": 1.0}, {"quanta": 0.0})[i % 4],
                 )
                 metric = Value((math.nan, 0.0, 1e9)[i % 3], "B/s", None, None, "higher")

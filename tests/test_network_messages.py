@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, message
+from builders import evaluation, message, seen
 from mpis import mpi
 from steelyard import build
 from steelyard.benchmarks.network import rate, sendrecv, transfer
@@ -41,7 +41,7 @@ NAMES = ("network.transfer", "network.sendrecv", "network.rate")
 def record(kernel: str, parameters: Parameters, **changed: Any) -> Record:
     """One that has passed its check."""
     plain = Record(
-        "network.transfer", kernel, parameters, 1, 0, 1, (1.0,), 1, {}, Check(True), Verdict("CLEAN"), {}
+        "network.transfer", kernel, parameters, 1, 0, 1, (1.0,), 1, {}, Check(True), Verdict("CLEAN"), seen({})
     )  # fmt: skip
     return replace(plain, **changed)
 
@@ -61,7 +61,7 @@ def round_record(
     every = {"ranks": ranks, "round": number, "message_bytes": size, "together": "yes", **parameters}
     told = {"seconds": [list(seconds.get(r, [])) for r in range(ranks)], "hosts": [f"n{r}" for r in range(ranks)]}
     return record(
-        "pairs", every, launch=launch, attempt=attempt, operations=10, verdict=Verdict(level), surroundings={"ranks": told}
+        "pairs", every, launch=launch, attempt=attempt, operations=10, verdict=Verdict(level), surroundings=seen({"ranks": told})
     )  # fmt: skip
 
 

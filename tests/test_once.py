@@ -1,6 +1,7 @@
 """What is worked out once, columns as arrays, and records that are told to be calm: quicker, and the same."""
 
 import gc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import builders
 from steelyard.model import Result, Verdict
+from steelyard.model.observed import Samples
 from steelyard.model.plain import to_plain
 from steelyard.once import once
 from steelyard.records.compact import LONG, shortened
@@ -48,10 +50,9 @@ columns = st.one_of(st.lists(numbers, max_size=6), st.lists(st.floats(0, 1), max
 @given(at=columns, details=columns, deep=columns)
 def test_a_record_with_arrays_says_what_it_said_with_lists(at: list, details: list, deep: list) -> None:
     def record():
-        made = builders.triad(1e9).records[0]
-        made.surroundings["samples"] = {"at": list(at), "seconds": None}
-        made.surroundings["details"] = {"x": list(details) * LONG, "threads": [{"y": list(deep) * LONG, "z": "word"}]}
-        return made
+        kept = {"x": list(details) * LONG, "threads": [{"y": list(deep) * LONG, "z": "word"}]}
+        around = builders.seen({"details": kept})
+        return replace(builders.triad(1e9).records[0], surroundings=replace(around, samples=Samples(at=list(at))))
 
     assert to_plain(shortened(record())) == to_plain(record())
 
@@ -62,11 +63,11 @@ readings = st.lists(st.one_of(st.none(), st.floats(0.5, 5)), min_size=1, max_siz
 @given(issued=readings, before=st.floats(0.5, 5), after=st.one_of(st.none(), st.floats(0.5, 5)), waited=st.booleans())
 def test_where_nothing_can_set_a_sample_aside_none_is(issued: list, before: float, after: float, waited: bool) -> None:
     count = len(issued)
-    surroundings = {
+    around = {
         "samples": {"issued": issued, "seconds": [1e-3] * count, "waited": [5e-4 if waited else 0] + [0] * (count - 1)},
         "pace": {"before": {"issued": before}, "after": {"issued": after}},
     }
-    bounds = Bounds({"issued": 4.0})
+    surroundings, bounds = builders.seen(around), Bounds({"issued": 4.0})
     chosen = choose(Measured(np.ones(count), surroundings), bounds)
     calm = not exceeded(surroundings, bounds) and not waiting(surroundings)
     if calm:

@@ -24,7 +24,7 @@ from steelyard.statistics.results.result import SETTLED_WIDTH, judged, undisturb
 from steelyard.statistics.samples.launches import RUN_SPREAD, combine, over_runs
 from steelyard.statistics.samples.summary import median_interval
 from steelyard.statistics.validity.observations import Measured
-from steelyard.statistics.validity.pace import ISSUE_LOSS, MEASURES, Bounds, choose
+from steelyard.statistics.validity.pace import ISSUE_LOSS, MEASURES, UNBOUNDED, Bounds, choose
 from steelyard.statistics.validity.verdict import judged_again, judgement
 
 PASSED = Check(True)
@@ -42,8 +42,12 @@ def around(issued, lengths=None, before=FULL, after=FULL, **columns):
     }
 
 
+def judge(samples, surroundings, bounds=UNBOUNDED):
+    return judgement(samples, builders.seen(surroundings), PASSED, bounds=bounds)
+
+
 def aside(samples, surroundings, bounds=BOUNDS):
-    return judgement(samples, surroundings, PASSED, bounds=bounds).aside
+    return judge(samples, surroundings, bounds).aside
 
 
 # ------------------------------------------------------------------------------------------------ the choice
@@ -63,7 +67,7 @@ def test_a_reading_speaks_for_all_samples_up_to_the_next_ones():
 
 def test_a_neighbour_who_comes_and_goes_is_not_gone_where_a_reading_finds_him_away():
     issued = [FULL, FULL, FULL / 2] * 20
-    assert judgement([1.0] * 60, around(issued), PASSED, bounds=BOUNDS).verdict.level == "DISTURBED"
+    assert judge([1.0] * 60, around(issued), BOUNDS).verdict.level == "DISTURBED"
 
 
 def test_what_was_read_before_the_first_and_after_the_last_sample_counts():
@@ -88,11 +92,11 @@ def test_what_was_read_at_the_end_of_a_wait_stands_between_the_samples():
 def test_a_reading_a_little_below_the_best_is_scatter():
     inside, outside = FULL * (1 - ISSUE_LOSS + 0.01), FULL * (1 - ISSUE_LOSS - 0.01)
     assert aside([1.0] * 10, around([inside] * 10)) == ()
-    assert judgement([1.0] * 10, around([outside] * 10), PASSED, bounds=BOUNDS).verdict.level == "DISTURBED"
+    assert judge([1.0] * 10, around([outside] * 10), BOUNDS).verdict.level == "DISTURBED"
 
 
 def test_a_case_that_lay_wholly_beside_a_neighbour_is_disturbed_and_says_by_how_much():
-    found = judgement([1.0] * 30, around([2.0] * 30, before=2.0, after=2.0), PASSED, bounds=BOUNDS)
+    found = judge([1.0] * 30, around([2.0] * 30, before=2.0, after=2.0), BOUNDS)
     assert found.verdict.level == "DISTURBED"
     assert found.aside == ()
     assert sentence(found.verdict.evidence[0]) == (
@@ -104,21 +108,21 @@ def test_a_case_that_lay_wholly_beside_a_neighbour_is_disturbed_and_says_by_how_
 
 def test_the_same_case_is_clean_where_nothing_better_was_ever_shown():
     surroundings = around([2.0] * 30, before=2.0, after=2.0)
-    assert judgement([1.0] * 30, surroundings, PASSED).verdict.level == "CLEAN"
-    assert judgement([1.0] * 30, surroundings, PASSED, bounds=Bounds({"issued": 2.05})).verdict.level == "CLEAN"
+    assert judge([1.0] * 30, surroundings).verdict.level == "CLEAN"
+    assert judge([1.0] * 30, surroundings, Bounds({"issued": 2.05})).verdict.level == "CLEAN"
 
 
 def test_a_single_long_sample_is_judged_by_the_readings_before_and_after_it():
     good, bad = around([FULL], [3.0]), around([FULL], [3.0], before=2.0)
-    assert judgement([3.0], good, PASSED, bounds=BOUNDS).verdict.level == "CLEAN"
-    assert judgement([3.0], bad, PASSED, bounds=BOUNDS).verdict.level == "DISTURBED"
+    assert judge([3.0], good, BOUNDS).verdict.level == "CLEAN"
+    assert judge([3.0], bad, BOUNDS).verdict.level == "DISTURBED"
 
 
 def test_the_memorys_pace_counts_like_the_cores():
     surroundings = around([FULL] * 20, stream=[2e10] * 20, chase=[1e-7] * 10 + [2e-7] * 10)
     bounds = Bounds({"issued": FULL, "stream": 2.1e10, "chase": 1e-7})
     assert aside([1.0] * 20, surroundings, bounds) == tuple(range(10, 20))
-    (given,) = judgement([1.0] * 20, surroundings, PASSED, bounds=bounds).verdict.evidence
+    (given,) = judge([1.0] * 20, surroundings, bounds).verdict.evidence
     assert given.text == "10 of 20 samples, whose own surroundings were disturbed (shared memory 10)."
     assert given.numbers == {"samples": 10, "of": 20, "shared memory": 10}
 
@@ -126,7 +130,7 @@ def test_the_memorys_pace_counts_like_the_cores():
 def test_slow_messages_before_or_after_a_case_disturb_it():
     surroundings = around([FULL] * 20)
     surroundings["pace"]["before"]["exchange"], surroundings["pace"]["after"]["exchange"] = 1e-6, 5e-6
-    found = judgement([1.0] * 20, surroundings, PASSED, bounds=Bounds({"exchange": 1e-6}))
+    found = judge([1.0] * 20, surroundings, Bounds({"exchange": 1e-6}))
     assert found.verdict.level == "DISTURBED"
     assert "a message there and back took 5 µs" in found.verdict.evidence[0].text
     assert found.verdict.evidence[0].numbers["exchange"] == 5e-6
@@ -136,7 +140,7 @@ def test_one_ranks_neighbour_is_named_with_its_host_and_processor():
     surroundings = around([2.0] * 20, before=2.0) | {
         "ranks": {"hosts": ["a", "a", "b"], "cpus": [0, 1, 0], "issued": [3.9, 4.0, 2.0]}
     }
-    given = judgement([1.0] * 20, surroundings, PASSED, bounds=BOUNDS).verdict.evidence[0]
+    given = judge([1.0] * 20, surroundings, BOUNDS).verdict.evidence[0]
     assert given.text.endswith("Mostly it was rank 2 on b (processor 0), 49 % behind the others.")
     assert (given.numbers["rank"], round(given.numbers["behind"], 2)) == (2, 0.49)
 
@@ -156,7 +160,8 @@ def test_a_thread_that_waited_takes_the_next_sample_along_whose_caches_it_finds_
 def test_the_choice_never_asks_for_the_samples_own_times(issued, times):
     n = len(issued)
     one, other = (
-        choose(Measured(np.array(row[:n]), around(issued)), BOUNDS).aside.tolist() for row in (times, times[::-1])
+        choose(Measured(np.array(row[:n]), builders.seen(around(issued))), BOUNDS).aside.tolist()
+        for row in (times, times[::-1])
     )
     assert one == other
 
@@ -174,7 +179,7 @@ def test_the_interval_of_what_is_kept_holds_the_truth_whether_or_not_the_neighbo
         times = 1 + 0.02 * random.standard_normal(120)
         times[shared] *= 1.6 if tied else 1.0
         issued = [FULL * (0.55 if s else 1) * (1 + 0.01 * random.standard_normal()) for s in shared]
-        found = judgement(times.tolist(), around(issued), PASSED, bounds=BOUNDS)
+        found = judge(times.tolist(), around(issued), BOUNDS)
         kept = [t for i, t in enumerate(times.tolist()) if i not in set(found.aside)]
         low, high = median_interval(kept)
         if found.verdict.level == "CLEAN" and low is not None and high is not None:
@@ -194,7 +199,8 @@ def test_a_record_whose_choice_stays_the_same_keeps_its_verdict():
 def with_readings(issued, samples=None, launch=1, **changed):
     parameters = {"threads": 1, "toolchain": "gcc"}
     row = tuple(samples or [1.0] * len(issued))
-    record = Record("a.b", "k", parameters, launch, 0, 1, row, 1, {}, PASSED, Verdict("CLEAN"), around(issued))
+    seen = builders.seen(around(issued))
+    record = Record("a.b", "k", parameters, launch, 0, 1, row, 1, {}, PASSED, Verdict("CLEAN"), seen)
     return replace(record, **changed)
 
 
@@ -256,7 +262,7 @@ def test_the_values_of_a_result_rest_on_the_undisturbed_samples_only():
     for i in range(10):
         issued[i], times[i] = FULL / 2, 2.0
     record = with_readings(issued, times)
-    found = judgement(record.samples, record.surroundings, PASSED, bounds=BOUNDS)
+    found = judge(record.samples, record.surroundings, BOUNDS)
     kept = undisturbed(replace(record, aside=found.aside))
     assert len(kept) == 18
     assert max(kept) < 1.1
@@ -316,7 +322,7 @@ def test_a_file_of_shown_paces_that_cannot_be_read_counts_as_none(cache, content
 def test_more_threads_than_processors_teach_nothing_and_are_not_judged_by_their_pace():
     best = learned(3.9)
     crowded = with_readings([1.0] * 5)
-    crowded = replace(crowded, surroundings={**crowded.surroundings, "oversubscribed": True})
+    crowded = replace(crowded, surroundings=builders.seen(crowded.surroundings, oversubscribed=True))
     best.learn(crowded)
     assert best.all() == {"issued gcc": 3.9}
     assert best.bounds_of(crowded).best == {}
@@ -325,7 +331,8 @@ def test_more_threads_than_processors_teach_nothing_and_are_not_judged_by_their_
 def test_the_clock_is_compared_with_cases_of_the_same_kernel_only():
     best = shown.Best({})
     wide = with_readings([FULL] * 3)
-    wide.surroundings["samples"]["core_clock"] = [2.0e9] * 3
+    samples = {**wide.surroundings.samples.given(), "core_clock": [2.0e9] * 3}
+    wide = replace(wide, surroundings=builders.seen(wide.surroundings, samples=samples))
     best.learn(wide)
     assert best.bounds("a.b", "k", wide.parameters).best["core_clock"] == 2.0e9
     assert "core_clock" not in best.bounds("a.b", "another", wide.parameters).best
@@ -366,7 +373,7 @@ def _record(given):
     }
     return Record(
         given["b"], given["k"], given["p"], given["l"], given["c"], given["a"], tuple(given["s"]), given["n"], {},
-        Check(given["ok"]), Verdict(given["v"]), surroundings, given["e"],
+        Check(given["ok"]), Verdict(given["v"]), builders.seen(surroundings), given["e"],
     )  # fmt: skip
 
 
@@ -430,8 +437,8 @@ def test_what_messages_take_is_kept_for_the_hosts_and_the_pair_that_they_went_be
     one, many = builders.machine(), builders.machine(hosts=(Host("a", 1), Host("b", 1)))
     best = shown.Best({})
     near = with_readings([FULL] * 3)
-    near = replace(near, parameters={**near.parameters, "ranks": 4, "partner": 1})
-    near.surroundings["pace"]["before"]["exchange"] = 1e-6
+    around = builders.seen(near.surroundings, pace={"before": {"exchange": 1e-6}})
+    near = replace(near, parameters={**near.parameters, "ranks": 4, "partner": 1}, surroundings=around)
     best.learn(near)
     assert "exchange" in best.bounds("a.b", "k", near.parameters).best
     assert "exchange" not in best.bounds("a.b", "k", {**near.parameters, "partner": 3}).best

@@ -115,7 +115,7 @@ def timed(result: Result, began: float, seconds: float, **work: float) -> Result
             replace(
                 record,
                 work={**record.work, **work},
-                surroundings={**record.surroundings, "began": begins, "ended": begins + seconds},
+                surroundings=builders.seen(record.surroundings, began=begins, ended=begins + seconds),
             )
         )
     return replace(result, records=tuple(records))
@@ -159,7 +159,7 @@ def in_runs(result: Result, lengths: Sequence[float], pause: float) -> Result:
                 record,
                 samples=tuple(0.25 * each for each in lengths),  # the program times a part of itself
                 operations=1,
-                surroundings={**record.surroundings, **around, "samples": columns},
+                surroundings=builders.seen(record.surroundings, **around, samples=columns),
             )
         )
     return replace(result, records=tuple(records))
@@ -211,7 +211,7 @@ def test_runs_too_short_for_the_sensor_have_no_energy_unless_all_of_them_bound_i
 @pytest.mark.parametrize("lost", ["began", "samples"])
 def test_a_program_of_others_that_does_not_say_when_it_ran_has_no_energy(lost: str) -> None:
     result = in_runs(builders.triad(20e9), [3.0, 3.0], pause=1.0)
-    records = [replace(r, surroundings={k: v for k, v in r.surroundings.items() if k != lost}) for r in result.records]
+    records = [replace(r, surroundings=builders.seen(r.surroundings, **{lost: None})) for r in result.records]
     result = replace(result, records=tuple(records))
     (found,), _ = energy.joined([result], foreign([result]), Power({"rail": steady(80.0)}))
     assert "energy" not in found.metrics

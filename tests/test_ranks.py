@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import builders
 from mpis import mpi, shadow
 from steelyard import build
 from steelyard.errors import ProgramFailed
@@ -152,7 +153,7 @@ def test_a_neighbour_on_one_ranks_processor_makes_the_latency_disturbed_and_the_
                 answer = program.ask(
                     "case=1 kernel=pingpong ranks=2 message_bytes=8 seconds=0.5 least=2000 most=4000 width=1e-9", 60
                 )
-                verdict = judgement(answer["samples"], answer["surroundings"], Check(True, "")).verdict
+                verdict = judgement(answer["samples"], builders.seen(answer["surroundings"]), Check(True, "")).verdict
                 assert (verdict.level, name_disturbance(verdict)) == ("DISTURBED", "competing load"), verdict
                 if any("Mostly it was rank 1" in e.text for e in verdict.evidence):
                     break

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from steelyard import records
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.evidence import KINDS, sentence
 from steelyard.model import Case, Check, Evidence, Launch, Machine, Plan, Record, Verdict
+from steelyard.model.observed import Observed, Pace
 from steelyard.model.plain import from_plain, to_plain
 from steelyard.records import expect_new, removing
 
@@ -32,7 +33,7 @@ def record(case: int = 0, **more: object) -> Record:
         {"bytes": 8.0},
         Check(True, "ok"),
         Verdict("CLEAN"),
-        {"cpus": [0]},
+        Observed(cpus=[0]),
     )
     return replace(made, **more)  # type: ignore[arg-type]
 
@@ -53,6 +54,48 @@ def test_a_run_comes_back_as_it_was_written(folder: records.RunFolder, two_socke
     assert list(run.records) == [record(0), record(1, error="it died")]
     assert run.finished
     assert run.notes == ()
+
+
+AROUND = [
+    "{}",
+    '{"throttled": null, "cpus": [0], "began": 1.5}',
+    '{"samples": {"waited": null, "issued": [1.0, null]}, "clock": {"resolution": 0.5}, "details": null, "pages": null}',
+    '{"ranks": {"hosts": ["a"], "clock": {"residual": [null]}, "seconds": [[0.5], []]}, "pace": {"before": {}}}',
+]
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_surroundings_are_written_as_they_were_read(folder: records.RunFolder, around: str) -> None:
+    (found,) = read_back(folder, around)
+    assert json.dumps(found.surroundings.given()) == around
+    assert to_plain(found)["surroundings"] == json.loads(around)
+
+
+def test_what_was_not_observed_is_none_in_parts_that_are_always_there(folder: records.RunFolder) -> None:
+    (found,) = read_back(folder, '{"samples": {"issued": [1.0, 2.0]}}')
+    around = found.surroundings
+    assert around.samples.issued == [1.0, 2.0]
+    assert around.samples.seconds is around.pace.before.exchange is around.ranks.clock.offset is around.pages is None
+    with pytest.raises(FrozenInstanceError):
+        around.samples.issued = None  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("part", ["clock", "core_clock", "samples", "pace", "processor_seconds", "counters", "ranks"])
+def test_a_part_that_is_null_is_read_as_one_that_is_missing(folder: records.RunFolder, part: str) -> None:
+    (found,) = read_back(folder, json.dumps({"throttled": None, part: None, "pace": {"before": None, "waited": 0.5}}))
+    expected = Pace(waited=0.5) if part == "pace" else getattr(Observed(), part)
+    assert getattr(found.surroundings, part) == expected
+    assert "throttled" in found.surroundings.given()
+
+
+def read_back(folder: records.RunFolder, around: str) -> tuple[Record, ...]:
+    """The record, with these surroundings in its line."""
+    folder.close()
+    line = {**to_plain(record()), "surroundings": json.loads(around)}
+    (folder.path / "records.jsonl").write_text(json.dumps(line) + "\n")
+    run = records.read(folder.path)
+    assert run.notes == ()
+    return run.records
 
 
 @pytest.mark.parametrize("cut", [1, 20, 200])

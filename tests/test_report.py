@@ -707,7 +707,7 @@ def test_the_time_of_a_run_is_accounted_for_where_the_records_tell_it(evaluation
     assert (found.again, found.partial) == ("", "")
     first, *others = evaluation.run.records
     second = replace(first, attempt=2, launch=99)
-    silent = replace(first, launch=100, surroundings={})
+    silent = replace(first, launch=100, surroundings=builders.seen({}))
     more = replace(evaluation.run, records=(replace(first, launch=99), second, silent, *others))
     told = times.data(replace(evaluation, run=more))
     assert told

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import builders
 import power_fixture
 import report_browser
 import report_fixture
@@ -69,7 +70,7 @@ def paced(run: Run) -> Run:
         around = {"before": read, "after": read, "waited": 0.1}
         began = 1.79e9 + number + (7200 if number > 200 else 0)
         return replace(
-            record, launch=number // 30, surroundings={**record.surroundings, "began": began, "pace": around}
+            record, launch=number // 30, surroundings=builders.seen(record.surroundings, began=began, pace=around)
         )
 
     return replace(run, records=tuple(told(number, record) for number, record in enumerate(run.records)))

@@ -134,7 +134,10 @@ def test_a_slow_node_shows_where_its_ranks_all_do_the_same(pump: Benchmark) -> N
     for r in one.records:
         seconds = [[s * (1.5 if rank == 4 else 1) * (1 + 1e-3 * rank) for s in r.samples] for rank in range(6)]
         records.append(
-            replace(r, surroundings={**r.surroundings, "ranks": {**r.surroundings["ranks"], "seconds": seconds}})
+            replace(
+                r,
+                surroundings=builders.seen(r.surroundings, ranks={**r.surroundings.ranks.given(), "seconds": seconds}),
+            )
         )
     finding = told("slow_node", with_pump(pump, [replace(one, records=tuple(records))]))
     assert finding.level == "serious"

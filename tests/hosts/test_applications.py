@@ -26,7 +26,7 @@ def test_cg_and_lu_verify_over_tcp_with_one_core_and_two_loaded_on_each_host(
     assert all(r.error is None and r.check.passed for r in found)
     loaded = {(r.benchmark[-2:], r.parameters["ranks_per_node"], r.parameters["ranks"]) for r in found}
     assert loaded >= {(code, load, load * nodes) for code in ("cg", "lu") for load in (1, 2) for nodes in (1, 2, 4)}
-    hosts = {tuple(sorted(set(r.surroundings["ranks"]["hosts"]))) for r in found if r.parameters["ranks"] == 8}
+    hosts = {tuple(sorted(set(r.surroundings.ranks.hosts or ()))) for r in found if r.parameters["ranks"] == 8}
     assert hosts == {("host1", "host2", "host3", "host4")}
     after = four_hosts.rates()
     assert all(after[host][1] - before[host][1] > 100_000 for host in before), "nothing went over a host's network"

@@ -81,9 +81,9 @@ def test_the_networks_benchmarks_run_between_the_hosts_over_tcp(
     }
     run_ = records.read(records.all_runs(tmp_path / "runs")[0])
     assert all(r.error is None and r.check.passed for r in run_.records)
-    hosts = {tuple(r.surroundings["ranks"]["hosts"]) for r in run_.records if r.parameters["ranks"] == 4}
+    hosts = {tuple(r.surroundings.ranks.hosts or ()) for r in run_.records if r.parameters["ranks"] == 4}
     assert hosts == {("host1", "host2", "host3", "host4")}
-    assert all(r.surroundings["ranks"]["colocated"] for r in run_.records if r.parameters["ranks"] == 4)
+    assert all(r.surroundings.ranks.colocated for r in run_.records if r.parameters["ranks"] == 4)
     after = four_hosts.rates()
     assert all(after[host][1] - before[host][1] > 100_000 for host in before), "nothing went over a host's network"
     # All pairs were measured, each way of pairing four hosts once.

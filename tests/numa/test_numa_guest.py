@@ -68,7 +68,7 @@ def _measured(judged: Evaluation, kernel: str, pinning: str, policy: str) -> Rec
 
 def _nodes(record: Record) -> dict[int, float]:
     """The share of the pages on each memory node, as the kernel of the operating system told it."""
-    return {int(node): share for node, share in record.surroundings["pages"]["nodes"].items()}
+    return {int(node): share for node, share in record.surroundings.pages.nodes.items()}
 
 
 def test_sockets_nodes_and_cores_are_those_of_the_guest(visit: Visit) -> None:
@@ -119,8 +119,8 @@ def test_every_cell_of_the_matrix_is_measured_on_its_processors_with_its_memory(
         for memory in range(shape.nodes):
             triad = _measured(visit.placement, "triad", f"{cpus[0]}-{cpus[-1]}", f"bind:{memory}")
             chase = _measured(visit.placement, "chase", str(cpus[0]), f"bind:{memory}")
-            assert triad.surroundings["cpus"] == list(cpus)
-            assert chase.surroundings["cpus"] == [cpus[0]]
+            assert triad.surroundings.cpus == list(cpus)
+            assert chase.surroundings.cpus == [cpus[0]]
             assert _nodes(triad) == _nodes(chase) == {memory: 1.0}
 
 
@@ -150,7 +150,7 @@ def test_the_five_placements_are_found_where_the_machine_has_them(visit: Visit) 
 def test_every_placement_has_its_pages_where_its_name_says(visit: Visit) -> None:
     for placement in placements(visit.machine):
         record = _measured(visit.placement, "triad", placement.pinning, placement.memory_policy)
-        assert record.surroundings["cpus"] == list(placement.cpus)
+        assert record.surroundings.cpus == list(placement.cpus)
         expected = _expected(visit.machine, placement)
         assert _nodes(record) == pytest.approx(expected, abs=SHARE_ERROR), placement.name
 
@@ -176,7 +176,7 @@ def test_the_loaded_latency_is_of_memory_next_to_its_processors(visit: Visit) ->
     for record in loaded:
         assert record.error is None
         assert record.check.passed
-        assert record.surroundings["cpus"] == list(visit.shape.cpus(0))
+        assert record.surroundings.cpus == list(visit.shape.cpus(0))
         assert _nodes(record) == {0: 1.0}
 
 

@@ -234,7 +234,7 @@ def test_a_run_over_four_nodes_is_submitted_and_ends_with_its_report(
     assert done.returncode in (0, 1), [record.error for record in run.records if record.error] or done.stderr
     assert "is running on n[1-4]" in done.stderr
     assert {record.parameters["message_bytes"] for record in run.records} == {8, 4096}, done.stderr
-    assert {tuple(record.surroundings["ranks"]["hosts"]) for record in run.records} == {NODES}
+    assert {tuple(record.surroundings.ranks.hosts or ()) for record in run.records} == {NODES}
     assert (Path(run.path) / "report.html").exists(), done.stderr
 
 

@@ -82,7 +82,7 @@ def test_from_a_bmc_to_the_report_of_a_run(
         process.stdin.write("sensor_set_value 0x20 0 2 60 0\n")  # 120 W instead of 240
         process.stdin.flush()
         run = records.read(records.find(tmp_path / "runs", None))
-        end = max(float(record.surroundings["ended"]) for record in run.records)
+        end = max(record.surroundings.ended or 0.0 for record in run.records)
         until(lambda: _last(place) > (end + 5) * 1e9, "the readings of the run's time have come")
 
     # What the store says of the run's time is what the BMC said: 240 W, and 120 W later on.

@@ -175,6 +175,6 @@ def _why(result: Result) -> str:
     """Whether the result is right, or why there is none: as its last record says."""
     last = result.records[-1]
     if last.error is not None:
-        failure = (last.surroundings.get("details") or {}).get("failure", "failed")
+        failure = (last.surroundings.details or {}).get("failure", "failed")
         return str(failure)
     return "right" if last.check.passed else f"wrong: {last.check.detail}"

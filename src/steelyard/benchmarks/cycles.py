@@ -7,8 +7,8 @@ from steelyard.model import Record
 
 def core_clock(record: Record) -> float | None:
     """The true core clock (Hz): the mean over threads, before and after the samples; None where unknown."""
-    observed = record.surroundings.get("core_clock") or {}
-    hertz = [value for ends in (observed.get("before"), observed.get("after")) for value in ends or () if value]
+    around = record.surroundings.core_clock
+    hertz = [value for value in (*(around.before or ()), *(around.after or ())) if value]
     return fmean(hertz) if hertz else None
 
 

@@ -63,10 +63,8 @@ def benchmarks_of(run: Run) -> list[str]:
 
 def core_clock(measured: Iterable[Record]) -> float | None:
     """The true core clock (Hz): the median over the records of what the chain showed before the samples."""
-    observed = sorted(
-        hertz for r in measured for hertz in ((r.surroundings.get("core_clock") or {}).get("before") or ()) if hertz
-    )
-    return observed[len(observed) // 2] if observed else None
+    clocks = sorted(hertz for r in measured for hertz in r.surroundings.core_clock.before or () if hertz)
+    return clocks[len(clocks) // 2] if clocks else None
 
 
 def with_limits(machine: Machine, measured: Iterable[Record]) -> Machine:

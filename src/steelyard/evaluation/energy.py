@@ -62,7 +62,7 @@ def extended(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], pow
 
 def stretch(record: Record) -> Stretch | None:
     """From the first sample to the last; None where the record does not say when that was."""
-    began, ended = record.surroundings.get("began"), record.surroundings.get("ended")
+    began, ended = record.surroundings.began, record.surroundings.ended
     if not began or not ended or ended <= began or not record.samples:
         return None
     return Stretch(record.benchmark, round(began * 1e9), round(ended * 1e9))
@@ -70,10 +70,10 @@ def stretch(record: Record) -> Stretch | None:
 
 def runs(record: Record) -> list[Stretch]:
     """Of a program of others each run from its start to its end: between them lies what we do ourselves."""
-    began, columns = record.surroundings.get("began"), record.surroundings.get("samples") or {}
+    began, columns = record.surroundings.began, record.surroundings.samples
     if not began:
         return []
-    ends = zip(columns.get("at") or (), columns.get("seconds") or (), strict=False)
+    ends = zip(columns.at or (), columns.seconds or (), strict=False)
     return [
         Stretch(record.benchmark, round((began + at) * 1e9), round((began + at + seconds) * 1e9))
         for at, seconds in ends

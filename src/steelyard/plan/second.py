@@ -88,7 +88,7 @@ def added(plan: Plan) -> tuple[Launch, ...]:
 def _unsettled(first: Launch, records: Records) -> Iterator[Case]:
     for index, case in enumerate(first.cases):
         known = records(first.number, index)
-        hopeless = any(r.surroundings.get("oversubscribed") is True for r in known)
+        hopeless = any(r.surroundings.oversubscribed for r in known)
         if known and not hopeless and judged(known)[2].level in ("UNSETTLED", "DISTURBED"):
             yield case
 

@@ -13,6 +13,7 @@ from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.evidence import KINDS
 from steelyard.files import LINE, is_folder, lines, ordinary
 from steelyard.model import Count, Record, Run
+from steelyard.model.observed import without_null_parts
 from steelyard.model.plain import from_json, from_plain, suspect
 from steelyard.records.compact import shortened
 from steelyard.records.writing import FORMAT, RunFolder, expect_new
@@ -133,6 +134,8 @@ def _record(line: bytes) -> Record:
             verdict["evidence"] = [_typed(each) for each in evidence]
         if isinstance(samples, list) and None in samples:
             found["samples"] = [math.nan if seconds is None else seconds for seconds in samples]  # JSON has no NaN
+        if isinstance(around := found.get("surroundings"), dict):
+            found["surroundings"] = without_null_parts(around)
     return _own(from_plain(Record, found))
 
 

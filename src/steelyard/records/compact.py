@@ -12,14 +12,16 @@ DEEP = 4  # levels of these
 
 
 def shortened(record: Record) -> Record:
-    """The record itself, its long lists of numbers of one kind as arrays, which say the same."""
-    samples, details = record.surroundings.get("samples"), record.surroundings.get("details")
-    if isinstance(samples, dict):
-        for name in COLUMNS:
-            if column := samples.get(name):
-                samples[name] = _column(column)  # type: ignore[literal-required]
-    if isinstance(details, dict):
-        _shorten(details, DEEP)
+    """The record itself, its long lists of numbers of one kind as arrays, which say the same.
+
+    To be called before anybody else has the record.
+    """
+    columns = vars(record.surroundings.samples)
+    for name in COLUMNS:
+        if column := columns.get(name):
+            columns[name] = _column(column)
+    if record.surroundings.details:
+        _shorten(record.surroundings.details, DEEP)
     return record
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import cast
 
 from steelyard.model import Machine, Parameters, Record, Run, Shown
+from steelyard.model.observed import Kind
 from steelyard.records.writing import write_whole
-from steelyard.statistics.validity.pace import MEASURES, THIRD, UNBOUNDED, Bounds, Kind, Measure, typicals
+from steelyard.statistics.validity.pace import MEASURES, THIRD, UNBOUNDED, Bounds, Measure, typicals
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
 
@@ -35,7 +36,7 @@ class Best:
 
     def learn(self, record: Record) -> dict[Kind, float]:
         """Adds what was read beside the samples of a record, and returns that; nothing where threads took turns."""
-        if record.surroundings.get("oversubscribed") is True:
+        if record.surroundings.oversubscribed:
             return {}
         read = typicals(record)
         keys = _keys(_case(record.benchmark, record.kernel, record.parameters))
@@ -59,7 +60,7 @@ class Best:
 
     def bounds_of(self, record: Record) -> Bounds:
         """For a record; none where more threads than processors shared them by turns."""
-        if record.surroundings.get("oversubscribed") is True:
+        if record.surroundings.oversubscribed:
             return UNBOUNDED
         return self.bounds(record.benchmark, record.kernel, record.parameters)
 

@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 
 from steelyard.model import Record, Run
+from steelyard.model.observed import Kind
 from steelyard.records import shown
-from steelyard.statistics.validity.observations import Measured, number, part
-from steelyard.statistics.validity.pace import MEASURES, Bounds, Kind, choose
+from steelyard.statistics.validity.observations import Measured
+from steelyard.statistics.validity.pace import MEASURES, Bounds, choose
 
 State = Literal["kept", "aside", "disturbed", "invalid"]
 
@@ -117,12 +118,12 @@ def _state(record: Record) -> State:
 
 
 def _began(record: Record) -> float | None:
-    return number(record.surroundings.get("began")) if record.samples else None
+    return record.surroundings.began if record.samples else None
 
 
 def _elapsed(record: Record) -> float:
     """Seconds from its first sample to its last."""
-    seconds = number(part(record.surroundings, "processor_seconds").get("elapsed"))
+    seconds = record.surroundings.processor_seconds.elapsed
     if seconds is None:
         seconds = math.fsum(record.samples) * record.operations
     return max(0.0, seconds)

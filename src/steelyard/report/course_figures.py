@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from steelyard.model import Evaluation, Launch, Record, Result
+from steelyard.model.observed import Kind
 from steelyard.report import drawing, values
 from steelyard.report.axes import Json, capital, text
 from steelyard.report.course import STATES, Course, Step
 from steelyard.report.names import grouped
-from steelyard.statistics.validity.pace import MEASURES, Kind
+from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import duration, percent
 
 RECORDS = "pace-records"  # the element of the page that holds what the figures share: when, and of which case

@@ -65,7 +65,10 @@ def _indented(value: Any, depth: int) -> str:
 
 
 def _record(record: Record) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)} | {"verdict": _verdict(record.verdict)}
+    return {field.name: getattr(record, field.name) for field in fields(record)} | {
+        "verdict": _verdict(record.verdict),
+        "surroundings": record.surroundings.given(),
+    }
 
 
 def _result(result: Result) -> dict[str, Any]:

@@ -68,12 +68,12 @@ def _repeated(records: list[Record]) -> str:
 
 
 def _clock(records: list[Record]) -> str:
-    clocks = (record.surroundings.get("clock") for record in records)
-    return next((f"{clock['source']}{_precision(clock)}" for clock in clocks if clock and "source" in clock), "")
+    clocks = (record.surroundings.clock for record in records)
+    return next((f"{clock.source}{_precision(clock)}" for clock in clocks if clock.source), "")
 
 
 def _precision(clock: TimerClock) -> str:
-    known = (("resolution", clock.get("resolution")), ("overhead", clock.get("overhead")))
+    known = (("resolution", clock.resolution), ("overhead", clock.overhead))
     parts = [f"{name} {units.quantity(value, 's')}" for name, value in known if value is not None]
     return f" ({', '.join(parts)})" if parts else ""
 
@@ -82,8 +82,8 @@ def _core_clock(records: list[Record]) -> str:
     """The least and greatest core clock in hertz that a dependent chain showed around the samples."""
     observed: list[float] = []
     for record in records:
-        clock = record.surroundings.get("core_clock") or {}
-        observed += [v for end in (clock.get("before"), clock.get("after")) for v in end or () if v and v > 0]
+        clock = record.surroundings.core_clock
+        observed += [v for end in (clock.before, clock.after) for v in end or () if v and v > 0]
     if not observed:
         return ""
     low, high = units.quantity(min(observed), "Hz"), units.quantity(max(observed), "Hz")

@@ -194,7 +194,7 @@ class Evaluator:
             self.patience.waited(seconds_waited(record), patience)
             took = self.around.now() - began
             affordable = self.waiting + took <= self._for_repeating() and not self._spent()
-            hopeless = record.surroundings.get("oversubscribed") is True  # it will be so again
+            hopeless = record.surroundings.oversubscribed  # it will be so again
             # What else disturbs cannot be observed to have passed: time for that is better spent at the end.
             passing = name_disturbance(record.verdict) == "competing load"
             if not passing or attempt == ATTEMPTS or hopeless or not affordable:
@@ -241,7 +241,7 @@ class Evaluator:
     def _remember(self, record: Record) -> None:
         """What says later whether the case is settled; the readings beside its samples are on the disk."""
         self.best.learn(record)
-        kept: Observed = {"oversubscribed": record.surroundings.get("oversubscribed")}
+        kept = Observed(oversubscribed=record.surroundings.oversubscribed)
         self._records.setdefault(identity(record), []).append(replace(record, surroundings=kept))
         self._places[record.launch, record.case] = identity(record)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from steelyard.evidence import noted
 from steelyard.model import Case, Check, Launch, Machine, Parameters, Record, Scalar, Verdict
-from steelyard.model.observed import Observed
+from steelyard.model.observed import Kind, Observed
 from steelyard.model.plain import from_plain, scalar
 from steelyard.plan import cpus_of
 from steelyard.plan.refusal import STARTED
 from steelyard.records.shown import Best
-from steelyard.statistics.validity.pace import UNBOUNDED, Bounds, Kind
+from steelyard.statistics.validity.pace import UNBOUNDED, Bounds
 from steelyard.statistics.validity.verdict import with_verdict
 
 # How the harness calls the bounds of what counts as undisturbed (native/pace.h).
@@ -66,7 +66,7 @@ class _Answer:
     samples: tuple[float | None, ...] = ()
     operations: float = 0
     work: Mapping[str, float | None] = field(default_factory=dict)
-    surroundings: Observed = field(default_factory=Observed)
+    surroundings: Observed = field(default_factory=lambda: from_plain(Observed, {}))
     error: str | None = None
 
 
@@ -118,6 +118,6 @@ def failed_record(
         {},
         Check(False, detail),
         verdict,
-        {},
+        from_plain(Observed, {}),
         reason,
     )

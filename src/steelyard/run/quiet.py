@@ -10,9 +10,11 @@ from pathlib import Path
 from steelyard.launch import local
 from steelyard.launch.program import Conversation, Program
 from steelyard.model import Machine, Shown
+from steelyard.model.observed import Kind, Looks
+from steelyard.model.plain import from_plain
 from steelyard.records.shown import Best
 from steelyard.statistics.validity.observations import numbers
-from steelyard.statistics.validity.pace import MEASURES, Kind
+from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import duration, percent
 
 LOOK, LONGER = 1.5, 5.0  # seconds of a look, and of a second one where the first was not quiet: together below ten
@@ -63,15 +65,15 @@ def at(program: Conversation, machine: Machine, toolchain: str, known: Shown, se
         f"look={seconds:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}", 2 * seconds + LIMIT
     ).get("look", {})
     earlier = Best(known.best).bounds("", "", {"threads": 1, "toolchain": toolchain}).best
-    share = _share(answer, earlier)
+    share = _share(from_plain(Looks, answer), earlier)
     return Look(1.0 if share is None else share)
 
 
-def _share(answer: Mapping[str, object], earlier: Mapping[Kind, float]) -> float | None:
+def _share(looks: Looks, earlier: Mapping[Kind, float]) -> float | None:
     """Of the readings those within bounds; the third best of them stands for a machine of which nothing is known."""
     inside = None
     for kind in KINDS:
-        readings = numbers(answer.get(kind))
+        readings = numbers(looks.of(kind))
         measure = MEASURES[kind]
         leading = measure.leading(readings[readings > 0].tolist())
         if not leading:

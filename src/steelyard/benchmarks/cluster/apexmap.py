@@ -84,7 +84,7 @@ def access_time(seconds: float, record: Record) -> float:
 
 def remote(seconds: float, record: Record) -> float | None:
     """As rank 0 drew them; None where there were none."""
-    return (record.surroundings.get("details") or {}).get("remote") or None
+    return (record.surroundings.details or {}).get("remote") or None
 
 
 metrics = (

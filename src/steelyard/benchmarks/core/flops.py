@@ -146,7 +146,7 @@ def _errors(name: str, members: dict[int, Result]) -> Series:
 def _error(result: Result) -> float | None:
     """Relative, without sign; None where it is zero, or where no record tells it."""
     for record in result.records:
-        reported = record.surroundings.get("details")
-        if isinstance(reported, dict) and reported.get("exact") and isinstance(reported.get("error"), int | float):
+        reported = record.surroundings.details or {}
+        if reported.get("exact") and isinstance(reported.get("error"), int | float):
             return abs(reported["error"] / reported["exact"]) or None
     return None

@@ -77,7 +77,7 @@ def _resolution(result: Result) -> float:
     reported = [
         resolution / r.operations
         for r in result.records
-        if r.operations and (resolution := (r.surroundings.get("clock") or {}).get("resolution"))
+        if r.operations and (resolution := r.surroundings.clock.resolution)
     ]
     return float(max(reported, default=0.0))
 

@@ -19,6 +19,7 @@ Rpeak, which takes the nominal clock, however). The chains and their check are o
 """
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 
@@ -29,7 +30,6 @@ from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.roles import Headline, Peak
 from steelyard.statistics.results.result import rests_on
-from steelyard.statistics.validity.observations import LISTS
 from steelyard.units import quantity
 
 WIDTHS = ("scalar", "128", "256", "512", "widest")
@@ -82,17 +82,15 @@ def socket_threads(machine: Machine) -> int:
 
 def clock_under_load(record: Record) -> float | None:
     """The true core clock (Hz) while the chains run, the mean over threads; that between the samples where it was not read."""
-    details = record.surroundings.get("details")
-    observed = _positive(details.get("clock") if isinstance(details, dict) else None)
-    if observed:
-        return fmean(observed)
-    samples = record.surroundings.get("samples")
-    between = _positive(samples.get("core_clock") if isinstance(samples, dict) else None)
+    under_load = _positive((record.surroundings.details or {}).get("clock"))
+    if under_load:
+        return fmean(under_load)
+    between = _positive(record.surroundings.samples.core_clock)
     return median(between) if between else core_clock(record)
 
 
 def _positive(values: object) -> list[float]:
-    given: Iterable[object] = values if isinstance(values, LISTS) else ()
+    given: Iterable[object] = values if isinstance(values, list | array) else ()
     return [float(v) for v in given if isinstance(v, int | float) and math.isfinite(v) and v > 0]
 
 
@@ -139,8 +137,8 @@ def lanes(result: Result) -> int | None:
         return 1 if each else None
     if width.isdigit():
         return int(width) // each
-    reported = (r.surroundings.get("details") for r in result.records)
-    return next((int(d["lanes"]) for d in reported if isinstance(d, dict) and isinstance(d.get("lanes"), int)), None)
+    reported = ((r.surroundings.details or {}).get("lanes") for r in result.records)
+    return next((lanes for lanes in reported if isinstance(lanes, int)), None)
 
 
 def pipes(machine: Machine, doubles: int) -> int | None:
@@ -176,8 +174,8 @@ def cores_of(result: Result, machine: Machine) -> float:
     """How many cores the threads of a case have: fewer where two share one, or where a control group allows fewer."""
     threads = int(result.parameters.get("threads", 1))
     core = {cpu: (c.socket, c.number) for c in machine.cores for cpu in c.cpus}
-    cpus = next((r.surroundings.get("cpus") for r in result.records if r.surroundings.get("cpus")), None)
-    used = len({core.get(cpu, (-1, cpu)) for cpu in cpus}) if isinstance(cpus, list | tuple) else threads
+    cpus = next((pinned for r in result.records if (pinned := r.surroundings.cpus)), None)
+    used = len({core.get(cpu, (-1, cpu)) for cpu in cpus}) if cpus else threads
     cores = min(threads, used, len(machine.cores) or threads)
     return min(cores, machine.cpu_quota) if machine.cpu_quota is not None else cores
 

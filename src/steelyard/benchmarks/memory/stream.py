@@ -16,7 +16,7 @@ Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Per
 array rule and validation as STREAM 5.10 states them. The choice by the best Copy of 25 runs: NICEVT 2008.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from steelyard.benchmarks.axes import USUAL, page_sizes, thread_counts
 from steelyard.benchmarks.figures import against, cache_marks, published, select
@@ -171,8 +171,8 @@ def best_of(times: int) -> Callable[[float, Record], float | None]:
 
 def by_copy(seconds: float, record: Record) -> float | None:
     """The statistic of NICEVT's evaluation: Triad in the rotation with the best Copy of 25. None but for 25 rotations or more."""
-    reported = record.surroundings.get("details")
-    if record.kernel != "rotation" or not isinstance(reported, Mapping):
+    reported = record.surroundings.details
+    if record.kernel != "rotation" or reported is None:
         return None
     triad = best_by_copy(reported.get("copy", ()), reported.get("triad", ()), RUNS)
     return 24.0 * int(record.parameters["elements"]) / triad if triad else None

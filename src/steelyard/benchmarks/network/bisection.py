@@ -133,7 +133,7 @@ def pairs_of(result: Result) -> tuple[tuple[int, int], ...]:
     if result.parameters.get("matching", "halves") == "halves":
         half = int(result.parameters["ranks"]) // 2
         return tuple((i, i + half) for i in range(int(result.parameters["pairs"])))
-    reported: dict[str, Any] = next((d for r in result.records if (d := r.surroundings.get("details"))), {})
+    reported: dict[str, Any] = next((d for r in result.records if (d := r.surroundings.details)), {})
     return tuple((int(a), int(b)) for a, b in reported.get("pairs", ()))
 
 

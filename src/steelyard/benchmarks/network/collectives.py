@@ -117,7 +117,7 @@ metrics = (
 
 
 def _details(record: Record) -> dict[str, Any]:
-    return dict(record.surroundings.get("details") or {})
+    return dict(record.surroundings.details or {})
 
 
 roles = (Waiting("barrier"), Waiting("allreduce"), Witness("alltoall"))

@@ -90,7 +90,7 @@ def latency(seconds: float, record: Record) -> float | None:
 
 def receive(seconds: float, record: Record) -> float | None:
     """The median receive of the record; None for trains, and where it takes less than the clock's reading."""
-    details = record.surroundings.get("details") or {}
+    details = record.surroundings.details or {}
     return details.get("receive") if record.kernel == "receive" else None
 
 

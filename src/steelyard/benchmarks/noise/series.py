@@ -35,7 +35,7 @@ class Slices:
 
 def threads(record: Record) -> tuple[Thread, ...]:
     """The quanta of kernel `fixed_work`; empty for another kernel, or where the record kept none."""
-    details = record.surroundings.get("details") or {}
+    details = record.surroundings.details or {}
     if record.kernel != "fixed_work" or not details:
         return ()
     unit, found = float(details["unit"]), []
@@ -51,7 +51,7 @@ def threads(record: Record) -> tuple[Thread, ...]:
 
 def slices(record: Record) -> tuple[Slices, ...]:
     """The slices of kernel `fixed_time`, lost against the thread's best one; empty for another kernel."""
-    details = record.surroundings.get("details") or {}
+    details = record.surroundings.details or {}
     if record.kernel != "fixed_time" or not details:
         return ()
     found = []

@@ -1,6 +1,5 @@
 """Rule: whether the cores reach the peak that their pipes, vectors and true clock allow, or what keeps them below it."""
 
-import math
 from collections.abc import Iterable
 from statistics import median
 from typing import NamedTuple
@@ -136,10 +135,7 @@ def _why(low: Judged, narrower: list[Judged], records: Iterable[Record]) -> tupl
 
 
 def _issued(record: Record) -> float | None:
-    samples = record.surroundings.get("samples")
-    issued = samples.get("issued") if isinstance(samples, dict) else None
-    given: Iterable[object] = issued if isinstance(issued, list | tuple) else ()
-    known = [float(x) for x in given if isinstance(x, int | float) and math.isfinite(x) and x > 0]
+    known = [float(x) for x in record.surroundings.samples.issued or () if x and x > 0]
     return median(known) if known else None
 
 

@@ -1,7 +1,5 @@
 """Rule: whether the true core clock stayed the same over the run."""
 
-import math
-from collections.abc import Mapping
 from statistics import median
 
 from steelyard.machine.settings import setting
@@ -54,18 +52,9 @@ def _cause(fell: bool) -> str:
 
 
 def _clock(record: Record) -> float | None:
-    around = record.surroundings.get("core_clock")
-    if not isinstance(around, Mapping):
-        return None
-    reported = [around.get(when) for when in ("before", "after")]
-    numbers = [
-        float(hertz)
-        for values in reported
-        if isinstance(values, list | tuple)
-        for hertz in values
-        if isinstance(hertz, int | float) and math.isfinite(hertz) and hertz > 0
-    ]
-    return median(numbers) if numbers else None
+    around = record.surroundings.core_clock
+    known = [float(hertz) for hertz in (*(around.before or ()), *(around.after or ())) if hertz and hertz > 0]
+    return median(known) if known else None
 
 
 def _policy(machine: Machine) -> str:

@@ -12,7 +12,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     stopped = [
         (record, float(seconds))
         for record in evaluation.run.records
-        if isinstance(seconds := record.surroundings.get("throttled"), int | float) and seconds > 0
+        if (seconds := record.surroundings.throttled or 0) > 0
     ]
     if stopped:
         limits = limits or ["A processor quota is in force."]

@@ -1,6 +1,6 @@
 """Rule: what small pages cost, at the worst corner of APEX-MAP, in the latency of memory, and in Triad."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 from steelyard.machine.caches import cache_levels
@@ -51,12 +51,8 @@ def _differ(small: Result, huge: Result) -> bool:
 
 
 def _huge_share(result: Result) -> float | None:
-    shares = [
-        float(share)
-        for r in result.records
-        if isinstance(pages := r.surroundings.get("pages"), Mapping)
-        and isinstance(share := pages.get("huge"), int | float)
-    ]
+    pages = (r.surroundings.pages for r in result.records)
+    shares = [float(each.huge) for each in pages if each and each.huge is not None]
     return fmean(shares) if shares else None
 
 

@@ -1,6 +1,5 @@
 """Rule: what it costs to use the memory of another node, beside the distances that the firmware tells."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Finding, Machine, Result
@@ -69,8 +68,8 @@ def _cpu_node(result: Result, machine: Machine) -> int | None:
     given = cases.number(result, "cpu_node")
     if given is not None:
         return int(given)
-    used = next((c for r in result.records if isinstance(c := r.surroundings.get("cpus"), list | tuple)), ())
-    nodes = {n.number for n in machine.nodes if set(n.cpus) & {c for c in used if isinstance(c, int)}}
+    used = next((c for r in result.records if (c := r.surroundings.cpus) is not None), ())
+    nodes = {n.number for n in machine.nodes if set(n.cpus) & set(used)}
     return nodes.pop() if len(nodes) == 1 else None
 
 
@@ -82,12 +81,10 @@ def _memory_node(result: Result) -> int | None:
     if word == "bind" and number.isdigit():
         return int(number)
     for record in result.records:  # where the pages were found to be
-        pages = record.surroundings.get("pages")
-        shares = pages.get("nodes") if isinstance(pages, Mapping) else None
-        if isinstance(shares, Mapping):
-            for node, share in shares.items():
-                if isinstance(share, int | float) and share >= ALL_ON_ONE and str(node).isdigit():
-                    return int(node)
+        pages = record.surroundings.pages
+        for node, share in ((pages and pages.nodes) or {}).items():
+            if share is not None and share >= ALL_ON_ONE and node.isdigit():
+                return int(node)
     return None
 
 

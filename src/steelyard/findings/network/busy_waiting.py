@@ -1,6 +1,5 @@
 """Rule: ranks that wait in a loop on processors which they share: every message then costs a turn of the scheduler."""
 
-from collections.abc import Mapping
 from statistics import median
 from typing import NamedTuple
 
@@ -62,8 +61,8 @@ def _examine(crowded: Result, spare: Result | None) -> Observed | None:
 
 def _waited(result: Result) -> float:
     """Of the time, in how much a rank could have run but had no processor: the median of the records; may exceed 1."""
-    samples = [r.surroundings.get("samples") for r in rests_on(result)]
-    columns = [(numbers(s.get("waited")), numbers(s.get("seconds"))) for s in samples if isinstance(s, Mapping)]
+    samples = [r.surroundings.samples for r in rests_on(result)]
+    columns = [(numbers(s.waited), numbers(s.seconds)) for s in samples]
     known = [float(w.sum() / s.sum()) for w, s in columns if len(w) == len(s) and s.sum() > 0]
     return median(known) if known else 0.0
 

@@ -8,8 +8,8 @@ NAMED = 8  # hosts that are listed
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding where a record's ranks saw several host names and one machine; otherwise nothing."""
-    records = [r for r in evaluation.run.records if messages.ranks(r)]
-    shared = [r for r in records if messages.ranks(r).get("colocated") is True]
+    records = [r for r in evaluation.run.records if messages.hosts(r)]
+    shared = [r for r in records if r.surroundings.ranks.colocated]
     if not shared:
         return []
     names = sorted({host for record in shared for host in messages.hosts(record)})
@@ -41,5 +41,5 @@ def _listed(names: list[str]) -> str:
 
 
 def _processors(shared: list[Record]) -> list[str]:
-    crowded = sum(r.surroundings.get("oversubscribed") is True for r in shared)
+    crowded = sum(bool(r.surroundings.oversubscribed) for r in shared)
     return [f"In {crowded} of them there were more ranks than processors."] if crowded else []

@@ -39,7 +39,7 @@ class Observed(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """One finding on ranks whose machine has one clock, so that the offset is the error, and one on those of several."""
     records = [r for r in evaluation.run.records if r.verdict.level != "INVALID"]
-    alone = [r for r in records if r.surroundings.get("oversubscribed") is not True] or records
+    alone = [r for r in records if not r.surroundings.oversubscribed] or records
     same = [observed for r in alone if (observed := _within(r))]
     several = [observed for r in alone if (observed := _between(r))]
     return [*_finding(same, SAME, GOOD), *_finding(several, SEVERAL, GOOD_BETWEEN)]
@@ -58,14 +58,11 @@ def _between(record: Record) -> Observed | None:
 
 def _clocks(record: Record) -> Iterable[tuple[float, float, float, bool]]:
     """Of each rank but the first: offset, uncertainty and residual (NaN: unknown), and whether it has rank 0's clock."""
-    reported = messages.ranks(record)
-    clock, hosts = reported.get("clock"), messages.hosts(record)
-    if not isinstance(clock, dict) or not hosts:
+    ranks, hosts = record.surroundings.ranks, messages.hosts(record)
+    columns = [numbers(column) for column in (ranks.clock.offset, ranks.clock.uncertainty, ranks.clock.residual)]
+    if not hosts or any(len(column) != len(hosts) for column in columns):
         return []
-    columns = [numbers(clock.get(name)) for name in ("offset", "uncertainty", "residual")]
-    if any(len(column) != len(hosts) for column in columns):
-        return []
-    same = [reported.get("colocated") is True or host == hosts[0] for host in hosts]
+    same = [ranks.colocated or host == hosts[0] for host in hosts]
     return list(zip(*(column.tolist() for column in columns), same, strict=True))[1:]
 
 

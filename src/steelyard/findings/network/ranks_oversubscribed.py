@@ -42,7 +42,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _processors(result: Result) -> str:
     """On how many processors the ranks were, where the record tells; those of hosts that share a machine count once."""
     for record in result.records:
-        shared = messages.ranks(record).get("colocated") is True
+        shared = record.surroundings.ranks.colocated
         placed = zip(messages.hosts(record), messages.processors(record), strict=False)
         used = {("" if shared else host, cpu) for host, cpu in placed if cpu >= 0}
         if used:

@@ -125,8 +125,8 @@ def _line(observed: Observed) -> str:
 
 def _share(result: Result) -> str:
     """Which share of the work the device had, as the kernel chose it: the median of the launches."""
-    reported = [r.surroundings.get("details") for r in result.records]
-    shares = [s for d in reported if isinstance(d, dict) and isinstance(s := d.get("share"), int | float)]
+    reported = ((r.surroundings.details or {}).get("share") for r in result.records)
+    shares = [share for share in reported if isinstance(share, int | float)]
     if not shares:
         return "how the work was split is not known"
     share = median(shares)

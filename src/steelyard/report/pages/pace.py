@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from steelyard.model import Evaluation, Shown
+from steelyard.model.observed import Kind
 from steelyard.plan import second
 from steelyard.report import course_figures, drawing, values
 from steelyard.report.course import Course, Step, causes, course
 from steelyard.report.names import grouped, slug
-from steelyard.statistics.validity.pace import Kind, seconds_waited
+from steelyard.statistics.validity.pace import seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
 
 PLACE, TITLE = 110, "Pace"

@@ -39,11 +39,9 @@ def data(evaluation: Evaluation) -> Times | None:
 
 def phases(record: Record) -> dict[str, float]:
     """Seconds of the record's phases; empty where it does not tell all three."""
-    found = record.surroundings.get("phases")
-    if not isinstance(found, dict):
-        return {}
-    known = {n: s for n in PHASES if isinstance(s := found.get(n), int | float) and s >= 0}
-    return {name: float(s) for name, s in known.items()} if len(known) == len(PHASES) else {}
+    given = record.surroundings.phases or {}
+    known = {name: float(s) for name in PHASES if (s := given.get(name)) is not None and s >= 0}
+    return known if len(known) == len(PHASES) else {}
 
 
 def _row(name: str, found: Iterable[dict[str, float]]) -> tuple[str, ...]:

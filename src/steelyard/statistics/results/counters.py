@@ -1,12 +1,11 @@
 """What hardware counters tell of a result: medians over its launches, and why there are none."""
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
 from steelyard.model import Record, Result
-from steelyard.model.observed import Counters
+from steelyard.model.scalars import Number
 from steelyard.once import once
 from steelyard.statistics.results.result import rests_on
 
@@ -35,44 +34,32 @@ class Counted:
 @once
 def counted(result: Result) -> Counted | None:
     """The medians over the records on which the result rests; None where nothing was counted for any of them."""
-    parts = [part for record in rests_on(result) if (part := _part(record))]
-    shares = _numbers(parts, "share")
+    parts = [record.surroundings.counters for record in rests_on(result)]
     found = Counted(
-        _median(parts, "instructions"),
-        _median(parts, "cycles"),
-        _median(parts, "cache_misses"),
-        _median(parts, "l1_misses"),
-        _median(parts, "energy"),
-        min(shares) if shares else None,
+        _median(part.instructions for part in parts),
+        _median(part.cycles for part in parts),
+        _median(part.cache_misses for part in parts),
+        _median(part.l1_misses for part in parts),
+        _median(part.energy for part in parts),
+        min(_sound(part.share for part in parts), default=None),
     )
     return found if any(value is not None for value in (found.instructions, found.cycles, found.energy)) else None
 
 
 def reasons(records: Iterable[Record]) -> tuple[str, ...]:
     """Why there are no counters, each reason once; empty where all records were counted, or none tells."""
-    reported = (_part(record).get("reason") for record in records)
-    return tuple(dict.fromkeys(str(reason) for reason in reported if reason))
+    return tuple(dict.fromkeys(reason for r in records if (reason := r.surroundings.counters.reason)))
 
 
 def sources(records: Iterable[Record]) -> tuple[str, ...]:
     """The meters of energy that the records name, each once."""
-    reported = (_part(record).get("energy_source") for record in records)
-    return tuple(dict.fromkeys(str(source) for source in reported if source))
+    return tuple(dict.fromkeys(source for r in records if (source := r.surroundings.counters.energy_source)))
 
 
-def _part(record: Record) -> Counters:
-    return record.surroundings.get("counters") or {}
+def _sound(values: Iterable[Number]) -> list[float]:
+    return [float(value) for value in values if value is not None and value >= 0]
 
 
-def _numbers(parts: Sequence[Counters], name: str) -> list[float]:
-    given = [part.get(name) for part in parts]
-    return [
-        float(v)
-        for v in given
-        if isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) and v >= 0
-    ]
-
-
-def _median(parts: Sequence[Counters], name: str) -> float | None:
-    observed = _numbers(parts, name)
-    return median(observed) if observed else None
+def _median(values: Iterable[Number]) -> float | None:
+    known = _sound(values)
+    return median(known) if known else None

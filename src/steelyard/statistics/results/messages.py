@@ -7,7 +7,6 @@ from statistics import median
 import numpy as np
 
 from steelyard.model import Machine, Record, Result
-from steelyard.model.observed import RanksObserved
 from steelyard.once import once
 from steelyard.statistics.models.artefact import Caches, Point
 from steelyard.statistics.results import cases
@@ -63,14 +62,9 @@ def transport(result: Result) -> str:
     return str(result.parameters.get("transport") or "default")
 
 
-def ranks(record: Record) -> RanksObserved:
-    """What the record tells of its ranks; empty where it was no program of many ranks."""
-    return record.surroundings.get("ranks") or {}
-
-
 def rank_seconds(record: Record) -> tuple[tuple[float, ...], ...]:
     """Of each rank the whole length of each sample (NaN: unknown), none for one that took no part; empty where not reported."""
-    rows = ranks(record).get("seconds") or ()
+    rows = record.surroundings.ranks.seconds or ()
     return tuple(tuple(math.nan if s is None else float(s) for s in row) for row in rows)
 
 
@@ -86,7 +80,7 @@ def rank_rates(record: Record, work: str) -> tuple[float | None, ...]:
 
 def hosts(record: Record) -> tuple[str, ...]:
     """The host of each rank; empty where the record does not tell."""
-    return tuple(ranks(record).get("hosts") or ())
+    return tuple(record.surroundings.ranks.hosts or ())
 
 
 def hosts_of(records: Iterable[Record]) -> tuple[str, ...]:
@@ -101,18 +95,17 @@ def apart(result: Result) -> bool:
 
 def over_a_network(result: Result) -> bool:
     """Whether the ranks were on several hosts that do not share a machine."""
-    return apart(result) and not any(ranks(record).get("colocated") is True for record in result.records)
+    return apart(result) and not any(record.surroundings.ranks.colocated for record in result.records)
 
 
 def processors(record: Record) -> tuple[int, ...]:
     """The processor of each rank, −1 where it was not pinned; empty where the record does not tell."""
-    cpus = ranks(record).get("cpus")
-    return tuple(cpus) if isinstance(cpus, list | tuple) and all(isinstance(c, int) for c in cpus) else ()
+    return tuple(record.surroundings.ranks.cpus or ())
 
 
 def oversubscribed(result: Result) -> bool:
     """Whether more ranks than processors took part in what the result rests on."""
-    return any(r.surroundings.get("oversubscribed") is True for r in rests_on(result))
+    return any(r.surroundings.oversubscribed for r in rests_on(result))
 
 
 def caches(machine: Machine, result: Result) -> Caches:

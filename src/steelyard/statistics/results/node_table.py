@@ -64,7 +64,7 @@ def rates_of_nodes(record: Record, work: str) -> Mapping[str, float]:
 
 
 def _clocks(record: Record) -> Mapping[str, float]:
-    clocks, hosts = (record.surroundings.get("core_clock") or {}).get("before") or (), messages.hosts(record)
+    clocks, hosts = record.surroundings.core_clock.before or (), messages.hosts(record)
     if len(clocks) != len(hosts):
         return {}
     by_host: dict[str, list[float]] = {}

@@ -98,7 +98,7 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
     """All pairs, of nodes where there are several."""
     records = [r for result in results for r in result.records if r.kernel == pairs.KERNEL and _whole(r)]
     for members in pairs.variants(records).values():
-        hosts, crowded = messages.hosts_of(members), any(r.surroundings.get("oversubscribed") is True for r in members)
+        hosts, crowded = messages.hosts_of(members), any(r.surroundings.oversubscribed for r in members)
         apart = len(set(hosts)) > 1
         if crowded and not (apart and all(map(_balanced, members))):
             continue
@@ -121,7 +121,7 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
 
 def _whole(record: Record) -> bool:
     """Whether the record holds what a matrix needs: a round of so many ranks, and each rank's seconds."""
-    seconds, count = messages.ranks(record).get("seconds"), record.parameters.get("ranks")
+    seconds, count = record.surroundings.ranks.seconds, record.parameters.get("ranks")
     names = (messages.SIZE, "round")
     if record.verdict.level == "INVALID" or not all(type(record.parameters.get(n)) is int for n in names):
         return False

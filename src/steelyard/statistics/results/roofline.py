@@ -187,10 +187,7 @@ def _computes(result: Result) -> bool:
 def _of_this_machine(result: Result) -> bool:
     """Not on several hosts, nor on a device with a memory of its own: the roofs are those of this machine's processors."""
     record = with_work(result)
-    around = record.surroundings if record else {}
-    ranks, details = around.get("ranks"), around.get("details")
-    hosts = ranks.get("hosts") if isinstance(ranks, dict) else None
-    if isinstance(hosts, list) and len(set(hosts)) > 1:
-        return False
-    apart = isinstance(details, dict) and details.get("shares_memory") is False
-    return not apart
+    if record is None:
+        return True
+    around = record.surroundings
+    return len(set(around.ranks.hosts or ())) <= 1 and (around.details or {}).get("shares_memory") is not False

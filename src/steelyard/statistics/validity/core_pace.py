@@ -20,11 +20,10 @@ CLOCK_READINGS = 4  # fewer are judged by what was read before and after all sam
 
 def core_clock(observed: Measured) -> Observation | None:
     """A true core clock that was not the same all the time, where the figure followed it."""
-    around = observed.part("core_clock")
-    before, after = (numbers(around.get(when)) for when in ("before", "after"))
-    clocks = observed.column("core_clock")
+    around = observed.surroundings.core_clock
+    clocks = observed.column(observed.surroundings.samples.core_clock)
     if clocks is None or np.isfinite(clocks).sum() < CLOCK_READINGS:
-        return _changed(observed, before, after)
+        return _changed(observed, numbers(around.before), numbers(around.after))
     return _followed(
         observed,
         "core clock",
@@ -40,7 +39,7 @@ def core_clock(observed: Measured) -> Observation | None:
 
 def shared_core(observed: Measured) -> Observation | None:
     """Another hardware thread on the same core, which no account tells of, where the figure followed it."""
-    issued = observed.column("issued")
+    issued = observed.column(observed.surroundings.samples.issued)
     if issued is None or np.isfinite(issued).sum() < CLOCK_READINGS:
         return None
     return _followed(

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from steelyard.evidence import noted
+from steelyard.model.scalars import Number
 from steelyard.statistics.samples.interval import correlations
 from steelyard.statistics.samples.shape import drift, modes
 from steelyard.statistics.validity.core_pace import core_clock, shared_core
-from steelyard.statistics.validity.observations import HIT_SHARE, Measured, Observation, number, numbers, short_percent
+from steelyard.statistics.validity.observations import HIT_SHARE, Measured, Observation, numbers, short_percent
 
 HIT = 0.01  # of a sample, lost: half of the width that is usually asked of the interval
 SOME = 0.02  # of the samples: more than a lone event
@@ -25,7 +26,7 @@ Rule = Callable[[Measured], Observation | None]
 
 def competing_load(observed: Measured) -> Observation | None:
     """Threads that wanted to run and were not let, or, where that is not reported, were interrupted by others."""
-    waited = observed.column("waited")
+    waited = observed.waited
     if waited is None or observed.lengths is None:
         return _switched(observed)
     known = np.isfinite(waited) & (observed.lengths > 0)
@@ -54,24 +55,21 @@ def competing_load(observed: Measured) -> Observation | None:
 
 def _waiting_rank(observed: Measured) -> tuple[str, Mapping[str, float]]:
     """Which of many ranks it was, where it was mostly one."""
-    ranks = observed.part("ranks")
-    waited, hosts, cpus = (ranks.get(name) for name in ("waited", "hosts", "cpus"))
-    if not (isinstance(waited, list) and isinstance(hosts, list) and isinstance(cpus, list)):
-        return "", {}
-    seconds = numbers(waited)
+    ranks = observed.surroundings.ranks
+    seconds, hosts, cpus = numbers(ranks.waited), ranks.hosts or (), ranks.cpus or ()
     if not len(seconds) == len(hosts) == len(cpus) or not np.nansum(seconds) > 0:
         return "", {}
     most = int(np.nanargmax(seconds))
     share = float(seconds[most] / np.nansum(seconds))
     if share < MOSTLY:
         return "", {}
-    where = f"processor {cpus[most]}" if cpus[most] is not None and cpus[most] >= 0 else "not pinned"
+    where = f"processor {cpus[most]}" if cpus[most] >= 0 else "not pinned"
     words = f" Mostly it was rank {most} on {hosts[most]} ({where}): {short_percent(share)} of the waiting."
     return words, {"rank": most, "rank_share": share}
 
 
 def _switched(observed: Measured) -> Observation | None:
-    switches = observed.column("switches")
+    switches = observed.column(observed.surroundings.samples.switches)
     if switches is None:
         return None
     hit = switches > 0
@@ -95,11 +93,11 @@ def _switched(observed: Measured) -> Observation | None:
 def other_load(observed: Measured) -> Observation | None:
     """Processor time of other processes on the processors used."""
     # Where each thread tells how long it waited, this adds only what pollutes caches between the waits.
-    share = 0.03 if observed.column("waited") is None else 0.10
+    share = 0.03 if observed.waited is None else 0.10
     # What is usual on an idle machine (0.3 % a processor), and what one tick on each processor can look like.
     return _processor_time(
         observed,
-        "other",
+        observed.surroundings.processor_seconds.other,
         share + 0.003 * observed.cpus,
         0.01 + TICK * observed.cpus,
         "competing load",
@@ -109,7 +107,7 @@ def other_load(observed: Measured) -> Observation | None:
 
 def machine_load(observed: Measured) -> Observation | None:
     """Other processes on the whole machine: they share caches, memory channels and the power budget."""
-    cores = number(observed.surroundings.get("machine_other"))
+    cores = observed.surroundings.machine_other
     if cores is None or cores <= 0.5 or (observed.elapsed is not None and cores * observed.elapsed < 10 * TICK):
         return None
     text = f"other processes kept {cores:.1f} cores of the machine busy meanwhile."
@@ -119,18 +117,19 @@ def machine_load(observed: Measured) -> Observation | None:
 def steal(observed: Measured) -> Observation | None:
     """Time that the hypervisor gave to other guests."""
     what = "the hypervisor gave processors used to other guests"
-    return _processor_time(observed, "steal", 0.02, 2 * TICK, "steal", what)
+    return _processor_time(observed, observed.surroundings.processor_seconds.steal, 0.02, 2 * TICK, "steal", what)
 
 
 def interrupts(observed: Measured) -> Observation | None:
     """Time spent in interrupts on the processors used."""
     what = "the processors used served interrupts"
-    return _processor_time(observed, "interrupts", 0.05, 2 * TICK, "interrupts", what)
+    seconds = observed.surroundings.processor_seconds.interrupts
+    return _processor_time(observed, seconds, 0.05, 2 * TICK, "interrupts", what)
 
 
 def throttled(observed: Measured) -> Observation | None:
     """Time in which the control group's processor quota was used up."""
-    seconds = number(observed.surroundings.get("throttled"))
+    seconds = observed.surroundings.throttled
     if seconds is None or seconds <= 0:
         return None
     disturbed = observed.elapsed is None or seconds > HIT * observed.elapsed
@@ -148,7 +147,7 @@ def throttled(observed: Measured) -> Observation | None:
 
 def page_faults(observed: Measured) -> Observation | None:
     """Page faults inside samples: memory was touched for the first time, or moved, while time was taken."""
-    faults = observed.column("faults")
+    faults = observed.column(observed.surroundings.samples.faults)
     if faults is None or observed.lengths is None:
         return None
     hit = faults * FAULT_SECONDS > HIT * observed.lengths
@@ -169,7 +168,7 @@ def page_faults(observed: Measured) -> Observation | None:
 
 def oversubscribed(observed: Measured) -> Observation | None:
     """More threads or ranks than processors."""
-    if observed.surroundings.get("oversubscribed") is not True:
+    if not observed.surroundings.oversubscribed:
         return None
     text = f"more threads than processors ({observed.cpus}) shared them by turns."
     return Observation(True, noted("oversubscribed", text, processors=observed.cpus))
@@ -227,9 +226,8 @@ RULES: tuple[Rule, ...] = (
 
 
 def _processor_time(
-    observed: Measured, name: str, share: float, least: float, kind: str, what: str
+    observed: Measured, seconds: Number, share: float, least: float, kind: str, what: str
 ) -> Observation | None:
-    seconds = number(observed.part("processor_seconds").get(name))
     if seconds is None or observed.elapsed is None or seconds <= least + share * observed.elapsed:
         return None
     text = f"{what} for {seconds:.3g} s{_of(seconds, observed)}."

@@ -1,22 +1,19 @@
 """A case as the rules of disturbance see it: its samples, and what the harness saw around and inside them."""
 
 import math
-from array import array
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model import Evidence
+from steelyard.model.observed import Column, Observed, Samples
 from steelyard.statistics.samples.interval import Array, middle
 
 # Of the samples: with one in ten hit, the median moves by an eighth of a standard deviation at most.
 HIT_SHARE = 0.10
-
-LISTS = (list, tuple, array)  # what a column may be; an array where it was read, see `records.compact`
 
 # Seconds of an operation: no machine is so quick, and no run so long. What lies beyond is no time, and its ratios overflow.
 SHORTEST, LONGEST = 1e-18, 1e9
@@ -28,23 +25,24 @@ class Measured:
     """A case as the rules see it: `row` are its samples (seconds per operation), positive and finite."""
 
     row: Array
-    surroundings: Mapping[str, Any]
+    surroundings: Observed
 
-    def column(self, name: str) -> Array | None:
-        """A list of `surroundings["samples"]` with NaN for null; None if missing, all null or too short."""
-        values = self.part("samples").get(name)
-        if not isinstance(values, LISTS) or len(values) != len(self.row):
+    def column(self, values: Column) -> Array | None:
+        """One of the samples' columns with NaN for null; None if missing, all null or too short."""
+        if values is None or len(values) != len(self.row):
             return None
         column = numbers(values)
         return column if np.isfinite(column).any() else None
 
-    def part(self, name: str) -> Mapping[str, Any]:
-        return part(self.surroundings, name)
-
     @cached_property
     def lengths(self) -> Array | None:
         """Whole seconds of each sample."""
-        return self.column("seconds")
+        return self.column(self.surroundings.samples.seconds)
+
+    @cached_property
+    def waited(self) -> Array | None:
+        """Seconds that a thread waited for its processor in each sample."""
+        return self.column(self.surroundings.samples.waited)
 
     def only(self, wanted: NDArray[np.bool_]) -> Self:
         """The same with some of the samples."""
@@ -52,19 +50,19 @@ class Measured:
             return self
         columns = {
             name: [value for value, keep in zip(values, wanted, strict=True) if keep]
-            for name, values in self.part("samples").items()
-            if isinstance(values, LISTS) and len(values) == len(wanted)
+            for name, values in vars(self.surroundings.samples).items()
+            if values is not None and len(values) == len(wanted)
         }
-        return replace(self, row=self.row[wanted], surroundings={**self.surroundings, "samples": columns})
+        return replace(self, row=self.row[wanted], surroundings=replace(self.surroundings, samples=Samples(**columns)))
 
     @property
     def cpus(self) -> int:
-        return max(1, len(numbers(self.surroundings.get("cpus"))))
+        return max(1, len(self.surroundings.cpus or ()))
 
     @cached_property
     def elapsed(self) -> float | None:
         """Seconds from before the first sample to after the last."""
-        given = number(self.part("processor_seconds").get("elapsed"))
+        given = self.surroundings.processor_seconds.elapsed
         if given is None and self.lengths is not None:
             given = float(np.nansum(self.lengths))
         return given if given is not None and given > 0 else None
@@ -88,28 +86,9 @@ def times(row: Array) -> NDArray[np.bool_]:
     return (row > SHORTEST) & (row < LONGEST)
 
 
-def part(surroundings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """One of the surroundings' parts; an empty one where it was not observed."""
-    found = surroundings.get(name)
-    # The plain type first: to ask for the abstract one takes many times as long.
-    return found if isinstance(found, (dict, Mapping)) else {}
-
-
-def number(value: object) -> float | None:
-    """`value` if it is a finite number, otherwise None."""
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
-
-
-def numbers(values: object) -> Array:
-    """A list as an array, NaN for whatever is no number below `GREATEST`; anything else as an empty array."""
-    if not isinstance(values, LISTS):
-        return np.empty(0)
-    try:
-        array = np.array(values, dtype=np.float64)  # None becomes NaN
-    except (TypeError, ValueError):
-        array = np.array([math.nan if (known := number(value)) is None else known for value in values])
-    if array.ndim != 1:
-        return np.empty(0)
+def numbers(values: Column) -> Array:
+    """A column as an array, NaN for null and whatever is not below `GREATEST`; an empty one where there is none."""
+    array = np.array(() if values is None else values, dtype=np.float64)  # None becomes NaN
     array[~(np.abs(array) < GREATEST)] = np.nan
     return array
 

@@ -7,18 +7,18 @@ whose surroundings looked undisturbed stays in it.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.evidence import noted
 from steelyard.model import Evidence, Record
+from steelyard.model.observed import Column, Kind, Observed
+from steelyard.model.scalars import Number
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.validity.observations import Measured, number, numbers, part
+from steelyard.statistics.validity.observations import Measured, numbers
 from steelyard.units import percent
 
-Kind = Literal["core_clock", "issued", "stream", "chase", "exchange"]
 Mask = NDArray[np.bool_]
 
 # Relative to the best that the machine has shown. What a core issues is read within 2 %, and another thread on it, even one
@@ -98,25 +98,20 @@ Beyond = Sequence[tuple[Measure, float]]  # kinds of which a reading lies beyond
 
 def typical(record: Record, kind: Kind) -> float | None:
     """The median of what was read beside the samples of a record; None: nothing was."""
-    return _median(part(record.surroundings, "samples").get(kind), None, None)
+    return _median(record.surroundings.samples.of(kind))
 
 
 def typicals(record: Record) -> dict[Kind, float]:
     """The same of each kind, with what was read before the samples and after them."""
-    around, samples = part(record.surroundings, "pace"), part(record.surroundings, "samples")
-    before, after = part(around, "before"), part(around, "after")
-    medians = [(kind, _median(samples.get(kind), before.get(kind), after.get(kind))) for kind in MEASURES]
+    samples, pace = record.surroundings.samples, record.surroundings.pace
+    medians = [(kind, _median(samples.of(kind), pace.before.of(kind), pace.after.of(kind))) for kind in MEASURES]
     return {kind: found for kind, found in medians if found is not None}
 
 
-def _median(column: Any, *ends: Any) -> float | None:
-    readings = [*column, *ends] if isinstance(column, list) else ends
-    try:
-        known = sorted(filter(None, readings))
-        if known and not (known[0] > 0 and sum(known) < math.inf):
-            known = sorted([x for x in known if 0 < x < math.inf])
-    except TypeError:  # of a damaged record
-        return None
+def _median(column: Column, *ends: Number) -> float | None:
+    known = sorted(filter(None, (*(column or ()), *ends)))
+    if known and not (known[0] > 0 and sum(known) < math.inf):
+        known = sorted([x for x in known if 0 < x < math.inf])
     middle = len(known) // 2
     if not known:
         return None
@@ -125,7 +120,7 @@ def _median(column: Any, *ends: Any) -> float | None:
 
 def seconds_waited(record: Record) -> float:
     """How long the case waited for a quiet machine."""
-    return number(part(record.surroundings, "pace").get("waited")) or 0.0
+    return record.surroundings.pace.waited or 0.0
 
 
 @dataclass(frozen=True)
@@ -171,23 +166,21 @@ def choose(observed: Measured, bounds: Bounds, beyond: Beyond | None = None) -> 
     return replace(choice, evidence=tuple(_evidence(observed, kind, beside, bounds) for kind, beside in found))
 
 
-def waiting(surroundings: Mapping[str, Any]) -> bool:
+def waiting(surroundings: Observed) -> bool:
     """Whether threads may have waited for a processor."""
-    waited = part(surroundings, "samples").get("waited")
-    return any(waited) if isinstance(waited, list) else waited is not None
+    return any(surroundings.samples.waited or ())
 
 
-def exceeded(surroundings: Mapping[str, Any], bounds: Bounds) -> Beyond:
+def exceeded(surroundings: Observed, bounds: Bounds) -> Beyond:
     """The kinds of which a reading lies beyond its bound, and that: of most records none, found without arrays."""
-    around, samples = part(surroundings, "pace"), part(surroundings, "samples")
-    before, after, looks = (part(around, name) for name in ("before", "after", "looks"))
+    samples, pace = surroundings.samples, surroundings.pace
     beyond = []
     for kind, measure in MEASURES.items():
         bound = bounds.bound(kind)
         if bound is None:
             continue
-        for column in (samples.get(kind), looks.get(kind), (before.get(kind), after.get(kind))):
-            known = [x for x in column if x is not None] if isinstance(column, (list, tuple)) else None
+        for column in (samples.of(kind), pace.looks.of(kind), (pace.before.of(kind), pace.after.of(kind))):
+            known = [x for x in column if x is not None] if column else None
             if known and (min(known) < bound if measure.higher else max(known) > bound):
                 beyond.append((measure, bound))
                 break
@@ -223,12 +216,11 @@ def _beside(observed: Measured, measure: Measure, bound: float) -> _Beside:
 def _readings(observed: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     """All readings in the order of time, NaN for none, each with the number of the sample that follows it."""
     count = len(observed.row)
-    column = observed.column(kind)
+    column = observed.column(observed.surroundings.samples.of(kind))
     rows = column if column is not None else np.full(count, np.nan)
-    around = observed.part("pace")
-    before, after = (np.nan if (x := _end(around, when, kind)) is None else x for when in ("before", "after"))
-    looks = part(around, "looks")
-    places, looked = numbers(looks.get("sample")), numbers(looks.get(kind))
+    pace = observed.surroundings.pace
+    before, after = (np.nan if (x := when.of(kind)) is None else x for when in (pace.before, pace.after))
+    places, looked = numbers(pace.looks.sample), numbers(pace.looks.of(kind))
     if len(places) != len(looked) or not len(places) or not np.isfinite(places).all():
         return np.arange(count + 2), np.concatenate(([before], rows, [after]))
     place = np.concatenate((np.arange(count + 2), places)).astype(np.intp)
@@ -244,12 +236,8 @@ def _with_those_beside(holds: Mask) -> Mask:
     return found
 
 
-def _end(around: Mapping[str, Any], when: str, kind: Kind) -> float | None:
-    return number(part(around, when).get(kind))
-
-
 def _waited(observed: Measured) -> Mask:
-    waited = observed.column("waited")
+    waited = observed.waited
     if waited is None or observed.lengths is None:
         return np.zeros(len(observed.row), dtype=bool)
     hit = np.isfinite(waited) & (waited > HIT * observed.lengths)
@@ -270,9 +258,9 @@ def _evidence(observed: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -
 
 def _rank(observed: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
     """Which of many ranks it was, where its slowest reading is clearly beyond the others'."""
-    ranks = observed.part("ranks")
-    readings, hosts, cpus = numbers(ranks.get(kind)), ranks.get("hosts"), ranks.get("cpus")
-    if not (isinstance(hosts, list) and isinstance(cpus, list)) or not len(readings) == len(hosts) == len(cpus) > 1:
+    ranks = observed.surroundings.ranks
+    readings, hosts, cpus = numbers(ranks.of(kind)), ranks.hosts or (), ranks.cpus or ()
+    if not len(readings) == len(hosts) == len(cpus) > 1:
         return "", {}
     if np.isfinite(readings).sum() < 2:
         return "", {}
@@ -282,6 +270,6 @@ def _rank(observed: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
     loss = 1 - measure.share(readings[worst], others)
     if loss < measure.loss:
         return "", {}
-    where = f"processor {cpus[worst]}" if cpus[worst] is not None and cpus[worst] >= 0 else "not pinned"
+    where = f"processor {cpus[worst]}" if cpus[worst] >= 0 else "not pinned"
     words = f" Mostly it was rank {worst} on {hosts[worst]} ({where}), {percent(loss)} behind the others."
     return words, {"rank": worst, "behind": loss}

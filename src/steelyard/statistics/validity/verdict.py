@@ -1,18 +1,18 @@
 """Whether a case may be believed: CLEAN, DISTURBED or INVALID, with the evidence."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from steelyard.evidence import noted
 from steelyard.model import Check, Evidence, Level, Record, Verdict
+from steelyard.model.observed import Observed
 from steelyard.statistics.samples.interval import Array, middle, quantile_of
 from steelyard.statistics.validity import pace
 from steelyard.statistics.validity.disturbances import RULES, competing_load
-from steelyard.statistics.validity.observations import Measured, number, times
+from steelyard.statistics.validity.observations import Measured, times
 from steelyard.units import percent
 
 # Of a sample. Below 0.1 % the clock does not matter (the harness makes samples that long). Up to 1 % the
@@ -34,7 +34,7 @@ class Judgement:
 
 def judgement(
     samples: Sequence[float],
-    surroundings: Mapping[str, Any] | None,
+    surroundings: Observed,
     check: Check | None,
     error: str | None = None,
     bounds: pace.Bounds = pace.UNBOUNDED,
@@ -42,8 +42,8 @@ def judgement(
 ) -> Judgement:
     """The verdict on one case of one launch, and which of its samples it is about.
 
-    `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (any key may
-    be missing or null: what was not observed is not judged), `check` the kernel's own test of its result, `error`
+    `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (what was not
+    observed is not judged), `check` the kernel's own test of its result, `error`
     why it failed, `bounds` the best pace that the machine has shown, `choice` what these set aside, where that is known.
 
     INVALID: an error, a failed check, no samples, samples that are no positive times, or a clock too coarse
@@ -55,7 +55,7 @@ def judgement(
         return Judgement(Verdict("INVALID", (noted("error", error),)))
     row = np.asarray(samples, dtype=np.float64)
     sound = bool(row.size) and bool(times(row).all())
-    observed = Measured(row, surroundings or {})
+    observed = Measured(row, surroundings)
     invalid = [*_wrong(row, sound, check), *_too_coarse(observed, CLOCK_INVALID)]
     if not sound:
         return Judgement(Verdict("INVALID", tuple(invalid)))
@@ -148,7 +148,7 @@ def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
 
 
 def _too_coarse(observed: Measured, share: float) -> Iterator[Evidence]:
-    resolution = number(observed.part("clock").get("resolution"))
+    resolution = observed.surroundings.clock.resolution
     if resolution is None or observed.lengths is None:
         return
     length = middle(observed.lengths[~np.isnan(observed.lengths)])

@@ -181,8 +181,7 @@ def named(result: Result, but: Iterable[str] = ()) -> str:
 
 
 def _details(record: Record) -> Mapping[str, Any]:
-    reported = record.surroundings.get("details")
-    return reported if isinstance(reported, Mapping) else {}
+    return record.surroundings.details or {}
 
 
 def _quantities(record: Record) -> list[Quantity]:
