@@ -426,7 +426,7 @@ def test_of_a_wrapper_s_words_only_the_places_are_taken(
     wrapper = tmp_path / "mpicxx"
     wrapper.write_text(f'#!/bin/sh\ncat <<"END"\n{shown}\nEND\n')
     wrapper.chmod(0o755)
-    assert mpi_flags(Tool("any", str(wrapper), "1")) == (compiling, linking)
+    assert mpi_flags(Tool("mpich", str(wrapper), "1")) == (compiling, linking)
 
 
 NAMES = (

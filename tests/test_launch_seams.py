@@ -156,7 +156,7 @@ def known(added: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_the_files_of_the_package_are_found_by_themselves() -> None:
     for found, package in ((mpi.flavours(), mpi), (scheduler.schedulers(), scheduler)):
         files = {p.stem for p in Path(str(package.__file__)).parent.glob("[a-z]*.py")}
-        assert len(found) == len(files) == 4
+        assert len(found) == len(files) >= 4
         assert list(found) == sorted(found)
 
 

@@ -1,16 +1,19 @@
 """What each flavour of MPI says of itself, as text: none needs to be installed. Command lines of more are in test_launch."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from steelyard import mpi
+from steelyard.build import resolve, resolve_mpi
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import mpiexec
 from steelyard.launch.scheduler import slurm
-from steelyard.machine.tools import find_tools, mpiexec_of
-from steelyard.model import Host, Tool
+from steelyard.launch.site import site
+from steelyard.machine.tools import ask_mpi, find_tools, mpi_flags, mpiexec_of
+from steelyard.model import Host, Machine, Tool
 from steelyard.mpi import Job, flavours, labelled
 
 PROGRAM = Path("/cache/pingpong")
@@ -121,7 +124,7 @@ def test_the_flavour_of_a_record_is_found_by_its_label() -> None:
 
 
 def test_an_mpi_of_which_nothing_is_known_any_more_is_named() -> None:
-    with pytest.raises(MachineFailed, match=r"the MPI 'gone' \(/opt/mpicxx\); known are: intelmpi, mpich"):
+    with pytest.raises(MachineFailed, match=r"the MPI 'gone' \(/opt/mpicxx\); known are: craympich, intelmpi, mpich"):
         mpi.of(Tool("gone", "/opt/mpicxx", "1"))
 
 
@@ -130,3 +133,83 @@ def test_a_launcher_that_is_none_is_refused_when_a_launch_begins() -> None:
 
     with pytest.raises(UsageError, match="There is no launcher 'srunn'.*Did you mean 'srun'"):
         launcher("srunn")
+
+
+# ---------------------------------------------------------------------- a Cray, whose CC is compiler and wrapper
+
+CRAY = "/opt/cray/pe/mpich/8.1.25/ofi/gnu/9.1"
+XC = "/opt/cray/pe/mpt/7.7.10/gni/mpich-gnu/8.2"
+AMD = "/opt/cray/pe/mpich/8.1.28/ofi/amd/5.0"
+
+
+def cray(folder: Path, place: str, version: str, libraries: str) -> Path:
+    """A wrapper CC: its own questions are answered for the loaded modules, and all else goes to the compiler below."""
+    wrapper = folder / "CC"
+    wrapper.write_text(
+        f"""#!/bin/sh
+case "$1" in
+--cray-print-opts=cflags) echo "-I{place}/include -I/opt/cray/pe/libsci/23.02/include -DNDEBUG" ;;
+--cray-print-opts=libs) echo "-L{place}/lib -L/opt/cray/pe/libsci/23.02/lib {libraries}" ;;
+--version) echo "{version}" ;;
+-x) cat > "{folder}/asked"; [ "$2" = c++ ] && grep -q __cplusplus "{folder}/asked" && echo "steelyard {MACROS}"; exit 0 ;;
+-E) exit 0 ;;
+*) echo "CC: error: unrecognized option '$1'" >&2; exit 1 ;;
+esac
+"""
+    )
+    wrapper.chmod(0o755)
+    return wrapper
+
+
+MACROS = "__INTEL_LLVM_COMPILER __NVCOMPILER __clang__ __INTEL_COMPILER 12 201709L"
+
+
+@pytest.mark.parametrize(
+    ("place", "release", "libraries", "links"),
+    [
+        (CRAY, "8.1.25", "-lmpi_gnu_91 -ldl", ["-lmpi_gnu_91", "-ldl"]),
+        (
+            XC,
+            "7.7.10",
+            "-Wl,--as-needed,-lmpich_gnu_82,--no-as-needed",
+            ["-Wl,--as-needed,-lmpich_gnu_82,--no-as-needed"],
+        ),
+        (AMD, "8.1.28", "-L/opt/rocm/lib -lmpi_amd -lmpi_gtl_hsa", ["-L/opt/rocm/lib", "-lmpi_amd", "-lmpi_gtl_hsa"]),
+    ],
+)
+def test_the_wrapper_of_a_cray_is_an_mpi(
+    place: str, release: str, libraries: str, links: list[str], tmp_path: Path, here: Machine
+) -> None:
+    wrapper = cray(tmp_path, place, "g++ (SUSE Linux) 12.2.1", libraries)
+    (found,) = find_tools(str(tmp_path))[1]
+    assert found == ask_mpi(str(wrapper)) == Tool("craympich", str(wrapper), release)
+    assert resolve_mpi(str(wrapper), replace(here, mpis=())) == found
+    compiling, linking = mpi_flags(found)
+    assert compiling == ("-isystem", f"{place}/include", "-isystem", "/opt/cray/pe/libsci/23.02/include", "-DNDEBUG")
+    assert linking == (f"-L{place}/lib", "-L/opt/cray/pe/libsci/23.02/lib", *links)
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("g++ (SUSE Linux) 12.2.1 20221020", "gcc-12.2.1"),
+        ("Cray clang version 15.0.1  (324a8e7de6a18594c06a0ee5d8c0eda2109c6ac6)", "cray-15.0.1"),
+    ],
+)
+def test_the_wrapper_of_a_cray_is_a_compiler(version: str, name: str, tmp_path: Path, here: Machine) -> None:
+    wrapper = cray(tmp_path, CRAY, version, "-lmpi_gnu_91")
+    assert resolve(str(wrapper), replace(here, compilers=()), named=True).name == name
+
+
+def test_the_ranks_of_a_cray_are_started_by_its_scheduler(here: Machine) -> None:
+    job = Job(
+        PROGRAM, 4, Tool("craympich", "/opt/cray/pe/craype/2.7.20/bin/CC", "8.1.25"), transport="no shared memory"
+    )
+    with pytest.raises(MachineFailed, match="Cray MPICH has no mpiexec: .* --launcher srun"):
+        mpiexec.argv(job)
+    machine = replace(here, mpis=(job.mpi,))
+    assert site([], "mpiexec", [], machine).mpis == {}  # a run that names no MPI goes on without one
+    assert list(site([], "srun", [], machine).mpis) == ["craympich-8.1.25"]
+    assert slurm.argv(job)[:1] == ["srun"]
+    assert not any(word.startswith("--mpi=") for word in slurm.argv(job))  # the site's own default meets its ranks
+    assert slurm.environment(job, {})["MPICH_NO_LOCAL"] == "1"

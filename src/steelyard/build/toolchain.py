@@ -191,7 +191,7 @@ def _asked_mpi(text: str, path: str) -> Tool:
     if found is None and has_header(path, "mpi.h"):
         raise UsageError(
             f"'{text}' (given by --mpi) finds <mpi.h>, but does not say which MPI it compiles for, nor with which libraries "
-            "it links. Name that MPI's own mpicxx (on a Cray: $MPICH_DIR/bin/mpicxx)."
+            "it links. Name that MPI's own mpicxx (on a Cray load its module cray-mpich, or name $MPICH_DIR/bin/mpicxx)."
         )
     if found is None:
         raise UsageError(

@@ -12,12 +12,18 @@ from steelyard.mpi import Job
 def argv(job: Job) -> list[str]:
     """The command line."""
     starter = mpiexec_of(job.mpi)
+    flavour = mpi.of(job.mpi)
+    if not flavour.starters:
+        raise MachineFailed(
+            f"{flavour.title} has no mpiexec: the scheduler starts its ranks. Run inside an allocation (salloc), or name the "
+            "launcher: --launcher srun."
+        )
     if starter is None:
         raise MachineFailed(
             f"The MPI of {job.mpi.path} has no mpiexec beside its compiler wrapper. Install its runtime, "
             "or choose another with --mpi."
         )
-    return [starter, *mpi.of(job.mpi).words(job)]
+    return [starter, *flavour.words(job)]
 
 
 def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:

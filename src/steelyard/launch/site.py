@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from steelyard import build
+from steelyard import build, mpi
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
 from steelyard.launch.hosts import listed
@@ -27,9 +27,10 @@ def hosts(words: str | None) -> tuple[Host, ...]:
 def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machine: Machine) -> Site:
     """The MPIs by their names in the records (the default one where none is named; none where none is), and who starts."""
     chosen = [build.resolve_mpi(text, machine) for text in mpis]
-    if not chosen and (usual := build.default_mpi(machine)):
-        chosen = [usual]
     starter = scheduler.launcher(launcher).name if launcher is not None else _by_itself()
+    able = machine.mpis if starter != "mpiexec" else tuple(m for m in machine.mpis if mpi.of(m).starters)
+    if not chosen and (usual := build.default_mpi(replace(machine, mpis=able))):
+        chosen = [usual]
     return Site({build.mpi_name(m): m for m in chosen}, starter, tuple(extra))
 
 

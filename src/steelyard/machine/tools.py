@@ -207,8 +207,9 @@ def mpi_flags(tool: Tool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     Only those that say where headers and libraries are: a wrapper's own optimisation must not be measured.
     """
-    shown = search(_asked([tool.path, "-show"]), r"(^|\s)(-[ILl]|-Wl,|\S+\.(a|so)\b)")
-    words = iter(shlex.split(shown.string) if shown else ())
+    answers = (_asked([tool.path, word]) for word in mpi.of(tool).shows)
+    shown = [search(answer, r"(^|\s)(-[ILl]|-Wl,|\S+\.(a|so)\b)") for answer in answers]
+    words = (word for line in shown if line for word in shlex.split(line.string))
     compiling: list[str] = []
     linking: list[str] = []
     for word in words:

@@ -67,7 +67,11 @@ class Flavour:
         default_factory=dict
     )  # what its mpiexec wants to see before root may start ranks
     wrappers: tuple[str, ...] = ("mpicxx",)  # names of the C++ wrapper
-    starters: tuple[str, ...] = ("mpiexec", "mpirun")  # beside the wrapper; the first that is there
+    starters: tuple[str, ...] = (
+        "mpiexec",
+        "mpirun",
+    )  # beside the wrapper, the first that is there; (): a scheduler's only
+    shows: tuple[str, ...] = ("-show",)  # asked each of these words, the wrapper prints what it adds to a command line
     meets: str = (
         ""  # how its ranks find each other where a scheduler starts them: "pmix", "pmi2"; "": the site's default
     )
