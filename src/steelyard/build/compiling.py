@@ -92,7 +92,7 @@ Common = dict[_Group, tuple[_Edge, str]]
 def _group(program: Program) -> _Group:
     """Where an MPI defines no macros, its programs use the same header as those of threads: it includes nothing of MPI."""
     flags = mpi_flags(program.mpi)[0] if program.mpi else ()
-    return program.toolchain, tuple(word for word in flags if word.startswith("-D"))
+    return program.objects[0].toolchain, tuple(word for word in flags if word.startswith("-D"))
 
 
 def _edges(programs: Sequence[Program], objects: Sequence[Object], folder: Path) -> list[_Edge]:
@@ -103,7 +103,7 @@ def _edges(programs: Sequence[Program], objects: Sequence[Object], folder: Path)
     needed = {obj.path: obj for obj in (*objects, *(obj for program in left.values() for obj in program.objects[1:]))}
     compiling = [_compile(obj, folder) for path, obj in needed.items() if not path.exists()]
     common = _headers(left.values(), folder)
-    own = sorted((_program(program, common, folder) for program in left.values()), key=lambda edge: -edge.effort)
+    own = sorted(_programs(left.values(), common, folder), key=lambda edge: -edge.effort)
     return [*(edge for edge, _ in common.values()), *compiling, *own]
 
 
@@ -133,24 +133,31 @@ def _compile(obj: Object, folder: Path) -> _Edge:
     return _Edge("object", (obj.path,), (), _compiling(obj, folder), obj.effort)
 
 
-def _program(program: Program, common: Common, folder: Path) -> _Edge:
-    """Compiled and linked in one step, so that it is complete as soon as may be; linked only, where its object is kept."""
-    own, *harness = program.objects
-    flags = mpi_flags(program.mpi)[1] if program.mpi and not program.alone else ()
-    header, words = common.get(_group(program), (None, ""))
-    variables = {
-        **_compiling(own, folder),
-        "header": words,
-        "link": _shell(compiler_flags(program.toolchain)),
-        "objects": _shell(_name(obj.path, folder) for obj in harness),
-        "program": _shell([_name(program.path, folder)]),
-        "libraries": _shell((*flags, *program.libraries)),
-    }
-    rest = tuple(obj.path for obj in harness)
-    if own.path.exists():
-        return _Edge("program", (program.path,), (own.path, *rest), variables, _LINK_EFFORT)
-    inputs = (*rest, *(header.outputs if header else ()))
-    return _Edge("both", (program.path, own.path), inputs, variables, own.effort + _LINK_EFFORT)
+def _programs(programs: Iterable[Program], common: Common, folder: Path) -> Iterator[_Edge]:
+    """Each compiled and linked in one step, so that it is complete as soon as may be.
+
+    Only linked is a program whose object is kept, or is another program's, too.
+    """
+    made: set[Path] = set()
+    for program in programs:
+        own, *harness = program.objects
+        flags = mpi_flags(program.mpi)[1] if program.mpi and not program.alone else ()
+        header, words = common.get(_group(program), (None, ""))
+        variables = {
+            **_compiling(own, folder),
+            "header": words,
+            "link": _shell(program.linking),
+            "objects": _shell(_name(obj.path, folder) for obj in harness),
+            "program": _shell([_name(program.path, folder)]),
+            "libraries": _shell((*flags, *program.libraries)),
+        }
+        rest = tuple(obj.path for obj in harness)
+        if own.path in made or own.path.exists():
+            yield _Edge("program", (program.path,), (own.path, *rest), variables, _LINK_EFFORT)
+        else:
+            made.add(own.path)
+            inputs = (*rest, *(header.outputs if header else ()))
+            yield _Edge("both", (program.path, own.path), inputs, variables, own.effort + _LINK_EFFORT)
 
 
 def _name(path: Path, folder: Path) -> str:

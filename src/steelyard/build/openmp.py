@@ -10,14 +10,14 @@ from steelyard.model import Toolchain
 from steelyard.programs import NoAnswer, ask
 
 MODEL = "openmp"
-_FLAGS = "-fopenmp -DSTEELYARD_OPENMP"
+_FLAG = "-fopenmp"
 _SMALLEST = "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n"
 _SECONDS = 30.0
 
 
 def with_openmp(toolchain: Toolchain) -> Toolchain:
     """The same, for programs whose threads are the runtime's."""
-    return replace(toolchain, flags=f"{toolchain.flags} {_FLAGS}")
+    return replace(toolchain, flags=f"{toolchain.flags} {_FLAG}")
 
 
 @lru_cache

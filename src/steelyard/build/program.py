@@ -9,7 +9,7 @@ from pathlib import Path
 
 from steelyard.build.openmp import MODEL, with_openmp
 from steelyard.build.toolchain import compiler_flags, mpi_name
-from steelyard.model import Benchmark, Source, Tool, Toolchain
+from steelyard.model import Benchmark, Tool, Toolchain
 from steelyard.user_cache import cache
 
 NATIVE = Path(__file__).parents[1] / "native"
@@ -63,17 +63,35 @@ class Program:
     toolchain: Toolchain
     mpi: Tool | None = None
     alone: bool = False  # without the harness, and linked with no MPI: a library for other programs
+    model: str = ""
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
         """Its own, then the harness's."""
-        own = Object(self.name, self.source, self.toolchain, self.mpi)
-        return (own,) if self.alone else (own, *harness_objects(self.toolchain, self.mpi))
+        # An OpenMP program's threads are the runtime's by an object of the harness. Its kernel is the object of our own
+        # threads, except where a source of its own may name OpenMP.
+        by_openmp = with_openmp(self.toolchain)
+        own = Object(
+            self.source.stem, self.source, by_openmp if self.source.stem == MODEL else self.toolchain, self.mpi
+        )
+        if self.alone:
+            return (own,)
+        team = (Object("team_openmp", NATIVE / "team_openmp.cpp", by_openmp),) * (self.model == MODEL)
+        return (own, *harness_objects(self.toolchain, self.mpi), *team)
+
+    @property
+    def linking(self) -> tuple[str, ...]:
+        """The flags that it is linked with."""
+        return compiler_flags(with_openmp(self.toolchain) if self.model == MODEL else self.toolchain)
 
     @cached_property
     def key(self) -> str:
         """Of its objects and of what it is linked with."""
-        parts = "".join(obj.key for obj in self.objects) + " ".join(self.libraries) + " alone" * self.alone
+        parts = (
+            "".join(obj.key for obj in self.objects)
+            + " ".join((*self.linking, *self.libraries))
+            + " alone" * self.alone
+        )
         return hashlib.sha256(parts.encode()).hexdigest()[:20]
 
     @property
@@ -99,15 +117,11 @@ def programs(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | 
     """The serial programs of the benchmarks, or those of many ranks where an MPI is given and they may use it."""
     label = mpi_name(mpi) if mpi else ""
     return [
-        Program(program_name(b.name, source.model), Path(source.path).resolve(), _for(source, toolchain), mpi)
+        Program(program_name(b.name, source.model), Path(source.path).resolve(), toolchain, mpi, model=source.model)
         for b in benchmarks
         for source in b.sources
         if not source.foreign and source.parallel == bool(mpi) and (source.mpis is None or label in source.mpis)
     ]
-
-
-def _for(source: Source, toolchain: Toolchain) -> Toolchain:
-    return with_openmp(toolchain) if source.model == MODEL else toolchain
 
 
 def harness_objects(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:

@@ -12,8 +12,4 @@
 #include "serve.cpp"
 #include "stopping.cpp"
 #include "text.cpp"
-#ifdef STEELYARD_OPENMP
-#include "team_openmp.cpp"
-#else
 #include "team.cpp"
-#endif

@@ -12,24 +12,11 @@
 namespace steelyard {
 namespace {
 
-// A case of OpenMP says so, and how threads wait: the runtime has read that before the program began.
-void require_model([[maybe_unused]] Params& params) {
-#ifdef STEELYARD_OPENMP
-  params.choice("model", thread_model, {thread_model});
-  const char* found = std::getenv("OMP_WAIT_POLICY");
-  std::string policy = params.choice("wait_policy", found ? found : "default", {"default", "active", "passive"});
-  if (policy != (found ? found : "default"))
-    throw CaseError(join({"parameter wait_policy='", policy,
-                          "' is not what the OpenMP runtime was started with: OMP_WAIT_POLICY is ",
-                          (found ? join({"'", found, "'"}) : "not set")}));
-#endif
-}
-
 json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   Sampling sampling(params);
   Plant plant(params);
   Bounds bounds(params);
-  require_model(params);
+  thread_model().require(params);
   Phases phases;
   std::unique_ptr<ThreadKernel> kernel = named.make(params, team);
   phases.next("setup");

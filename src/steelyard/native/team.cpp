@@ -1,6 +1,7 @@
 // The threads of a team: started, pinned, released together, and dismissed.
 #include "team.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -10,19 +11,23 @@
 
 namespace steelyard {
 
-struct Team::Crew {
-  Crew(std::size_t size, const std::vector<int>& cpus) : size_(size), cpus_(cpus), failures_(size) {
+namespace {
+
+// Sleeps while nothing is asked of it. The calling thread is its first member.
+class OwnThreads final : public Crew {
+ public:
+  OwnThreads(std::size_t size, const std::vector<int>& cpus) : size_(size), cpus_(cpus), failures_(size) {
     pin(0);
     for (std::size_t i = 1; i < size; ++i) threads_.emplace_back([this, i] { serve(i); });
   }
-  ~Crew() {
+  ~OwnThreads() override {
     ends_ = true;
     release();
     for (auto& t : threads_) t.join();
     before_.pin();
   }
 
-  void perform(Job job) {
+  void perform(Job job) override {
     job_ = job;
     release();
     perform(0);
@@ -30,6 +35,24 @@ struct Team::Crew {
     for (auto& f : failures_)
       if (f) std::rethrow_exception(std::exchange(f, nullptr));
   }
+  void one(std::size_t whose, Job job) override {
+    auto only = [&](Worker w) {
+      if (w.index == whose) job.call(job.object, w);
+    };
+    perform({&only, [](const void* object, Worker w) { (*static_cast<const decltype(only)*>(object))(w); }});
+  }
+  // Sense reversal needs no reset between meetings.
+  void wait() override {
+    std::size_t round = round_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.store(round + 1, std::memory_order_release);
+    } else {
+      spin_until([&] { return round_.load(std::memory_order_acquire) != round; });
+    }
+  }
+  void rest() override {}
+  std::string runtime() const override { return ""; }
 
  private:
   void release() {
@@ -78,20 +101,32 @@ struct Team::Crew {
   std::vector<std::exception_ptr> failures_;
   alignas(64) std::atomic<std::size_t> generation_{0};
   alignas(64) std::atomic<std::size_t> ended_{0};
+  alignas(64) std::atomic<std::size_t> arrived_{0};
+  alignas(64) std::atomic<std::size_t> round_{0};
   std::vector<std::thread> threads_;
 };
 
-Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)), barrier_(size) {
+}  // namespace
+
+// A program that is linked with another model takes that one.
+[[gnu::weak]] const ThreadModel& thread_model() {
+  static const ThreadModel own{
+      "threads",
+      [](std::size_t size, const std::vector<int>& cpus) -> std::unique_ptr<Crew> {
+        auto crew = std::make_unique<OwnThreads>(size, cpus);
+        // Every thread is up and pinned, or has failed, before anything is timed.
+        crew->perform({nullptr, [](const void*, Worker) {}});
+        return crew;
+      },
+      [](Params&) {}};
+  return own;
+}
+
+Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)) {
   if (size == 0) throw CaseError("parameter threads='0' must be at least 1");
   if (!cpus_.empty() && cpus_.size() != size)
     throw CaseError(join({"parameter cpus names ", cpus_.size(), " processors for ", size, " threads"}));
-  crew_ = std::make_unique<Crew>(size, cpus_);
-  each([](Worker) {});  // every thread is up and pinned, or has failed, before anything is timed
+  crew_ = thread_model().hire(size, cpus_);
 }
-Team::~Team() = default;
-
-void Team::perform(Job job) { crew_->perform(job); }
-void Team::rest() {}
-std::string Team::runtime() const { return ""; }
 
 }  // namespace steelyard

@@ -1,12 +1,11 @@
 // A team of pinned threads that start a piece of work at the same moment. The calling thread is its first member.
 //
-// The threads are our own (team.cpp), or, where a program is built with STEELYARD_OPENMP, those of the compiler's
-// OpenMP runtime (team_openmp.cpp): what a kernel does with its team is the same text for both.
+// The threads are our own (team.cpp), or, where a program is linked with team_openmp.cpp, those of the compiler's OpenMP
+// runtime: a kernel is the same object for both.
 #pragma once
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -34,41 +33,6 @@ void spin_until(Ready ready) {
   }
 }
 
-// Meets `size` threads again and again; sense reversal needs no reset between meetings.
-class SpinBarrier {
- public:
-  explicit SpinBarrier(std::size_t size) : size_(size) {}
-  void wait() {
-    std::size_t round = round_.load(std::memory_order_relaxed);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
-      arrived_.store(0, std::memory_order_relaxed);
-      round_.store(round + 1, std::memory_order_release);
-    } else {
-      spin_until([&] { return round_.load(std::memory_order_acquire) != round; });
-    }
-  }
-
- private:
-  const std::size_t size_;
-  alignas(64) std::atomic<std::size_t> arrived_{0};
-  alignas(64) std::atomic<std::size_t> round_{0};
-};
-
-#ifdef STEELYARD_OPENMP
-inline constexpr const char* thread_model = "openmp";  // the programming model of kernels on this team
-// The runtime's own meeting of all threads; only within what `Team::each` runs.
-class TeamBarrier {
- public:
-  explicit TeamBarrier(std::size_t) {}
-  void wait() {
-#pragma omp barrier
-  }
-};
-#else
-inline constexpr const char* thread_model = "threads";
-using TeamBarrier = SpinBarrier;
-#endif
-
 // One member's view of the team.
 struct Worker {
   std::size_t index, size;
@@ -80,72 +44,67 @@ struct Worker {
   }
 };
 
+// A reference to something that can be called with a worker.
+struct Job {
+  const void* object;
+  void (*call)(const void* object, Worker w);
+};
+
+// Meets all members of a team again and again; only within what `Team::each` runs.
+class TeamBarrier {
+ public:
+  virtual void wait() = 0;
+
+ protected:
+  ~TeamBarrier() = default;
+};
+
+// The threads of a team.
+class Crew : public TeamBarrier {
+ public:
+  virtual ~Crew() = default;
+  virtual void perform(Job job) = 0;
+  virtual void one(std::size_t whose, Job job) = 0;
+  virtual void rest() = 0;
+  virtual std::string runtime() const = 0;
+};
+
+// What carries the threads of this program.
+struct ThreadModel {
+  const char* name;  // the programming model of kernels on such a team
+  std::unique_ptr<Crew> (*hire)(std::size_t size, const std::vector<int>& cpus);
+  void (*require)(Params& params);  // refuses a case that asks for another model
+};
+const ThreadModel& thread_model();
+
 class Team {
  public:
   // `cpus[i]` is where thread i is pinned; empty: the operating system places the threads.
   Team(std::size_t size, std::vector<int> cpus);
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
 
   std::size_t size() const { return size_; }
   const std::vector<int>& cpus() const { return cpus_; }
-  TeamBarrier& barrier() { return barrier_; }
+  TeamBarrier& barrier() { return *crew_; }
 
   // Runs `job(worker)` on every thread and returns when all have ended; the first failure is thrown here.
   template <class Call>
   void each(const Call& job) {
-    perform({&job, [](const void* object, Worker w) { (*static_cast<const Call*>(object))(w); }});
+    crew_->perform({&job, [](const void* object, Worker w) { (*static_cast<const Call*>(object))(w); }});
   }
   // Runs `job()` on one of the threads, while the others wait.
   template <class Call>
   void one(std::size_t whose, const Call& job) {
-    Done done;
-    each([&](Worker w) {
-      if (w.index != whose) return done.wait();
-      Ends ends{done};
-      job();
-    });
+    crew_->one(whose, {&job, [](const void* object, Worker) { (*static_cast<const Call*>(object))(); }});
   }
 
   // Nothing is asked of the threads for a while: none of them may keep a processor busy.
-  void rest();
+  void rest() { crew_->rest(); }
   // What carries the team, as JSON for the record; "" for our own threads.
-  std::string runtime() const;
+  std::string runtime() const { return crew_->runtime(); }
 
  private:
-  // A reference to something that can be called with a worker.
-  struct Job {
-    const void* object;
-    void (*call)(const void* object, Worker w);
-  };
-  void perform(Job job);
-
-#ifdef STEELYARD_OPENMP
-  // Who has nothing to do would spin at the end of the region, beside whom is measured: it sleeps instead.
-  class Done {
-   public:
-    void wait() { done_.wait(false, std::memory_order_acquire); }
-    void end() { done_.store(true, std::memory_order_release), done_.notify_all(); }
-
-   private:
-    std::atomic<bool> done_{false};
-  };
-#else
-  struct Done {  // our own threads sleep when they have ended
-    void wait() {}
-    void end() {}
-  };
-#endif
-  struct Ends {
-    Done& done;
-    ~Ends() { done.end(); }
-  };
-
   const std::size_t size_;
   const std::vector<int> cpus_;
-  TeamBarrier barrier_;
-  struct Crew;  // the threads
   std::unique_ptr<Crew> crew_;
 };
 

@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -53,15 +53,14 @@ std::string interface(const link_map& library) {
   return newest;
 }
 
-}  // namespace
-
-struct Team::Crew {
-  Crew(std::size_t size, const std::vector<int>& cpus) : size_(size), cpus_(cpus), failures_(size) {
+class OpenMpThreads final : public Crew {
+ public:
+  OpenMpThreads(std::size_t size, const std::vector<int>& cpus) : size_(size), cpus_(cpus), failures_(size) {
     omp_set_dynamic(0);
   }
-  ~Crew() { rest(); }
+  ~OpenMpThreads() override { OpenMpThreads::rest(); }
 
-  void perform(Job job) {
+  void perform(Job job) override {
     std::size_t came = 0;
 #pragma omp parallel num_threads(static_cast<int>(size_))
     {
@@ -78,6 +77,40 @@ struct Team::Crew {
     for (auto& f : failures_)
       if (f) std::rethrow_exception(std::exchange(f, nullptr));
   }
+  // Who has nothing to do would spin at the end of the region, beside whom is measured: it sleeps instead.
+  void one(std::size_t whose, Job job) override {
+    std::atomic<bool> done{false};
+    auto only = [&](Worker w) {
+      if (w.index != whose) return done.wait(false, std::memory_order_acquire);
+      Ends ends{done};
+      job.call(job.object, w);
+    };
+    perform({&only, [](const void* object, Worker w) { (*static_cast<const decltype(only)*>(object))(w); }});
+  }
+  // The runtime's own meeting of all threads.
+  void wait() override {
+#pragma omp barrier
+  }
+  // Threads that wait actively would take the processors of whoever is measured next.
+  void rest() override { omp_pause_resource(omp_pause_soft, omp_get_initial_device()); }
+
+  std::string runtime() const override;
+
+  void find_threads() {
+    std::vector<pid_t> threads(size_);
+    auto here = [&](Worker w) {
+      require(w.index);
+      threads[w.index] = gettid();
+    };
+    perform({&here, [](const void* object, Worker w) { (*static_cast<const decltype(here)*>(object))(w); }});
+    if (std::size_t different = std::set<pid_t>(threads.begin(), threads.end()).size(); different != size_)
+      throw CaseError(join({"the OpenMP runtime has ", different, " threads for a team of ", size_}));
+  }
+ private:
+  struct Ends {
+    std::atomic<bool>& done;
+    ~Ends() { done.store(true, std::memory_order_release), done.notify_all(); }
+  };
   // Every member is a thread of its own, on the processor that it was meant for.
   void require(std::size_t index) {
     ProcessorSet set = ProcessorSet::of_thread();
@@ -86,10 +119,6 @@ struct Team::Crew {
         join({"the OpenMP runtime has put thread ", index, " on processors ", placed_on(set), " instead of ",
               cpus_[index], " (", variable("OMP_PLACES"), ", ", variable("OMP_PROC_BIND"), ")"}));
   }
-  // Threads that wait actively would take the processors of whoever is measured next.
-  void rest() { omp_pause_resource(omp_pause_soft, omp_get_initial_device()); }
-
- private:
   void perform(Job job, std::size_t index) {
     try {
       job.call(job.object, Worker{index, size_});
@@ -103,25 +132,7 @@ struct Team::Crew {
   std::vector<std::exception_ptr> failures_;
 };
 
-Team::Team(std::size_t size, std::vector<int> cpus) : size_(size), cpus_(std::move(cpus)), barrier_(size) {
-  if (size == 0) throw CaseError("parameter threads='0' must be at least 1");
-  if (!cpus_.empty() && cpus_.size() != size)
-    throw CaseError(join({"parameter cpus names ", cpus_.size(), " processors for ", size, " threads"}));
-  crew_ = std::make_unique<Crew>(size, cpus_);
-  std::vector<pid_t> threads(size);
-  each([&](Worker w) {
-    crew_->require(w.index);
-    threads[w.index] = gettid();
-  });
-  if (std::size_t different = std::set<pid_t>(threads.begin(), threads.end()).size(); different != size)
-    throw CaseError(join({"the OpenMP runtime has ", different, " threads for a team of ", size}));
-}
-Team::~Team() = default;
-
-void Team::perform(Job job) { crew_->perform(job); }
-void Team::rest() { crew_->rest(); }
-
-std::string Team::runtime() const {
+std::string OpenMpThreads::runtime() const {
   json::Object out, settings;
   Dl_info found{};
   link_map* library = nullptr;
@@ -143,6 +154,31 @@ std::string Team::runtime() const {
       settings.add(word.substr(0, sign), json::text(word.substr(sign + 1)));
   }
   return out.add("settings", settings.str()).str();
+}
+
+// A case of OpenMP says so, and how threads wait: the runtime has read that before the program began.
+void require_openmp(Params& params) {
+  params.choice("model", thread_model().name, {thread_model().name});
+  const char* found = std::getenv("OMP_WAIT_POLICY");
+  std::string policy = params.choice("wait_policy", found ? found : "default", {"default", "active", "passive"});
+  if (policy != (found ? found : "default"))
+    throw CaseError(join({"parameter wait_policy='", policy,
+                          "' is not what the OpenMP runtime was started with: OMP_WAIT_POLICY is ",
+                          (found ? join({"'", found, "'"}) : "not set")}));
+}
+
+}  // namespace
+
+const ThreadModel& thread_model() {
+  static const ThreadModel openmp{
+      "openmp",
+      [](std::size_t size, const std::vector<int>& cpus) -> std::unique_ptr<Crew> {
+        auto crew = std::make_unique<OpenMpThreads>(size, cpus);
+        crew->find_threads();
+        return crew;
+      },
+      require_openmp};
+  return openmp;
 }
 
 }  // namespace steelyard

@@ -136,10 +136,14 @@ def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
 def _sources(module: ModuleType, path: Path) -> tuple[Source, ...]:
     """The source beside a declaration, or all those of its folder: `parallel` is then the tuple of the models that are.
 
-    A single source whose declaration has `openmp` is a second program, on the threads of the compiler's OpenMP runtime.
+    Where a declaration has `openmp`, its source of threads makes a second program, on those of the compiler's OpenMP runtime.
     """
     if path.stem != "__init__":
-        own = Source(str(path.with_suffix(".cpp")), bool(getattr(module, "parallel", False)))
-        return (own, replace(own, model="openmp")) if getattr(module, "openmp", False) else (own,)
-    parallel = tuple(getattr(module, "parallel", ()))
-    return tuple(Source(str(p), p.stem in parallel, p.stem) for p in sorted(path.parent.glob("*.cpp")))
+        own = [Source(str(path.with_suffix(".cpp")), bool(getattr(module, "parallel", False)))]
+        threads = own
+    else:
+        parallel = tuple(getattr(module, "parallel", ()))
+        own = [Source(str(p), p.stem in parallel, p.stem) for p in sorted(path.parent.glob("*.cpp"))]
+        threads = [source for source in own if source.model == "threads"]
+    second = [replace(source, model="openmp") for source in threads] if getattr(module, "openmp", False) else []
+    return (*own, *second)

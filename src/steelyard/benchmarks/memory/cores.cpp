@@ -1,4 +1,6 @@
 // Two threads hand one cache line to and fro: what it costs that a core needs what another has just written.
+#include <atomic>
+
 #include "kernel.h"
 
 using namespace steelyard;

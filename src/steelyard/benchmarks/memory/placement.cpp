@@ -1,5 +1,7 @@
 // Bandwidth and latency of the memory of one node from the processors of another, and latency while others load the
 // memory.
+#include <atomic>
+
 #include "chase.h"
 #include "vectors.h"
 

@@ -31,6 +31,7 @@ from steelyard.model.figure import Axis, Figure, Series
 from steelyard.words import said
 
 parallel = ("mpi",)
+openmp = True
 MODELS = ("threads", "mpi")
 ITERATIONS = 50  # of the solver alone: some 10 times as long as a case's start
 QUICK, USUAL = 32**3, 64**3  # elements: the usual matrix is larger than most last caches, and a run takes seconds

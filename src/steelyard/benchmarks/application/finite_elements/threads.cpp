@@ -34,7 +34,7 @@ struct FiniteElements {
   Model<ThreadLink, stage> model;
 
   FiniteElements(Params& p, Team& team)
-      : request(p, thread_model), link(team), model(request, affordable(), team, link) {}
+      : request(p, thread_model().name), link(team), model(request, affordable(), team, link) {}
   void prepare(Worker w, std::size_t) { model.prepare(w); }
   void run(Worker w, std::size_t) { model.run(w); }
   Work work() const { return model.work(); }

@@ -34,6 +34,7 @@ from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Re
 from steelyard.model.figure import Axis, Figure, Series
 
 parallel = ("mpi",)
+openmp = True
 MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
 SIZES = {"quick": (16_384,), "standard": (256_000,), "full": (256_000, 2_048_000)}
 STEPS = 100

@@ -20,7 +20,7 @@ struct MolecularDynamics {
   Dynamics<NoLink> dynamics;
 
   MolecularDynamics(Params& p, Team& team)
-      : problem(p, thread_model), policy(p), dynamics(problem, policy, link, team, 1, 0, 1) {}
+      : problem(p, thread_model().name), policy(p), dynamics(problem, policy, link, team, 1, 0, 1) {}
   void prepare(Worker w, std::size_t) { dynamics.prepare(w); }
   void run(Worker w, std::size_t) { dynamics.run(w); }
   Work work() const { return dynamics.work(); }

@@ -27,6 +27,7 @@ ELLPACK: M. Kreutzer et al., SIAM J. Sci. Comput. 36 (2014). Written anew.
 from steelyard.benchmarks.application import npb
 
 parallel = npb.PARALLEL
+openmp = True
 CODE = npb.Code(
     kernel="cg",
     models=("threads", "mpi", "rma", "shmem"),

@@ -26,7 +26,7 @@ struct CG {
 
   CG(Params& parameters, Team& t)
       : team(t),
-        problem(parameters, thread_model, letters, Growth::any),
+        problem(parameters, thread_model().name, letters, Growth::any),
         size(class_of(problem)),
         policy(memory_policy(parameters)),
         rows(required()),

@@ -19,6 +19,7 @@ Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.1; constants and operati
 from steelyard.benchmarks.application import npb
 
 parallel = npb.PARALLEL
+openmp = True
 CODE = npb.Code(
     kernel="ep",
     models=("threads", "mpi"),

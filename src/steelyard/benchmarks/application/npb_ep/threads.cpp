@@ -18,7 +18,7 @@ struct EP {
   PhaseTimes phases;
 
   EP(Params& p, Team& t)
-      : problem(p, thread_model, "SWABCD", Growth::any),
+      : problem(p, thread_model().name, "SWABCD", Growth::any),
         team(t),
         state(ep_class(problem)),
         phases(problem.phases, {"pairs", "sums"}) {

@@ -22,6 +22,7 @@ Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.5; classes, checksums an
 from steelyard.benchmarks.application import npb
 
 parallel = npb.PARALLEL
+openmp = True
 CODE = npb.Code(
     kernel="ft",
     models=("threads", "mpi"),

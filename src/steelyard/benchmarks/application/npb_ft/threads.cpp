@@ -19,7 +19,7 @@ struct FT {
   PhaseTimes phases;
 
   FT(Params& p, Team& t)
-      : problem(p, thread_model, "SWABCD", Growth::doubled),
+      : problem(p, thread_model().name, "SWABCD", Growth::doubled),
         team(t),
         kind(ft_class(problem)),
         policy(p),

@@ -21,6 +21,7 @@ Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.6; classes, test keys an
 from steelyard.benchmarks.application import npb
 
 parallel = npb.PARALLEL
+openmp = True
 CODE = npb.Code(
     kernel="is",
     models=("threads", "mpi"),

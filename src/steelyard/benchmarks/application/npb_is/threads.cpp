@@ -27,7 +27,7 @@ struct IS {
   PhaseTimes phases;
 
   IS(Params& p, Team& t)
-      : problem(p, thread_model, "SWABCD", Growth::doubled),
+      : problem(p, thread_model().name, "SWABCD", Growth::doubled),
         team(t),
         kind(is_class(problem)),
         policy(p),

@@ -34,6 +34,7 @@ def _usable(ranks: int) -> bool:
 
 
 parallel = npb.PARALLEL
+openmp = True
 CODE = npb.Code(
     kernel="lu",
     models=("threads", "mpi"),

@@ -122,7 +122,7 @@ struct LU {
   Outcome outcome;
 
   LU(Params& p, Team& t)
-      : problem(p, thread_model, known_classes, Growth::any),
+      : problem(p, thread_model().name, known_classes, Growth::any),
         size(class_of(problem)),
         policy(p),
         team(t),

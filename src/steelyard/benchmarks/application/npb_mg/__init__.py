@@ -24,6 +24,7 @@ Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.3; classes, norms and op
 from steelyard.benchmarks.application import npb
 
 parallel = npb.PARALLEL
+openmp = True
 CODE = npb.Code(
     kernel="mg",
     models=("threads", "mpi"),

@@ -21,7 +21,7 @@ struct MG {
   bool spoilt = false;
 
   MG(Params& p, Team& t)
-      : problem(p, thread_model, "SWABCD", Growth::doubled),
+      : problem(p, thread_model().name, "SWABCD", Growth::doubled),
         c(mg_class(problem)),
         policy(p),
         team(t),

@@ -22,6 +22,7 @@ C. Bernardi, Y. Maday, A. Patera, 1994. Written anew.
 from steelyard.benchmarks.application import npb
 
 parallel = npb.PARALLEL
+openmp = True
 CODE = npb.Code(
     kernel="ua",
     models=("threads",),

@@ -38,7 +38,7 @@ struct UA {
   std::vector<std::array<std::size_t, 2>> elements;  // step and count at each adaptation
 
   UA(Params& p, Team& t)
-      : problem(p, thread_model, "SWABCD"),
+      : problem(p, thread_model().name, "SWABCD"),
         size(class_of(problem.letter)),
         team(t),
         phases(problem.phases, Solver::phase_names),

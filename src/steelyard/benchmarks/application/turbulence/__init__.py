@@ -30,6 +30,7 @@ from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Re
 from steelyard.model.figure import Axis, Figure, Series
 
 parallel = ("mpi",)
+openmp = True
 MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
 SIZES = {"quick": (2**15,), "standard": (2**21,), "full": (2**21, 2**24)}
 STEPS = 8

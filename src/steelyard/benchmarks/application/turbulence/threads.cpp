@@ -28,7 +28,7 @@ struct Turbulence {
 
  private:
   static Request affordable(Params& p, Team& team) {
-    Request request(p, thread_model);
+    Request request(p, thread_model().name);
     request.require(1, 0, 1, team.size());
     return request;
   }
