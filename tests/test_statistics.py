@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.statistics.difference.compare import Call, Launches, compare, compare_all, compare_in_turn, holm
 from steelyard.statistics.samples import simulate, stopping
+from steelyard.statistics.samples.interval import correlations, medians_of
 from steelyard.statistics.samples.launches import LONE_SPREAD, combine
 from steelyard.statistics.samples.shape import drift, modes
 from steelyard.statistics.samples.summary import classic_stream, effective_size, median_interval, summarise
@@ -220,6 +221,29 @@ def test_a_drift_is_found_with_its_size_and_sign(total):
     noise = 0.02 * np.random.default_rng(6).standard_normal(200)
     found = drift(1 + total * np.linspace(-0.5, 0.5, 200) + noise)
     assert found == pytest.approx(total, abs=0.02)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 16, 33])
+def test_medians_are_to_the_last_bit_those_of_numpy(length):
+    rows = np.exp(np.random.default_rng(length).standard_normal((50, length)))
+    rows[0, length // 2], rows[1], rows[2, 0] = np.nan, 0.1, np.inf
+    with np.errstate(invalid="ignore"):
+        assert np.array_equal(medians_of(np.sort(rows, axis=1)), np.median(rows, axis=1), equal_nan=True)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(st.integers(1, 6), min_size=9, max_size=9), min_size=1, max_size=5))
+def test_rows_with_equal_samples_depend_on_each_other_as_each_row_alone(rows):
+    found = correlations(np.array(rows, dtype=float))
+    for place, row in enumerate(rows):
+        alone = correlations(np.array([row], dtype=float))
+        assert (found[0][place], found[1][place]) == (alone[0][0], alone[1][0])
+        ranks = np.array([np.mean([p for p, x in enumerate(sorted(row), 1) if x == own]) for own in row])
+        ranks -= ranks.mean()
+        squares = (ranks * ranks).sum()
+        r = (ranks[:-1] * ranks[1:]).sum() / squares if squares else 0.0
+        r = r + (1 + 4 * r) / 9 if squares else 0.0
+        assert found[0][place] == pytest.approx(1.0 if r >= 1 else 2 * math.sin(math.pi / 6 * max(r, 0.0)))
 
 
 # --------------------------------------------------------------------------- several launches

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import builders
 from steelyard.evidence import KINDS, sentence
 from steelyard.model import Check, Evidence
+from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.verdict import judgement, name_disturbance
 
 PASSED = Check(True)
@@ -388,3 +389,15 @@ def test_no_nonsense_from_a_foreign_harness_breaks_the_judge(samples, surroundin
     assert verdict.level in ("CLEAN", "DISTURBED", "INVALID")
     assert all(e.kind in KINDS and "nan" not in e.text for e in verdict.evidence)
     assert all(math.isfinite(x) for e in verdict.evidence for x in e.numbers.values())
+
+
+def test_some_of_some_samples_have_their_own_observations():
+    faults, switches = [0, None, 2, 1e30, 4, 5, 6, 7], [1, 2]
+    whole = Measured(np.arange(1.0, 9.0), builders.seen({"samples": {"faults": faults, "switches": switches}}))
+    some = whole.only(whole.row > 2).only(np.array([True, False, True, True, False, True]))
+    samples = whole.surroundings.samples
+    assert some.row.tolist() == [3, 5, 6, 8]
+    assert some.column(samples.faults).tolist() == [2, 4, 5, 7]
+    assert whole.only(whole.row == 2).column(samples.faults) is None
+    assert some.column(samples.switches) is some.lengths is None
+    assert whole.only(whole.row > 0) is whole

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
@@ -55,8 +56,8 @@ def by_launch(result: Result) -> Mapping[int, Array]:
     for record in rests_on(result):
         part = _work(record)
         samples = undisturbed(record)
-        if part and samples and all(0 < s < math.inf for s in samples):
-            rows[record.launch] = np.array(samples) / part[0]
+        if part and samples and ((row := np.array(samples)) > 0).all() and (row < math.inf).all():
+            rows[record.launch] = row / part[0]
     return rows
 
 
@@ -65,7 +66,7 @@ def cost(result: Result) -> Cost | None:
     """The median of the launches' medians; None where nothing usable was measured."""
     unit = next((part[1] for record in result.records if (part := _work(record))), None)
     rows = launches(result)
-    return Cost(float(np.median(medians(rows))), unit) if rows and unit else None
+    return Cost(median(medians(rows).tolist()), unit) if rows and unit else None
 
 
 def ratio(a: Result, b: Result) -> Ratio | None:

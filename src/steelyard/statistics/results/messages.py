@@ -54,7 +54,7 @@ def seconds(result: Result) -> list[Array]:
 def operation(result: Result) -> float:
     """Seconds of an operation: the median of the launches' medians; 0 where there is none."""
     rows = seconds(result)
-    return float(np.median(medians(rows))) if rows else 0.0
+    return median(medians(rows).tolist()) if rows else 0.0
 
 
 def transport(result: Result) -> str:

@@ -130,9 +130,11 @@ def _result(
     first = records[0]
     metrics: dict[str, Value] = {}
     if spread:
+        # The record nearest to the value stands for what differs between launches besides the time, as the core clock.
+        nearest = min(used, key=lambda r: abs(median(undisturbed(r)) - spread.value)) if len(used) > 1 else used[0]
         for metric in benchmark.metrics:
             try:
-                value = _value(metric, used, spread.value, spread.low, spread.high)
+                value = _value(metric, nearest, spread.value, spread.low, spread.high)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 text = f"'{metric.name}' does not follow from what was recorded ({type(error).__name__}: {error})."
                 verdict = Verdict("INVALID", (noted("damaged", text), *verdict.evidence))
@@ -142,11 +144,7 @@ def _result(
     return Result(first.benchmark, first.kernel, first.parameters, tuple(records), metrics, verdict)
 
 
-def _value(
-    metric: Metric, used: Sequence[Record], seconds: float, low: float | None, high: float | None
-) -> Value | None:
-    # The record nearest to the value stands for what differs between launches besides the time, as the core clock.
-    nearest = min(used, key=lambda r: abs(median(undisturbed(r)) - seconds))
+def _value(metric: Metric, nearest: Record, seconds: float, low: float | None, high: float | None) -> Value | None:
     value = metric.of(seconds, nearest)
     if value is None:
         return None

@@ -21,6 +21,13 @@ def middle(row: Array) -> float:
     return quantile_of(np.sort(row), 0.5)
 
 
+def medians_of(ordered: Array) -> Array:
+    """The median of each sorted row, NaN where the row has one: NumPy's own to the last bit, and for short rows much sooner."""
+    half = ordered.shape[-1] // 2
+    middles = ordered[..., half] if ordered.shape[-1] % 2 else (ordered[..., half - 1] + ordered[..., half]) / 2
+    return np.where(np.isnan(ordered[..., -1]), np.nan, middles)
+
+
 def quantile_of(ordered: Array, share: float) -> float:
     """The quantile of a sorted row, interpolated."""
     place = (len(ordered) - 1) * share
@@ -75,7 +82,9 @@ def correlations(rows: Array) -> tuple[Array, Array]:
     n = rows.shape[1]
     if n < 3:
         return np.zeros(len(rows)), np.full(len(rows), float(n))
-    ranks = _mean_ranks(rows) - (n + 1) / 2
+    places = np.argsort(rows, axis=1) + n * np.arange(len(rows))[:, np.newaxis]
+    ordered = rows.ravel()[places]
+    ranks = _mean_ranks(ordered, places) - (n + 1) / 2
     squares = (ranks * ranks).sum(axis=1)
     r = (ranks[:, :-1] * ranks[:, 1:]).sum(axis=1) / np.where(squares > 0, squares, 1.0)
     r = np.where(squares > 0, r + (1 + 4 * r) / n, 0.0)
@@ -83,12 +92,12 @@ def correlations(rows: Array) -> tuple[Array, Array]:
     p = np.where(r < 1, p, 1.0)  # a series that only rises or falls
     tau = np.interp(p, GRID, _tau_table())
     tau = 1 + (tau - 1) * (1 + CORRECTION * tau / n)
-    return p, np.clip(np.minimum(n / tau, n / _geyer(rows) * (1 + CAUTION / n)), 1.0, n)
+    return p, np.clip(np.minimum(n / tau, n / _geyer(rows, medians_of(ordered)) * (1 + CAUTION / n)), 1.0, n)
 
 
-def _geyer(rows: Array) -> Array:
+def _geyer(rows: Array, medians: Array) -> Array:
     n = rows.shape[1]
-    signs = np.sign(rows - np.median(rows, axis=1, keepdims=True))
+    signs = np.sign(rows - medians[:, np.newaxis])
     spectrum = np.fft.rfft(signs, 2 * n, axis=1)
     covariance = np.fft.irfft((spectrum * spectrum.conj()).real, 2 * n, axis=1)[:, : max(2, n // 2 // 2 * 2)]
     power = np.where(covariance[:, :1] > 0.5, covariance[:, :1], np.inf)
@@ -110,21 +119,23 @@ def _tau_table() -> Array:
     return np.array(table)
 
 
-def _mean_ranks(rows: Array) -> Array:
-    """Ranks from 1 in each row; equal samples share their mean rank, so that a constant row has no trend."""
-    n = rows.shape[1]
-    order = np.argsort(rows, axis=1)
-    ordered = np.take_along_axis(rows, order, axis=1)
+def _mean_ranks(ordered: Array, places: NDArray[np.intp]) -> Array:
+    """Ranks from 1 in each row; equal samples share their mean rank, so that a constant row has no trend.
+
+    `ordered` are the sorted rows, `places` where each number stands in all rows one after the other.
+    """
+    n = ordered.shape[1]
+    ranks = np.empty(ordered.size)
+    alike = ordered[:, 1:] == ordered[:, :-1]
     place = np.arange(n)
-    new = np.ones(rows.shape, dtype=bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    last = np.ones(rows.shape, dtype=bool)
-    last[:, :-1] = new[:, 1:]
-    first = np.maximum.accumulate(np.where(new, place, 0), axis=1)
-    final = np.minimum.accumulate(np.where(last, place, n)[:, ::-1], axis=1)[:, ::-1]
-    ranks = np.empty(rows.shape)
-    np.put_along_axis(ranks, order, (first + final) / 2 + 1, axis=1)
-    return ranks
+    if alike.any():
+        first, last = np.zeros(ordered.shape, dtype=int), np.full(ordered.shape, n - 1)
+        np.maximum.accumulate(np.where(alike, 0, place[1:]), axis=1, out=first[:, 1:])
+        last[:, :-1] = np.minimum.accumulate(np.where(alike, n - 1, place[:-1])[:, ::-1], axis=1)[:, ::-1]
+        ranks[places] = (first + last) / 2 + 1
+    else:
+        ranks[places] = place + 1
+    return ranks.reshape(ordered.shape)
 
 
 def _at(ordered: Array, rank: Array) -> Array:

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from steelyard.statistics.samples.interval import Array, correlations, middle, quantile_of
+from steelyard.statistics.samples.interval import Array, correlations, medians_of, middle, quantile_of
 
 LEAST_FOR_MODES, LEAST_FOR_DRIFT = 20, 12  # fewer cannot show them beyond chance
 MODE_SHARE, MODE_LEAST = 0.15, 5  # of the samples, and how many, in each mode: fewer are outliers
@@ -64,8 +66,8 @@ def drift(row: Array) -> float | None:
         return None
     size = math.ceil(n / BLOCKS)
     k = n // size
-    blocks = np.median(row[n - k * size :].reshape(k, size), axis=1)
-    first, second = np.triu_indices(k, 1)
+    blocks = medians_of(np.sort(row[n - k * size :].reshape(k, size), axis=1))
+    first, second = _pairs(k)
     rises = (blocks[second] - blocks[first]) / (second - first)
     slope = middle(rises)
     total = slope * (k - 1) / middle(row)
@@ -75,6 +77,12 @@ def drift(row: Array) -> float | None:
     effective = float(correlations(level[np.newaxis, :])[1][0])
     sigma = math.sqrt(k * (k - 1) * (2 * k + 5) / 18 * k / effective)
     return total if abs(float(np.sign(rises).sum())) > DRIFT_SIGMAS * sigma else None
+
+
+@cache
+def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first and the second of each pair of so many."""
+    return np.triu_indices(count, 1)
 
 
 def _deviation(values: Array) -> float:

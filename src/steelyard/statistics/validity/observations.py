@@ -1,7 +1,7 @@
 """A case as the rules of disturbance see it: its samples, and what the harness saw around and inside them."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model import Evidence
-from steelyard.model.observed import Column, Observed, Samples
+from steelyard.model.observed import Column, Observed
 from steelyard.statistics.samples.interval import Array, middle
 
 # Of the samples: with one in ten hit, the median moves by an eighth of a standard deviation at most.
@@ -22,16 +22,25 @@ GREATEST = 1e24  # of any number that was observed, in its unit: sums and ratios
 
 @dataclass(frozen=True)
 class Measured:
-    """A case as the rules see it: `row` are its samples (seconds per operation), positive and finite."""
+    """A case as the rules see it: `row` are its samples (seconds per operation), positive and finite.
+
+    `kept`: which of the samples that `surroundings` tell of these are; None: all.
+    """
 
     row: Array
     surroundings: Observed
+    kept: NDArray[np.bool_] | None = None
+    _columns: dict[int, Array] = field(default_factory=dict, repr=False, compare=False)  # whole ones, by their identity
 
     def column(self, values: Column) -> Array | None:
         """One of the samples' columns with NaN for null; None if missing, all null or too short."""
-        if values is None or len(values) != len(self.row):
+        if values is None or len(values) != (len(self.row) if self.kept is None else len(self.kept)):
             return None
-        column = numbers(values)
+        column = self._columns.get(id(values))
+        if column is None:
+            column = self._columns[id(values)] = numbers(values)
+        if self.kept is not None:
+            column = column[self.kept]
         return column if np.isfinite(column).any() else None
 
     @cached_property
@@ -48,12 +57,11 @@ class Measured:
         """The same with some of the samples."""
         if wanted.all():
             return self
-        columns = {
-            name: [value for value, keep in zip(values, wanted, strict=True) if keep]
-            for name, values in vars(self.surroundings.samples).items()
-            if values is not None and len(values) == len(wanted)
-        }
-        return replace(self, row=self.row[wanted], surroundings=replace(self.surroundings, samples=Samples(**columns)))
+        kept = wanted
+        if self.kept is not None:
+            kept = self.kept.copy()
+            kept[kept] = wanted
+        return replace(self, row=self.row[wanted], kept=kept)
 
     @property
     def cpus(self) -> int:

@@ -180,11 +180,20 @@ def exceeded(surroundings: Observed, bounds: Bounds) -> Beyond:
         if bound is None:
             continue
         for column in (samples.of(kind), pace.looks.of(kind), (pace.before.of(kind), pace.after.of(kind))):
-            known = [x for x in column if x is not None] if column else None
-            if known and (min(known) < bound if measure.higher else max(known) > bound):
+            worst = _worst(column, measure) if column else None
+            if worst is not None and (worst < bound if measure.higher else worst > bound):
                 beyond.append((measure, bound))
                 break
     return beyond
+
+
+def _worst(readings: Sequence[float | None], measure: Measure) -> float | None:
+    """Of those that were taken."""
+    of = min if measure.higher else max
+    try:
+        return of(readings, default=None)  # type: ignore[type-var]
+    except TypeError:  # none was taken beside some of the samples
+        return of((x for x in readings if x is not None), default=None)
 
 
 @dataclass(frozen=True)
