@@ -16,6 +16,7 @@ from steelyard.model import (
     Evaluation,
     Finding,
     Launch,
+    Level,
     Limit,
     Machine,
     MemoryModule,
@@ -34,6 +35,7 @@ from steelyard.model import (
     Verdict,
 )
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
+from steelyard.report import doubts
 
 HOSTILE = "<script>alert(1)</script>"
 STOLEN = "The hypervisor took 12 % of the processor's time during 41 of 60 samples."
@@ -398,3 +400,13 @@ def empty() -> Evaluation:
     """The same run before anything was measured."""
     full = evaluation()
     return replace(full, run=replace(full.run, records=(), finished=False), results=(), findings=())
+
+
+def doubted(figure: Figure, level: Level) -> Figure:
+    """The figure, all of whose values have this verdict."""
+
+    def of(numbers: tuple[float | None, ...]) -> tuple[float | None, ...]:
+        return tuple(None if y is None else doubts.graded(y, level) for y in numbers)
+
+    series = tuple(replace(s, y=of(s.y)) for s in figure.series)
+    return replace(figure, series=series, z=tuple(map(of, figure.z)))

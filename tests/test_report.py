@@ -18,7 +18,7 @@ from steelyard.errors import MachineFailed, UsageError
 from steelyard.evidence import sentence
 from steelyard.model import Evaluation, Finding, Level, Result, Scalar, Setting
 from steelyard.model.figure import Axis, Band, Figure, Point, Series
-from steelyard.report import compared, doubts, figures, headline, reasons, sentences, terminal, values
+from steelyard.report import compared, doubts, drawing, figures, headline, reasons, sentences, terminal, values
 from steelyard.report.axes import log_ticks, scale, tick
 from steelyard.report.forms_of_figures import fitted
 from steelyard.report.names import grouped
@@ -260,10 +260,8 @@ def test_a_stretch_of_the_axis_is_shaded_and_named() -> None:
 def test_a_disturbed_point_and_an_unsettled_one_have_their_own_marks_in_the_figure(evaluation: Evaluation) -> None:
     results = values.of_benchmark(evaluation, "memory.stream")
     usable = tuple(r for r in results if r.verdict.level != "INVALID")
-    figure = report_fixture.stream_figures(usable, evaluation.run.machine)[0]
-    value = next(r for r in usable if r.verdict.level == "DISTURBED").metrics["bandwidth"].value
-    other = next(r for r in usable if r.verdict.level == "UNSETTLED").metrics["bandwidth"].value
-    plot = figures.plotly(figure, {value: "DISTURBED", other: "UNSETTLED"})
+    figure = report_fixture.stream_figures(tuple(map(drawing.graded, usable)), evaluation.run.machine)[0]
+    plot = figures.plotly(figure)
     traces = {trace["name"]: trace for trace in plot["data"]}
     assert traces["triad"]["marker"]["symbol"] == ["triangle-up", "triangle-up-open", "triangle-up"]
     assert traces["add"]["marker"]["symbol"] == ["diamond", "diamond-open", "diamond"]
@@ -273,15 +271,13 @@ def test_a_disturbed_point_and_an_unsettled_one_have_their_own_marks_in_the_figu
     assert not any("-open" in symbol for symbol in traces["copy"]["marker"]["symbol"])
 
 
-def test_of_equal_values_in_a_figure_the_lesser_verdict_is_marked() -> None:
-    levels: list[tuple[float | None, Level]] = [
-        (1.0, "DISTURBED"),
-        (1.0, "UNSETTLED"),
-        (2.0, "CLEAN"),
-        (None, "DISTURBED"),
-    ]
-    assert doubts.of(levels) == doubts.of(levels[::-1]) == {1.0: "DISTURBED"}
-    assert doubts.notes((level for _, level in levels), "values", "bars") == (
+def test_of_equal_values_in_a_figure_each_has_its_own_verdict() -> None:
+    levels: list[Level] = ["DISTURBED", "UNSETTLED", "CLEAN", "DISTURBED"]
+    series = Series("s", ("a", "b", "c", "d"), tuple(doubts.graded(1.0, level) for level in levels))
+    trace = figures.plotly(Figure("f", "f", "bars", Axis("x"), Axis("y"), (series,)))["data"][0]
+    assert trace["marker"]["pattern"]["shape"] == ["/", ".", "", "/"]
+    assert [said.rpartition(" (")[2] for said in trace["customdata"]][:2] == ["DISTURBED)", "UNSETTLED)"]
+    assert doubts.notes(levels, "values", "bars") == (
         "UNSETTLED: 1 of 4 values, shown by dotted bars.",
         "DISTURBED: 2 of 4 values, shown by hatched bars.",
     )
@@ -423,7 +419,7 @@ def test_published_systems_are_off_and_stand_below_the_figure_with_their_source(
 
 def test_every_figure_of_a_machine_with_one_node_can_be_drawn() -> None:
     for figure in report_fixture.one_node():
-        plot = figures.plotly(figure, {9.36e9: "DISTURBED"})
+        plot = figures.plotly(report_fixture.doubted(figure, "DISTURBED"))
         json.dumps(plot, allow_nan=False)
         layout = plot["layout"]
         for name in ("xaxis", "yaxis"):
@@ -451,10 +447,11 @@ def test_a_map_of_one_cell_is_a_sentence_and_a_figure_without_values_says_so(eva
 
 def test_bars_have_their_limit_as_a_line_and_disturbed_ones_are_hatched() -> None:
     bars = next(figure for figure in report_fixture.one_node() if figure.kind == "bars")
-    plot = figures.plotly(bars, {9.36e9: "DISTURBED"})
+    plot = figures.plotly(report_fixture.doubted(bars, "DISTURBED"))
     assert plot["layout"]["shapes"][0]["y0"] == pytest.approx(25.6)
     assert plot["data"][0]["marker"]["pattern"]["shape"] == ["/"]
-    assert figures.plotly(bars, {9.36e9: "UNSETTLED"})["data"][0]["marker"]["pattern"]["shape"] == ["."]
+    rough = figures.plotly(report_fixture.doubted(bars, "UNSETTLED"))
+    assert rough["data"][0]["marker"]["pattern"]["shape"] == ["."]
 
 
 def test_a_logarithmic_axis_has_several_ticks_however_short_it_is() -> None:

@@ -10,10 +10,11 @@ import pytest
 import builders
 import report_fixture
 from builders import verdict_of
-from steelyard.model import Level, Result
+from steelyard.model import Evidence, Level, Result
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.report import drawing, figures, kernel_bars, values
+from steelyard.report import doubts, drawing, figures, kernel_bars, values
 from steelyard.report.derived import derived, with_signs
+from steelyard.statistics.results import messages
 
 Computed = Callable[[Sequence[float]], float]
 RATES = (2e9, 3e9, 5e9, 8e9)
@@ -37,6 +38,11 @@ def drawn(compute: Computed) -> Callable[[tuple[Result, ...]], tuple[Figure, ...
         return (Figure("f", "f", "bars", Axis("what"), Axis("y"), (Series("s", ("all",), (found,)),)),)
 
     return draw
+
+
+def verdicts(made: Sequence[Figure]) -> list[Level]:
+    """Of all values, in their order."""
+    return [doubts.level_of(y) for figure in made for series in figure.series for y in series.y]
 
 
 def slope(rates: Sequence[float]) -> float:
@@ -66,26 +72,26 @@ def test_what_rests_on_a_disturbed_value_is_disturbed(compute: Computed) -> None
     # The last and the greatest rate is DISTURBED.
     results = run("CLEAN", "UNSETTLED", "CLEAN", "DISTURBED")
     made = drawn(compute)(results)
-    assert derived(drawn(compute), results, made) == {made[0].series[0].y[0]: "DISTURBED"}
+    assert verdicts(derived(drawn(compute), results, made)) == ["DISTURBED"]
 
 
 @pytest.mark.parametrize("compute", [min, lambda rates: rates[2] / rates[0], lambda rates: 4.0, lambda rates: rates[0]])
 def test_what_rests_on_clean_values_alone_is_clean(compute: Computed) -> None:
     results = run("CLEAN", "UNSETTLED", "CLEAN", "DISTURBED")
-    assert derived(drawn(compute), results, drawn(compute)(results)) == {}
+    assert verdicts(derived(drawn(compute), results, drawn(compute)(results))) == ["CLEAN"]
 
 
 def test_a_ratio_of_two_disturbed_values_is_disturbed_though_both_move_together() -> None:
     results = run(*["DISTURBED"] * 4)
     draw = drawn(lambda rates: rates[0] / rates[3])
-    assert list(derived(draw, results, draw(results)).values()) == ["DISTURBED"]
+    assert verdicts(derived(draw, results, draw(results))) == ["DISTURBED"]
 
 
 def test_a_value_of_disturbed_and_unsettled_ones_has_the_lesser_verdict() -> None:
     results = run("UNSETTLED", "DISTURBED", "CLEAN", "CLEAN")
     for compute, level in ((sum, "DISTURBED"), (lambda rates: rates[0] * 2, "UNSETTLED")):
         draw = drawn(compute)
-        assert list(derived(draw, results, draw(results)).values()) == [level]
+        assert verdicts(derived(draw, results, draw(results))) == [level]
 
 
 def test_times_of_samples_count_as_well_as_metrics() -> None:
@@ -95,8 +101,18 @@ def test_times_of_samples_count_as_well_as_metrics() -> None:
         own = tuple(median(r.records[0].samples) for r in found)
         return (Figure("f", "f", "lines", Axis("x"), Axis("y"), (Series("s", (1.0, 2.0, 3.0, 4.0), own),)),)
 
-    # All samples are the same in the fixture, so the value is recognised by its place.
-    assert list(derived(draw, results, draw(results)).values()) == ["DISTURBED"]
+    # All samples are the same in the fixture: equal values have verdicts of their own.
+    assert verdicts(derived(draw, results, draw(results))) == ["CLEAN", "CLEAN", "CLEAN", "DISTURBED"]
+
+
+def test_times_of_single_ranks_count_as_well() -> None:
+    clean, disturbed = (builders.message(1e-3, 8, ranks=2, level=level, launches=1) for level in ("CLEAN", "DISTURBED"))
+
+    def draw(found: tuple[Result, ...]) -> tuple[Figure, ...]:
+        own = tuple(median(messages.rank_seconds(r.records[0])[1]) for r in found)
+        return (Figure("f", "f", "bars", Axis("x"), Axis("y"), (Series("s", ("a", "b"), own),)),)
+
+    assert verdicts(derived(draw, (clean, disturbed), draw((clean, disturbed)))) == ["CLEAN", "DISTURBED"]
 
 
 def test_a_function_that_fails_for_moved_results_makes_all_its_values_doubtful() -> None:
@@ -107,23 +123,19 @@ def test_a_function_that_fails_for_moved_results_makes_all_its_values_doubtful()
             raise KeyError("moved")
         return drawn(sum)(found)
 
-    assert list(derived(draw, results, draw(results)).values()) == ["DISTURBED"]
+    assert verdicts(derived(draw, results, draw(results))) == ["DISTURBED"]
 
 
 def test_names_of_places_and_limits_and_computed_lines_bear_the_sign() -> None:
-    line = Series("r∞ 3.2 GB/s", (1.0, 2.0), (2.5, 5.0))
+    low, high = doubts.graded(2.5, "UNSETTLED"), doubts.graded(5.0, "DISTURBED")
+    own = doubts.graded(3.0, "DISTURBED", (Evidence("steal", "much."),))
+    measured = Series("measured", (1.0, 2.0), (own, own))
     figure = Figure(
-        "f", "f", "lines", Axis("n"), Axis("y"), (line, Series("measured", (1.0, 2.0), (3.0, 4.0))),
-        marks=(Mark("y", 7.0, "half"), Mark("x", 1.5, "L1")), points=(Point(12.5, 2.5, "n½ 12"), Point(1.0, 2.0, "G")),
+        "f", "f", "lines", Axis("n"), Axis("y"), (Series("r∞ 3.2 GB/s", (1.0, 2.0), (low, high)), measured),
+        marks=(Mark("y", doubts.graded(7.0, "UNSETTLED"), "half"), Mark("x", 1.5, "L1")),
+        points=(Point(doubts.graded(12.5, "DISTURBED"), low, "n½ 12"), Point(1.0, 2.5, "G")),
     )  # fmt: skip
-    doubts: dict[float, Level] = {
-        2.5: "UNSETTLED",
-        5.0: "DISTURBED",
-        12.5: "DISTURBED",
-        7.0: "UNSETTLED",
-        3.0: "DISTURBED",
-    }
-    plot = figures.plotly(with_signs(figure, doubts, {3.0: "DISTURBED"}), doubts)
+    plot = figures.plotly(with_signs(figure))
     assert [trace["name"] for trace in plot["data"]] == ["▲ r∞ 3.2 GB/s", "measured"]
     texts = [note["text"] for note in plot["layout"]["annotations"]]
     assert texts == ["◐ half", "L1", "<b>▲ n½ 12</b>", "<b>G</b>"]

@@ -124,7 +124,7 @@ def test_hostile_names_are_text_in_a_picture() -> None:
 
 def test_a_disturbed_value_is_hollow_and_hatched_in_the_file_too() -> None:
     bars = next(figure for figure in report_fixture.one_node() if figure.kind == "bars")
-    plain, doubted = (drawn(figures.plotly(bars, doubts), "t") for doubts in ({}, {9.36e9: "DISTURBED"}))
+    plain, doubted = (drawn(figures.plotly(of), "t") for of in (bars, report_fixture.doubted(bars, "DISTURBED")))
     strokes = [sum(isinstance(s, sheet.Clipped) and len(s.shapes) for s in one.shapes) for one in (plain, doubted)]
     assert strokes[1] > strokes[0] + 5
     hollow = pictures.marks.symbol("square-open", 0, 0, 6, "#0072b2")

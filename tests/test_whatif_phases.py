@@ -115,7 +115,7 @@ def test_a_trace_without_waits_does_not_say_why(tmp_path: Path) -> None:
 def test_of_many_columns_only_powers_of_ten_have_a_label(tmp_path: Path) -> None:
     found = _of(ti(tmp_path, [["compute 101", "send 1 0 1", "compute 2000000"], ["recv 0 0 1"]]))
     (figure,) = phase_map(found)
-    axis = maps.heat(figure, {})["layout"]["xaxis"]
+    axis = maps.heat(figure)["layout"]["xaxis"]
     assert len(figure.columns) == 44
     assert axis["ticktext"] == ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms"]
     assert axis["tickvals"] == [0, 10, 20, 30, 40]
@@ -125,7 +125,7 @@ def test_the_map_has_a_cell_for_each_bin_and_none_without_phases(tmp_path: Path)
     found = _of(ti(tmp_path, [["compute 1100", "send 1 0 1"], ["recv 0 0 1", "compute 2100"]]))
     (figure,) = phase_map(found)
     assert (figure.rows, figure.z) == ((0.0, 1.0), ((1.0, None, None, None), (None, None, None, 1.0)))
-    assert maps.heat(figure, {})["layout"]["xaxis"]["tickvals"] == [0, 1, 2, 3]
+    assert maps.heat(figure)["layout"]["xaxis"]["tickvals"] == [0, 1, 2, 3]
     nothing = _of(ti(tmp_path, [["send 1 0 1"], ["recv 0 0 1"]]))
     assert phase_map(nothing) == []
     assert list(phases.sentences(nothing, 2, False)) == []

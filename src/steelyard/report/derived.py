@@ -4,14 +4,15 @@ A figure is plain data, and does not say from what its values come. So the bench
 whose times and metrics were moved a little, by different parts: what moves with the results of a verdict rests on them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import islice, zip_longest
+from typing import Any
 
-from steelyard.model import Level, Result, Value
+from steelyard.model import Level, Record, Result, Value
 from steelyard.model.figure import Figure, Series
 from steelyard.report import values
-from steelyard.report.doubts import Doubts, among, level_of
+from steelyard.report.doubts import Doubtful, among, graded, level_of
 from steelyard.report.lamps import signed
 from steelyard.statistics.validity.trust import worst
 
@@ -19,38 +20,39 @@ PART = 1e-7  # of each value; small enough to change no choice, and far above th
 _GOLDEN = 0.6180339887498949  # its multiples are spread evenly, so that no two results are moved alike
 
 Drawing = Callable[[tuple[Result, ...]], Sequence[Figure]]
+Numbers = list[float | None]
 
 
-def derived(draw: Drawing, results: Sequence[Result], made: Sequence[Figure]) -> Doubts:
-    """The values in `made` that rest on results of a lesser verdict, with the least trusted of these.
+def derived(draw: Drawing, results: Sequence[Result], made: Sequence[Figure]) -> tuple[Figure, ...]:
+    """The figures, in which each value that rests on results of a lesser verdict has the least trusted of these.
 
-    `made` are the figures that `draw` makes of `results`.
+    `made` are the figures that `draw` makes of `results`; a value in them that has a verdict already keeps it.
     """
-    found: dict[float, Level] = {}
+    found = [list(_numbers(figure)) for figure in made]
+    levels: list[list[Level]] = [["CLEAN"] * len(before) for before in found]
     for level in among(map(values.level, results)):
         moved = tuple(_moved(r, n) if values.level(r) == level else r for n, r in enumerate(results))
         try:
-            others = draw(moved)
+            others = [list(_numbers(figure)) for figure in draw(moved)]
         except Exception:  # a benchmark may come from anyone: what then rests on what is not known
-            others = ()
-        for figure, other in zip_longest(made, others):
-            for value in _changed(figure, other) if figure else ():
-                found[value] = worst((level, found.get(value, level)))
-    return found
+            others = []
+        for before, of, after in zip_longest(found, levels, others[: len(found)], fillvalue=None):
+            for place in _changed(before or [], after):
+                of[place] = worst((level, of[place]))  # type: ignore[index]
+    return tuple(map(_graded, made, found, levels))
 
 
-def with_signs(figure: Figure, doubts: Doubts, own: Doubts) -> Figure:
+def with_signs(figure: Figure) -> Figure:
     """The figure with the sign before the name of each line that was computed of what cannot be relied on.
 
-    `own` are the values of the results themselves: lines of these bear their marks only.
+    Lines of the results' own values bear their marks only.
     """
 
     def name(series: Series) -> str:
         known = [y for y in series.y if y is not None]
-        computed = bool(known) and not series.published and all(y in doubts and y not in own for y in known)
-        return (
-            signed(series.name, worst(level_of(y, doubts) for y in known)) if computed and series.name else series.name
-        )
+        computed = all(isinstance(y, Doubtful) and not y.evidence for y in known)
+        signs = bool(known) and not series.published and computed and bool(series.name)
+        return signed(series.name, worst(map(level_of, known))) if signs else series.name
 
     return replace(figure, series=tuple(replace(series, name=name(series)) for series in figure.series))
 
@@ -58,10 +60,20 @@ def with_signs(figure: Figure, doubts: Doubts, own: Doubts) -> Figure:
 def _moved(result: Result, number: int) -> Result:
     """The result with its times longer by a small part that is its own, and its metrics as far away."""
     factor = 1 + PART * (1 + number * _GOLDEN % 1)
-    records = tuple(replace(r, samples=tuple(s * factor for s in r.samples)) for r in result.records)
+    records = tuple(_longer(record, factor) for record in result.records)
     return replace(
         result, records=records, metrics={name: _scaled(value, factor) for name, value in result.metrics.items()}
     )
+
+
+def _longer(record: Record, factor: float) -> Record:
+    """The record with its times longer by that factor, those of its ranks, too."""
+    around, samples = record.surroundings, tuple(seconds * factor for seconds in record.samples)
+    rows = around.ranks.seconds
+    if rows is not None:
+        longer = [[None if seconds is None else seconds * factor for seconds in row] for row in rows]
+        around = replace(around, ranks=replace(around.ranks, seconds=longer))
+    return replace(record, samples=samples, surroundings=around)
 
 
 def _scaled(value: Value, factor: float) -> Value:
@@ -69,13 +81,12 @@ def _scaled(value: Value, factor: float) -> Value:
     return replace(value, value=value.value * factor, low=low, high=high)
 
 
-def _changed(figure: Figure, other: Figure | None) -> Iterator[float]:
-    """Those values of the first figure that are others in the second; all of them where it has another shape."""
-    before, after = list(_numbers(figure)), list(_numbers(other)) if other else []
-    alike = len(before) == len(after)
-    for index, value in enumerate(before):
-        if value is not None and not (alike and value == after[index]):
-            yield value
+def _changed(before: Numbers, after: Numbers | None) -> Iterator[int]:
+    """The places of those values of the first figure that are others in the second; all where it has another shape."""
+    alike = after is not None and len(before) == len(after)
+    for place, value in enumerate(before):
+        if value is not None and not (alike and after is not None and value == after[place]):
+            yield place
 
 
 def _numbers(figure: Figure) -> Iterator[float | None]:
@@ -89,3 +100,25 @@ def _numbers(figure: Figure) -> Iterator[float | None]:
         yield mark.at
     for point in figure.points:
         yield from (None if isinstance(at, str) else at for at in (point.x, point.y))
+
+
+def _graded(figure: Figure, before: Numbers, levels: Sequence[Level]) -> Figure:
+    """The figure with these verdicts of its values, in the order of `_numbers`."""
+    numbers = iter(
+        [
+            y if y is None or isinstance(y, Doubtful) else graded(y, level)
+            for y, level in zip(before, levels, strict=True)
+        ]
+    )
+
+    def some(many: Iterable[object]) -> tuple[Any, ...]:
+        return tuple(islice(numbers, len(tuple(many))))
+
+    series = tuple(s if s.published else replace(s, y=some(s.y)) for s in figure.series)
+    z = tuple(map(some, figure.z))
+    marks = tuple(replace(mark, at=at) for mark, at in zip(figure.marks, some(figure.marks), strict=True))
+    points = []
+    for point in figure.points:
+        x, y = some((point.x, point.y))
+        points.append(replace(point, x=point.x if x is None else x, y=point.y if y is None else y))
+    return replace(figure, series=series, z=z, marks=marks, points=tuple(points))

@@ -1,19 +1,14 @@
-"""The values that a figure must mark, since they cannot be relied on, and how they are distinguished from the others.
+"""The values that a figure must mark, since they cannot be relied on, and how they are distinguished from the others."""
 
-They are recognised by being equal: figures are plain data, and do not say from which result a value comes.
-"""
+from collections.abc import Iterable
+from typing import Literal, Self
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
-
-from steelyard.model import Level
+from steelyard.model import Evidence, Level
 from steelyard.model.figure import Point
 from steelyard.report.lamps import signed
 from steelyard.statistics.validity.trust import ORDER, doubtful, worst
 
-Doubts = Mapping[float, Level]
 Drawing = Literal["lines", "bars", "heat", "surface"]
-NONE: Doubts = {}
 
 HOLLOW: dict[Level, str] = {"UNSETTLED": "-open", "DISTURBED": "-open"}  # behind the name of Plotly's symbol
 # Size of a mark and width of its line, in pixels: what is only roughly known is a wide ring, as on a map.
@@ -30,29 +25,39 @@ _LOOKS: dict[tuple[str, Level], str] = {
 }
 
 
-def of(pairs: Iterable[tuple[float | None, Level]]) -> Doubts:
-    """Those of the values that need a mark; where two are equal, the lesser verdict counts."""
-    found: dict[float, Level] = {}
-    for value, level in pairs:
-        if value is not None and doubtful(level):
-            found[value] = worst((level, found.get(value, level)))
-    return found
+class Doubtful(float):
+    """A value that cannot be relied on, with its verdict.
+
+    `evidence` is that of the result whose value it is; () for a value that was computed from such ones.
+    """
+
+    level: Level
+    evidence: tuple[Evidence, ...]
+
+    def __new__(cls, value: float, level: Level, evidence: tuple[Evidence, ...] = ()) -> Self:
+        made = super().__new__(cls, value)
+        made.level, made.evidence = level, evidence
+        return made
 
 
-def level_of(value: float | None, doubts: Doubts) -> Level:
+def graded(value: float, level: Level, evidence: tuple[Evidence, ...] = ()) -> float:
+    """The value with its verdict, where that needs a mark."""
+    return Doubtful(value, level, evidence) if doubtful(level) else value
+
+
+def level_of(value: float | None) -> Level:
     """The verdict of that value; CLEAN where it needs no mark."""
-    return "CLEAN" if value is None else doubts.get(value, "CLEAN")
+    return value.level if isinstance(value, Doubtful) else "CLEAN"
 
 
-def marked(value: float | None, doubts: Doubts) -> str:
+def marked(value: float | None) -> str:
     """What the pointer's text ends with: ' (DISTURBED)'; '' where the value needs no mark."""
-    level = level_of(value, doubts)
-    return f" ({level})" if doubtful(level) else ""
+    return f" ({value.level})" if isinstance(value, Doubtful) else ""
 
 
-def named(point: Point, doubts: Doubts) -> str:
+def named(point: Point) -> str:
     """The name of a place, with the sign of the lesser verdict of its coordinates."""
-    return signed(point.label, worst(level_of(at, doubts) for at in (point.x, point.y) if not isinstance(at, str)))
+    return signed(point.label, worst(level_of(at) for at in (point.x, point.y) if not isinstance(at, str)))
 
 
 def look(level: Level, drawing: str) -> str:

@@ -1,12 +1,12 @@
 """The figures of a benchmark as the page takes them: Plotly's JSON, and the same numbers as a table."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from steelyard.model import Benchmark, Evidence, Level, Machine, Result
+from steelyard.model import Benchmark, Level, Machine, Result
 from steelyard.model.figure import Axis, Figure
 from steelyard.report import doubts as marks
 from steelyard.report import figures as plots
@@ -14,14 +14,12 @@ from steelyard.report import values
 from steelyard.report.axes import Json, capital, label, tick
 from steelyard.report.compared import System, systems
 from steelyard.report.derived import derived, with_signs
-from steelyard.report.doubts import Doubts
+from steelyard.report.doubts import Doubtful
 from steelyard.report.forms_of_figures import fitted, is_lone
 from steelyard.report.lamps import signed
 from steelyard.report.names import slug
 from steelyard.report.reasons import frequent
-from steelyard.statistics.validity.trust import word
-
-Reasons = Mapping[float, tuple[Evidence, ...]]  # of the values that need a mark
+from steelyard.statistics.validity.trust import doubtful, word
 
 
 @dataclass(frozen=True)
@@ -72,49 +70,45 @@ def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine)
         return ()
     # A benchmark may come from anyone: what its own code gets wrong must not take the whole report with it.
     try:
-        made = benchmark.figures(usable, machine)
+        made = benchmark.figures(tuple(map(graded, usable)), machine)
     except Exception as error:
         return (_failed(benchmark.name, "Figures", error),)
-    own = _doubts(usable)
-    doubts = {**derived(lambda moved: benchmark.figures(moved, machine), usable, made), **own}
-    reasons = _reasons(usable, own)
+    made = derived(lambda moved: benchmark.figures(moved, machine), usable, made)
+    levels = marks.among(map(values.level, usable))
     left_out = len(results) - len(usable)
     shown = []
     for number, figure in enumerate(made):
         anchor = f"{slug(benchmark.name)}-figure-{number + 1}-{slug(figure.name)}"
         try:
-            shown.append(_drawn(anchor, with_signs(figure, doubts, own), doubts, reasons, left_out))
+            shown.append(_drawn(anchor, with_signs(figure), levels, left_out))
         except Exception as error:
             shown.append(_failed(anchor, figure.title, error))
     return tuple(shown)
 
 
-def _doubts(results: tuple[Result, ...]) -> Doubts:
-    return marks.of((value.value, values.level(r)) for r in results for value in r.metrics.values())
-
-
-def _reasons(results: tuple[Result, ...], doubts: Doubts) -> Reasons:
-    return {
-        value.value: values.evidence(result)
-        for result in results
-        for value in result.metrics.values()
-        if doubts.get(value.value) == values.level(result)
-    }
+def graded(result: Result) -> Result:
+    """The result, whose metrics carry its verdict and the evidence for it where it cannot be relied on."""
+    level = values.level(result)
+    if not doubtful(level):
+        return result
+    why = values.evidence(result)
+    metrics = {name: replace(v, value=marks.graded(v.value, level, why)) for name, v in result.metrics.items()}
+    return replace(result, metrics=metrics)
 
 
 def plain(figure: Figure) -> Drawn:
     """A figure none of whose values needs a mark."""
-    return _drawn(figure.name, figure, marks.NONE, {}, 0)
+    return _drawn(figure.name, figure, (), 0)
 
 
-def _drawn(anchor: str, figure: Figure, doubts: Doubts, reasons: Reasons, left_out: int) -> Drawn:
+def _drawn(anchor: str, figure: Figure, levels: Sequence[Level], left_out: int) -> Drawn:
     if figure.kind == "table":
-        return _table(anchor, figure, doubts)
+        return _table(anchor, figure, levels)
     figure = fitted(figure)
-    headings, rows = _grid(figure, doubts) if figure.z else _columns(figure, doubts)
-    single = _single(figure, doubts)
-    plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure, doubts)
-    notes = [] if single else _notes(figure, doubts, reasons)
+    headings, rows = _grid(figure) if figure.z else _columns(figure)
+    single = _single(figure)
+    plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure)
+    notes = [] if single else _notes(figure, levels)
     if left_out:
         notes.append(f"INVALID results are not drawn: {left_out} of this benchmark. See the table.")
     return Drawn(
@@ -133,12 +127,9 @@ def _drawn(anchor: str, figure: Figure, doubts: Doubts, reasons: Reasons, left_o
     )
 
 
-def _table(anchor: str, figure: Figure, doubts: Doubts) -> Drawn:
+def _table(anchor: str, figure: Figure, levels: Sequence[Level]) -> Drawn:
     # Its cells are words: from which results each comes is not known.
-    rests = tuple(
-        f"Some results of this benchmark are {level}: the table may rest on them."
-        for level in marks.among(doubts.values())
-    )
+    rests = tuple(f"Some results of this benchmark are {level}: the table may rest on them." for level in levels)
     parts = (
         anchor,
         figure.title,
@@ -154,21 +145,21 @@ def _table(anchor: str, figure: Figure, doubts: Doubts) -> Drawn:
     return Drawn(*parts, single="" if figure.cells else "No value was measured for this table.", table=True)
 
 
-def _notes(figure: Figure, doubts: Doubts, reasons: Reasons) -> list[str]:
+def _notes(figure: Figure, levels: Sequence[Level]) -> list[str]:
     """A note for each level that needs a mark, in the order of trust; then of those that are in the table only."""
     known = [value for value in _values(figure) if value is not None]
-    drawn = marks.among(marks.level_of(value, doubts) for value in known)
-    notes = [_note(level, known, doubts, reasons, figure.kind) for level in drawn]
+    drawn = marks.among(map(marks.level_of, known))
+    notes = [_note(level, known, figure.kind) for level in drawn]
     if notes:
         notes[-1] += " The table of results tells all the evidence."
-    others = [level for level in marks.among(doubts.values()) if level not in drawn]
+    others = [level for level in levels if level not in drawn]
     return notes + [f"Some results of this benchmark are {level}: see the table." for level in others]
 
 
-def _note(level: Level, known: Sequence[float], doubts: Doubts, reasons: Reasons, kind: str) -> str:
+def _note(level: Level, known: Sequence[float], kind: str) -> str:
     """How many of the figure's values are of that level, and mostly by what."""
-    found = [value for value in known if doubts.get(value) == level]
-    kinds = frequent(reasons.get(value, ()) for value in found)
+    found = [value for value in known if isinstance(value, Doubtful) and value.level == level]
+    kinds = frequent(value.evidence for value in found)
     if len(found) == 1:
         many = "the only value" if len(known) == 1 else f"1 of {len(known)} values"
         mostly = f", by {' and '.join(name for name, _ in kinds)}" if kinds else ""
@@ -178,26 +169,26 @@ def _note(level: Level, known: Sequence[float], doubts: Doubts, reasons: Reasons
     return f"{level}: {many}{mostly}; {marks.look(level, kind)}."
 
 
-def _single(figure: Figure, doubts: Doubts) -> str:
+def _single(figure: Figure) -> str:
     """A map of a single cell as a sentence: 'Bandwidth: 9.36 GB/s (memory of node 0, …)'; '' otherwise."""
     if all(value is None for value in _values(figure)) and not any(s.published for s in figure.series):
         return "No value was measured for this figure."
     if is_lone(figure):
-        return _lone(figure, doubts)
+        return _lone(figure)
     if not figure.z or len(figure.rows) != 1 or len(figure.columns) != 1:
         return ""
     axis, value = figure.value or Axis("value"), figure.z[0][0]
     where = f"{figure.x.title} {tick(figure.columns[0], figure.x)}"
     where += f", {figure.y.title} {tick(figure.rows[0], figure.y)}"
-    marked = label(value, axis) + word(marks.level_of(value, doubts))
+    marked = label(value, axis) + word(marks.level_of(value))
     return f"{capital(axis.title)}: {marked} ({where})."
 
 
-def _lone(figure: Figure, doubts: Doubts) -> str:
+def _lone(figure: Figure) -> str:
     """The only value of a figure as a sentence: 'Speed: 50.3 Mop/s, 95 % interval 48.1 Mop/s to 52.9 Mop/s (threads).'"""
     series = next(series for series in figure.series if any(y is not None for y in series.y))
     at = next(index for index, y in enumerate(series.y) if y is not None)
-    said = label(series.y[at], figure.y) + word(marks.level_of(series.y[at], doubts))
+    said = label(series.y[at], figure.y) + word(marks.level_of(series.y[at]))
     low, high = (ends[at] if ends else None for ends in (series.low, series.high))
     if low is not None and high is not None:
         said += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
@@ -216,24 +207,24 @@ def _values(figure: Figure) -> list[float | None]:
     return [v for line in figure.z for v in line] + [y for series in own for y in series.y]
 
 
-def _value(value: float | None, axis: Axis, doubts: Doubts) -> str:
-    return signed(label(value, axis), marks.level_of(value, doubts))
+def _value(value: float | None, axis: Axis) -> str:
+    return signed(label(value, axis), marks.level_of(value))
 
 
-def _grid(figure: Figure, doubts: Doubts) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _grid(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     axis = figure.value or Axis("")
     headings = (
         f"{figure.y.title} ↓  {figure.x.title} →",
         *(tick(column, figure.x) for column in figure.columns),
     )
     rows = (
-        (tick(row, figure.y), *(_value(value, axis, doubts) for value in line))
+        (tick(row, figure.y), *(_value(value, axis) for value in line))
         for row, line in zip(figure.rows, figure.z, strict=True)
     )
     return headings, tuple(rows)
 
 
-def _columns(figure: Figure, doubts: Doubts) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _columns(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """One row a point: series, x, y and its interval."""
     bounded = any(series.low and series.high for series in figure.series)
     rows = []
@@ -243,7 +234,7 @@ def _columns(figure: Figure, doubts: Doubts) -> tuple[tuple[str, ...], tuple[tup
             low = label(series.low[index], figure.y) if series.low else "–"
             high = label(series.high[index], figure.y) if series.high else "–"
             ends = ("–" if low == high == "–" else f"{low} – {high}",) if bounded else ()
-            rows.append((name, tick(x, figure.x), _value(y, figure.y, doubts), *ends))
+            rows.append((name, tick(x, figure.x), _value(y, figure.y), *ends))
     headings = ("Series", figure.x.title, figure.y.title, *(("95 % interval",) if bounded else ()))
     return headings, tuple(rows)
 

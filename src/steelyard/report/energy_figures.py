@@ -180,7 +180,7 @@ def _series(name: str, points: Sequence[_Point]) -> Series:
     return Series(
         name,
         tuple(p.seconds.value for p in points),
-        tuple(v.value for v in of),
+        tuple(doubts.graded(p.joules.value, p.level) for p in points),
         tuple(v.low for v in of),
         tuple(v.high for v in of),
         connected=False,
@@ -190,8 +190,7 @@ def _series(name: str, points: Sequence[_Point]) -> Series:
 def _plot(
     figure: Figure, points: Mapping[str, Sequence[_Point]], best: Mapping[str, Sequence[int]], modes: Sequence[str]
 ) -> Json:
-    every = [p for mine in points.values() for p in mine]
-    plot = figures.plotly(figure, doubts.of((p.joules.value, p.level) for p in every))
+    plot = figures.plotly(figure)
     lines: list[Json] = []
     for number, (trace, (name, mine)) in enumerate(zip(plot["data"], points.items(), strict=True)):
         shapes = [figures.SYMBOLS[modes.index(p.mode) % len(figures.SYMBOLS)] for p in mine]

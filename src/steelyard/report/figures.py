@@ -6,7 +6,7 @@ from dataclasses import replace
 from steelyard.model.figure import Axis, Band, Figure, Mark, Point, Series
 from steelyard.report import maps
 from steelyard.report.axes import Json, divided, label, plotted, text, tick
-from steelyard.report.doubts import HOLLOW, NONE, PATTERNS, SIZES, Doubts, level_of, marked, named
+from steelyard.report.doubts import HOLLOW, PATTERNS, SIZES, level_of, marked, named
 from steelyard.report.lamps import signed
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -15,32 +15,32 @@ COLOURS = 7  # of the palettes in figures.js
 MOST_ERROR_BARS = 12  # points a line; beyond this whiskers run into each other and a band is calmer
 
 
-def plotly(figure: Figure, doubts: Doubts = NONE) -> Json:
-    """`{"data": […], "layout": {…}, "wide": bool}`. `doubts`: the values that are to be marked, each with its verdict."""
+def plotly(figure: Figure) -> Json:
+    """`{"data": […], "layout": {…}, "wide": bool}`. Values that carry a verdict are marked."""
     if figure.kind in {"surface", "heat"}:
         # A surface needs an extent both ways.
         deep = figure.kind == "surface" and min(len(figure.rows), len(figure.columns)) > 1
-        return maps.surface(figure, doubts) if deep else maps.heat(figure, doubts)
-    return _lines(figure, doubts)
+        return maps.surface(figure) if deep else maps.heat(figure)
+    return _lines(figure)
 
 
-def _lines(figure: Figure, doubts: Doubts) -> Json:
+def _lines(figure: Figure) -> Json:
     own = tuple(series for series in figure.series if not series.published) or figure.series
     (x_factor, x_axis), (y_factor, y_axis) = _axes(figure, own)
     data: list[Json] = []
     for number in range(len(figure.series)):
-        data += _trace(figure, number, (x_factor, y_factor), doubts)
+        data += _trace(figure, number, (x_factor, y_factor))
     layout: Json = {"xaxis": x_axis, "yaxis": y_axis, "shapes": [], "annotations": [], "height": 400}
     layout["showlegend"] = len(own) > 1
     if figure.kind == "bars":
         layout["barmode"] = "group"
     for mark in figure.marks:
-        called = replace(mark, label=signed(mark.label, level_of(mark.at, doubts)))
+        called = replace(mark, label=signed(mark.label, level_of(mark.at)))
         _mark(layout, called, x_factor if mark.axis == "x" else y_factor)
     for band in figure.bands:
         _stretch(layout, band, figure, x_factor)
     for point in figure.points:
-        _point(layout, replace(point, label=named(point, doubts)), figure, x_factor, y_factor)
+        _point(layout, replace(point, label=named(point)), figure, x_factor, y_factor)
     found: Json = {"data": data, "layout": layout, "wide": False}
     if len(own) < len(figure.series):
         found["beside"] = _beside(figure, x_axis, y_axis)
@@ -70,15 +70,15 @@ def _beside(figure: Figure, x_axis: Json, y_axis: Json) -> Json:
     }
 
 
-def _trace(figure: Figure, number: int, factors: tuple[float, float], doubts: Doubts) -> list[Json]:
+def _trace(figure: Figure, number: int, factors: tuple[float, float]) -> list[Json]:
     series, (x_factor, y_factor) = figure.series[number], factors
-    levels = [level_of(y, doubts) for y in series.y]
+    levels = [level_of(y) for y in series.y]
     name = text(series.name.replace("_", " ") if series.published else series.name)
     trace: Json = {
         "name": name,
         "x": [text(x) if isinstance(x, str) else x / x_factor for x in series.x],
         "y": [divided(y, y_factor) for y in series.y],
-        "customdata": [text(reported) for reported in _describe(figure, series, doubts)],
+        "customdata": [text(reported) for reported in _describe(figure, series)],
         "hovertemplate": "%{customdata}<extra></extra>",
         "legendgroup": f"series{number}",
         "meta": {"colour": number},
@@ -116,7 +116,7 @@ def _beside_own(figure: Figure, number: int) -> int:
     return own + before % (COLOURS - own)
 
 
-def _describe(figure: Figure, series: Series, doubts: Doubts) -> list[str]:
+def _describe(figure: Figure, series: Series) -> list[str]:
     """What is shown over each point: where it is, the value, its interval, and its verdict where that is not CLEAN."""
     reported = []
     for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
@@ -125,7 +125,7 @@ def _describe(figure: Figure, series: Series, doubts: Doubts) -> list[str]:
         high = series.high[index] if series.high else None
         if low is not None and high is not None:
             line += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
-        reported.append(line + marked(y, doubts))
+        reported.append(line + marked(y))
     return reported
 
 

@@ -189,10 +189,10 @@ def _drawn(
             continue
         of = [ratios[name, mode] for name in mine]
         shown += of
-        bars = tuple(r.value for r in of), tuple(r.low for r in of), tuple(r.high for r in of)
+        bars = tuple(doubts.graded(r.value, r.level) for r in of), tuple(r.low for r in of), tuple(r.high for r in of)
         series.append(Series(mode, tuple(mine), *bars))
     figure = replace(empty, series=tuple(series))
-    plot = figures.plotly(figure, doubts.of((r.value, r.level) for r in shown))
+    plot = figures.plotly(figure)
     if figure.y.ratio and shown:
         _widened(plot["layout"]["yaxis"], min(r.low for r in shown), max(r.high for r in shown))
     rows = tuple(

@@ -5,13 +5,13 @@ import math
 from steelyard import units
 from steelyard.model.figure import Axis, Figure, Point
 from steelyard.report.axes import Json, divided, label, log_ticks, scale, text, tick, title
-from steelyard.report.doubts import CELLS, Doubts, level_of, marked
+from steelyard.report.doubts import CELLS, level_of, marked
 
 MOST_LABELS = 32  # of columns or rows: more overlap
 MOST_NUMBERED_CELLS = 120  # beyond this the numbers in the cells of a heat map no longer fit
 
 
-def heat(figure: Figure, doubts: Doubts) -> Json:
+def heat(figure: Figure) -> Json:
     axis = figure.value or Axis("")
     colour, bar, factor = _coloured(figure, axis)
     cells = len(figure.rows) * len(figure.columns)
@@ -21,14 +21,14 @@ def heat(figure: Figure, doubts: Doubts) -> Json:
         "x": list(range(len(figure.columns))), "y": list(range(len(figure.rows))),
         "colorscale": "Cividis", "colorbar": bar, "hoverongaps": False,
         "xgap": 1.5 if len(figure.columns) <= MOST_LABELS else 0, "ygap": 1.5,
-        "customdata": _cells(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
+        "customdata": _cells(figure, axis), "hovertemplate": "%{customdata}<extra></extra>",
     }  # fmt: skip
     known = [v for line in colour for v in line if v is not None]
     if not axis.log and min(known, default=-1) >= 0 and max(known) > 0:
         trace |= {"zmin": 0, "zmax": max(known)}  # colours from zero on, so that small differences look small
     if cells <= MOST_NUMBERED_CELLS:
         trace["text"] = [
-            [_cell(value, factor, names.get((row, column)), doubts) for column, value in enumerate(line)]
+            [_cell(value, factor, names.get((row, column))) for column, value in enumerate(line)]
             for row, line in enumerate(figure.z)
         ]
         trace["texttemplate"] = "%{text}"
@@ -45,13 +45,13 @@ def heat(figure: Figure, doubts: Doubts) -> Json:
     return {"data": [trace], "layout": layout, "wide": len(figure.columns) > 6, "widest": widest}
 
 
-def surface(figure: Figure, doubts: Doubts) -> Json:
+def surface(figure: Figure) -> Json:
     axis = figure.value or Axis("")
     colour, bar, _ = _coloured(figure, axis)
     xs, ys = _places(figure.columns, figure.x), _places(figure.rows, figure.y)
     trace: Json = {
         "type": "surface", "x": xs, "y": ys, "z": colour, "colorscale": "Cividis", "colorbar": bar,
-        "customdata": _cells(figure, axis, doubts), "hovertemplate": "%{customdata}<extra></extra>",
+        "customdata": _cells(figure, axis), "hovertemplate": "%{customdata}<extra></extra>",
         "contours": {name: {"show": True, "width": 1, "highlight": False} for name in ("x", "y")},
         "lighting": {"ambient": 0.85, "diffuse": 0.3, "specular": 0.05},
     }  # fmt: skip
@@ -98,19 +98,19 @@ def _coloured(figure: Figure, axis: Axis) -> tuple[list[list[float | None]], Jso
     return [[math.log10(v) if v in known else None for v in line] for line in figure.z], bar, factor
 
 
-def _cell(value: float | None, factor: float, name: str | None, doubts: Doubts) -> str:
+def _cell(value: float | None, factor: float, name: str | None) -> str:
     if value is None or not math.isfinite(value):
         return ""
-    mark = CELLS.get(level_of(value, doubts), "")
+    mark = CELLS.get(level_of(value), "")
     return f"{text(name) + ' ' if name else ''}{units.significant(value / factor)}{mark}"
 
 
-def _cells(figure: Figure, axis: Axis, doubts: Doubts) -> list[list[str]]:
+def _cells(figure: Figure, axis: Axis) -> list[list[str]]:
     return [
         [
             text(
                 f"{label(value, axis)} at {figure.x.title} {tick(column, figure.x)}, "
-                f"{figure.y.title} {tick(row, figure.y)}{marked(value, doubts)}"
+                f"{figure.y.title} {tick(row, figure.y)}{marked(value)}"
             )
             for column, value in zip(figure.columns, line, strict=True)
         ]

@@ -47,7 +47,10 @@ def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
     reported = [(named(c, [c for _, c in mine]), applications.phases(r), c) for r, c in mine]
     names = list(dict.fromkeys(phase for _, phases, _ in reported for phase in phases))
     shares = {
-        (run, phase): s / sum(p.values()) for run, p, _ in reported for phase, s in p.items() if sum(p.values()) > 0
+        (run, phase): doubts.graded(s / sum(p.values()), c.level)
+        for run, p, c in reported
+        for phase, s in p.items()
+        if sum(p.values()) > 0
     }
     shown = [run for run, _, c in reported if c in bars]
     figure = Figure(
@@ -60,7 +63,7 @@ def _bars(name: str, mine: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
         caption="By the view of one thread or of the first rank: what it waits for the others counts to the phase in which it "
         "waits. Timing the phases costs a little itself.",
     )
-    plot = figures.plotly(figure, doubts.of((shares.get((run, p)), c.level) for run, _, c in reported for p in names))
+    plot = figures.plotly(figure)
     plot["layout"] |= {"barmode": "stack", "showlegend": True}
     plot["layout"]["yaxis"] |= {"range": [0, 100]}
     rows = tuple(

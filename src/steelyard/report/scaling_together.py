@@ -100,9 +100,9 @@ def _series(lines: Sequence[Sweep], of: Of) -> tuple[Series, ...]:
 def _line(sweep: Sweep, name: str, of: Of) -> Series:
     found = [(float(p.count), of(p)) for p in _own(sweep)]
     counts, values = tuple(c for c, _ in found), [e for _, e in found]
-    return Series(
-        name, counts, tuple(e.value for e in values), tuple(e.low for e in values), tuple(e.high for e in values)
-    )
+    levels = (scaling_rows.level_at(sweep, int(count)) for count in counts)
+    marked = tuple(doubts.graded(e.value, level) for e, level in zip(values, levels, strict=True))
+    return Series(name, counts, marked, tuple(e.low for e in values), tuple(e.high for e in values))
 
 
 def _ideal(lines: Sequence[Sweep]) -> Series:
@@ -136,12 +136,7 @@ def _printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:
 
 
 def _drawn(anchor: str, figure: Figure, lines: Sequence[Sweep]) -> drawing.Drawn:
-    shown = [
-        (y, scaling_rows.level_at(sweep, int(float(x))))
-        for sweep, line in zip(lines, figure.series, strict=False)
-        for x, y in zip(line.x, line.y, strict=True)
-    ]
-    plot = _plot(figure, doubts.of(shown), len(lines))
+    plot = _plot(figure, len(lines))
     return drawing.Drawn(
         anchor=anchor,
         title=figure.title,
@@ -152,12 +147,14 @@ def _drawn(anchor: str, figure: Figure, lines: Sequence[Sweep]) -> drawing.Drawn
         webgl=False,
         headings=("Application", figure.x.title, figure.y.title, "95 % interval"),
         rows=drawing.numbers_of(replace(figure, series=figure.series[: len(lines)])),
-        notes=doubts.notes((level for _, level in shown), "values", "lines"),
+        notes=doubts.notes(
+            (doubts.level_of(y) for line in figure.series[: len(lines)] for y in line.y), "values", "lines"
+        ),
     )
 
 
-def _plot(figure: Figure, marked: doubts.Doubts, lines: int) -> Json:
-    plot = figures.plotly(figure, marked)
+def _plot(figure: Figure, lines: int) -> Json:
+    plot = figures.plotly(figure)
     for trace in plot["data"]:
         if trace.get("name") == "ideal":
             trace["meta"] = {**trace["meta"], "colour": _INK}

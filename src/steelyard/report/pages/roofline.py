@@ -175,7 +175,7 @@ def _figure(line: Roofline, title: str) -> Figure:
             Series(
                 benchmark,
                 tuple(min(p.intensity, edge) for p in mine),
-                tuple(p.speed.value for p in mine),
+                tuple(doubts.graded(p.speed.value, values.level(p.result)) for p in mine),
                 connected=False,
             )
         )
@@ -193,7 +193,7 @@ def _figure(line: Roofline, title: str) -> Figure:
 
 
 def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool) -> Json:
-    plot = figures.plotly(figure, doubts.of((p.speed.value, values.level(p.result)) for p in line.places))
+    plot = figures.plotly(figure)
     layout, count = plot["layout"], len(line.roofs)
     low, high = _ends(line)
     bottom = min([p.speed.value for p in line.places] + [r.at(low) for r in line.roofs if r.kind == "bandwidth"])

@@ -8,7 +8,6 @@ from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.report import doubts, drawing, figures, scaling_borders, scaling_rows, scaling_together, values
 from steelyard.report.axes import Json
-from steelyard.report.doubts import Doubts
 from steelyard.report.names import slug
 from steelyard.report.scaling_causes import Causes, causes
 from steelyard.statistics.models.scaling import Point
@@ -202,9 +201,9 @@ def _series(sweep: Sweep, of: Callable[[Point], Estimate], name: str) -> Series:
     own = [p for p in sweep.scaling.points if not p.crowded]
     found = [of(p) for p in own]
     counts = tuple(float(p.count) for p in own)
-    return Series(
-        name, counts, tuple(e.value for e in found), tuple(e.low for e in found), tuple(e.high for e in found)
-    )
+    levels = (scaling_rows.level_at(sweep, p.count) for p in own)
+    marked = tuple(doubts.graded(e.value, level) for e, level in zip(found, levels, strict=True))
+    return Series(name, counts, marked, tuple(e.low for e in found), tuple(e.high for e in found))
 
 
 def _ideal(part: Sequence[Sweep]) -> Series:
@@ -223,14 +222,9 @@ def _curve(sweep: Sweep, fit: Fit) -> Series:
 
 
 def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> drawing.Drawn:
-    shown = [
-        (y, scaling_rows.level_at(sweep, int(float(x))))
-        for sweep, line in zip(part, figure.series, strict=False)
-        for x, y in zip(line.x, line.y, strict=True)
-    ]
     laws = [(i, _curve(s, fit)) for i, s in enumerate(part) for fit in _shown(s, len(part) == 1)] if curves else []
     whole = replace(figure, series=(*figure.series, *(line for _, line in laws)))
-    plot = _plot(whole, len(part), [i for i, _ in laws], doubts.of(shown))
+    plot = _plot(whole, len(part), [i for i, _ in laws])
     return drawing.Drawn(
         anchor=anchor,
         title=figure.title,
@@ -241,7 +235,9 @@ def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> 
         webgl=False,
         headings=("Line", figure.x.title, figure.y.title, "95 % interval"),
         rows=drawing.numbers_of(replace(figure, series=figure.series[: len(part)])),
-        notes=doubts.notes((level for _, level in shown), "values", "lines"),
+        notes=doubts.notes(
+            (doubts.level_of(y) for line in figure.series[: len(part)] for y in line.y), "values", "lines"
+        ),
     )
 
 
@@ -251,9 +247,9 @@ def _shown(sweep: Sweep, alone: bool) -> list[Fit]:
     return fits if alone else fits[:1]
 
 
-def _plot(figure: Figure, lines: int, of_law: Sequence[int], marked: Doubts) -> Json:
+def _plot(figure: Figure, lines: int, of_law: Sequence[int]) -> Json:
     """Plotly's JSON: a law in its line's colour, the ideal in ink, and ticks at the counts and the powers of two."""
-    plot = figures.plotly(figure, marked)
+    plot = figures.plotly(figure)
     owner = itertools.chain(range(lines), [_INK] * (len(figure.series) - lines - len(of_law)), of_law)
     for number, colour in enumerate(owner):
         for trace in (t for t in plot["data"] if t.get("legendgroup") == f"series{number}"):
