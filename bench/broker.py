@@ -20,12 +20,12 @@ from uuid import uuid4
 import numpy as np
 
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.broker import Broker, Publisher, Subscriber
-from steelyard.telemetry.buffer import Buffer
-from steelyard.telemetry.collector import Collector, subscriptions
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.sender import Sender
-from steelyard.telemetry.topics import Topics
+from steelyard.power.broker import Broker, Publisher, Subscriber
+from steelyard.power.buffer import Buffer
+from steelyard.power.collector import Collector, subscriptions
+from steelyard.power.message import Batch
+from steelyard.power.sender import Sender
+from steelyard.power.topics import Topics
 
 TOPICS = Topics()
 NODE = "bench/n1"

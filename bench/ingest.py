@@ -25,12 +25,12 @@ from uuid import uuid4
 import numpy as np
 
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.broker import Broker, Publisher
-from steelyard.telemetry.buffer import Buffer
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.sender import WINDOW, Sender
-from steelyard.telemetry.stores import opened
-from steelyard.telemetry.topics import Topics
+from steelyard.power.broker import Broker, Publisher
+from steelyard.power.buffer import Buffer
+from steelyard.power.message import Batch
+from steelyard.power.sender import WINDOW, Sender
+from steelyard.power.stores import opened
+from steelyard.power.topics import Topics
 
 START = 1_790_000_000 * 10**9
 STEP = 10**8  # ns: ten readings a second of each of ten sensors

@@ -17,8 +17,8 @@ from uuid import UUID
 import numpy as np
 
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.stores.embedded import Embedded
+from steelyard.power.message import Batch
+from steelyard.power.stores.embedded import Embedded
 
 NODES, EACH, AT_ONCE = 1080, 1000, 128
 SECOND = 10**9  # ns

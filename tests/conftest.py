@@ -2,13 +2,14 @@
 
 import os
 import signal
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from steelyard import build, findings
+from steelyard import build, doors, findings
 from steelyard.evaluation import kept
 from steelyard.launch import site
 from steelyard.machine import describe
@@ -78,6 +79,30 @@ def programs(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]
     able = site.possible(usual, site.site((), None, (), here), ())
     made = build.build(able.values(), toolchain)
     return made | (build.build(able.values(), toolchain, mpi) if mpi else {})
+
+
+@pytest.fixture
+def install_wing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, str]], None]]:
+    """Installs a package of these files (path and text) as a wing, as pip would, until the test ends."""
+    name = f"wing_{tmp_path.name}"
+
+    def install(files: dict[str, str]) -> None:
+        about = tmp_path / f"{name}-1.dist-info"
+        texts = {about / "METADATA": f"Name: {name}\nVersion: 1\n"}
+        texts[about / "entry_points.txt"] = f"[{doors.WINGS}]\nmade_up = {name}\n"
+        for path, text in files.items():
+            texts[tmp_path / name / path] = text
+            texts |= {
+                folder / "__init__.py": "" for folder in list((tmp_path / name / path).parents)[: path.count("/") + 1]
+            }
+        for path, text in texts.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+        doors.forget()
+
+    yield install
+    doors.forget()
 
 
 @pytest.fixture

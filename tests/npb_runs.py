@@ -11,6 +11,7 @@ from _pytest.mark import ParameterSet
 from conftest import without_openmp
 from native import linked
 from steelyard import build
+from steelyard.applications.benchmarks import application
 from steelyard.launch import site
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
@@ -26,7 +27,7 @@ MODELS = {
     "ft": ("threads", "mpi"),
     "is": ("threads", "mpi"),
 }
-FOLDER = Path(catalogue.OWN) / "application"
+FOLDER = Path(application.__path__[0])
 Answer = dict[str, Any]
 NPB = {"class": "S"}  # what a case has unless it says otherwise
 # Vectors of a part that is compiled alone: those of this processor, or the least that the compiler may assume.

@@ -35,7 +35,7 @@ from steelyard.model import (
     Verdict,
 )
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.report import doubts
+from steelyard.report import doubtful_values
 
 HOSTILE = "<script>alert(1)</script>"
 STOLEN = "The hypervisor took 12 % of the processor's time during 41 of 60 samples."
@@ -406,7 +406,7 @@ def doubted(figure: Figure, level: Level) -> Figure:
     """The figure, all of whose values have this verdict."""
 
     def of(numbers: tuple[float | None, ...]) -> tuple[float | None, ...]:
-        return tuple(None if y is None else doubts.graded(y, level) for y in numbers)
+        return tuple(None if y is None else doubtful_values.graded(y, level) for y in numbers)
 
     series = tuple(replace(s, y=of(s.y)) for s in figure.series)
     return replace(figure, series=series, z=tuple(map(of, figure.z)))

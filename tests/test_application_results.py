@@ -15,8 +15,9 @@ import pytest
 import builders
 from builders import evaluation, machine, seen, triad
 from steelyard import build, findings, report
-from steelyard.benchmarks.application.npb import results as applications
-from steelyard.commands import cli
+from steelyard.applications.benchmarks.application.npb import results as npb_results
+from steelyard.applications.pages import applications as page
+from steelyard.command_line import cli
 from steelyard.evaluation import evaluate
 from steelyard.launch.program import Program
 from steelyard.launch.start import start
@@ -36,8 +37,8 @@ from steelyard.model import (
 )
 from steelyard.model.figure import Figure
 from steelyard.plan import catalogue, second
-from steelyard.report.pages import applications as page
 from steelyard.run.asking import line
+from steelyard.statistics.results import applications
 from steelyard.statistics.results.result import results as summarised
 
 OPERATIONS = 1e9  # of one run, made up
@@ -122,7 +123,7 @@ def test_of_all_launches_the_farthest_quantity_is_told() -> None:
 
 def test_a_quantity_that_is_no_number_is_the_farthest_and_has_not_passed() -> None:
     values = (quantity("residual 1", 2.0, 1.0), quantity("residual 2", 3.0, None))
-    farthest = applications.farthest(applications.quantities(npb(1.0, quantities=values)))
+    farthest = npb_results.farthest(npb_results.quantities(npb(1.0, quantities=values)))
     assert farthest is not None
     assert (farthest.name, farthest.passed) == ("residual 2", False)
 
@@ -160,9 +161,9 @@ def test_a_problem_so_many_times_a_class_is_not_called_by_the_class(judged: Call
     made = judged(
         npb(1.0, "mg", scale=4, quantities=(due,)), npb(2.0, "mg", scale=8, quantities=(due | {"error": 0.3},))
     )
-    first, second = applications.of(made.results)
+    first, second = npb_results.of(made.results)
     assert applications.size(first) == "A × 4"
-    assert [applications.quantities(r)[0].passed for r in (first, second)] == [True, False]
+    assert [npb_results.quantities(r)[0].passed for r in (first, second)] == [True, False]
     shown = page.data(made)
     assert shown
     assert [s.run.letter for s in shown.speeds] == ["A × 4", "A × 8"]
@@ -202,7 +203,7 @@ def counted(kernel: str) -> float:
 def test_a_program_counts_the_operations_of_the_published_size(
     kernel: str, programs: dict[str, Path], here: Machine, declared: dict[str, Benchmark]
 ) -> None:
-    name = f"{applications.PREFIX}{kernel}"
+    name = f"{applications.NPB}{kernel}"
     case = Case(
         name, kernel, {"class": "S", "model": "threads", "threads": 1, "pinning": "none"}, Sampling(0.5, 1.0, 1, 1)
     )

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import applications
-from steelyard.applications import formula, output
-from steelyard.applications.benchmark import Unfit, prepared
-from steelyard.applications.places import line_of, places
+from steelyard.applications import foreign
+from steelyard.applications.foreign import formula, output
+from steelyard.applications.foreign.benchmark import Unfit, prepared
+from steelyard.applications.foreign.pace_readings import slowest
+from steelyard.applications.foreign.places import line_of, places
+from steelyard.command_line import request
 from steelyard.errors import UsageError
-from steelyard.launch.looks import slowest
 from steelyard.model import Machine
 
 WHOLE = """name = "mine"
@@ -49,14 +50,14 @@ def refused(tmp_path: Path, text: str) -> str:
     file = tmp_path / "mine.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as error:
-        applications.read(file)
+        foreign.read(file)
     return str(error.value).replace(str(file), "FILE")
 
 
-def described(tmp_path: Path, text: str = WHOLE) -> applications.Description:
+def described(tmp_path: Path, text: str = WHOLE) -> foreign.Description:
     file = tmp_path / "mine.toml"
     file.write_text(text, encoding="utf-8")
-    return applications.read(file)
+    return foreign.read(file)
 
 
 @given(st.integers(-1000, 1000), st.integers(-1000, 1000), st.integers(1, 1000))
@@ -138,7 +139,7 @@ def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
         file = Path(folder) / "x.toml"
         file.write_bytes((WHOLE[: len(text) * 3] + text).encode("utf-8", "replace"))
         try:
-            applications.read(file)
+            foreign.read(file)
         except UsageError as error:
             assert str(file) in str(error)
 
@@ -147,18 +148,18 @@ EXAMPLES = {path.stem: path for path in (Path(__file__).parents[1] / "examples" 
 
 
 def test_descriptions_that_nobody_has_run_are_examples_and_are_not_shipped() -> None:
-    tried = {name: applications.read(path).tried for name, path in applications.shipped().items()}
+    tried = {name: foreign.read(path).tried for name, path in foreign.shipped().items()}
     assert not [name for name, words in tried.items() if words.startswith("untried")]
-    assert {applications.find(str(path)) for path in EXAMPLES.values()} == {
+    assert {request.path_of_program(str(path)) for path in EXAMPLES.values()} == {
         path.resolve() for path in EXAMPLES.values()
     }
     assert {"bqcd", "comd", "minife"} <= set(EXAMPLES)
 
 
-@pytest.mark.parametrize("name", sorted({**applications.shipped(), **EXAMPLES}))
+@pytest.mark.parametrize("name", sorted({**foreign.shipped(), **EXAMPLES}))
 def test_each_description_is_sound_and_can_be_prepared(name: str, two_sockets: Machine) -> None:
-    path = {**applications.shipped(), **EXAMPLES}[name]
-    read = applications.read(path)
+    path = {**foreign.shipped(), **EXAMPLES}[name]
+    read = foreign.read(path)
     assert read.name == name
     ranks = {"ranks": 4} if read.parallel else {}
     values = {n: (a if isinstance(a, list) else next(iter(a.values())))[0] for n, a in read.axes.items()}
@@ -168,7 +169,7 @@ def test_each_description_is_sound_and_can_be_prepared(name: str, two_sockets: M
 
 
 def test_hpcc_gets_a_matrix_of_its_share_of_the_memory(two_sockets: Machine) -> None:
-    read = applications.read(applications.shipped()["hpcc"])
+    read = foreign.read(foreign.shipped()["hpcc"])
     lines = prepared(read, {"share": 0.1, "ranks": 6}, two_sockets).files["hpccinf.txt"].splitlines()
     size, rows, columns = (int(lines[i].split()[0]) for i in (5, 10, 11))
     assert (rows, columns) == (2, 3)
@@ -189,7 +190,7 @@ BQCD = """ T%fa i_fa    e     PlaqEnergy  exp(-Delta_H) CGcalls CGitTot CGitMax
 
 
 def test_bqcds_own_reference_output_is_read_and_a_changed_digit_found() -> None:
-    read = applications.read(EXAMPLES["bqcd"])
+    read = foreign.read(EXAMPLES["bqcd"])
     said = output.read(read, BQCD)
     assert (said.wrong, said.time, said.figures) == ("", 124.93, {"speed": 35.75e9})
     assert said.phases == {"conjugate_gradients": 79.67, "forces": 13.65}
@@ -199,7 +200,7 @@ def test_bqcds_own_reference_output_is_read_and_a_changed_digit_found() -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 6, 12, 16, 27, 36, 48, 64, 512])
 def test_bqcds_lattice_is_divided_among_all_ranks_in_even_parts(ranks: int, two_sockets: Machine) -> None:
-    read = applications.read(EXAMPLES["bqcd"])
+    read = foreign.read(EXAMPLES["bqcd"])
     text = prepared(read, {"edge": 24, "ranks": ranks}, replace(two_sockets, memory=10**12)).files["input.smp"]
     lattice, parts = (
         [int(word) for word in line.split()[1:]]

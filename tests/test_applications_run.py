@@ -16,9 +16,9 @@ import pytest
 
 import hpl
 from steelyard import evaluation
-from steelyard.commands import cli
-from steelyard.launch.foreign import Application
-from steelyard.launch.linked import other_mpi
+from steelyard.applications.foreign.application import Application
+from steelyard.applications.foreign.linked_mpi import other_mpi
+from steelyard.command_line import cli
 from steelyard.machine import describe
 from steelyard.model import Case, Launch, Site, Tool
 
@@ -245,27 +245,27 @@ INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("kind", INPUTS)
 def test_strange_input_is_a_sentence(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.launch.foreign.MOST_INPUT", 16 << 20)
+    monkeypatch.setattr("steelyard.applications.foreign.application.MOST_INPUT", 16 << 20)
     make, sentence = INPUTS[kind]
     make(tmp_path / "input.gz")
     assert sentence in failure_of(tmp_path, COPIED, "true")["error"]
 
 
 def test_output_without_an_end_ends_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.launch.foreign.MOST_OUTPUT", 16 << 20)
+    monkeypatch.setattr("steelyard.applications.foreign.application.MOST_OUTPUT", 16 << 20)
     answer = failure_of(tmp_path, FILE, "yes")
     assert answer["error"] == "sum writes more than 16 MiB."
     assert b"yes\0" not in list(command_lines())
 
 
 def test_a_huge_file_of_output_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.launch.foreign.MOST_OUTPUT", 16 << 20)
+    monkeypatch.setattr("steelyard.applications.foreign.application.MOST_OUTPUT", 16 << 20)
     text = 'output = "log"\n' + FILE
     assert "writes more than 16 MiB" in failure_of(tmp_path, text, "truncate", "-s", "1G", "log")["error"]
 
 
 def test_a_pattern_that_explodes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.applications.output.LONGEST", 1.0)
+    monkeypatch.setattr("steelyard.applications.foreign.output.LONGEST", 1.0)
     text = FILE.replace("pattern = 'took (\\S+) s'", "pattern = '(a+)+$'", 1)
     assert text != FILE
     answer = failure_of(tmp_path, text, "echo", "a" * 60 + "b")

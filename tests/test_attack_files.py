@@ -18,8 +18,8 @@ import pytest
 
 from damage import powered, unpack
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.stores.embedded import Embedded
+from steelyard.power.message import Batch
+from steelyard.power.stores.embedded import Embedded
 from traces import ALL_KINDS, otf2_archive, rank_file
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(600)]

@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).parent / "telemetry"))
 from oracle import SENSOR, judge
 
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.message import Batch, Gap, describe, encode
-from steelyard.telemetry.stores._index import Index
-from steelyard.telemetry.stores.embedded import Embedded
-from steelyard.telemetry.topics import Topics
+from steelyard.power.message import Batch, Gap, describe, encode
+from steelyard.power.stores._index import Index
+from steelyard.power.stores.embedded import Embedded
+from steelyard.power.topics import Topics
 
 mqtt = pytest.importorskip(
     "paho.mqtt.client", reason="the Python package paho-mqtt is not installed (the extra 'power')"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import SteelyardError
 from steelyard.plan import second
 from steelyard.run import in_turn, session

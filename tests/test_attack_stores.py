@@ -16,8 +16,8 @@ import pytest
 
 from steelyard.errors import SteelyardError
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.stores.embedded import Embedded
+from steelyard.power.message import Batch
+from steelyard.power.stores.embedded import Embedded
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(1800)]
 

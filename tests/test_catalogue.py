@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.commands.cli import arguments
+from steelyard.command_line.cli import arguments
 from steelyard.errors import UsageError
 from steelyard.plan import catalogue
 

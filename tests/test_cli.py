@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import typer
 
-from steelyard.commands import cli, help_page, lookup
+from steelyard.command_line import cli, command_group, help_page
 from steelyard.machine import describe
 from steelyard.records import all_runs, read
 
@@ -339,25 +339,27 @@ def test_runs_that_cannot_be_kept_are_refused_before_anything_is_built(
 )
 def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: set[str]) -> None:
     code = (
-        "import sys; from steelyard.commands import cli; cli.explained(lambda: cli.app(sys.argv[1:]));"
-        "print(*(name for name in cli.COMMANDS if 'steelyard.commands.' + name in sys.modules))"
+        "import sys; from steelyard.command_line import cli; cli.explained(lambda: cli.app(sys.argv[1:]));"
+        "print(*(n.rpartition('.')[2] for n in sys.modules if '.commands.' in n and n.startswith('steelyard')))"
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
     assert set(done.stdout.splitlines()[-1].split()) == read
 
 
-@pytest.mark.parametrize("package", ["commands", "commands.power", "commands.mpi"])
+@pytest.mark.parametrize(
+    "package", ["steelyard.command_line.cli", "steelyard.power.commands.power", "steelyard.commands.mpi"]
+)
 def test_the_page_of_help_says_what_each_command_says_of_itself(package: str) -> None:
-    group = importlib.import_module("steelyard.commands.cli" if package == "commands" else f"steelyard.{package}")
-    for name, command in typer.main.get_command(group.app).commands.items():
+    commands = typer.main.get_command(importlib.import_module(package).app).commands
+    for name, command in commands.items():
         first = " ".join(command.help.split("\n\n")[0].split())
         assert len(first) > 20
-        assert lookup.summary(f"steelyard.{package}", name) == first
+        assert command_group.summary(commands, name) == first
 
 
 def test_the_page_of_help_marks_words_and_loads_no_parser_of_markdown() -> None:
     code = (
-        "import sys; from steelyard.commands import cli; cli.explained(lambda: cli.app(['--help']));"
+        "import sys; from steelyard.command_line import cli; cli.explained(lambda: cli.app(['--help']));"
         "print({'markdown_it', 'pygments', 'numpy', 'msgspec'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

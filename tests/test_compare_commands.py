@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.compare.commands import compare_timings
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch.commands_in_turn import Timing, Timings, time_in_turn

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from builders import evaluation, machine, triad, verdict_of
 from steelyard import evaluation as evaluating
 from steelyard import records
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.compare import ROUNDS, pairs
 from steelyard.compare import in_turn as comparing
 from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, schedule

@@ -12,8 +12,8 @@ from rich.console import Console
 from builders import chase, evaluation, gather, machine, message, result, samples, seen, triad
 from steelyard import published
 from steelyard.benchmarks.memory import placement
-from steelyard.commands import cli
-from steelyard.compare import beside
+from steelyard.command_line import cli
+from steelyard.compare import published_figures
 from steelyard.compare.runs import Row, RunComparison, compare, slower
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Limit, Machine, Result, Setting, Value
@@ -208,18 +208,20 @@ def test_published_numbers_stand_beside_those_of_the_run() -> None:
     metric = replace(triad(1).metrics["bandwidth"], value=612.0, unit="cycle", better="lower")
     here = machine(limits={"memory_bandwidth": Limit(20e9, "B/s", "given")})
     corner = replace(gather(1e-7), metrics={"cost": metric})
-    found = beside.compare(evaluation([corner], here), "4x AMD 8350 Barcelona")
+    found = published_figures.compare(evaluation([corner], here), "4x AMD 8350 Barcelona")
     line = next(x for x in found.lines if (x.published, x.conditions.startswith("point G")) == (306.0, True))
     assert line.ours == metric
     assert line.ratio == pytest.approx(2.0)
     assert all(x.ours is None for x in found.lines if "threads 16" in x.conditions)
-    full = beside.compare(evaluation([triad(29e9, threads=4)], here), "PowerEdge R730xd 2x E5-2697 v3").lines[0]
+    full = published_figures.compare(
+        evaluation([triad(29e9, threads=4)], here), "PowerEdge R730xd 2x E5-2697 v3"
+    ).lines[0]
     assert full.ratio == pytest.approx(0.25)
     tables.beside(found, as_json=False)
 
 
 def test_the_limits_of_the_five_placements_and_the_wrong_58_percent_are_shown() -> None:
-    found = beside.compare(run([]), "PowerEdge R730xd 2x E5-2697 v3")
+    found = published_figures.compare(run([]), "PowerEdge R730xd 2x E5-2697 v3")
     limits = [line.conditions.partition("limit ")[2] for line in found.lines]
     assert [text.partition(",")[0] for text in limits] == [
         "136 GB/s",
@@ -266,7 +268,7 @@ def cluster() -> list[Result]:
 
 def test_all_twenty_figures_of_clusters_stand_beside_those_of_a_run_on_as_many_hosts() -> None:
     seen = run(cluster())
-    lines = [line for system in published.systems() for line in beside.compare(seen, system).lines]
+    lines = [line for system in published.systems() for line in published_figures.compare(seen, system).lines]
     mine = [x for x in lines if x.benchmark in ("flops", "pingpong", "transfer", "nettest")]
     assert [sum(x.benchmark == name for x in mine) for name in ("flops", "pingpong", "transfer", "nettest")] == [
         10,
@@ -292,10 +294,10 @@ def test_what_one_machine_or_fewer_ranks_measured_is_said_to_be_another_thing() 
     four = message(1e-3, 64, benchmark="network.nettest", kernel="nettest", hosts=("a",) * 4, ranks=4, topology="chaos",
                    direction="two-way")  # fmt: skip
     four = replace(four, metrics={"throughput": Value(1e9, "B/s", None, None, "higher")})
-    server = beside.compare(run(alone), "x86-64 server with 1 GbE")
+    server = published_figures.compare(run(alone), "x86-64 server with 1 GbE")
     assert [(x.ours is not None, x.remark) for x in server.lines] == [(True, "within one machine")] * 2
     assert "pingpong: ours is measured within one machine." in server.notes
-    found = beside.compare(run([four]), "Celeron educational cluster")
+    found = published_figures.compare(run([four]), "Celeron educational cluster")
     assert [x.remark for x in found.lines if x.ours] == ["with 4 ranks, within one machine"]
 
 
@@ -340,10 +342,10 @@ def placed(where: Machine, rate: float) -> list[Result]:
 
 
 def test_a_system_is_found_by_its_name_or_by_a_part_that_only_one_has() -> None:
-    assert beside.find("4X amd 8350 barcelona") == "4x AMD 8350 Barcelona"
-    assert beside.find("8350") == "4x AMD 8350 Barcelona"
-    assert beside.find("AMD") is None
-    assert beside.find("") is None
+    assert published_figures.find("4X amd 8350 barcelona") == "4x AMD 8350 Barcelona"
+    assert published_figures.find("8350") == "4x AMD 8350 Barcelona"
+    assert published_figures.find("AMD") is None
+    assert published_figures.find("") is None
 
 
 # --------------------------------------------------------------------------- the command

@@ -18,8 +18,8 @@ import pytest
 
 from damage import ESCAPES, NESTED, Damage, powered, renewed, spoilt, unpack
 from steelyard import evaluation, published, records, report
-from steelyard.commands import cli, forms, tables
-from steelyard.compare import beside
+from steelyard.command_line import cli, output_forms, tables
+from steelyard.compare import published_figures
 from steelyard.compare import runs as comparing
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
 from steelyard.evaluation.energy import METRICS
@@ -98,9 +98,9 @@ def said(run: Path, content: dict) -> None:
 def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
     """All that is made of a run that was read."""
     return {
-        "show": lambda e: forms.show(e, "screen", None),
-        "show --all": lambda e: forms.show(e, "all", None),
-        "show --json": lambda e: forms.show(e, "json", None),
+        "show": lambda e: output_forms.show(e, "screen", None),
+        "show --all": lambda e: output_forms.show(e, "all", None),
+        "show --json": lambda e: output_forms.show(e, "json", None),
         "export": lambda e: (
             export.write(e, "csv", None) + export.write(e, "json", None) + str(list(columns.sample_lists(e)))
         ),
@@ -108,7 +108,9 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
         "report": report.render,
         "compare": lambda e: side_by_side.show(healthy, e, comparing.compare(healthy, e)),
         "compare the other way": lambda e: comparison.runs(comparing.compare(e, healthy), False),
-        "compare with a published system": lambda e: side_by_side.show_published(beside.compare(e, PUBLISHED)),
+        "compare with a published system": lambda e: side_by_side.show_published(
+            published_figures.compare(e, PUBLISHED)
+        ),
         "resume": reopened,
     }
 
@@ -417,7 +419,7 @@ def test_damaged_published_figures_are_compared_or_refused_in_words(
             continue
         monkeypatch.setattr(published, "shipped", lambda found=found: found)
         for system in published.systems() if seed % 4 == 0 else ():
-            comparison.beside(beside.compare(pair.healthy, system), as_json=False)
+            comparison.beside(published_figures.compare(pair.healthy, system), as_json=False)
         harmless("".join(capsys.readouterr()), f"seed {seed}")
     assert lines / 4 < refused < lines
 

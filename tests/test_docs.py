@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from steelyard import build, model, plan
-from steelyard.commands.cli import app
+from steelyard.command_line.cli import app
 from steelyard.launch import local
 from steelyard.launch.program import Program
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Sampling

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from builders import evaluation, result
-from steelyard.commands.outcome import exit_code
+from steelyard.command_line.conclusion import exit_code
 from steelyard.model import Check, Evaluation, Finding
 
 RIGHT, WRONG, FAILED = ({}, {"check": Check(False, "wrong")}, {"error": "not enough memory"})

@@ -11,7 +11,7 @@ import pytest
 
 from damage import unpack
 from steelyard import report
-from steelyard.commands import forms
+from steelyard.command_line import output_forms
 from steelyard.compare import runs as comparing
 from steelyard.evaluation import evaluate
 from steelyard.evidence import KINDS, sentence
@@ -95,9 +95,9 @@ def test_both_formats_are_exported_shown_and_reported_alike(capsys: pytest.Captu
     assert metric_rows(new) == metric_rows(old)
     assert list(sample_lists(new)) == list(sample_lists(old))
     for form in ("screen", "all"):
-        forms.show(old, form, None)
+        output_forms.show(old, form, None)
         said = capsys.readouterr().out
-        forms.show(new, form, None)
+        output_forms.show(new, form, None)
         assert capsys.readouterr().out == said
     page = re.compile(r'<section class="page" id="memory-stream">.*?</section>', re.S)
     (of_old,), (of_new,) = (page.findall(report.render(found)) for found in (old, new))

@@ -17,8 +17,8 @@ from steelyard.build import resolve_mpi
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.installation import install_command, install_extra
 from steelyard.model import Machine, Tool
-from steelyard.telemetry import broker, stores
-from steelyard.telemetry.http import server
+from steelyard.power import broker, stores
+from steelyard.power.http import server
 from steelyard.whatif import otf2
 
 ROOT = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ def test_the_command_that_a_message_prints_works(monkeypatch: pytest.MonkeyPatch
 def test_each_message_prints_the_command_of_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.setitem(sys.modules, "cassandra", None)
-    monkeypatch.delitem(sys.modules, "steelyard.telemetry.stores.cassandra", raising=False)
+    monkeypatch.delitem(sys.modules, "steelyard.power.stores.cassandra", raising=False)
     with pytest.raises(SteelyardError, match=re.escape(install_extra("serve"))):
         server.expect_packages()
     with pytest.raises(SteelyardError, match=re.escape(install_extra("cassandra"))):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from steelyard import plan as planning
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import mpiexec, site
-from steelyard.launch.complaints import explain, without_reports
+from steelyard.launch.rank_errors import explain, without_reports
 from steelyard.launch.start import job, shown
 from steelyard.machine.rank_placement import pair_placements, place_ranks
 from steelyard.model import Axes, Benchmark, Core, Host, Machine, Site, Source, Tool

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import mpis
 from steelyard import build, mpi
 from steelyard.build.program import programs as programs_of
-from steelyard.commands.cli import app
+from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler, site
 from steelyard.launch.scheduler import slurm

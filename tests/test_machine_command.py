@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import builders
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.machine import describe
 from steelyard.model import Machine
 from steelyard.model.plain import to_plain

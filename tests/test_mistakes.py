@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import machine, plan, records
-from steelyard.commands import cli, streams
+from steelyard.command_line import cli, streams
 from steelyard.errors import MachineFailed
 from steelyard.machine import describe
 from steelyard.model import Check, Machine, Record, Verdict

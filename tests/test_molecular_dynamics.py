@@ -12,7 +12,7 @@ import pytest
 
 from native import linked
 from npb_runs import FOLDER, WIDTHS, Answer, Asked, compiled, told
-from steelyard.benchmarks.application.molecular_dynamics import blocks
+from steelyard.applications.benchmarks.application.molecular_dynamics import blocks
 from steelyard.model import Machine
 from steelyard.plan import sweep
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.build import default_mpi, mpi_environments, resolve_mpi
-from steelyard.commands.cli import arguments, explained
+from steelyard.command_line.cli import arguments, explained
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.machine.tools import find_tools
 from steelyard.model import Machine

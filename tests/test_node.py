@@ -18,10 +18,10 @@ import pytest
 from builders import evaluation, machine, result
 from native import linked
 from steelyard import build, published
+from steelyard.applications.findings import openmp
 from steelyard.benchmarks.node import modes
 from steelyard.compare import modes as across
 from steelyard.errors import UsageError
-from steelyard.findings.application import openmp
 from steelyard.findings.node import mixed_mode
 from steelyard.machine.devices import find_devices
 from steelyard.model import Device, Evaluation, Machine, Parameters, Result, Value

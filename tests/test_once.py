@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builders
+from steelyard.garbage_collection import uncollected
 from steelyard.model import Result, Verdict
 from steelyard.model.observed import Samples
 from steelyard.model.plain import to_plain
-from steelyard.once import once
+from steelyard.once_per_object import once
 from steelyard.records.compact import LONG, shortened
 from steelyard.statistics.samples.interval import middle, quantile_of
 from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import Bounds, choose, exceeded, waiting
-from steelyard.uncollected import uncollected
 
 
 def result() -> Result:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import build, files
-from steelyard.applications import description
+from steelyard.applications.foreign import description
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.machine.system_file import load_system
 from steelyard.model import Toolchain

@@ -17,7 +17,7 @@ import builders
 from steelyard import evaluation
 from steelyard.evidence import sentence
 from steelyard.model import Check, Host, Record, Verdict
-from steelyard.records import shown
+from steelyard.records import best_pace
 from steelyard.run import selfcheck
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.results.result import SETTLED_WIDTH, judged, undisturbed
@@ -278,7 +278,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def learned(*rates):
-    best = shown.Best({})
+    best = best_pace.Best({})
     for rate in rates:
         best.learn(with_readings([rate] * 5))
     return best
@@ -286,26 +286,26 @@ def learned(*rates):
 
 def test_a_machine_seen_for_the_first_time_has_shown_nothing_and_is_remembered_afterwards(cache):
     machine = builders.machine()
-    assert shown.load(machine).runs == 0
-    shown.save(machine, learned(3.9, 3.8, 3.7))
-    again = shown.load(machine)
+    assert best_pace.load(machine).runs == 0
+    best_pace.save(machine, learned(3.9, 3.8, 3.7))
+    again = best_pace.load(machine)
     assert (again.runs, again.best["issued gcc"]) == (1, 3.7)  # the third best: two readings may have gone wrong
-    assert shown.load(replace(machine, processor="another")).runs == 0
+    assert best_pace.load(replace(machine, processor="another")).runs == 0
 
 
 def test_the_best_of_all_runs_counts_and_old_or_many_runs_are_forgotten(cache):
     machine = builders.machine()
     for rate in (2.0, 3.9, 2.1):
-        shown.save(machine, learned(rate, rate, rate))
-    assert shown.load(machine).best["issued gcc"] == 3.9
+        best_pace.save(machine, learned(rate, rate, rate))
+    assert best_pace.load(machine).best["issued gcc"] == 3.9
     (file,) = (cache / "pace").iterdir()
     given = json.loads(file.read_text())
-    given["runs"][1]["at"] = (datetime.now(UTC) - timedelta(days=shown.KEPT_DAYS + 1)).isoformat()
+    given["runs"][1]["at"] = (datetime.now(UTC) - timedelta(days=best_pace.KEPT_DAYS + 1)).isoformat()
     file.write_text(json.dumps(given))
-    assert shown.load(machine).best["issued gcc"] == 2.1
-    for _ in range(shown.KEPT_RUNS + 5):
-        shown.save(machine, learned(2.2, 2.2, 2.2))
-    assert shown.load(machine).runs == shown.KEPT_RUNS
+    assert best_pace.load(machine).best["issued gcc"] == 2.1
+    for _ in range(best_pace.KEPT_RUNS + 5):
+        best_pace.save(machine, learned(2.2, 2.2, 2.2))
+    assert best_pace.load(machine).runs == best_pace.KEPT_RUNS
 
 
 @pytest.mark.parametrize(
@@ -313,10 +313,10 @@ def test_the_best_of_all_runs_counts_and_old_or_many_runs_are_forgotten(cache):
 )
 def test_a_file_of_shown_paces_that_cannot_be_read_counts_as_none(cache, content):
     machine = builders.machine()
-    shown.save(machine, learned(3.9))
+    best_pace.save(machine, learned(3.9))
     (file,) = (cache / "pace").iterdir()
     file.write_text(content)
-    assert shown.load(machine).runs == 0
+    assert best_pace.load(machine).runs == 0
 
 
 def test_more_threads_than_processors_teach_nothing_and_are_not_judged_by_their_pace():
@@ -329,7 +329,7 @@ def test_more_threads_than_processors_teach_nothing_and_are_not_judged_by_their_
 
 
 def test_the_clock_is_compared_with_cases_of_the_same_kernel_only():
-    best = shown.Best({})
+    best = best_pace.Best({})
     wide = with_readings([FULL] * 3)
     samples = {**wide.surroundings.samples.given(), "core_clock": [2.0e9] * 3}
     wide = replace(wide, surroundings=builders.seen(wide.surroundings, samples=samples))
@@ -397,9 +397,9 @@ def _results(records, best, each):
 def test_on_a_restless_host_what_is_clean_in_two_runs_agrees(each):
     """746 cases, two runs an hour apart: 92 % were once called CLEAN in both, and 42 % of these agreed within 10 %."""
     first, second = restless()
-    best = shown.Best({})
+    best = best_pace.Best({})
     a = _results(first, best, each)
-    b = _results(second, shown.Best(best.all()), each)
+    b = _results(second, best_pace.Best(best.all()), each)
     both = [name for name in a if name in b and a[name][0] == b[name][0] == "CLEAN"]
     ratios = [a[n][1].value / b[n][1].value for n in both]
     agree = sum(abs(math.log(r)) <= math.log(1.1) for r in ratios) / len(both)
@@ -435,15 +435,15 @@ def test_intervals_of_two_runs_at_different_clocks_meet():
 
 def test_what_messages_take_is_kept_for_the_hosts_and_the_pair_that_they_went_between(cache):
     one, many = builders.machine(), builders.machine(hosts=(Host("a", 1), Host("b", 1)))
-    best = shown.Best({})
+    best = best_pace.Best({})
     near = with_readings([FULL] * 3)
     around = builders.seen(near.surroundings, pace={"before": {"exchange": 1e-6}})
     near = replace(near, parameters={**near.parameters, "ranks": 4, "partner": 1}, surroundings=around)
     best.learn(near)
     assert "exchange" in best.bounds("a.b", "k", near.parameters).best
     assert "exchange" not in best.bounds("a.b", "k", {**near.parameters, "partner": 3}).best
-    shown.save(one, best)
-    assert shown.load(many).runs == 0
+    best_pace.save(one, best)
+    assert best_pace.load(many).runs == 0
 
 
 def test_a_planted_delay_is_found_in_pairs_also_where_an_odd_number_of_samples_was_taken():

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Reading, Sensor
-from steelyard.telemetry import message
-from steelyard.telemetry.agent import Agent, Cost
-from steelyard.telemetry.broker import Received
-from steelyard.telemetry.buffer import Buffer
-from steelyard.telemetry.collector import Collector, subscriptions
-from steelyard.telemetry.message import Batch, Gap
-from steelyard.telemetry.sender import AGAIN, PATIENCE, WINDOW, Direct, Sender, Taken
-from steelyard.telemetry.topics import Topics, receipt
+from steelyard.power import message
+from steelyard.power.agent import Agent, Cost
+from steelyard.power.broker import Received
+from steelyard.power.buffer import Buffer
+from steelyard.power.collector import Collector, subscriptions
+from steelyard.power.message import Batch, Gap
+from steelyard.power.sender import AGAIN, PATIENCE, WINDOW, Direct, Sender, Taken
+from steelyard.power.topics import Topics, receipt
 
 SECOND = 1_000_000_000  # ns
 EPOCH = 1_700_000_000 * SECOND

@@ -22,15 +22,15 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.model.sensor import Reading, Sensor
-from steelyard.telemetry import message, sender
-from steelyard.telemetry.agent import Agent
-from steelyard.telemetry.broker import Broker, Publisher, Subscriber
-from steelyard.telemetry.buffer import Buffer
-from steelyard.telemetry.collector import Collector, subscriptions
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.sender import Sender
-from steelyard.telemetry.stores.embedded import Embedded
-from steelyard.telemetry.topics import Topics, receipts
+from steelyard.power import message, sender
+from steelyard.power.agent import Agent
+from steelyard.power.broker import Broker, Publisher, Subscriber
+from steelyard.power.buffer import Buffer
+from steelyard.power.collector import Collector, subscriptions
+from steelyard.power.message import Batch
+from steelyard.power.sender import Sender
+from steelyard.power.stores.embedded import Embedded
+from steelyard.power.topics import Topics, receipts
 
 pytest.importorskip("paho.mqtt.client", reason="the Python package paho-mqtt is not installed (the extra 'power')")
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin")
@@ -353,12 +353,12 @@ import sys, time
 from pathlib import Path
 from uuid import UUID
 import numpy as np
-from steelyard.telemetry.broker import Broker, Publisher
-from steelyard.telemetry.buffer import Buffer
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.sender import Sender
-from steelyard.telemetry.stores.embedded import Embedded
-from steelyard.telemetry.topics import Topics
+from steelyard.power.broker import Broker, Publisher
+from steelyard.power.buffer import Buffer
+from steelyard.power.message import Batch
+from steelyard.power.sender import Sender
+from steelyard.power.stores.embedded import Embedded
+from steelyard.power.topics import Topics
 port, ca, folder = int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
 link = Publisher(Broker("127.0.0.1", port, "agent", "agent's secret", ca), "killed", "steelyard-stored/s/n")
 one = Sender(link, Buffer(folder), Topics(), "s/n", ())

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.model.sensor import Sensor, Trace
-from steelyard.telemetry.clocks import offset
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.stores import opened
+from steelyard.power.clocks import offset
+from steelyard.power.message import Batch
+from steelyard.power.stores import opened
 
 SECOND = 10**9
 START = 1_790_000_000 * SECOND

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import UsageError
-from steelyard.telemetry.moments import moment
-from steelyard.telemetry.stores.embedded import Embedded
+from steelyard.power.moments import moment
+from steelyard.power.stores.embedded import Embedded
 from test_power_broker import Mosquitto, mosquitto, real, site  # noqa: F401 - a fixture
 
 NOW = 1_790_000_000_000_000_000
@@ -196,7 +196,7 @@ def test_a_broker_that_does_not_answer_is_said_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("steelyard.commands.power.links.LOOK", 0.05)
+    monkeypatch.setattr("steelyard.power.command_line.connections.LOOK", 0.05)
     words = ("--broker", "127.0.0.1:9", *MODEL, "--node", "cluster/n1", "--every", "20ms", "--moments", 60)
     assert command("power", "agent", *words) == 0
     said = capsys.readouterr().err

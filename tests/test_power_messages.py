@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry import message
-from steelyard.telemetry.message import Batch, Description, Gap, Refused
-from steelyard.telemetry.topics import Topics, receipt, receipts
+from steelyard.power import message
+from steelyard.power.message import Batch, Description, Gap, Refused
+from steelyard.power.topics import Topics, receipt, receipts
 
 TOPICS = Topics()
 WRITER = UUID(int=7)

@@ -9,12 +9,12 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.model.sensor import Scope, Sensor, Trace
-from steelyard.telemetry.message import Batch
+from steelyard.power.message import Batch
+from steelyard.power.stores import opened
 from steelyard.telemetry.sampler import added_up
 from steelyard.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm, slurm
-from steelyard.telemetry.stores import opened
 from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
 from test_sensors import SOCKETS, cray, sensors, tree
 from test_sensors_programs import DCMI, ROCM

@@ -9,11 +9,11 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.model.sensor import Sensor, Trace
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.peers import Above, Member, above_peers
-from steelyard.telemetry.stores import opened
+from steelyard.power.message import Batch
+from steelyard.power.peers import Above, Member, above_peers
+from steelyard.power.stores import opened
 from steelyard.telemetry.watched import Stretch, courses
 from test_power_query import NO_ACCOUNT, programs
 

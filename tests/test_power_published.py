@@ -7,10 +7,11 @@ import pytest
 
 import power_fixture
 from steelyard import published
-from steelyard.compare import beside, powers
+from steelyard.compare import published_figures, published_power
 from steelyard.model import Evaluation, Value
 from steelyard.model.sensor import Power, Trace
-from steelyard.report import printed_power, render
+from steelyard.power.pages.power import published_rows
+from steelyard.report import render
 from steelyard.report.pages import node_against
 
 SYSTEM = "Mont-Blanc node"
@@ -21,8 +22,8 @@ def made() -> Evaluation:
     return power_fixture.made()
 
 
-def lines(evaluation: Evaluation) -> dict[tuple[str, str], beside.Line]:
-    of_power = [line for line in beside.compare(evaluation, SYSTEM).lines if line.benchmark == "power"]
+def lines(evaluation: Evaluation) -> dict[tuple[str, str], published_figures.Line]:
+    of_power = [line for line in published_figures.compare(evaluation, SYSTEM).lines if line.benchmark == "power"]
     return {(line.metric, line.conditions.split(",")[0].removeprefix("state ")): line for line in of_power}
 
 
@@ -39,7 +40,7 @@ def test_each_printed_state_has_ours_beside_it(made: Evaluation) -> None:
     assert found["power_max", "gpu+1 cpu"].ours
     assert found["power_max", "gpu+1 cpu"].ours.value == pytest.approx(greatest, rel=0.01)
     assert found["power", "gpu+1 cpu"].remark == "with 2 threads where theirs says 'gpu+1 cpu'"
-    notes = " ".join(beside.compare(made, SYSTEM).notes)
+    notes = " ".join(published_figures.compare(made, SYSTEM).notes)
     assert notes.count("stated in the text on figure 7 and not read from its curves") == 1
 
 
@@ -56,7 +57,7 @@ def test_a_modelled_power_never_stands_beside_a_printed_one(made: Evaluation) ->
     guess = replace(power_fixture.RAIL, modelled=True)
     guessed = power_fixture.evaluated(power_fixture.results(), sensor=guess)
     assert all(line.ours is None for line in lines(guessed).values())
-    assert printed_power.beside(guessed) is None
+    assert published_rows.beside(guessed) is None
     assert "Beside the Mont-Blanc node" not in render(guessed)
 
 
@@ -73,11 +74,11 @@ def test_a_run_with_other_threads_says_so_and_one_without_the_stencil_has_the_id
     without = replace(made, results=tuple(r for r in made.results if r.kernel != "stencil"))
     assert lines(without)["power", "1 cpu"].ours is None
     assert lines(without)["power", "idle"].ours
-    assert powers.ours(replace(made, power=None), published.select("power")[0]).value is None
+    assert published_power.ours(replace(made, power=None), published.select("power")[0]).value is None
 
 
 def test_the_page_has_the_table_with_its_source(made: Evaluation) -> None:
-    found = printed_power.beside(made)
+    found = published_rows.beside(made)
     assert found
     assert [row.state for row in found.rows][:3] == ["idle", "3D stencil on one core", "3D stencil on both cores"]
     assert [row.printed for row in found.rows][:3] == ["5.30 W", "7.80 W", "9.50 W"]
@@ -88,7 +89,7 @@ def test_the_page_has_the_table_with_its_source(made: Evaluation) -> None:
 
 
 def test_the_peak_of_a_published_gpu_does_not_stand_beside_our_processors(made: Evaluation) -> None:
-    peaks = [line for line in beside.compare(made, SYSTEM).lines if line.metric == "theoretical_flops_dp"]
+    peaks = [line for line in published_figures.compare(made, SYSTEM).lines if line.metric == "theoretical_flops_dp"]
     assert {line.conditions: line.ours is not None for line in peaks} == {"unit cpu": True, "unit gpu": False}
 
 

@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 import damage
-from steelyard.commands import cli
-from steelyard.commands.power import following, when
+from steelyard.command_line import cli
 from steelyard.launch.scheduler import Ran
 from steelyard.launch.scheduler._slurm_past import ran
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.message import Batch, Gap
-from steelyard.telemetry.stores import Store, opened
+from steelyard.power.command_line import live_readings, time_ranges
+from steelyard.power.message import Batch, Gap
+from steelyard.power.stores import Store, opened
 
 SECOND = 10**9
 START = 1_790_000_000  # s
@@ -214,19 +214,19 @@ def test_a_modelled_node_is_not_added_to_a_measured_one(tmp_path: Path, capsys: 
     for number, (node, sensor) in enumerate((("c/n1", SOCKET), ("c/n2", replace(GUESS, source="RAPL")))):
         store.describe(node, [sensor])
         write(store, node, sensor, at, 10.0 * at, number)
-    asked = when._of_hosts("job", [Ran("n1", START + 10, START + 20), Ran("n2", START + 10, START + 20)])
+    asked = time_ranges._of_hosts("job", [Ran("n1", START + 10, START + 20), Ran("n2", START + 10, START + 20)])
     rows, totals = spoken(store, asked)
     assert {(row.node, row.source) for row in rows} == {("c/n1", "RAPL"), ("c/n2", "RAPL, modelled")}
     assert [(each.source, each.nodes, each.of) for each in totals] == [("RAPL", 1, 2), ("RAPL, modelled", 1, 2)]
 
 
-def spoken(store: Store, asked: when.When) -> tuple[Any, Any]:
-    from steelyard.commands.power import spent
-    from steelyard.commands.power.parts import parts
+def spoken(store: Store, asked: time_ranges.When) -> tuple[Any, Any]:
+    from steelyard.power.command_line import run_costs
+    from steelyard.power.command_line.sensor_selection import parts
 
     chosen, unknown = parts(store, [], asked)
-    rows, _ = spent.rows(store, chosen, asked)
-    return rows, spent.totals(rows, len(chosen) + len(unknown))
+    rows, _ = run_costs.rows(store, chosen, asked)
+    return rows, run_costs.totals(rows, len(chosen) + len(unknown))
 
 
 def test_a_source_of_which_a_part_is_silent_says_no_energy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,7 +234,7 @@ def test_a_source_of_which_a_part_is_silent_says_no_energy(tmp_path: Path, capsy
     store.describe("c/n1", [SOCKET, replace(SOCKET, name="rapl/package-1")])
     at = np.arange(0, 100, 0.5)
     write(store, "c/n1", SOCKET, at, 10.0 * at, 1)
-    (row,), totals = spoken(store, when._of_hosts("job", [Ran("n1", START + 10, START + 20)]))
+    (row,), totals = spoken(store, time_ranges._of_hosts("job", [Ran("n1", START + 10, START + 20)]))
     assert row.spent is None
     assert totals == []
     assert "rapl/package-1 has no readings" in capsys.readouterr().err
@@ -242,7 +242,7 @@ def test_a_source_of_which_a_part_is_silent_says_no_energy(tmp_path: Path, capsy
 
 def test_tasks_of_an_array_that_share_a_node_count_once() -> None:
     told = [Ran("n1", 100.0, 200.0), Ran("n1", 150.0, 260.0), Ran("n1", 300.0, 300.0), Ran("n2", 150.0, 260.0)]
-    found = when._of_hosts("job", told).hosts
+    found = time_ranges._of_hosts("job", told).hosts
     seconds = {host: [(s.begin / SECOND, s.end / SECOND) for s in mine] for host, mine in found.items()}
     assert seconds == {"n1": [(100, 260), (300, 301)], "n2": [(150, 260)]}
 
@@ -253,10 +253,10 @@ def test_several_systems_with_the_same_node_need_a_name(tmp_path: Path, capsys: 
     for number, node in enumerate(("blue/n1", "red/n1.example.org", "red/n10")):
         store.describe(node, [SOCKET])
         write(store, node, SOCKET, at, 10.0 * at, number)
-    from steelyard.commands.power.parts import parts
     from steelyard.errors import UsageError
+    from steelyard.power.command_line.sensor_selection import parts
 
-    both = when._of_hosts("job 1", [Ran("n1", START, START + 9)])
+    both = time_ranges._of_hosts("job 1", [Ran("n1", START, START + 9)])
     with pytest.raises(UsageError, match="Name the system too: 'blue'"):
         parts(store, [], both)
     assert [part.node for part in parts(store, ["red"], both)[0]] == ["red/n1.example.org"]
@@ -474,7 +474,7 @@ def test_a_file_that_cannot_be_made_anew_stays_as_it_was(
         yield "Sensor,Time,Value\n"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("steelyard.commands.power.writing.texts", broken)
+    monkeypatch.setattr("steelyard.power.command_line.readings_output.texts", broken)
     words = ("power", "export", "--store", tmp_path / "store", "-o", output)
     assert command(*words) == 4
     assert "No space left on device" in capsys.readouterr().err
@@ -590,7 +590,7 @@ def followed(
             something()
         return something is None
 
-    following.follow(store, None, level, True, wait)
+    live_readings.follow(store, None, level, True, wait)
     return looks
 
 

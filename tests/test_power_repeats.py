@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import builders
-from steelyard.commands.power import asking, costs, spent
-from steelyard.commands.power.parts import Part
-from steelyard.commands.power.when import When
 from steelyard.launch.watch import Outcome
 from steelyard.model.sensor import Sensor, Trace, Values
-from steelyard.report.pages import power as page
+from steelyard.power.command_line import command_costs, run_costs, store_tables
+from steelyard.power.command_line.sensor_selection import Part
+from steelyard.power.command_line.time_ranges import When
+from steelyard.power.pages import power as page
 from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import course
 from steelyard.telemetry.watched import Stretch, cost, courses
@@ -238,9 +238,11 @@ class Store:
 
 
 def test_a_watched_command_counts_it_once() -> None:
-    shown = costs.of(mirrored(), SimpleNamespace(cost=0.1, failures={}), Outcome(0, WHOLE, ()), None)  # type: ignore[arg-type]
+    shown = command_costs.of(mirrored(), SimpleNamespace(cost=0.1, failures={}), Outcome(0, WHOLE, ()), None)  # type: ignore[arg-type]
     assert shown.disagreements == (REPEATED,)
-    one = costs.of({"x/a": mirrored()["x/a"]}, SimpleNamespace(cost=0.1, failures={}), Outcome(0, WHOLE, ()), None)  # type: ignore[arg-type]
+    one = command_costs.of(
+        {"x/a": mirrored()["x/a"]}, SimpleNamespace(cost=0.1, failures={}), Outcome(0, WHOLE, ()), None
+    )  # type: ignore[arg-type]
     assert shown.stretches[0].totals == one.stretches[0].totals
 
 
@@ -252,12 +254,12 @@ def test_the_report_of_a_run_says_so() -> None:
 def test_a_query_of_a_job_or_a_node_counts_it_once(capsys: pytest.CaptureFixture[str]) -> None:
     part = Part("c/n1", tuple(trace.sensor for trace in mirrored().values()), (WHOLE,))
     when = When("job 1", (WHOLE,), {"n1": (WHOLE,)})
-    (row,), _ = spent.rows(Store(), [part], when)  # type: ignore[arg-type]
+    (row,), _ = run_costs.rows(Store(), [part], when)  # type: ignore[arg-type]
     assert row.spent
     assert row.spent == cost(courses(mirrored()), WHOLE).totals["board"]
     assert f"Of c/n1: {REPEATED}" in " ".join(capsys.readouterr().err.split())
-    rows = asking.costs(Store(), [part], When("", (WHOLE,)))  # type: ignore[arg-type]
-    assert asking.disagreements(rows) == [f"Of c/n1: {REPEATED}"]
+    rows = store_tables.costs(Store(), [part], When("", (WHOLE,)))  # type: ignore[arg-type]
+    assert store_tables.disagreements(rows) == [f"Of c/n1: {REPEATED}"]
 
 
 def test_a_thinned_course_has_the_same_energies() -> None:

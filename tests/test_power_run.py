@@ -20,9 +20,9 @@ from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Evaluation, Finding, Result, Source, Value
 from steelyard.model.sensor import Power, Reading, Sensor, Trace
 from steelyard.plan.lasting import lasting
+from steelyard.power.pages.power import data
 from steelyard.records import power
 from steelyard.report import export
-from steelyard.report.pages.power import data
 from steelyard.run.sensing import Sensing, recorded
 
 SECOND = 10**9

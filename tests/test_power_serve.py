@@ -28,19 +28,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Quantity, Reading, Sensor
-from steelyard.telemetry.http import door, readings, server
-from steelyard.telemetry.http.readings import Readings, TooMuch
-from steelyard.telemetry.message import Batch, Gap
-from steelyard.telemetry.stores.embedded import Embedded
+from steelyard.power.http import door, readings, server
+from steelyard.power.http.readings import Readings, TooMuch
+from steelyard.power.message import Batch, Gap
+from steelyard.power.stores.embedded import Embedded
 
 for package in ("fastapi", "uvicorn", "prometheus_client"):
     pytest.importorskip(package, reason=f"the Python package {package} is not installed (the extra 'test')")
 from prometheus_client.openmetrics.parser import text_string_to_metric_families  # noqa: E402
 
-from steelyard.telemetry.http import metrics  # noqa: E402
+from steelyard.power.http import metrics  # noqa: E402
 
 SECOND = 10**9
 T0 = 1_790_000_000 // 3600 * 3600  # s: a whole hour

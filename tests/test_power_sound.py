@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 import builders
-from steelyard.commands.power import asking, costs
-from steelyard.commands.power.parts import Part
-from steelyard.commands.power.when import When
-from steelyard.compare import powers
-from steelyard.findings.power import idle_share
+from steelyard.compare import published_power
 from steelyard.launch.watch import Outcome
 from steelyard.model.sensor import Power, Sensor, Trace
+from steelyard.power.command_line import command_costs, store_tables
+from steelyard.power.command_line.sensor_selection import Part
+from steelyard.power.command_line.time_ranges import When
+from steelyard.power.findings import idle_share
+from steelyard.power.http.own import Own
+from steelyard.power.http.readings import Readings
+from steelyard.power.pages import power as page
 from steelyard.records import power as record
-from steelyard.report.pages import power as page
 from steelyard.run import sensing
 from steelyard.telemetry.energy import course, energy, reached
-from steelyard.telemetry.http.own import Own
-from steelyard.telemetry.http.readings import Readings
 from steelyard.telemetry.watched import Stretch, courses, not_idle
 from test_power_run import RAIL, SOCKET, START, Wall, priced, steady
 
@@ -49,10 +49,10 @@ def drawn(sensor: Sensor, seconds: np.ndarray, watts: float = 100.0) -> Trace:
     return Trace(sensor, START * SECOND + np.round(seconds * SECOND).astype(np.int64), value)
 
 
-def both(trace: Trace, stretch: Stretch = HOUR) -> tuple[asking.Row, dict[str, Any]]:
+def both(trace: Trace, stretch: Stretch = HOUR) -> tuple[store_tables.Row, dict[str, Any]]:
     """What `power query` says, and what HTTP answers."""
     store: Any = Store(trace)
-    (row,) = asking.costs(store, [Part("c/n1", (trace.sensor,), (stretch,))], When("", (stretch,)))
+    (row,) = store_tables.costs(store, [Part("c/n1", (trace.sensor,), (stretch,))], When("", (stretch,)))
     answer = Own(Readings(store)).energy("c/n1", trace.sensor.name, str(stretch.begin), str(stretch.end))
     return row, json.loads(answer.body)
 
@@ -79,7 +79,7 @@ def test_query_and_http_say_the_same_of_a_time_that_readings_reach_in_part(
     assert answer["power"] == pytest.approx(100.0)
     assert answer["missing"] == pytest.approx(missing, abs=2e-3)
     assert answer["joules"] == pytest.approx(100.0 * answer["seconds"])
-    assert ("missing" in asking.words(row.spent, row.mean, row.greatest, "W")[0]) == (missing > 0)
+    assert ("missing" in store_tables.words(row.spent, row.mean, row.greatest, "W")[0]) == (missing > 0)
 
 
 def test_without_readings_all_is_missing_and_no_energy_is_said() -> None:
@@ -92,7 +92,7 @@ def test_without_readings_all_is_missing_and_no_energy_is_said() -> None:
 
 def test_of_a_job_the_whole_time_counts_and_not_what_is_reached() -> None:
     store: Any = Store(drawn(RAIL, np.arange(1800, 1807.5, 0.1)))
-    (row,) = asking.costs(store, [Part("c/n1", (RAIL,), (HOUR,))], When("job 1", (HOUR,)))
+    (row,) = store_tables.costs(store, [Part("c/n1", (RAIL,), (HOUR,))], When("job 1", (HOUR,)))
     assert row.spent is None
 
 
@@ -116,22 +116,22 @@ def test_the_greatest_power_is_never_below_the_mean(seed: int, sensor: Sensor) -
 # An idle machine
 
 
-def watched(busy: float | None) -> costs.Found:
+def watched(busy: float | None) -> command_costs.Found:
     traces = {"rail": steady(80.0)}
     whole = Stretch("solver", (START + 20) * SECOND, (START + 40) * SECOND)
     idle = Stretch("idle", (START + 1) * SECOND, (START + 11) * SECOND)
     sampler: Any = SimpleNamespace(cost=0.0, failures={})
-    return costs.of(traces, sampler, Outcome(0, whole, ()), idle, busy)
+    return command_costs.of(traces, sampler, Outcome(0, whole, ()), idle, busy)
 
 
 @pytest.mark.parametrize(("busy", "marked"), [(None, False), (0.02, False), (0.25, False), (0.4, True), (63.0, True)])
 def test_an_idle_power_that_was_taken_under_load_is_marked(
     busy: float | None, marked: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    costs.show(watched(busy), False)
+    command_costs.show(watched(busy), False)
     said = " ".join(capsys.readouterr().err.split())
     assert ("was not idle while its idle power was taken" in said) == marked
-    costs.show(watched(busy), True)
+    command_costs.show(watched(busy), True)
     idle = json.loads(capsys.readouterr().out)["idle"]
     assert (bool(idle["doubt"]), idle["busy_cores"]) == (marked, busy)
     if marked:
@@ -160,8 +160,8 @@ def test_a_loaded_machine_s_idle_power_is_no_finding_and_stands_marked_elsewhere
     quiet, loaded = (replace(made, power=Power({"rail": steady(60.0)}, idle, busy)) for busy in (0.1, 2.0))
     assert len(idle_share.find(quiet)) == 1
     assert idle_share.find(loaded) == []
-    assert (powers._idle(quiet).level, powers._idle(quiet).remark) == ("CLEAN", "")
-    assert (powers._idle(loaded).level, powers._idle(loaded).remark) == (
+    assert (published_power._idle(quiet).level, published_power._idle(quiet).remark) == ("CLEAN", "")
+    assert (published_power._idle(loaded).level, published_power._idle(loaded).remark) == (
         "DISTURBED", "while other processes kept 2.0 cores busy",
     )  # fmt: skip
     assert loaded.power

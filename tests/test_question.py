@@ -11,7 +11,7 @@ import pytest
 
 from builders import evaluation, result, triad
 from damage import ESCAPES
-from steelyard.commands import tables
+from steelyard.command_line import tables
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.report.question import Limits, query
 

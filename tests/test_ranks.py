@@ -21,8 +21,8 @@ import builders
 from mpis import mpi, shadow
 from steelyard import build
 from steelyard.errors import ProgramFailed
-from steelyard.launch.complaints import _reports
 from steelyard.launch.program import Program
+from steelyard.launch.rank_errors import _reports
 from steelyard.launch.start import start
 from steelyard.machine.tools import mpiexec_of
 from steelyard.model import Benchmark, Case, Check, Launch, Machine, Site, Tool

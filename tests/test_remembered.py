@@ -7,7 +7,7 @@ import pytest
 
 from damage import unpack
 from steelyard import evaluation
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.records import remembered
 
 DECLARED = '''"""What someone else left

@@ -18,11 +18,22 @@ from steelyard.errors import MachineFailed, UsageError
 from steelyard.evidence import sentence
 from steelyard.model import Evaluation, Finding, Level, Result, Scalar, Setting
 from steelyard.model.figure import Axis, Band, Figure, Point, Series
-from steelyard.report import compared, doubts, drawing, figures, headline, reasons, sentences, terminal, values
+from steelyard.report import (
+    doubtful_values,
+    drawing,
+    figures,
+    headline,
+    published_lines,
+    reasons,
+    sentences,
+    terminal,
+    values,
+)
 from steelyard.report.axes import log_ticks, scale, tick
 from steelyard.report.forms_of_figures import fitted
 from steelyard.report.names import grouped
-from steelyard.report.pages import settings, times
+from steelyard.report.pages.machine import settings
+from steelyard.report.pages.provenance import time_account
 from steelyard.report.pictures import scales
 from steelyard.statistics.validity import trust
 
@@ -273,11 +284,11 @@ def test_a_disturbed_point_and_an_unsettled_one_have_their_own_marks_in_the_figu
 
 def test_of_equal_values_in_a_figure_each_has_its_own_verdict() -> None:
     levels: list[Level] = ["DISTURBED", "UNSETTLED", "CLEAN", "DISTURBED"]
-    series = Series("s", ("a", "b", "c", "d"), tuple(doubts.graded(1.0, level) for level in levels))
+    series = Series("s", ("a", "b", "c", "d"), tuple(doubtful_values.graded(1.0, level) for level in levels))
     trace = figures.plotly(Figure("f", "f", "bars", Axis("x"), Axis("y"), (series,)))["data"][0]
     assert trace["marker"]["pattern"]["shape"] == ["/", ".", "", "/"]
     assert [said.rpartition(" (")[2] for said in trace["customdata"]][:2] == ["DISTURBED)", "UNSETTLED)"]
-    assert doubts.notes(levels, "values", "bars") == (
+    assert doubtful_values.notes(levels, "values", "bars") == (
         "UNSETTLED: 1 of 4 values, shown by dotted bars.",
         "DISTURBED: 2 of 4 values, shown by hatched bars.",
     )
@@ -409,7 +420,7 @@ def test_published_systems_are_off_and_stand_below_the_figure_with_their_source(
     assert not plot["layout"]["showlegend"], "one line of its own needs no legend"
     assert plot["layout"]["xaxis"]["tickvals"] == [1, 2, 4]
     assert max(plot["beside"]["xaxis"]["tickvals"]) == 16
-    found = compared.systems(figure.series)
+    found = published_lines.systems(figure.series)
     assert (found[0].name, len(found[0].lines)) == ("4x AMD 8350 Barcelona", 1)
     assert all(system.source == published.SOURCES["000"] for system in found)
     box = f'<input type="checkbox" value="{found[0].lines[0].series}">'
@@ -697,7 +708,7 @@ def test_unknown_settings_stand_together_by_their_reason_and_known_ones_by_what_
 
 
 def test_the_time_of_a_run_is_accounted_for_where_the_records_tell_it(evaluation: Evaluation) -> None:
-    found = times.data(evaluation)
+    found = time_account.data(evaluation)
     assert found
     assert found.rows[0] == ("memory.stream", "7.2 s (20 %)", "25 s (70 %)", "3.6 s (10 %)", "36 s")
     assert found.rows[-1][0] == "All"
@@ -706,9 +717,9 @@ def test_the_time_of_a_run_is_accounted_for_where_the_records_tell_it(evaluation
     second = replace(first, attempt=2, launch=99)
     silent = replace(first, launch=100, surroundings=builders.seen({}))
     more = replace(evaluation.run, records=(replace(first, launch=99), second, silent, *others))
-    told = times.data(replace(evaluation, run=more))
+    told = time_account.data(replace(evaluation, run=more))
     assert told
     assert told.again == "Of this, 1.0 s went into 1 attempt that was disturbed and measured again."
     assert told.partial.startswith("1 of ")
     old = replace(evaluation.run, records=(silent,))
-    assert times.data(replace(evaluation, run=old)) is None
+    assert time_account.data(replace(evaluation, run=old)) is None

@@ -17,7 +17,7 @@ from report_browser import Browser
 from steelyard import report
 from steelyard.model import Evaluation, Record, Run
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.report import prediction
+from steelyard.whatif import prediction_page
 
 PROGRAM = report_browser.find()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine: the report is not looked at")
@@ -125,10 +125,10 @@ def test_the_page_of_a_replay_opens_without_an_error_and_nothing_is_cut_off(
 ) -> None:
     trace = ti(tmp_path, stencil(4, 20, 100_000, 1000))
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms")
-    made = prediction.page(
-        [prediction.Part("", asked, found, (["loss", "RTO"], [["1 %", "5.00 ms"]]))], about, "cg.goal"
+    made = prediction_page.page(
+        [prediction_page.Part("", asked, found, (["loss", "RTO"], [["1 %", "5.00 ms"]]))], about, "cg.goal"
     )
-    browser.open(report.write_prediction(made, tmp_path / "page.html"), width, theme)
+    browser.open(prediction_page.write(made, tmp_path / "page.html"), width, theme)
     sound(browser, ["overview"])
 
 

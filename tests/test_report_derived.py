@@ -12,7 +12,7 @@ import report_fixture
 from builders import verdict_of
 from steelyard.model import Evidence, Level, Result
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.report import doubts, drawing, figures, kernel_bars, values
+from steelyard.report import doubtful_values, drawing, figures, kernel_bars, values
 from steelyard.report.derived import derived, with_signs
 from steelyard.statistics.results import messages
 
@@ -42,7 +42,7 @@ def drawn(compute: Computed) -> Callable[[tuple[Result, ...]], tuple[Figure, ...
 
 def verdicts(made: Sequence[Figure]) -> list[Level]:
     """Of all values, in their order."""
-    return [doubts.level_of(y) for figure in made for series in figure.series for y in series.y]
+    return [doubtful_values.level_of(y) for figure in made for series in figure.series for y in series.y]
 
 
 def slope(rates: Sequence[float]) -> float:
@@ -127,13 +127,13 @@ def test_a_function_that_fails_for_moved_results_makes_all_its_values_doubtful()
 
 
 def test_names_of_places_and_limits_and_computed_lines_bear_the_sign() -> None:
-    low, high = doubts.graded(2.5, "UNSETTLED"), doubts.graded(5.0, "DISTURBED")
-    own = doubts.graded(3.0, "DISTURBED", (Evidence("steal", "much."),))
+    low, high = doubtful_values.graded(2.5, "UNSETTLED"), doubtful_values.graded(5.0, "DISTURBED")
+    own = doubtful_values.graded(3.0, "DISTURBED", (Evidence("steal", "much."),))
     measured = Series("measured", (1.0, 2.0), (own, own))
     figure = Figure(
         "f", "f", "lines", Axis("n"), Axis("y"), (Series("r∞ 3.2 GB/s", (1.0, 2.0), (low, high)), measured),
-        marks=(Mark("y", doubts.graded(7.0, "UNSETTLED"), "half"), Mark("x", 1.5, "L1")),
-        points=(Point(doubts.graded(12.5, "DISTURBED"), low, "n½ 12"), Point(1.0, 2.5, "G")),
+        marks=(Mark("y", doubtful_values.graded(7.0, "UNSETTLED"), "half"), Mark("x", 1.5, "L1")),
+        points=(Point(doubtful_values.graded(12.5, "DISTURBED"), low, "n½ 12"), Point(1.0, 2.5, "G")),
     )  # fmt: skip
     plot = figures.plotly(with_signs(figure))
     assert [trace["name"] for trace in plot["data"]] == ["▲ r∞ 3.2 GB/s", "measured"]

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import report_fixture
-from steelyard.commands.cli import app
+from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
 from steelyard.report import figure_files, figures, pictures
 from steelyard.report.drawing import embedded

@@ -12,8 +12,8 @@ import builders
 from steelyard import evaluation, report
 from steelyard.model import Case, Check, Evaluation, Evidence, Launch, Level, Plan, Record, Shown, Verdict
 from steelyard.plan import second
-from steelyard.report import course
 from steelyard.report.pages import pace
+from steelyard.report.pages.pace import run_course
 from steelyard.statistics.results.result import results
 from steelyard.statistics.validity.pace import CHASE_LOSS, STREAM_LOSS
 
@@ -183,7 +183,7 @@ def test_more_threads_than_processors_are_not_compared_and_the_page_stands_all_t
 def test_a_run_that_was_gone_on_with_the_next_day_is_drawn_without_the_night() -> None:
     day = 86400.0
     records = [record(n) for n in range(3)] + [record(n, began=BEGAN + day + 60 * n) for n in (3, 4)]
-    found = course.course(judged(records).run)
+    found = run_course.course(judged(records).run)
     assert found is not None
     assert [step.at for step in found.steps] == [0, 60, 120, 123, 183]
     assert [(p.at, p.seconds) for p in found.pauses] == [(123, day + 57)]

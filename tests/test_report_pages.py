@@ -1,6 +1,6 @@
 """A page of the report is a module and its template, and nothing else is edited for it."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -22,22 +22,22 @@ def count(page):
 '''
 
 
-def written(folder: Path, monkeypatch: pytest.MonkeyPatch, place: int, data: str) -> str:
+Install = Callable[[dict[str, str]], None]
+
+
+def written(install_wing: Install, place: int, data: str) -> str:
     """The report with the page in it."""
-    (folder / "weather_here.py").write_text(WEATHER.format(place=place, data=data))
-    (folder / "weather_here.html").write_text("<h1>Weather</h1><p>It rained in {{ page.where }}.</p>")
-    monkeypatch.setattr(pages, "__path__", [*pages.__path__, str(folder)])
-    monkeypatch.delitem(__import__("sys").modules, "steelyard.report.pages.weather_here", raising=False)
+    page = WEATHER.format(place=place, data=data)
+    template = "<h1>Weather</h1><p>It rained in {{ page.where }}.</p>"
+    install_wing({"pages/weather_here.py": page, "pages/weather_here.html": template})
     return report.render(report_fixture.evaluation())
 
 
 @pytest.mark.parametrize(
     ("place", "before", "after"), [(25, "machine", "memory-stream"), (115, "memory-stream", "method")]
 )
-def test_a_made_up_page_stands_in_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, before: str, after: str
-) -> None:
-    html = written(tmp_path, monkeypatch, place, '{"where": evaluation.run.machine.system}')
+def test_a_made_up_page_stands_in_its_place(install_wing: Install, place: int, before: str, after: str) -> None:
+    html = written(install_wing, place, '{"where": evaluation.run.machine.system}')
     system = report_fixture.machine().system
     assert f"It rained in {system}." in html
     assert (
@@ -48,5 +48,5 @@ def test_a_made_up_page_stands_in_its_place(
     assert sections == sorted(sections)
 
 
-def test_a_page_without_data_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "weather-here" not in written(tmp_path, monkeypatch, 25, "None")
+def test_a_page_without_data_is_left_out(install_wing: Install) -> None:
+    assert "weather-here" not in written(install_wing, 25, "None")

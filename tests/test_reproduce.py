@@ -11,8 +11,8 @@ import pytest
 import typer
 
 from steelyard import plan
-from steelyard.commands import request
-from steelyard.commands.cli import app
+from steelyard.command_line import request
+from steelyard.command_line.cli import app
 from steelyard.launch import site
 from steelyard.model import Benchmark, Machine, NumaNode
 from steelyard.plan import catalogue, sweep

@@ -14,7 +14,7 @@ from builders import evaluation as made_by_hand
 from builders import triad
 from damage import unpack
 from steelyard import evaluation
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.records import result_cache
 from steelyard.report import columns
 from steelyard.report.question import query

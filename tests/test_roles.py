@@ -10,14 +10,14 @@ import pytest
 import builders
 from steelyard import findings
 from steelyard.benchmarks.memory.nodes import placements
-from steelyard.compare import beside
+from steelyard.compare import published_figures
 from steelyard.compare.runs import compare
 from steelyard.errors import UsageError
 from steelyard.model import Benchmark, Evaluation, Finding, Machine, Result, roles
 from steelyard.plan import catalogue
 from steelyard.report import headline
 from steelyard.statistics.models.detours import Detours
-from steelyard.statistics.results import losses
+from steelyard.statistics.results import waiting_losses
 from steelyard.statistics.results.roofline import rooflines
 
 PUMP = '''"""Bandwidth of a pump
@@ -146,7 +146,9 @@ def test_a_slow_node_shows_where_its_ranks_all_do_the_same(pump: Benchmark) -> N
 
 def test_noise_shows_where_its_ranks_wait_for_each_other(pump: Benchmark) -> None:
     quiet = Detours(1e-4, 2e-4, 0.0, 0.0, 0, (), None, (), 1.0)
-    (loss,) = losses.of_ranks(with_pump(pump, [sent(1e-5, 8, "gather", ranks=4), sent(1e-5, 1 << 20, "gather")]), quiet)
+    (loss,) = waiting_losses.of_ranks(
+        with_pump(pump, [sent(1e-5, 8, "gather", ranks=4), sent(1e-5, 1 << 20, "gather")]), quiet
+    )
     assert (loss.what, loss.ranks, loss.burst) == ("well.pump gather of 4 ranks", 4, pytest.approx(2e-5, rel=0.01))
 
 
@@ -177,11 +179,11 @@ def test_its_placements_are_paired_and_found_by_their_names(pump: Benchmark) -> 
     rows = compare(a, b).rows
     assert {row.parameters["placement"] for row in rows} == {"full system", "local socket", "remote socket"}
     server = "PowerEdge R730xd 2x E5-2697 v3"
-    assert any(line.ours and line.ours.value == 1e9 for line in beside.compare(a, server).lines)
+    assert any(line.ours and line.ours.value == 1e9 for line in published_figures.compare(a, server).lines)
 
 
 def test_it_may_stand_beside_what_others_published(pump: Benchmark) -> None:
-    found = beside.compare(with_pump(pump, [sent(2e-5, 0), sent(1e-2, 1 << 20)]), "x86-64 server with 1 GbE")
+    found = published_figures.compare(with_pump(pump, [sent(2e-5, 0), sent(1e-2, 1 << 20)]), "x86-64 server with 1 GbE")
     assert 2e-5 in [line.ours.value for line in found.lines if line.ours]
 
 

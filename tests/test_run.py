@@ -12,7 +12,7 @@ from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.model import Case, Launch, Machine, Plan, Sampling
 from steelyard.plan import EFFORTS
 from steelyard.plan.second import Patience
-from steelyard.records.shown import Best
+from steelyard.records.best_pace import Best
 from steelyard.run import ATTEMPTS, Evaluator, Progress, Surroundings
 
 

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import builders
 from builders import evaluation, machine, result
 from steelyard import plan, report
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from steelyard.findings.every import scaling as rule
 from steelyard.model import Axes, Benchmark, Case, Enclosure, Evaluation, Factors, Host, Result, Scalar, Source

@@ -18,7 +18,7 @@ import builders
 import report_fixture
 from steelyard import evaluation as evaluating
 from steelyard import published
-from steelyard.compare import beside
+from steelyard.compare import published_figures
 from steelyard.compare.runs import compare
 from steelyard.model import Evaluation, Finding, Tool
 from steelyard.report import lines, scaling_rows, screen, side_by_side
@@ -242,7 +242,7 @@ def test_many_cases_that_differ_fit_one_screen() -> None:
 
 def test_a_published_system_fits_one_screen() -> None:
     for system in published.systems():
-        fits(side_by_side.published(beside.compare(report_fixture.evaluation(), system), 80))
+        fits(side_by_side.published(published_figures.compare(report_fixture.evaluation(), system), 80))
 
 
 def test_scaling_fits_one_screen() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.commands.power import options
 from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Sensor
+from steelyard.power.command_line import device_options
 from steelyard.run import sensing
 from steelyard.telemetry import sensors
 from steelyard.telemetry.sampler import added_up
@@ -319,7 +319,7 @@ def test_what_it_does_not_say_is_printed_where_sensors_are_named(
     monkeypatch.setattr(sensors, "find", lambda **_: Found())
     monkeypatch.setattr(Bmc, "resources", field("R04-first-control-without-watts"))
     for ask in (
-        lambda: options.devices([words(service, token)]),
+        lambda: device_options.open_devices([words(service, token)]),
         lambda: sensing.asked(None, [words(service, token)], 1.0),
     ):
         ask()

@@ -543,9 +543,9 @@ def test_a_finished_run_without_a_report_tells_how_to_write_it(
 def test_a_job_that_slurm_has_forgotten_is_judged_by_its_run(tmp_path: Path) -> None:
     run = finished(tmp_path)
     from steelyard import evaluation
-    from steelyard.commands import outcome
+    from steelyard.command_line import conclusion
 
-    assert attended(request(tmp_path), FORGOTTEN) == outcome.exit_code(evaluation.evaluate(run))
+    assert attended(request(tmp_path), FORGOTTEN) == conclusion.exit_code(evaluation.evaluate(run))
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Rollup, Sensor
-from steelyard.telemetry.message import Batch, Gap
-from steelyard.telemetry.rollup import LEVELS
-from steelyard.telemetry.stores._rollups import Rollups
-from steelyard.telemetry.stores._segments import Sequences, database, files, metadata, named, written
-from steelyard.telemetry.stores._tidying import TIER
-from steelyard.telemetry.stores.embedded import Embedded
+from steelyard.power.message import Batch, Gap
+from steelyard.power.rollup import LEVELS
+from steelyard.power.stores._rollups import Rollups
+from steelyard.power.stores._segments import Sequences, database, files, metadata, named, written
+from steelyard.power.stores._tidying import TIER
+from steelyard.power.stores.embedded import Embedded
 
 START = 1_790_000_000_000_000_000
 RAIL = Sensor("rail", "power", "BMC", window=1.12)
@@ -343,8 +343,8 @@ def test_a_surprise_in_tidying_is_noted_and_ends_no_collection(
     def surprise(*_: object) -> bool:
         raise ValueError("zip() argument 2 is longer than argument 1")
 
-    monkeypatch.setattr("steelyard.telemetry.stores._tidying.Tidying.hour", surprise)
-    monkeypatch.setattr("steelyard.telemetry.stores.embedded.SELDOM", -1.0)
+    monkeypatch.setattr("steelyard.power.stores._tidying.Tidying.hour", surprise)
+    monkeypatch.setattr("steelyard.power.stores.embedded.SELDOM", -1.0)
     for sequence in range(3):
         store.write([batch(sequence, [1.0])])
     assert store.count() == 3
@@ -422,8 +422,8 @@ import sys
 from pathlib import Path
 from uuid import UUID
 import numpy as np
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.stores.embedded import Embedded
+from steelyard.power.message import Batch
+from steelyard.power.stores.embedded import Embedded
 store = Embedded(Path(sys.argv[1]))
 for sequence in range(int(sys.argv[2]), 10**6):
     at = int(sys.argv[3]) + (1000 * sequence + np.arange(3)) * 10**9

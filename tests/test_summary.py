@@ -11,7 +11,7 @@ from builders import evaluation, triad
 from damage import unpack
 from steelyard import evaluation as evaluating
 from steelyard.benchmarks import texts
-from steelyard.commands import cli, stored
+from steelyard.command_line import cli, stored_tables
 from steelyard.model import Benchmark, Evidence, Verdict
 from steelyard.plan import catalogue
 from steelyard.report import export, summary
@@ -66,16 +66,16 @@ def test_samples_without_json_are_refused(run: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_kept_summary_names_the_folder_as_the_user_does(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert stored.summary(run, []).path == str(run)
+    assert stored_tables.summary(run, []).path == str(run)
     monkeypatch.chdir(run.parent)
-    assert stored.summary(Path(run.name), []).path == run.name
+    assert stored_tables.summary(Path(run.name), []).path == run.name
 
 
 def test_texts_and_numbers_of_all_kinds_can_be_kept(run: Path) -> None:
     judged = evaluating.evaluate(run)
     odd = replace(judged.findings[0], seen="not \ud800 UTF-8", effect=float("nan"))
-    stored.keep(run, [], replace(judged, findings=(odd,)))
-    (kept,) = stored.summary(run, []).findings
+    stored_tables.keep(run, [], replace(judged, findings=(odd,)))
+    (kept,) = stored_tables.summary(run, []).findings
     assert kept.seen == "not \\ud800 UTF-8"
     assert kept.effect != kept.effect
 

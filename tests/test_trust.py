@@ -5,10 +5,10 @@ import pytest
 from builders import evaluation, triad
 from steelyard import published
 from steelyard.benchmarks.figures import cell
-from steelyard.compare import beside
+from steelyard.compare import published_figures
 from steelyard.model import Level
 from steelyard.report import headline, side_by_side
-from steelyard.report.lamps import COLOURS, LAMPS, MEANINGS, SIGNS
+from steelyard.report.verdict_marks import COLOURS, LAMPS, MEANINGS, SIGNS
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
 
@@ -43,7 +43,7 @@ def test_a_value_in_a_table_of_a_figure_or_beside_a_published_one_bears_the_word
     assert cell(triad(1e10, level=level), "bandwidth") == f"10.0 GB/s {level}"
     seen = evaluation([triad(1e10, threads=4, level=level)])
     for system in published.systems():
-        found = beside.compare(seen, system)
+        found = published_figures.compare(seen, system)
         ours = [line for line in found.lines if line.ours is not None]
         if ours:
             assert {line.level for line in ours} == {level}

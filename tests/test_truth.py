@@ -19,7 +19,7 @@ from statistics import median
 
 import pytest
 
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.records import all_runs, read
 from steelyard.run.in_turn import LEAST_ROUNDS
 from steelyard.run.selfcheck import CHECKS

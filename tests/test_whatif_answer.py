@@ -7,13 +7,14 @@ import pytest
 
 from damage import unpack
 from replays import answered, stencil, this_machine, ti
-from steelyard import report, whatif
-from steelyard.commands import cli
+from steelyard import whatif
+from steelyard.command_line import cli
 from steelyard.errors import UsageError
-from steelyard.report import drawing, prediction, sweep_figures
-from steelyard.whatif import Answer, engine, question, sensitivity, sentences, slowdowns
+from steelyard.report import drawing
+from steelyard.whatif import Answer, engine, prediction_page, question, sensitivity, sentences, slowdowns
 from steelyard.whatif.factors import factors
 from steelyard.whatif.network import IDEAL, Network, Protocol
+from steelyard.whatif.prediction_page import sweep_figures
 from traces import by_hand, rank_file, record
 
 
@@ -116,7 +117,7 @@ def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> N
 def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(4, 20, 100_000, 1000))
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms:1s")
-    made = prediction.page([prediction.Part("", asked, found, (["loss"], [["1 %"]]))], about, "cg")
+    made = prediction_page.page([prediction_page.Part("", asked, found, (["loss"], [["1 %"]]))], about, "cg")
     (section,) = made.sections
     sweep, *lines = section.figures
     assert [f.anchor for f in lines] == ["part-1-timelines", "part-1-sent"]
@@ -127,7 +128,7 @@ def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:
         "RTO 1.00 s",
     ]
     assert [f.anchor for f in (sweep, *made.figures)] == ["sweep-1", "ranks", "phases", "sensitivity"]
-    path = report.write_prediction(made, tmp_path / "page.html")
+    path = prediction_page.write(made, tmp_path / "page.html")
     text = path.read_text(encoding="utf-8")
     assert "<title>What if: cg – Steelyard</title>" in text
     assert made.sentences[0] in text

@@ -6,7 +6,7 @@ import pytest
 
 from replays import stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from steelyard.launch import batch
 from steelyard.launch.scheduler import slurm

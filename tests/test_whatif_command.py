@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from replays import stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.commands.cli import app
+from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
 from steelyard.model import Result
 from steelyard.whatif import network, question, wording

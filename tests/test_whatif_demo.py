@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import builders
 from mpis import mpi
-from steelyard.commands.cli import app
+from steelyard.command_line.cli import app
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model import Machine
 from steelyard.whatif import demo, networks, tracing

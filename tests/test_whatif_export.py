@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from replays import Action, Parameters, asked, in_words, stencil, this_machine, ti
-from steelyard.commands.cli import app
+from steelyard.command_line.cli import app
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.whatif import exporting
 from test_whatif_replay import exchanges

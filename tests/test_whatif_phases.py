@@ -6,8 +6,8 @@ import pytest
 
 from replays import Parameters, answered, asked, stencil, ti
 from steelyard.report import maps
-from steelyard.report.phase_map import phase_map
 from steelyard.whatif import phases
+from steelyard.whatif.prediction_page.phase_map import phase_map
 from traces import FINALIZE, by_hand, folded, rank_file, record
 
 ASKED = f"{Parameters().word()} phases=yes"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from replays import Parameters, asked, ti
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from steelyard.whatif import cores, engine
 from traces import FINALIZE, by_hand, folded, rank_file, record

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replays import Parameters, asked, ti
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from streams import BOOK, LONG, Op, Oracle, Ranks, goal, stencil
 

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from replays import Parameters, this_machine
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from steelyard.whatif import engine, readable, table
 from traces import ALL_KINDS, by_hand, rank_file

@@ -6,8 +6,8 @@ import pytest
 
 from replays import Parameters, asked, stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.report.timeline_figures import timeline_figures
 from steelyard.whatif import engine, question, timelines
+from steelyard.whatif.prediction_page.timeline_figures import timeline_figures
 
 P = Parameters(L=20_000_000, o=5_000_000)
 

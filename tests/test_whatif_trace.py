@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mpis import FLAVOURS, mpi
 from replays import Parameters, asked, ti
-from steelyard.commands import cli
+from steelyard.command_line import cli
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model import Machine, Tool
 from steelyard.whatif import tracing

@@ -25,7 +25,7 @@ def main() -> None:
         )
         sys.exit(2)
     try:
-        from steelyard.commands import cli
+        from steelyard.command_line import cli
 
         if _wanted:
             signal.signal(signal.SIGINT, signal.default_int_handler)

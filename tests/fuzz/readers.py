@@ -25,17 +25,17 @@ else:
 
 with watched:
     from steelyard import records, units
-    from steelyard.applications import description, formula, output
+    from steelyard.applications.foreign import description, formula, output
     from steelyard.errors import SteelyardError
-    from steelyard.launch import complaints
+    from steelyard.launch import rank_errors
     from steelyard.launch.scheduler import _slurm_past, flux, lsf, pbs, slurm
     from steelyard.machine import hostlist, system_file
     from steelyard.model.sensor import Sensor
+    from steelyard.power import buffer, message, moments, topics
+    from steelyard.power.stores._index import Index
     from steelyard.records import power
-    from steelyard.telemetry import buffer, message, moments, topics
     from steelyard.telemetry.sensors import command, csv, ipmi, nvidia, redfish, rocm
     from steelyard.telemetry.sensors import slurm as counters
-    from steelyard.telemetry.stores._index import Index
     from steelyard.whatif import network, perturbation, tree
 
 REFUSALS = (SteelyardError, message.Refused, output.Unmatched)
@@ -90,7 +90,7 @@ def system_toml(data: bytes) -> None:
 
 
 @reader(
-    (SOURCE / "applications" / "hpcc.toml").read_bytes()[:LONGEST],
+    (SOURCE / "applications" / "foreign" / "hpcc.toml").read_bytes()[:LONGEST],
     (Path(__file__).parents[2] / "examples" / "applications" / "comd.toml").read_bytes(),
 )
 def application_toml(data: bytes) -> None:
@@ -231,8 +231,8 @@ def format_of_a_store(data: bytes) -> None:
     '{"steelyard":"here","rank":0,"host":"a","process":12}\n{"steelyard":"overdue","rank":0,"host":"a","process":12}\npid 12'
 )
 def complaints_of_ranks(data: bytes) -> None:
-    complaints.explain(text(data), 2, len(data) % 2 == 0)
-    complaints.without_reports(text(data))
+    rank_errors.explain(text(data), 2, len(data) % 2 == 0)
+    rank_errors.without_reports(text(data))
 
 
 @reader(
@@ -248,7 +248,7 @@ def schedulers(data: bytes) -> None:
     _slurm_past.ran("1", 1e9, said(data))
 
 
-OUTPUTS = description.read(SOURCE / "applications" / "hpcc.toml")
+OUTPUTS = description.read(SOURCE / "applications" / "foreign" / "hpcc.toml")
 
 
 @reader("StarSTREAM_Triad=9.5\nHPL_Tflops=1e-3\nPTRANS_GBs=1\n", "Success=1\nMPIRandomAccess_GUPs=0.1\n")

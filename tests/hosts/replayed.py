@@ -24,7 +24,7 @@ from steelyard.whatif.perturbation import MSS, Loss
 from steelyard.whatif.question import PS, Point, Question
 
 HERE = Path(__file__).parent
-APPLICATIONS = HERE.parents[1] / "src/steelyard/benchmarks/application"
+APPLICATIONS = HERE.parents[1] / "src/steelyard/applications/benchmarks/application"
 LIMIT = 300.0  # s after which a program hangs
 # B on the wire of each packet: 38 of Ethernet with gap and preamble, 20 of IP, 32 of TCP with time stamps; of each message MPI's.
 PACKET, OPEN_MPI = 90, 22

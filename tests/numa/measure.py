@@ -15,7 +15,7 @@ from pathlib import Path
 
 from steelyard import build
 from steelyard import plan as planning
-from steelyard.commands.request import values
+from steelyard.command_line.request import values
 from steelyard.machine import describe
 from steelyard.model import Case, Effort, Launch, Machine, Plan, Sampling
 from steelyard.plan import catalogue

@@ -11,8 +11,8 @@ import pytest
 from rig import Rig
 
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.stores import opened
+from steelyard.power.message import Batch
+from steelyard.power.stores import opened
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from steelyard.telemetry.message import Batch
-from steelyard.telemetry.stores.embedded import Embedded
+from steelyard.power.message import Batch
+from steelyard.power.stores.embedded import Embedded
 
 WRONG = 2  # the write that goes wrong
 write = Embedded.write

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.telemetry.message import Gap
-from steelyard.telemetry.stores import Store
+from steelyard.power.message import Gap
+from steelyard.power.stores import Store
 
 SENSOR = "command/serial"
 # ns. The agent stamps a reading in the middle of its answer, the sensor within it: less than half of a period lies between them.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import records
-from steelyard.telemetry.stores import opened
+from steelyard.power.stores import opened
 from test_power_broker import Mosquitto
 
 STEELYARD = (sys.executable, "-m", "steelyard")

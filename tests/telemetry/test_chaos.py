@@ -20,8 +20,8 @@ from oracle import SENSOR, Verdict, judge
 from world import MOSQUITTO
 
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.message import Batch, Gap
-from steelyard.telemetry.stores import opened
+from steelyard.power.message import Batch, Gap
+from steelyard.power.stores import opened
 
 NEEDED = ("unshare", "nsenter", "ip", "mount", "c++", "bash")
 real = pytest.mark.skipif(

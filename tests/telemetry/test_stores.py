@@ -11,9 +11,9 @@ from cassandra_server import Server
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Reading, Sensor, Trace
-from steelyard.telemetry.message import Batch, Gap
-from steelyard.telemetry.rollup import LEVELS, SECOND, rolled
-from steelyard.telemetry.stores import Store, opened
+from steelyard.power.message import Batch, Gap
+from steelyard.power.rollup import LEVELS, SECOND, rolled
+from steelyard.power.stores import Store, opened
 
 HOUR = 3600 * SECOND
 START = 1_790_000_000 * SECOND // HOUR * HOUR

@@ -17,7 +17,7 @@ from cassandra_server import Server
 from oracle import Verdict, given, judge
 
 from steelyard.errors import SteelyardError
-from steelyard.telemetry.stores import opened
+from steelyard.power.stores import opened
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin")
 AGENTS = ("node1", "node2")

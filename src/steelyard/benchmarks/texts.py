@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard import doors
 from steelyard.errors import UsageError
 
-OWN = Path(__file__).parent
 SECTIONS = ("Reading", "Caution", "Source")
 
 
@@ -22,7 +22,12 @@ class Listed:
 
 def own() -> dict[str, Listed]:
     """The package's benchmarks by name."""
-    return {listed.name: listed for listed in sorted(map(_text, declarations(OWN)), key=lambda listed: listed.name)}
+    return {listed.name: listed for listed in sorted(map(_text, own_declarations()), key=lambda listed: listed.name)}
+
+
+def own_declarations() -> list[Path]:
+    """The files that declare the benchmarks of the core and of the wings."""
+    return [path for folder in doors.packages("benchmarks").values() for path in declarations(folder)]
 
 
 def _text(path: Path) -> Listed:

@@ -1,6 +1,8 @@
 """`steelyard build`."""
 
-from steelyard.commands.options import Compilers, Mpis, Only, Paths, Quiet
+from steelyard.command_line.options import Compilers, Mpis, Only, Paths, Quiet
+
+PLACE = 140
 
 
 def command(
@@ -10,7 +12,7 @@ def command(
 
     Example: **steelyard build --toolchain clang**
     """
-    from steelyard.commands import request as asking
+    from steelyard.command_line import request as asking
     from steelyard.run import setup
 
     asked = asking.request(preset="quick", only=only, toolchains=toolchains, mpis=mpis, paths=paths)

@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands import forms
-from steelyard.commands.completion import complete_side
-from steelyard.commands.lookup import DASHES
-from steelyard.commands.options import All, Json, Paths, Quiet, Runs, Seed, Trust
+from steelyard.command_line import output_forms
+from steelyard.command_line.command_group import DASHES
+from steelyard.command_line.completion import complete_side
+from steelyard.command_line.options import All, Json, Paths, Quiet, Runs, Seed, Trust
 from steelyard.compare import ROUNDS
 from steelyard.errors import UsageError
 from steelyard.numbers import option
+
+PLACE = 100
 
 MOST_ROUNDS = 10_000  # of a comparison in turn: months, and still planned in seconds
 
@@ -73,19 +75,19 @@ def command(
         _compare_commands(first, second, rounds, seed, json_, quiet)
         return
     from steelyard import published, records
-    from steelyard.commands import outcome
-    from steelyard.compare import beside
+    from steelyard.command_line import conclusion
     from steelyard.compare import in_turn as turns
+    from steelyard.compare import published_figures
     from steelyard.compare import runs as comparing
     from steelyard.errors import nearest
     from steelyard.report import comparison, side_by_side
     from steelyard.run.in_turn import measure
 
-    form = forms.one(all_, json_)
+    form = output_forms.one(all_, json_)
     try:
         earlier = records.find(runs, first)
     except UsageError as error:
-        if system := beside.find(first):
+        if system := published_figures.find(first):
             raise UsageError(
                 f"'{system}' is a published reference system, so it must be the second argument: steelyard compare RUN '{system}'"
             ) from None
@@ -93,7 +95,7 @@ def command(
     try:
         path = records.find(runs, second)
     except UsageError as error:
-        system = beside.find(second)
+        system = published_figures.find(second)
         if system is None:
             raise UsageError(
                 f"{error} Nor is it a published system. {nearest(second, published.systems())} List them with: steelyard list"
@@ -103,12 +105,12 @@ def command(
             raise UsageError(
                 f"{option} needs two runs: of a published system there are only printed numbers."
             ) from None
-        reported = beside.compare(outcome.read(earlier, paths or []), system)
+        reported = published_figures.compare(conclusion.read(earlier, paths or []), system)
         side_by_side.show_published(reported) if form == "screen" else comparison.beside(reported, json_)
         return
     if in_turn:
         earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet, trust)
-    a, b = (outcome.read(p, paths or []) for p in (earlier, path))
+    a, b = (conclusion.read(p, paths or []) for p in (earlier, path))
     compared = turns.judged(a, b) if turns.partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":
         side_by_side.show(a, b, compared)

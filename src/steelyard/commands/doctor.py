@@ -1,6 +1,8 @@
 """`steelyard doctor`."""
 
-from steelyard.commands.options import Json, System
+from steelyard.command_line.options import Json, System
+
+PLACE = 130
 
 
 def command(system: System = None, json_: Json = False) -> None:
@@ -8,7 +10,7 @@ def command(system: System = None, json_: Json = False) -> None:
 
     Example: **steelyard doctor**
     """
-    from steelyard.commands import tables
+    from steelyard.command_line import tables
     from steelyard.findings.doctor import examine
     from steelyard.run import setup
 

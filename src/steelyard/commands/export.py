@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from steelyard.commands.options import Paths, Runs
+from steelyard.command_line.options import Paths, Runs
+
+PLACE = 80
 
 
 def command(
@@ -42,42 +44,39 @@ def command(
     **steelyard export cg --format goal -o cg.goal** · **steelyard export cg --format prv -o cg-paraver** ·
     **steelyard export cg --format parquet -o cg-table**
     """
-    from steelyard import files, records
-    from steelyard.commands import outcome
+    from steelyard import doors, files, records
+    from steelyard.command_line import conclusion
     from steelyard.errors import UsageError, nearest
     from steelyard.report import export
-    from steelyard.whatif import exporting
 
-    if name and exporting.is_trace(Path(name)):
-        _trace(Path(name), form, output)
-        return
+    for traces in doors.modules(doors.TRACES):
+        if name and traces.is_trace(Path(name)):
+            _trace(traces, Path(name), form, output)
+            return
     if form not in export.FORMATS:
         raise UsageError(f"There is no format '{form}' for runs (given by --format). {nearest(form, export.FORMATS)}")
     if output:
         files.expect_output(output, export.WHAT)
-    found = outcome.read(records.find(runs, name), paths or [])
+    run = conclusion.read(records.find(runs, name), paths or [])
     if output is None and form != "parquet":
-        sys.stdout.writelines(export.parts(found, form))
+        sys.stdout.writelines(export.parts(run, form))
     else:
-        export.write(found, form, output)
+        export.write(run, form, output)
 
 
-def _trace(trace: Path, form: str, output: Path | None) -> None:
+def _trace(traces: Any, trace: Path, form: str, output: Path | None) -> None:
     from steelyard.errors import UsageError, nearest
     from steelyard.machine import describe
-    from steelyard.whatif import exporting
     from steelyard.words import plural
 
-    if form not in exporting.FORMATS:
-        raise UsageError(
-            f"There is no format '{form}' for traces (given by --format). {nearest(form, exporting.FORMATS)}"
-        )
+    if form not in traces.FORMATS:
+        raise UsageError(f"There is no format '{form}' for traces (given by --format). {nearest(form, traces.FORMATS)}")
     if not output:
         raise UsageError("A trace is exported to a file, or of ti, prv and parquet to a new folder: name it with -o.")
-    found = exporting.export(trace, form, output, describe())
-    if found.apart:
+    exported = traces.export(trace, form, output, describe())
+    if exported.apart:
         print(
-            f"{plural(found.apart, 'wait')} for several receives became one wait after the other: TI knows none for some of "
+            f"{plural(exported.apart, 'wait')} for several receives became one wait after the other: TI knows none for some of "
             "the open ones, and times may differ a little.",
             file=sys.stderr,
         )

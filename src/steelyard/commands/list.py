@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands.completion import complete_benchmark
-from steelyard.commands.options import Json, Paths, Runs
+from steelyard.command_line.completion import complete_benchmark
+from steelyard.command_line.options import Json, Paths, Runs
+
+PLACE = 50
 
 
 def command(
@@ -34,7 +36,7 @@ def command(
 
     from steelyard import records
     from steelyard.benchmarks import texts
-    from steelyard.commands import tables
+    from steelyard.command_line import tables
 
     benchmarks = list(texts.own().values())
     if paths or entry_points(group="steelyard.benchmarks"):
@@ -46,7 +48,7 @@ def command(
 
 def _parameters(benchmark: str, paths: Sequence[Path], as_json: bool) -> None:
     from steelyard import machine
-    from steelyard.commands import parameter_table
+    from steelyard.command_line import parameter_table
     from steelyard.plan import catalogue
 
     chosen = catalogue.choose(catalogue.find(paths), [benchmark])

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands.options import Json, System
+from steelyard.command_line.options import Json, System
+
+PLACE = 120
 
 
 def command(

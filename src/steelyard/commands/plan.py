@@ -2,7 +2,7 @@
 
 import sys
 
-from steelyard.commands.options import (
+from steelyard.command_line.options import (
     Budget,
     Compilers,
     Hosts,
@@ -17,6 +17,8 @@ from steelyard.commands.options import (
     Settings,
     System,
 )
+
+PLACE = 40
 
 
 def command(
@@ -38,8 +40,8 @@ def command(
 
     Example: **steelyard plan --preset standard --only memory.apexmap**
     """
-    from steelyard.commands import request as asking
-    from steelyard.commands import tables
+    from steelyard.command_line import request as asking
+    from steelyard.command_line import tables
     from steelyard.run import setup
 
     made, _, warnings = setup.plan(

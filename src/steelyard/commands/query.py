@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.commands.options import Json, Paths, Runs
+from steelyard.command_line.options import Json, Paths, Runs
 from steelyard.errors import SteelyardError, UsageError
 
 if TYPE_CHECKING:
     from steelyard.report.columns import Table
     from steelyard.report.question import Files
+
+PLACE = 90
 
 
 def command(
@@ -41,7 +43,7 @@ def command(
     **steelyard query "select * from samples" --limit-time 10m --json**
     """
     from steelyard import records
-    from steelyard.commands import tables
+    from steelyard.command_line import tables
     from steelyard.numbers import length_of_time, size
     from steelyard.report.question import Limits, query
 
@@ -58,7 +60,7 @@ def command(
 
 def _files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
     """The tables of those runs that can be read; of the others it says once why not."""
-    from steelyard.commands import stored
+    from steelyard.command_line import stored_tables
 
     unreadable: set[Path] = set()
 
@@ -67,7 +69,7 @@ def _files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
             if path in unreadable:
                 continue
             try:
-                yield stored.table(path, paths, table, folder)
+                yield stored_tables.table(path, paths, table, folder)
             except SteelyardError as error:
                 unreadable.add(path)
                 print(f"steelyard: left out: {error.shown()}", file=sys.stderr)

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands.completion import complete_run
-from steelyard.commands.options import Runs
+from steelyard.command_line.completion import complete_run
+from steelyard.command_line.options import Runs
+
+PLACE = 110
 
 
 def command(

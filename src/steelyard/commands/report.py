@@ -8,7 +8,9 @@ import typer
 if TYPE_CHECKING:
     from steelyard.model import Factors
 
-from steelyard.commands.options import Paths, RunName, Runs
+from steelyard.command_line.options import Paths, RunName, Runs
+
+PLACE = 70
 
 
 def command(
@@ -55,7 +57,7 @@ def command(
     **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace) · **steelyard report --figures plots --format pdf**
     """
     from steelyard import files, records
-    from steelyard.commands import outcome
+    from steelyard.command_line import conclusion
     from steelyard.compare import modes
     from steelyard.errors import UsageError, spelled
     from steelyard.words import plural
@@ -71,15 +73,19 @@ def command(
     path = records.find(runs, name)
     found = _factors(traces) if traces else ()
     if figures:
-        made = outcome.write_figures(path, paths or [], figures, form or "svg", base, found)
+        made = conclusion.write_figures(path, paths or [], figures, form or "svg", base, found)
         print(f"{plural(len(made), 'figure')}: {spelled(str(figures))}")
         return
-    print(spelled(str(outcome.write_report(path, paths or [], output, base, found))))
+    print(spelled(str(conclusion.write_report(path, paths or [], output, base, found))))
 
 
 def _factors(traces: list[Path]) -> "tuple[Factors, ...]":
+    from steelyard import doors
+    from steelyard.errors import UsageError
     from steelyard.machine import describe
-    from steelyard.whatif.factors import factors
 
+    readers = doors.modules(doors.TRACES)
+    if not readers:
+        raise UsageError("Nothing here reads traces (given by --trace). Install Steelyard with its folder whatif.")
     machine = describe()
-    return tuple(factors(trace, machine) for trace in traces)
+    return tuple(readers[0].factors(trace, machine) for trace in traces)

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from steelyard.commands import forms
-from steelyard.commands.options import All, Every, Json, Paths, Power, Quiet, RunName, Runs, Sensors, Trust
+from steelyard.command_line import output_forms
+from steelyard.command_line.options import All, Every, Json, Paths, Power, Quiet, RunName, Runs, Sensors, Trust
+
+PLACE = 30
 
 
 def command(
@@ -23,11 +25,11 @@ def command(
     Example: **steelyard resume 20261120-101500**
     """
     from steelyard import records
-    from steelyard.commands import outcome
+    from steelyard.command_line import conclusion
     from steelyard.numbers import period
     from steelyard.run import sensing, session
 
-    form, further = forms.one(all_, json_), paths or []
+    form, further = output_forms.one(all_, json_), paths or []
     between = period(every)
     watched = sensing.asked(power, sensor or [], between)
-    outcome.conclude(session.go_on(records.find(runs, name), further, quiet, watched, trust), further, None, form)
+    conclusion.conclude(session.go_on(records.find(runs, name), further, quiet, watched, trust), further, None, form)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from steelyard.commands import forms
-from steelyard.commands.options import (
+from steelyard.command_line import output_forms
+from steelyard.command_line.options import (
     All,
     Apps,
     Budget,
@@ -28,6 +28,8 @@ from steelyard.commands.options import (
     System,
     Wait,
 )
+
+PLACE = 10
 
 
 def command(
@@ -62,12 +64,12 @@ def command(
     **steelyard run --only network --hosts node1:1,node2:1** · **steelyard run --only node --power** (energy beside the times) ·
     **steelyard run --preset standard --name before-update** · **steelyard run --app hpcc --app mine.toml** (programs of others)
     """
-    from steelyard.commands import outcome
-    from steelyard.commands import request as asking
+    from steelyard.command_line import conclusion
+    from steelyard.command_line import request as asking
     from steelyard.numbers import period
     from steelyard.run import sensing, session
 
-    form = forms.one(all_, json_)
+    form = output_forms.one(all_, json_)
     between = period(every)
     watched = sensing.asked(power, sensor or [], between)
     asked = asking.request(
@@ -86,4 +88,4 @@ def command(
         paths=paths,
     )
     asked, further = asking.with_apps(asked, apps or [])
-    outcome.conclude(session.start(asked, runs, quiet, watched, name), further, report, form)
+    conclusion.conclude(session.start(asked, runs, quiet, watched, name), further, report, form)

@@ -9,9 +9,8 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands import forms
-from steelyard.commands.forms import Form
-from steelyard.commands.options import (
+from steelyard.command_line import output_forms
+from steelyard.command_line.options import (
     All,
     Budget,
     Compilers,
@@ -31,6 +30,9 @@ from steelyard.commands.options import (
     System,
     Wait,
 )
+from steelyard.command_line.output_forms import Form
+
+PLACE = 20
 
 
 def command(
@@ -79,11 +81,11 @@ def command(
     Examples: **steelyard scale application.npb_cg --set class=A** · **steelyard scale node.vector --weak --counts 1,2,4** ·
     **steelyard scale cluster.flops --over nodes --hosts node1:4,node2:4**
     """
-    from steelyard.commands import request as asking
+    from steelyard.command_line import request as asking
     from steelyard.plan import sweep
     from steelyard.run import session
 
-    form = forms.one(all_, json_)
+    form = output_forms.one(all_, json_)
     wanted = sweep.wanted(benchmark, over, counts, weak, paths or [])
     asked = asking.request(
         preset=preset,
@@ -109,11 +111,11 @@ def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form
     from rich.console import Console
 
     from steelyard import report as reports
-    from steelyard.commands import outcome
+    from steelyard.command_line import conclusion
     from steelyard.report import lines, scaling_rows, screen
     from steelyard.statistics.results.sweeps import sweeps
 
-    judged = outcome.read(path, paths)
+    judged = conclusion.read(path, paths)
     where = reports.write(judged, report or path / "report.html")
     found = sweeps(judged)
     if form == "json":
@@ -129,5 +131,5 @@ def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form
         print(f"steelyard: {reason}", file=sys.stderr)
     if form != "screen":
         print(f"\nThe report: {where}", file=sys.stderr if form == "json" else sys.stdout)
-    if code := outcome.exit_code(judged):
+    if code := conclusion.exit_code(judged):
         sys.exit(code)

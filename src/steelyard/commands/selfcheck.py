@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.commands.options import Json
+from steelyard.command_line.options import Json
 
 if TYPE_CHECKING:
     from steelyard.run.selfcheck import Outcome
+
+PLACE = 150
 
 
 def command(

@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands import forms
-from steelyard.commands.options import All, Json, Paths, RunName, Runs
+from steelyard.command_line import output_forms
+from steelyard.command_line.options import All, Json, Paths, RunName, Runs
 from steelyard.errors import UsageError
+
+PLACE = 60
 
 
 def command(
@@ -27,18 +29,18 @@ def command(
     Examples: **steelyard show** (the newest run) · **steelyard show --all | less -R**
     """
     from steelyard import records
-    from steelyard.commands import stored
+    from steelyard.command_line import stored_tables
 
     if samples and not json_:
         raise UsageError("--samples needs --json: it adds every case, record and sample to that form.")
-    asked = forms.one(all_, json_)
-    form: forms.Form = "summary" if asked == "json" and not samples else asked
+    asked = output_forms.one(all_, json_)
+    form: output_forms.Form = "summary" if asked == "json" and not samples else asked
     path = records.find(runs, name)
     report = path / "report.html"
     where = report if report.is_file() else None
-    if forms.is_short(form):
-        forms.show_short(stored.summary(path, paths or []), form, where)
+    if output_forms.is_short(form):
+        output_forms.show_short(stored_tables.summary(path, paths or []), form, where)
         return
-    from steelyard.commands.evaluated import read
+    from steelyard.command_line.evaluated_run import read
 
-    forms.show(read(path, paths or []), form, where)
+    output_forms.show(read(path, paths or []), form, where)

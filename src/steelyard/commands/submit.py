@@ -17,6 +17,8 @@ from steelyard.launch import batch
 from steelyard.launch.batch import BatchSystem
 from steelyard.launch.scheduler import Request, State
 
+PLACE = 160
+
 
 class Printed(batch.Listener):
     """Prints all that is heard of a job; its output goes to the stream to which it was written."""
@@ -90,9 +92,9 @@ def conclude(job: str, state: State, request: Request, run: Path | None, to: Bat
 
 
 def _judged(run: Path) -> int:
-    from steelyard.commands import outcome
+    from steelyard.command_line import conclusion
 
-    return outcome.exit_code(outcome.read(run, []))
+    return conclusion.exit_code(conclusion.read(run, []))
 
 
 def _ended(job: str, state: State, to: BatchSystem) -> str:
@@ -269,7 +271,7 @@ def program() -> tuple[str, ...]:
 def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:
     """The command that the job runs. Its words are checked here, not when the job starts hours later. UsageError."""
     from steelyard import records
-    from steelyard.commands import cli, request
+    from steelyard.command_line import cli, request
     from steelyard.plan import catalogue, refusal
     from steelyard.run import setup
 

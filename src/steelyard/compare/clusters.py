@@ -7,8 +7,8 @@ from steelyard.model import Evaluation, Result, Value
 from steelyard.model.roles import Counterpart
 from steelyard.published import Published
 from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.partners import spreads
-from steelyard.statistics.results.parts import playing
 
 ACROSS = "other node"  # the placement of a pair on two hosts
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from steelyard.compare.placed import spelt
+from steelyard.compare.placement_names import spelt
 from steelyard.model import Result, Scalar
 from steelyard.statistics.results.identity import identity
 

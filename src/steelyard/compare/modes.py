@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard import records
-from steelyard.compare import beside
+from steelyard.compare import published_figures
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Machine, Result
 from steelyard.statistics.results import cases, messages
@@ -40,7 +40,7 @@ def base(runs: Path, name: str) -> Path:
     try:
         return records.find(runs, name)
     except UsageError as error:
-        if (system := beside.find(name)) is None:
+        if (system := published_figures.find(name)) is None:
             raise UsageError(f"{error} (It was given by --against.)") from None
         raise UsageError(
             f"'{system}' (given by --against) is a published system, of which no times of the node's kernels are printed; "

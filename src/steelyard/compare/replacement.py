@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Evaluation, Level, Result, Value
-from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.identity import Identity
 from steelyard.statistics.validity import trust
 from steelyard.units import quantity, significant

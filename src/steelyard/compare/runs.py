@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.pace import tempered, unrest
-from steelyard.compare.placed import named
+from steelyard.compare.placement_names import named
 from steelyard.compare.replacement import Replacement, replacements
 from steelyard.compare.surroundings import Difference, differences
 from steelyard.evidence import sentence

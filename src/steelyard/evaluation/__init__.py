@@ -6,15 +6,15 @@ from pathlib import Path
 
 from steelyard import findings, records
 from steelyard.evaluation import energy, kept
+from steelyard.garbage_collection import uncollected
 from steelyard.machine.limits import limits
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
 from steelyard.model.sensor import Power
 from steelyard.plan import catalogue
-from steelyard.records import remembered, shown
+from steelyard.records import best_pace, remembered
 from steelyard.records.power import read as read_power
 from steelyard.statistics.results.result import results
 from steelyard.statistics.validity.verdict import judged_again
-from steelyard.uncollected import uncollected
 
 NO_POWER = Power()
 
@@ -48,11 +48,11 @@ def judged(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWE
 
 def rejudged(run: Run) -> Run:
     """The run with the verdicts that all of it supports: what a record was worth shows beside the best of the whole run."""
-    best = shown.learned(run)
+    best = best_pace.learned(run)
     return replace(run, records=tuple(rejudge(record, best) for record in run.records))
 
 
-def rejudge(record: Record, best: shown.Best) -> Record:
+def rejudge(record: Record, best: best_pace.Best) -> Record:
     return record if record.verdict.level == "INVALID" else judged_again(record, best.bounds_of(record))
 
 

@@ -1,4 +1,4 @@
-"""Findings: one rule a file, `find(evaluation) -> list[Finding]`, grouped as the benchmarks. The folders are the registry."""
+"""Findings: one rule a file, `find(evaluation) -> list[Finding]`, in the groups of this folder and in `findings` of each wing."""
 
 import importlib
 import pkgutil
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
+from steelyard import doors
 from steelyard.model import Evaluation, Finding
 
 ORDER = {"serious": 0, "notice": 1, "good": 2}
@@ -25,10 +26,16 @@ class Kind:
 
 
 def rules() -> dict[str, str]:
-    """Their names, sorted, each with its module: the files in the folders of this one (the doctor's advise on the machine)."""
-    folders = [m.name for m in pkgutil.iter_modules(__path__) if m.name != DOCTOR]
-    files = [(m.name, folder) for folder in folders for m in pkgutil.iter_modules([str(Path(__path__[0]) / folder)])]
-    return {name: f"{__name__}.{folder}.{name}" for name, folder in sorted(files)}
+    """Their names, sorted, each with its module: files of the wings, and of the folders of this one but the doctor's."""
+    here = Path(__path__[0])
+    groups = {f"{__name__}.{m.name}": here / m.name for m in pkgutil.iter_modules(__path__) if m.name != DOCTOR}
+    wings = {package: folder for package, folder in doors.packages("findings").items() if package != __name__}
+    files = [
+        (module.name, package)
+        for package, folder in (groups | wings).items()
+        for module in pkgutil.iter_modules([str(folder)])
+    ]
+    return {name: f"{package}.{name}" for name, package in sorted(files)}
 
 
 def rule(name: str) -> ModuleType:

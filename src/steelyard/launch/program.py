@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.launch.causes import cause, presets
-from steelyard.launch.complaints import explain, without_reports
+from steelyard.launch.rank_errors import explain, without_reports
 from steelyard.launch.start import shown
 
 GRACE = 2.0  # seconds that a program is given to end by itself

@@ -16,7 +16,7 @@ from pathlib import Path
 from steelyard.errors import UsageError
 from steelyard.launch import keeper
 from steelyard.signals import handled
-from steelyard.telemetry.message import line
+from steelyard.telemetry.labels import line
 from steelyard.telemetry.watched import Stretch
 
 PHASES = "STEELYARD_PHASES"  # the environment's name for where the command marks its phases

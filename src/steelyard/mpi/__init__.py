@@ -7,7 +7,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Literal
 
-from steelyard.declared import declared
+from steelyard.declarations import declared
 from steelyard.errors import MachineFailed
 from steelyard.model import Host, Tool
 

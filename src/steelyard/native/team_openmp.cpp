@@ -106,6 +106,7 @@ class OpenMpThreads final : public Crew {
     if (std::size_t different = std::set<pid_t>(threads.begin(), threads.end()).size(); different != size_)
       throw CaseError(join({"the OpenMP runtime has ", different, " threads for a team of ", size_}));
   }
+
  private:
   struct Ends {
     std::atomic<bool>& done;
@@ -170,14 +171,13 @@ void require_openmp(Params& params) {
 }  // namespace
 
 const ThreadModel& thread_model() {
-  static const ThreadModel openmp{
-      "openmp",
-      [](std::size_t size, const std::vector<int>& cpus) -> std::unique_ptr<Crew> {
-        auto crew = std::make_unique<OpenMpThreads>(size, cpus);
-        crew->find_threads();
-        return crew;
-      },
-      require_openmp};
+  static const ThreadModel openmp{"openmp",
+                                  [](std::size_t size, const std::vector<int>& cpus) -> std::unique_ptr<Crew> {
+                                    auto crew = std::make_unique<OpenMpThreads>(size, cpus);
+                                    crew->find_threads();
+                                    return crew;
+                                  },
+                                  require_openmp};
   return openmp;
 }
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+from steelyard import doors
 from steelyard.benchmarks import texts
 from steelyard.errors import UsageError, nearest
 from steelyard.files import is_folder
 from steelyard.model import Benchmark, Source
 
-OWN = texts.OWN
 DECLARED = ("axes", "metrics", "limit", "figures")
 
 
@@ -30,7 +30,11 @@ def listed(paths: Iterable[Path] = ()) -> list[texts.Listed]:
 
 def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
     """All benchmarks by name, sorted. UsageError where a path holds none, or a declaration lacks something."""
-    found = {b.name: b for b in map(_own, texts.declarations(OWN))}
+    found = {
+        b.name: b
+        for package, folder in doors.packages("benchmarks").items()
+        for b in (_own(package, path) for path in texts.declarations(folder))
+    }
     _add(found, _outside(paths))
     return dict(sorted(found.items()))
 
@@ -42,10 +46,8 @@ def _outside(paths: Iterable[Path]) -> dict[str, Benchmark]:
         module = point.load()
         _add(found, _foreign(Path(str(module.__file__)).parent))
     for path in paths:
-        from steelyard import applications
-
-        if applications.described(path):
-            described = applications.benchmark(applications.read(path), path)
+        if runner := doors.program_runner(path):
+            described = runner.benchmark_of(path)
             _add(found, {described.name: described})
             continue
         foreign = _foreign(path)
@@ -82,9 +84,9 @@ def choose(catalogue: dict[str, Benchmark], only: Iterable[str]) -> dict[str, Be
     return {name: b for name, b in catalogue.items() if not names or name in names}
 
 
-def _own(path: Path) -> Benchmark:
+def _own(package: str, path: Path) -> Benchmark:
     name = texts.name_of(path)
-    return _declare(name, importlib.import_module(f"steelyard.benchmarks.{name}"), path)
+    return _declare(name, importlib.import_module(f"{package}.{name}"), path)
 
 
 def _foreign(root: Path) -> dict[str, Benchmark]:

@@ -12,12 +12,12 @@ import msgspec
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.evidence import KINDS
 from steelyard.files import LINE, is_folder, lines, ordinary
+from steelyard.garbage_collection import uncollected
 from steelyard.model import Count, Record, Run
 from steelyard.model.observed import without_null_parts
 from steelyard.model.plain import from_json, from_plain, suspect
 from steelyard.records.compact import shortened
 from steelyard.records.writing import FORMAT, RunFolder, expect_new
-from steelyard.uncollected import uncollected
 
 __all__ = ["FORMAT", "RunFolder", "all_runs", "expect_new", "find", "finished_cases", "head", "read"]
 

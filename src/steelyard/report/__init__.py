@@ -16,8 +16,6 @@ from steelyard.model import Evaluation
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from steelyard.report.prediction import Page as Prediction
-
 _HERE = Path(__file__).parent
 
 
@@ -33,20 +31,19 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
 
     UsageError where these have no kernel in common.
     """
-    from steelyard.report import pages as found
-    from steelyard.report import paper
+    from steelyard.garbage_collection import uncollected
+    from steelyard.report import pages, paper
     from steelyard.report.names import grouped
     from steelyard.report.pages import BENCHMARKS, LATER, benchmark, overview
-    from steelyard.uncollected import uncollected
 
     with uncollected():
         benchmarks = tuple(
             benchmark.data(evaluation, name) for names in grouped(evaluation.benchmarks).values() for name in names
         )
-        whole = found.pages(evaluation, base)
+        whole = pages.pages(evaluation, base)
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
-    return _filled(
-        "layout.html",
+    return fill(
+        _HERE / "layout.html",
         drawn,
         run=evaluation.run,
         before=[page for page in whole if page.place < BENCHMARKS],
@@ -58,19 +55,14 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
     )
 
 
-def write_prediction(page: "Prediction", path: Path) -> Path:
-    """Write the page of a replay to `path` and return it. Errors as `files.write`."""
-    return files.write(path, "The page", _filled("prediction.html", page.drawn, page=page))
-
-
-def _filled(template: str, drawn: bool, **data: Any) -> str:
-    """A page with what all of them have: style, scripts, and where something is drawn, plotly."""
+def fill(template: Path, drawn: bool, **data: Any) -> str:
+    """The template, filled, with what all pages have: style, scripts, and plotly if something is drawn."""
     from markupsafe import Markup
 
-    from steelyard.report import pages as found
+    from steelyard.report import pages
 
-    environment = _environment(tuple(found.__path__))
-    return environment.get_template(template).render(
+    environment = _environment((str(template.parent), *map(str, pages.folders())))
+    return environment.get_template(template.name).render(
         **data,
         style=Markup(_asset("style.css")),
         script=Markup(_asset("figures.js") + _asset("script.js")),
@@ -83,7 +75,7 @@ def _environment(folders: tuple[str, ...]) -> "Environment":
     """Kept: to read the templates takes longer than to fill them."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from steelyard.report import lamps, values
+    from steelyard.report import values, verdict_marks
     from steelyard.report.templates import compiled
     from steelyard.statistics.validity.trust import doubtful
 
@@ -95,7 +87,7 @@ def _environment(folders: tuple[str, ...]) -> "Environment":
         lstrip_blocks=True,
         bytecode_cache=compiled(),
     )
-    environment.globals |= {"percent": values.percent, "signs": lamps.SIGNS, "doubtful": doubtful}
+    environment.globals |= {"percent": values.percent, "signs": verdict_marks.SIGNS, "doubtful": doubtful}
     return environment
 
 

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from steelyard.compare import replacement
-from steelyard.compare.beside import Beside
+from steelyard.compare.published_figures import Beside
 from steelyard.compare.runs import Lone, Row, RunComparison
 from steelyard.model import Value
 from steelyard.model.plain import to_plain

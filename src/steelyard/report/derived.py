@@ -12,8 +12,8 @@ from typing import Any
 from steelyard.model import Level, Record, Result, Value
 from steelyard.model.figure import Figure, Series
 from steelyard.report import values
-from steelyard.report.doubts import Doubtful, among, graded, level_of
-from steelyard.report.lamps import signed
+from steelyard.report.doubtful_values import Doubtful, among, graded, level_of
+from steelyard.report.verdict_marks import signed
 from steelyard.statistics.validity.trust import worst
 
 PART = 1e-7  # of each value; small enough to change no choice, and far above the rounding of doubles

@@ -8,17 +8,17 @@ from markupsafe import Markup
 
 from steelyard.model import Benchmark, Level, Machine, Result
 from steelyard.model.figure import Axis, Figure
-from steelyard.report import doubts as marks
+from steelyard.report import doubtful_values as marks
 from steelyard.report import figures as plots
 from steelyard.report import values
 from steelyard.report.axes import Json, capital, label, tick
-from steelyard.report.compared import System, systems
 from steelyard.report.derived import derived, with_signs
-from steelyard.report.doubts import Doubtful
+from steelyard.report.doubtful_values import Doubtful
 from steelyard.report.forms_of_figures import fitted, is_lone
-from steelyard.report.lamps import signed
 from steelyard.report.names import slug
+from steelyard.report.published_lines import System, systems
 from steelyard.report.reasons import frequent
+from steelyard.report.verdict_marks import signed
 from steelyard.statistics.validity.trust import doubtful, word
 
 

@@ -7,12 +7,12 @@ from math import isfinite
 from steelyard.evaluation.energy import ENERGY
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import doubts, drawing, figures, kernel_bars, values
+from steelyard.report import doubtful_values, drawing, figures, kernel_bars, values
 from steelyard.report.axes import Json, text
 from steelyard.report.kernel_bars import Ends, Kernel, Measure, Part
 from steelyard.report.names import slug
 from steelyard.report.node_modes import Measured, Mode, called, measured
-from steelyard.statistics.results.front import front
+from steelyard.statistics.results.pareto_front import front
 from steelyard.telemetry.watched import modelled
 from steelyard.units import quantity
 
@@ -160,7 +160,7 @@ def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> d
         webgl=False,
         headings=("Kernel", "Mode", "Time", "95 % interval", "Energy", "95 % interval", "Best"),
         rows=tuple(_row(p, place in best[name]) for name, mine in points.items() for place, p in enumerate(mine)),
-        notes=doubts.notes((p.level for p in every), "points", "lines"),
+        notes=doubtful_values.notes((p.level for p in every), "points", "lines"),
     )
 
 
@@ -180,7 +180,7 @@ def _series(name: str, points: Sequence[_Point]) -> Series:
     return Series(
         name,
         tuple(p.seconds.value for p in points),
-        tuple(doubts.graded(p.joules.value, p.level) for p in points),
+        tuple(doubtful_values.graded(p.joules.value, p.level) for p in points),
         tuple(v.low for v in of),
         tuple(v.high for v in of),
         connected=False,
@@ -194,8 +194,10 @@ def _plot(
     lines: list[Json] = []
     for number, (trace, (name, mine)) in enumerate(zip(plot["data"], points.items(), strict=True)):
         shapes = [figures.SYMBOLS[modes.index(p.mode) % len(figures.SYMBOLS)] for p in mine]
-        trace["marker"]["symbol"] = [s + doubts.HOLLOW.get(p.level, "") for s, p in zip(shapes, mine, strict=True)]
-        sizes = [USUAL if p.level == "DISTURBED" else doubts.SIZES[p.level][0] for p in mine]
+        trace["marker"]["symbol"] = [
+            s + doubtful_values.HOLLOW.get(p.level, "") for s, p in zip(shapes, mine, strict=True)
+        ]
+        sizes = [USUAL if p.level == "DISTURBED" else doubtful_values.SIZES[p.level][0] for p in mine]
         trace["marker"]["size"] = [size + LARGER * (place in best[name]) for place, size in enumerate(sizes)]
         trace["error_y"]["width"] = 0  # short intervals would be nothing but their caps
         trace["error_x"] = trace["error_y"] | _ends([p.seconds for p in mine])

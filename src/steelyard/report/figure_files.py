@@ -8,11 +8,11 @@ from markupsafe import Markup
 
 from steelyard import files
 from steelyard.errors import UsageError, nearest
+from steelyard.garbage_collection import uncollected
 from steelyard.model import Evaluation
 from steelyard.report import pages, pictures
 from steelyard.report.drawing import Drawn, has_plot
 from steelyard.report.pages import benchmark
-from steelyard.uncollected import uncollected
 
 WHAT = "A figure"
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from steelyard.model.figure import Axis, Band, Figure, Mark, Point, Series
 from steelyard.report import maps
 from steelyard.report.axes import Json, divided, label, plotted, text, tick
-from steelyard.report.doubts import HOLLOW, PATTERNS, SIZES, level_of, marked, named
-from steelyard.report.lamps import signed
+from steelyard.report.doubtful_values import HOLLOW, PATTERNS, SIZES, level_of, marked, named
+from steelyard.report.verdict_marks import signed
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")

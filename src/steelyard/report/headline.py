@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from steelyard.benchmarks.application.npb import results as applications
 from steelyard.model import Evaluation, Machine, Metric, Result, Scalar, Value
 from steelyard.model import roles as roles_
 from steelyard.model.roles import SIZES
 from steelyard.report import values
 from steelyard.report.reasons import kinds
-from steelyard.statistics.results import messages
-from steelyard.statistics.results.parts import playing
+from steelyard.statistics.results import applications, messages
+from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.roofs import MEMORY, level_of, working_set
 from steelyard.statistics.validity.trust import ORDER
 from steelyard.units import binary_size

@@ -7,9 +7,9 @@ from statistics import geometric_mean
 
 from steelyard.model import Level, Result
 from steelyard.model.figure import Figure, Series
-from steelyard.report import doubts, drawing, figures, values
+from steelyard.report import doubtful_values, drawing, figures, values
 from steelyard.report.axes import Json
-from steelyard.report.lamps import signed
+from steelyard.report.verdict_marks import signed
 from steelyard.statistics.difference.compare import compare
 from steelyard.statistics.results import messages
 from steelyard.statistics.validity.trust import doubtful, worst
@@ -189,7 +189,11 @@ def _drawn(
             continue
         of = [ratios[name, mode] for name in mine]
         shown += of
-        bars = tuple(doubts.graded(r.value, r.level) for r in of), tuple(r.low for r in of), tuple(r.high for r in of)
+        bars = (
+            tuple(doubtful_values.graded(r.value, r.level) for r in of),
+            tuple(r.low for r in of),
+            tuple(r.high for r in of),
+        )
         series.append(Series(mode, tuple(mine), *bars))
     figure = replace(empty, series=tuple(series))
     plot = figures.plotly(figure)
@@ -210,5 +214,5 @@ def _drawn(
         webgl=False,
         headings=("Mode", "Kernel", "Ratio", "95 % interval"),
         rows=rows,
-        notes=doubts.notes((r.level for r in shown), "ratios", "bars"),
+        notes=doubtful_values.notes((r.level for r in shown), "ratios", "bars"),
     )

@@ -5,7 +5,7 @@ import math
 from steelyard import units
 from steelyard.model.figure import Axis, Figure, Point
 from steelyard.report.axes import Json, divided, label, log_ticks, scale, text, tick, title
-from steelyard.report.doubts import CELLS, level_of, marked
+from steelyard.report.doubtful_values import CELLS, level_of, marked
 
 MOST_LABELS = 32  # of columns or rows: more overlap
 MOST_NUMBERED_CELLS = 120  # beyond this the numbers in the cells of a heat map no longer fit

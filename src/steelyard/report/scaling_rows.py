@@ -9,8 +9,8 @@ from rich.text import Text
 
 from steelyard.model import Level
 from steelyard.model.plain import to_plain
-from steelyard.report import doubts, lines, values
-from steelyard.report.lamps import SIGNS
+from steelyard.report import doubtful_values, lines, values
+from steelyard.report.verdict_marks import SIGNS
 from steelyard.statistics.models.scaling import HALF, Point, Step
 from steelyard.statistics.models.scaling_models import Estimate, Fit
 from steelyard.statistics.results import cases
@@ -172,7 +172,7 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
         found.append(
             f"With {_and(crowded)} {WORDS[sweep.over][1]} there was no processor for each: measured, but in no fit and no advice."
         )
-    for level in doubts.among(r.verdict.level for r in sweep.results.values()):
+    for level in doubtful_values.among(r.verdict.level for r in sweep.results.values()):
         counts = f"{_and(sweep.counts(level))} {WORDS[sweep.over][1]}"
         found.append(f"{level}: {counts}; take what rests on these with care.")
     above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]

@@ -10,9 +10,9 @@ from rich.text import Text
 from steelyard import findings
 from steelyard.model import Evaluation, Finding, Level
 from steelyard.report import values
-from steelyard.report.lamps import COLOURS, LAMPS, SIGNS
 from steelyard.report.lines import brief, cut, first_clause, fold, one_line, pad
 from steelyard.report.summary import Figure, Summary, summarised
+from steelyard.report.verdict_marks import COLOURS, LAMPS, SIGNS
 from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}

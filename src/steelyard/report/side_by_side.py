@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
 
-from steelyard.compare.beside import Beside, Line
+from steelyard.compare.published_figures import Beside, Line
 from steelyard.compare.replacement import Replacement, sentence
 from steelyard.compare.runs import Call, Row, RunComparison
 from steelyard.compare.surroundings import that_matter
 from steelyard.model import Evaluation, Result, Scalar, Value
 from steelyard.report.comparison import STYLE
 from steelyard.report.headline import Headline, headlines
-from steelyard.report.lamps import LAMPS
 from steelyard.report.lines import brief, console, cut, pad
 from steelyard.report.screen import MOST_LINES, heading, printed
 from steelyard.report.values import quantity
+from steelyard.report.verdict_marks import LAMPS
 from steelyard.statistics.difference.compare import Why
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity.trust import doubtful

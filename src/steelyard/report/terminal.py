@@ -9,8 +9,8 @@ from steelyard.evidence import sentence
 from steelyard.findings import ranked
 from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.report import sentences, values
-from steelyard.report.lamps import LAMPS, SIGNS
 from steelyard.report.lines import safe as _safe
+from steelyard.report.verdict_marks import LAMPS, SIGNS
 from steelyard.statistics.validity.trust import ORDER
 
 _LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steelyard import applications
+from steelyard import doors
 from steelyard.build import program_name
 from steelyard.errors import ProgramFailed
-from steelyard.launch.foreign import Application
 from steelyard.launch.program import Conversation, Program
 from steelyard.launch.start import start
 from steelyard.machine.load import wait_until_quiet
@@ -17,7 +16,7 @@ from steelyard.model.observed import Observed
 from steelyard.plan import EFFORTS, second
 from steelyard.plan.second import Patience
 from steelyard.records import RunFolder
-from steelyard.records.shown import Best
+from steelyard.records.best_pace import Best
 from steelyard.run.asking import LOOKING, built_with, failed_record, line, record_of, time_limit
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity.pace import Bounds, seconds_waited
@@ -168,9 +167,10 @@ class Evaluator:
         parameters = launch.cases[0].parameters
         name = program_name(launch.benchmark, launch.model)
         program = self.programs[name, built_with(launch.toolchain, parameters)]
-        if applications.described(program):
+        if runner := doors.program_runner(program):
             looking = self.programs.get((LOOKING, launch.toolchain))
-            return Application(program, self.site, self.machine, launch, looking)
+            conversation: Conversation = runner.start(program, self.site, self.machine, launch, looking)
+            return conversation
         ranks = parameters.get("ranks")
         return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
 

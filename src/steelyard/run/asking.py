@@ -11,7 +11,7 @@ from steelyard.model.observed import Kind, Observed
 from steelyard.model.plain import from_plain, scalar
 from steelyard.plan import cpus_of
 from steelyard.plan.refusal import STARTED
-from steelyard.records.shown import Best
+from steelyard.records.best_pace import Best
 from steelyard.statistics.validity.pace import UNBOUNDED, Bounds
 from steelyard.statistics.validity.verdict import with_verdict
 

@@ -6,7 +6,7 @@ from steelyard.launch import local
 from steelyard.launch.program import Program
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Case, Launch, Machine, Record, Sampling, Scalar
-from steelyard.records.shown import Best
+from steelyard.records.best_pace import Best
 from steelyard.run.asking import line, record_of
 
 # 40 samples of 5 ms: long against the scheduler's slices (3 ms), short enough for a hundred repetitions.

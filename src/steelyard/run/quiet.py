@@ -12,7 +12,7 @@ from steelyard.launch.program import Conversation, Program
 from steelyard.model import Machine, Shown
 from steelyard.model.observed import Kind, Looks
 from steelyard.model.plain import from_plain
-from steelyard.records.shown import Best
+from steelyard.records.best_pace import Best
 from steelyard.statistics.validity.observations import numbers
 from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import duration, percent

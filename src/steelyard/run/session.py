@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard import __version__, applications, files, records
+from steelyard import __version__, doors, files, records
 from steelyard.build.flags import unsafe
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
@@ -18,8 +18,8 @@ from steelyard.model.plain import to_plain
 from steelyard.plan import second
 from steelyard.plan.lasting import lasting
 from steelyard.plan.second import Patience
-from steelyard.records import remembered, shown
-from steelyard.records.shown import Best
+from steelyard.records import best_pace, remembered
+from steelyard.records.best_pace import Best
 from steelyard.run import Evaluator, setup
 from steelyard.run import quiet as looks
 from steelyard.run.again import again
@@ -47,7 +47,7 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     remembered.trust(request.paths, _named(here))
     programs = here.programs(quiet)
-    best, within = shown.load(here.machine), scheduler.inside()
+    best, within = best_pace.load(here.machine), scheduler.inside()
     about = {
         **about_setup(here, [str(p.resolve()) for p in request.paths], request.budget),
         "shown": to_plain(best),
@@ -101,7 +101,7 @@ def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict
 def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: Shown, quiet: bool) -> None:
     """Says how quiet the machine is, where it is not; waits for it as long as the user asked for."""
     toolchain = plan.launches[0].toolchain
-    of_threads = [p for (_, built), p in programs.items() if built == toolchain and not applications.described(p)]
+    of_threads = [p for (_, built), p in programs.items() if built == toolchain and not doors.program_runner(p)]
     if not of_threads:
         stream = replace(request, only=["memory.stream"], mpis=(), hosts=None, launcher=None, shape=None)
         of_threads = list(setup.resolve(stream).programs(quiet=True).values())
@@ -159,7 +159,7 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> 
         with Display(quiet) as display:
             evaluator.show = display.show
             notes = evaluator.run()
-        shown.save(evaluator.machine, evaluator.best)
+        best_pace.save(evaluator.machine, evaluator.best)
         folder.finish({"notes": notes, "seconds": evaluator.seconds, "repeating_seconds": evaluator.waiting})
         for note in notes:
             print(f"steelyard: {note}", file=sys.stderr)

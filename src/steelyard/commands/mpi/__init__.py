@@ -1,14 +1,16 @@
 """`steelyard mpi`: a command of commands; one file each."""
 
+from pathlib import Path
+
 import typer
 
-from steelyard.commands.lookup import MARKUP, group
+from steelyard.command_line.command_group import MARKUP, group
 
-COMMANDS = ("list", "install", "remove")  # in the order of the help
+PLACE = 135
 
 app = typer.Typer(
     name="mpi",
-    cls=group(__name__, COMMANDS),
+    cls=group(lambda: [{__name__: Path(__file__).parent}]),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=MARKUP,

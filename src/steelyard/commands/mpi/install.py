@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from steelyard.commands.options import Json
+from steelyard.command_line.options import Json
+
+PLACE = 20
 
 
 def _complete(incomplete: str) -> Iterator[str]:

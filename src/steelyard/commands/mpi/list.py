@@ -1,6 +1,8 @@
 """`steelyard mpi list`."""
 
-from steelyard.commands.options import Json
+from steelyard.command_line.options import Json
+
+PLACE = 10
 
 
 def command(json_: Json = False) -> None:

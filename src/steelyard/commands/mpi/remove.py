@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+PLACE = 30
+
 
 def _complete(incomplete: str) -> Iterator[str]:
     from steelyard.machine.tools import mpi_environments

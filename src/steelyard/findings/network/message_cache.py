@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.roles import Messages
 from steelyard.statistics.results import cases, messages
-from steelyard.statistics.results.parts import playing
+from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.reuse import Observed, artefacts
 from steelyard.units import binary_size, quantity, significant
 

@@ -4,8 +4,8 @@ from steelyard.findings.memory.tolerance import POOR, TOLERANT, TOO_WIDE
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import PairsPoint
 from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.network_tolerance import PairTolerance, tolerances
-from steelyard.statistics.results.parts import playing
 from steelyard.units import binary_size, percent
 
 CAUSES = {

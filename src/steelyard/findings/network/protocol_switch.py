@@ -8,8 +8,8 @@ from steelyard.mpi import labelled
 from steelyard.statistics.models.artefact import place
 from steelyard.statistics.models.hockney import Region, Switch, regions, switches
 from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.statistics.results.parts import playing
 from steelyard.units import binary_size, quantity, significant
 
 PINGPONG = "network.pingpong"  # whose curves need no name: a message is one way of it

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import Witness
-from steelyard.statistics.results.parts import playing
+from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.peer_groups import Look, Report, tell
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity, significant

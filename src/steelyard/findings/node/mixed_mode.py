@@ -7,7 +7,7 @@ from steelyard.model import Device, Evaluation, Finding, Machine, Result
 from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity
-from steelyard.statistics.results.sides import sides
+from steelyard.statistics.results.shared_work import sides
 from steelyard.units import percent, quantity
 from steelyard.words import in_words, plural
 

@@ -7,8 +7,8 @@ from steelyard.model import Evaluation, Finding, Machine, Record, Result
 from steelyard.statistics.models.detours import Detours, expected_collective_slowdown
 from steelyard.statistics.models.spectrum import Tone
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.losses import Loss, of_ranks, of_threads
 from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.results.waiting_losses import Loss, of_ranks, of_threads
 from steelyard.units import quantity, significant
 
 BENCHMARK = "noise.quanta"

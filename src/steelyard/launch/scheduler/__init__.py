@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from steelyard import programs
-from steelyard.declared import declared
+from steelyard.declarations import declared
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Host
 from steelyard.mpi import Job

@@ -1,4 +1,5 @@
-"""The pages of the report: each module makes plain data, and the template of the same name shows it. The folder is the registry.
+"""The pages of the report: each module makes plain data, and the template of the same name shows it. The folder is the
+registry, and so is the folder `pages` of each wing. A page with parts of its own is a folder: the template lies beside them.
 
 A module is a page if it has `PLACE`, in the order of which the pages stand: those below `BENCHMARKS` before the benchmarks' own.
 `TITLE` names it in the contents, with fields of its data where these are in it. `data(evaluation)` is what it shows, None where
@@ -10,9 +11,11 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from steelyard import doors
 from steelyard.model import Evaluation
 
 BENCHMARKS = 100
@@ -38,9 +41,23 @@ def pages(evaluation: Evaluation, base: Evaluation | None = None) -> tuple[Page,
     return tuple(sorted((page for page in found if page), key=lambda page: (page.place, page.anchor)))
 
 
+def folders() -> tuple[Path, ...]:
+    """The folders that hold the templates of the pages."""
+    return tuple(
+        folder
+        for root in doors.packages("pages").values()
+        for folder in (root, *sorted(p.parent for p in root.glob("*/__init__.py")))
+    )
+
+
 def _modules() -> Iterator[ModuleType]:
-    for name in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        module = importlib.import_module(f"{__name__}.{name}")
+    names = [
+        f"{package}.{module.name}"
+        for package, folder in doors.packages("pages").items()
+        for module in pkgutil.iter_modules([str(folder)])
+    ]
+    for name in sorted(names, key=lambda name: name.rpartition(".")[2]):
+        module = importlib.import_module(name)
         if hasattr(module, "PLACE"):
             yield module
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Level
 from steelyard.report import values
-from steelyard.report.lamps import MEANINGS
+from steelyard.report.verdict_marks import MEANINGS
 
 PLACE, TITLE = 120, "Method"
 

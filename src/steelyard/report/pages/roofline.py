@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.report import doubts, drawing, figures, values
+from steelyard.report import doubtful_values, drawing, figures, values
 from steelyard.report.axes import Json, text
 from steelyard.report.names import slug
 from steelyard.statistics.results import cases
@@ -154,7 +154,7 @@ def _drawn(line: Roofline, names: tuple[str, ...], title: str, several: bool) ->
         webgl=False,
         headings=("Roof", f"at {left}", f"at {right}"),
         rows=rows,
-        notes=doubts.notes(levels, "kernels", "lines"),
+        notes=doubtful_values.notes(levels, "kernels", "lines"),
     )
 
 
@@ -175,7 +175,7 @@ def _figure(line: Roofline, title: str) -> Figure:
             Series(
                 benchmark,
                 tuple(min(p.intensity, edge) for p in mine),
-                tuple(doubts.graded(p.speed.value, values.level(p.result)) for p in mine),
+                tuple(doubtful_values.graded(p.speed.value, values.level(p.result)) for p in mine),
                 connected=False,
             )
         )
@@ -209,7 +209,7 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool)
         mine = [place for place in line.places if place.result.benchmark == series.name]
         symbol = figures.SYMBOLS[(number + number // _INK) % _SYMBOLS]
         trace["meta"] = {"colour": number % _INK}
-        trace["marker"]["symbol"] = [symbol + doubts.HOLLOW.get(values.level(p.result), "") for p in mine]
+        trace["marker"]["symbol"] = [symbol + doubtful_values.HOLLOW.get(values.level(p.result), "") for p in mine]
         trace["customdata"] = [text(_hover(place, several)) for place in mine]
     layout["annotations"] += _labels(line)
     return plot

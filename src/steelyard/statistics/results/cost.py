@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 
 from steelyard.model import Record, Result
-from steelyard.once import once
+from steelyard.once_per_object import once
 from steelyard.statistics.difference.compare import compare
 from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.samples.interval import Array

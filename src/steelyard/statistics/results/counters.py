@@ -6,7 +6,7 @@ from statistics import median
 
 from steelyard.model import Record, Result
 from steelyard.model.scalars import Number
-from steelyard.once import once
+from steelyard.once_per_object import once
 from steelyard.statistics.results.result import rests_on
 
 

@@ -7,7 +7,7 @@ from statistics import median
 import numpy as np
 
 from steelyard.model import Machine, Record, Result
-from steelyard.once import once
+from steelyard.once_per_object import once
 from steelyard.statistics.models.artefact import Caches, Point
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import launches

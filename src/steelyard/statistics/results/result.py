@@ -8,7 +8,7 @@ from statistics import median
 
 from steelyard.evidence import distinct, noted
 from steelyard.model import Benchmark, Evidence, Metric, Record, Result, Value, Verdict
-from steelyard.once import once
+from steelyard.once_per_object import once
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import summarise_all

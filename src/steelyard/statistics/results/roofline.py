@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Machine, Result, Value
-from steelyard.once import once
+from steelyard.once_per_object import once
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.results.roofs import (

@@ -8,7 +8,7 @@ from steelyard.machine.caches import cache_levels
 from steelyard.model import Evaluation, Machine, Record, Result, Scalar
 from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.parts import playing
+from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.validity import trust
 
 MEMORY, VECTORS, APART, SCALAR = "memory", "vectors", "vectors, not fused", "scalar"

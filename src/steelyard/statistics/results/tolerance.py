@@ -12,8 +12,8 @@ from typing import NamedTuple
 from steelyard.model import Evaluation, Level, Result
 from steelyard.model.roles import TolerancePoint
 from steelyard.statistics.results import cases
+from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.cost import ratio
-from steelyard.statistics.results.parts import playing
 from steelyard.words import in_words
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from steelyard.declared import declared
+from steelyard.declarations import declared
 from steelyard.errors import UsageError, nearest
 from steelyard.model.sensor import Reading, Sensor
 

@@ -1,0 +1,1 @@
+"""Benchmarks of this wing, by group."""

@@ -1,0 +1,156 @@
+"""Molecular dynamics: Lennard-Jones particles
+
+Particles that attract and repel each other (Lennard-Jones, cut off at 2.5 diameters and shifted) move by Newton's law, in
+double precision and reduced units: density 0.8442, a face-centred cubic lattice with random velocities at the beginning,
+100 steps of 0.005 by velocity Verlet. Forces follow lists of neighbours with a skin of 0.3 diameters, made from link cells,
+and made anew as soon as a particle has crossed half of the skin. Ranks have blocks of the box: they exchange the particles
+near their borders in every step, and hand over those that leave. The speed counts the steps of single particles.
+
+Reading: Bound by the instructions of a core: each of a particle's 78 neighbours is loaded from its place in a cache, its
+coordinates are sorted into vectors, and 22 floating-point operations follow, a division among them. `flops` and `bytes` of
+the record tell the balance: 3 operations a byte of lists and particles, so that memory counts only where many cores share it.
+On many ranks the surface of a block counts against its volume: images and messages grow with it, and a reduction over all
+ranks in every step says whether the lists are still good.
+
+Caution: Every pair is computed twice, once for each of its particles, so that threads need no common sums: flop/s are of
+what is carried out, and a program that uses the pair's symmetry does half of it for the same particle-steps. The steps are
+the first ones from a lattice, where half of the temperature becomes potential energy. The particles must be a multiple of
+4 and fill a box of whole cells; a prime number of cells is refused. Ranks may have threads (`--set model=mpi --set
+threads=2`), pinned to the processors that follow; what disturbs them is observed on the first thread of each rank alone.
+
+Source: Our own definition with this fluid's usual parameters. Lists and integration: L. Verlet, Phys. Rev. 159 (1967);
+cells: M. P. Allen, D. J. Tildesley, Computer Simulation of Liquids (2017). Each run is verified: the energy, but for the
+second-order error that the step is known to make (E. Hairer, C. Lubich, G. Wanner, Acta Numerica 12, 2003), the momentum,
+and the forces on 32 particles beside sums over all particles. Written anew.
+"""
+
+from dataclasses import replace
+
+from steelyard.applications.benchmarks.application import npb
+from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import usable
+from steelyard.benchmarks.axes import with_openmp
+from steelyard.benchmarks.figures import against
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
+
+parallel = ("mpi",)
+openmp = True
+MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
+SIZES = {"quick": (16_384,), "standard": (256_000,), "full": (256_000, 2_048_000)}
+STEPS = 100
+SPEED = 4e6  # particle-steps a second of one core: rough, for the expected time
+BYTES = 1200  # of a particle, with its list and the images around it
+BOUNDS: dict[str, tuple[float, float]] = {"temperature": (0.01, 5), "steps": (1, 1_000_000)}
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """A block for each model and each number of cores loaded per node."""
+    every = SIZES.get(effort.name, SIZES["standard"])
+    sizes = tuple(n for n in every if n * BYTES <= npb.MEMORY_SHARE * machine.memory) or every[:1]
+
+    def expected(point: Parameters) -> tuple[Sampling, float]:
+        return _expected(point, machine, effort)
+
+    common: dict[str, tuple[Scalar, ...]] = {
+        "kernel": ("dynamics",),
+        "particles": sizes,
+        "steps": (STEPS,),
+        "temperature": (0.72,),
+    }
+    blocks = []
+    for model in ("threads", "mpi"):
+        for workers in npb.loads(model in parallel, lambda ranks: usable(sizes[0], ranks), machine, effort):
+            values = {**common, "model": (model,), **workers}
+            block = Axes(values, expected=expected, bounds=BOUNDS, weak="particles")
+            blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
+    return tuple(blocks)
+
+
+def _expected(point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
+    """The sampling of a case, and what it takes besides: the lattice and the proof, some tenths of a run on one core."""
+    one = float(point["particles"]) * float(point.get("steps", STEPS)) / SPEED
+    cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
+    each = one / min(npb.workers_in(point), cores)
+    if effort.name == "quick":
+        return Sampling(effort.sampling.width, max(0.2, 3 * each), 3, 5), 0.2 * one + 0.2
+    return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 2, 30), 0.2 * one + 0.2
+
+
+def workers(record: Record | Result) -> int:
+    """Threads of all ranks, or threads, or ranks."""
+    ranks = int(record.parameters.get("ranks", 1))
+    return ranks * int(record.parameters.get("threads", 1))
+
+
+def rate(seconds: float, record: Record) -> float:
+    """Of all particles together."""
+    return record.work["particle_steps"] / seconds
+
+
+def rate_each(seconds: float, record: Record) -> float:
+    """Of each thread or rank."""
+    return rate(seconds, record) / workers(record)
+
+
+def time(seconds: float, record: Record) -> float:
+    """Of all steps."""
+    return seconds
+
+
+def flops(seconds: float, record: Record) -> float:
+    """By what is carried out: 22 for each place of a list, 12 for each step of a particle."""
+    return record.work["flops"] / seconds
+
+
+metrics = (
+    Metric("rate", "particle-step/s", "higher", "steps of one particle in a second", rate),
+    Metric("rate_each", "particle-step/s", "higher", "those of each thread or rank", rate_each),
+    Metric("time", "s", "lower", "time of all steps", time),
+    Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The peak of arithmetic, where all processors of the machine work."""
+    if metric != "flops" or workers(result) != len(machine.cpus) or machine.hosts:
+        return None
+    return machine.limits.get("flops")
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The speed of each thread or rank, and of all, against their number: a line for each model, size and load."""
+    each = Figure(
+        name="molecular-dynamics-each",
+        title="Molecular dynamics: speed of each thread or rank",
+        kind="lines",
+        x=Axis("threads or ranks", log=True),
+        y=Axis("speed of each", "particle-step/s"),
+        series=_lines(results, "rate_each"),
+        caption="Level where all work as if they were alone. A line that falls: blocks have much surface, some wait for "
+        "others, or the clock is lower where all cores work.",
+    )
+    together = Figure(
+        name="molecular-dynamics-all",
+        title="Molecular dynamics: speed of all together",
+        kind="lines",
+        x=Axis("threads or ranks", log=True),
+        y=Axis("speed", "particle-step/s", log=True),
+        series=_lines(results, "rate"),
+        caption="Both axes count factors: where a line is as steep as at its start, nothing is lost.",
+    )
+    return each, together
+
+
+def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
+    found: list[Series] = []
+    for model, words in MODELS.items():
+        mine = [r for r in results if r.parameters.get("model") == model]
+        over, other = ("ranks", "threads") if model in parallel else ("threads", "ranks_per_node")
+        names = ("particles", "ranks_per_node", "steps", "temperature", "wait_policy", "toolchain", other)
+        lines = against(over, metric, mine, names=tuple(dict.fromkeys(names)), label=words)
+        found += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
+    return tuple(found)
+
+
+def _renamed(line: Series, name: str) -> Series:
+    return Series(name, line.x, line.y, line.low, line.high)

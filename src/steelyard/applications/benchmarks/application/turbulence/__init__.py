@@ -1,0 +1,151 @@
+"""Turbulence: the Taylor-Green vortex by Fourier transforms
+
+Incompressible flow in a periodic cube, as direct simulations of turbulence have it: a vortex of one size breaks up into smaller
+ones. Velocities are kept as Fourier modes; in each of a step's three stages velocity and vorticity become values in space, are
+multiplied there, and the product's modes go back: nine transforms of real fields in three dimensions. Of the modes along an axis
+the lower two thirds are kept, so that products are without error. Ranks have columns of modes along z, then planes of z, and all
+goes from each to each six times a step. The speed counts steps of single grid points.
+
+Reading: Transforms have few operations for each number that they move: a core is bound by its caches and the memory, a large cube
+by the memory alone. On many ranks the exchange of everything shows the network's bisection: no other application here asks so
+much of it. With `phases=on` the record has the time of columns, planes and the ways between.
+
+Caution: The steps are the first ones, in which the flow is smooth and its energy is known; the work of a step is the same at any
+time. `flops` counts what is carried out: lines that are zero are left out, which a program that transforms whole cubes does not.
+The points are a power of two along each axis; a number that is none becomes the next lower one.
+
+Source: The definition is this project's; the flow is that of G. Taylor, A. Green, Proc. R. Soc. A 158 (1937), with a Reynolds
+number of 1600; the method S. Orszag's, Stud. Appl. Math. 50 (1971); in time J. Williamson, J. Comput. Phys. 35 (1980), of third
+order. Each run is verified: the divergence, and energy and enstrophy beside their series in time, which M. Brachet and others,
+J. Fluid Mech. 130 (1983), computed first. Of another kind than molecular dynamics and finite elements: from all to all, instead
+of neighbours.
+"""
+
+from dataclasses import replace
+
+from steelyard.applications.benchmarks.application import npb
+from steelyard.benchmarks.axes import with_openmp
+from steelyard.benchmarks.figures import against
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
+
+parallel = ("mpi",)
+openmp = True
+MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
+SIZES = {"quick": (2**15,), "standard": (2**21,), "full": (2**21, 2**24)}
+STEPS = 8
+SPEED = 3e6  # point-steps a second of one core: rough, for the expected time
+BYTES = 300  # of memory for a point
+BOUNDS: dict[str, tuple[float, float]] = {"points": (2.0**15, 2.0**40), "steps": (1, 1e6)}
+
+
+def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+    """A block for each model and each number of cores loaded per node."""
+    every = SIZES.get(effort.name, SIZES["standard"])
+    sizes = tuple(n for n in every if n * BYTES <= npb.MEMORY_SHARE * machine.memory) or every[:1]
+
+    def expected(point: Parameters) -> tuple[Sampling, float]:
+        return _expected(point, machine, effort)
+
+    common: dict[str, tuple[Scalar, ...]] = {"kernel": ("flow",), "points": sizes, "steps": (STEPS,)}
+    blocks = []
+    for model in ("threads", "mpi"):
+        for workers in npb.loads(model in parallel, lambda ranks: usable(sizes[0], ranks), machine, effort):
+            values = {**common, "model": (model,), **workers}
+            block = Axes(values, expected=expected, bounds=BOUNDS, weak="points")
+            blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
+    return tuple(blocks)
+
+
+def usable(points: int, ranks: int) -> bool:
+    """Whether each of so many ranks has a plane."""
+    return ranks <= 1 << -(-(points.bit_length() - 1) // 3)
+
+
+def _expected(point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
+    """The sampling of a case, and what it takes besides."""
+    one = float(point["points"]) * float(point.get("steps", STEPS)) / SPEED
+    cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
+    each = one / min(npb.workers_in(point), cores)
+    if effort.name == "quick":
+        return Sampling(effort.sampling.width, max(0.2, 3 * each), 3, 5), 0.1 * one + 0.1
+    return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 2, 30), 0.1 * one + 0.1
+
+
+def workers(record: Record | Result) -> int:
+    """Threads of all ranks, or threads, or ranks."""
+    return int(record.parameters.get("ranks", 1)) * int(record.parameters.get("threads", 1))
+
+
+def rate(seconds: float, record: Record) -> float:
+    """Of all points together."""
+    return record.work["operations"] / seconds
+
+
+def rate_each(seconds: float, record: Record) -> float:
+    """Of each thread or rank."""
+    return rate(seconds, record) / workers(record)
+
+
+def time(seconds: float, record: Record) -> float:
+    """Of all steps."""
+    return seconds
+
+
+def flops(seconds: float, record: Record) -> float:
+    """By what is carried out."""
+    return record.work["flops"] / seconds
+
+
+metrics = (
+    Metric("rate", "point-step/s", "higher", "steps of one grid point in a second", rate),
+    Metric("rate_each", "point-step/s", "higher", "those of each thread or rank", rate_each),
+    Metric("time", "s", "lower", "time of all steps", time),
+    Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
+)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """The peak of arithmetic, where all processors of the machine work."""
+    if metric != "flops" or workers(result) != len(machine.cpus) or machine.hosts:
+        return None
+    return machine.limits.get("flops")
+
+
+def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+    """The speed of each thread or rank, and of all, against their number: a line for each model, size and load."""
+    each = Figure(
+        name="turbulence-each",
+        title="Turbulence: speed of each thread or rank",
+        kind="lines",
+        x=Axis("threads or ranks", log=True),
+        y=Axis("speed of each", "point-step/s"),
+        series=_lines(results, "rate_each"),
+        caption="Level where all work as if they were alone. A line that falls: the memory's bandwidth is shared, or the "
+        "exchange of all with all takes its time.",
+    )
+    together = Figure(
+        name="turbulence-all",
+        title="Turbulence: speed of all together",
+        kind="lines",
+        x=Axis("threads or ranks", log=True),
+        y=Axis("speed", "point-step/s", log=True),
+        series=_lines(results, "rate"),
+        caption="Both axes count factors: where a line is as steep as at its start, nothing is lost.",
+    )
+    return each, together
+
+
+def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
+    found: list[Series] = []
+    for model, words in MODELS.items():
+        mine = [r for r in results if r.parameters.get("model") == model]
+        over, other = ("ranks", "threads") if model in parallel else ("threads", "ranks_per_node")
+        names = tuple(dict.fromkeys(("points", "ranks_per_node", "steps", "wait_policy", "toolchain", other)))
+        lines = against(over, metric, mine, names=names, label=words)
+        found += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
+    return tuple(found)
+
+
+def _renamed(line: Series, name: str) -> Series:
+    return Series(name, line.x, line.y, line.low, line.high)

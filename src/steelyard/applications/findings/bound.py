@@ -1,0 +1,156 @@
+"""Rule: programs that are bound by the memory, or by communication, where either can be determined"""
+
+from typing import NamedTuple
+
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.difference.compare import Comparison, compare
+from steelyard.statistics.results import applications, cases, messages
+from steelyard.statistics.results.roofs import MEMORY, bandwidths, level_of, working_set
+from steelyard.units import percent, quantity
+from steelyard.words import in_words, said
+
+NEAR = 0.6  # of the Triad's bandwidth at as many threads: as in the rule on roofs
+BEYOND = 1.1  # times it: then a good part of the bytes comes from caches, and the memory is not what was reached
+SLOWER = 1.1  # times as long as threads: ranks also split the work in another way, which may cost some percent
+NAMED = 12
+
+
+class Near(NamedTuple):
+    """A program that moves `rate` B/s to and from memory, and its share of what the Triad reached."""
+
+    result: Result
+    rate: float
+    share: float
+
+
+class Costly(NamedTuple):
+    """Ranks against as many threads of one node: the time over theirs."""
+
+    result: Result
+    threads: Result
+    seen: Comparison
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding for all programs of which either is reported."""
+    timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
+    usable = [r for r in timed if not messages.oversubscribed(r)]
+    near = [n for r in usable if (n := _near(r, evaluation)) is not None]
+    costly = [c for r in usable if (c := _costly(r, usable)) is not None]
+    if not near and not costly:
+        return []
+    near.sort(key=lambda n: -n.share)
+    costly.sort(key=lambda c: -c.seen.ratio)
+    said_so = [_of_memory(near)] if near else []
+    said_so += [_of_messages(costly)] if costly else []
+    caution = cases.caution(*(n.result for n in near), *(r for c in costly for r in (c.result, c.threads)))
+    return [
+        Finding(
+            "bound",
+            "notice" if costly else "good",
+            f"{' '.join(said_so)}{caution}",
+            (*(_near_line(n) for n in near[:NAMED]), *(_costly_line(c) for c in costly[:NAMED])),
+            _cause(near, costly),
+            "More ranks only where each keeps enough work; threads within a node where the program has them; and see whether the "
+            "messages take the fast way (steelyard run --only network)."
+            if costly
+            else "",
+            effect=costly[0].seen.ratio if costly else None,
+            reach="program",
+        )
+    ]
+
+
+def _near(result: Result, evaluation: Evaluation) -> Near | None:
+    """None unless its bytes come at a rate near the memory's, as the Triad of as many threads found it."""
+    seconds, record = applications.seconds(result), result.records[0]
+    moved = record.work.get("bytes_moved") or record.work.get("bytes")
+    if not seconds or not moved or messages.apart(result):
+        return None
+    threads, size = applications.workers(result), working_set(result)
+    roof = _memory(evaluation, threads)
+    if roof is None or (size and level_of(size, threads, evaluation.run.machine) != MEMORY):
+        return None
+    near = Near(result, moved / seconds, moved / seconds / roof)
+    return near if NEAR <= near.share <= BEYOND else None
+
+
+def _memory(evaluation: Evaluation, threads: int) -> float | None:
+    """The Triad's bandwidth with as many threads; None where it was not measured, or was 0."""
+    roofs = bandwidths(evaluation, threads)
+    return next((roof.value for roof in roofs if roof.name == MEMORY and roof.value > 0), None)
+
+
+def _costly(result: Result, among: list[Result]) -> Costly | None:
+    """None unless it surely takes longer than as many threads do on one node for the same problem."""
+    if not applications.parallel(result) or messages.apart(result) or applications.workers(result) < 2:
+        return None
+    for other in among:
+        alike = (other.benchmark, other.kernel) == (result.benchmark, result.kernel) and not applications.parallel(
+            other
+        )
+        alike = alike and applications.workers(other) == applications.workers(result)
+        if alike and applications.problem(other) == applications.problem(result):
+            observed = compare(messages.seconds(other), messages.seconds(result))
+            if observed.low > 1 and observed.ratio > SLOWER and observed.call == "SLOWER":
+                return Costly(result, other, observed)
+    return None
+
+
+def _names(results: list[Result]) -> str:
+    return ", ".join(dict.fromkeys(r.benchmark for r in results))
+
+
+def _of_memory(near: list[Near]) -> str:
+    most = near[0]
+    verb = "are" if len({n.result.benchmark for n in near}) > 1 else "is"
+    return (
+        f"{_names([n.result for n in near])} {verb} bound by the memory: {most.result.benchmark} "
+        f"({applications.named(most.result)}) takes {percent(most.share)} of the bandwidth that Triad reached."
+    )
+
+
+def _of_messages(costly: list[Costly]) -> str:
+    worst = costly[0]
+    return (
+        f"Communication takes much of {_names([c.result for c in costly])}: {worst.result.benchmark} "
+        f"({applications.named(worst.result)}) takes {_ratio(worst)} times as long as {_threads(worst)}."
+    )
+
+
+def _threads(costly: Costly) -> str:
+    return in_words("threads", applications.workers(costly.threads))
+
+
+def _ratio(costly: Costly) -> str:
+    return f"{costly.seen.ratio:.2f} ({costly.seen.low:.2f} to {costly.seen.high:.2f})"
+
+
+def _near_line(near: Near) -> str:
+    return (
+        f"{near.result.benchmark} ({applications.named(near.result)}) moves {quantity(near.rate, 'B/s')}, {percent(near.share)} "
+        "of the Triad's bandwidth with as many threads."
+    )
+
+
+def _costly_line(costly: Costly) -> str:
+    result, share = costly.result, 1 - 1 / costly.seen.ratio
+    named, model = applications.named(result, ("model",)), said("model", applications.model(result))
+    return (
+        f"{result.benchmark} ({named}): {model} takes {_ratio(costly)} times as long as {_threads(costly)}; up to "
+        f"{percent(share)} of its time is communication."
+    )
+
+
+def _cause(near: list[Near], costly: list[Costly]) -> str:
+    parts = []
+    if near:
+        parts.append(
+            "Bytes that the algorithm must move come as fast as this memory gives them: a faster core changes nothing."
+        )
+    if costly:
+        parts.append(
+            "Ranks send what threads find in shared memory, and wait for each other; where the program shares its work out in "
+            "another way for ranks, that is in the difference, too."
+        )
+    return " ".join(parts)

@@ -1,0 +1,47 @@
+"""Rule: classes of the NAS Parallel Benchmarks whose runs are too short for a speed"""
+
+from steelyard.applications.benchmarks.application.npb import results as npb
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.results import applications
+from steelyard.statistics.results.applications import LEAST_SECONDS
+from steelyard.units import quantity
+
+NAMED = 8
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """Once for all of them, the shortest first."""
+    known = [(s, r) for r in npb.of(evaluation.results) if (s := applications.seconds(r)) is not None]
+    short = [(s, r) for s, r in known if s < LEAST_SECONDS or not applications.large_enough(r)]
+    if not short:
+        return []
+    short.sort(key=lambda pair: pair[0])
+    programs = len({r.benchmark for _, r in short})
+    least, longest = short[0][0], short[-1][0]
+    span = quantity(least, "s") if len(short) == 1 else f"{quantity(least, 's')} to {quantity(longest, 's')}"
+    several = f"{len(short)} of {len(known)} results of {programs} programs" if programs > 1 else _of_one(short, known)
+    return [
+        Finding(
+            "class_too_small",
+            "notice",
+            f"{several} of the NAS Parallel Benchmarks rest on runs of {span}: too short for a speed, and no finding uses one.",
+            tuple(f"{_named(r)}: {quantity(s, 's')}." for s, r in short[:NAMED]) + _more(len(short)),
+            f"Below {quantity(LEAST_SECONDS, 's', 2)} the start and the end of the team, caches that are still filling and a "
+            "single interruption make up a good part of the time. Class S is for verification alone.",
+            "Choose a larger class, as with --set class=A or B: steelyard plan tells how long it would take.",
+        )
+    ]
+
+
+def _of_one(short: list[tuple[float, Result]], known: list[tuple[float, Result]]) -> str:
+    mine = short[0][1].benchmark
+    of = sum(r.benchmark == mine for _, r in known)
+    return f"{len(short)} of {of} results of {mine}"
+
+
+def _named(result: Result) -> str:
+    return f"{result.benchmark} ({applications.named(result)})"
+
+
+def _more(count: int) -> tuple[str, ...]:
+    return (f"{count - NAMED} more.",) if count > NAMED else ()

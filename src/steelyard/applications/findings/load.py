@@ -1,0 +1,166 @@
+"""Rule: how many of a node's cores are worth loading with applications"""
+
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation, Finding, Machine, Result
+from steelyard.statistics.models.scaling import HALF, Scaling, Stop, scaling
+from steelyard.statistics.results import applications, cases, messages
+from steelyard.statistics.results.identity import Identity, identity
+from steelyard.statistics.results.sweeps import sweeps
+from steelyard.units import percent
+from steelyard.words import plural
+
+NAMED = 12
+
+
+@dataclass(frozen=True)
+class Line:
+    """A program on one node, or on so many nodes (`nodes`, None: one alone), by the cores that it loads on each."""
+
+    first: Result
+    nodes: int | None
+    cores: int  # of a node
+    scaling: Scaling
+    stop: Stop
+    results: tuple[Result, ...]
+
+    @property
+    def most(self) -> int:
+        """The most cores that were loaded and had a core for each."""
+        return max(p.count for p in self.scaling.points if not p.crowded)
+
+    @property
+    def less(self) -> bool:
+        """Whether fewer than all are worth it for certain."""
+        return self.stop.beyond is not None and self.stop.beyond.call == "not worth"
+
+    @property
+    def all(self) -> bool:
+        """Whether each that was measured is worth it for certain."""
+        return self.stop.beyond is None and self.stop.certain
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding for all programs; silent where no program tells it for certain."""
+    lines = [line for line in (*_of_one_node(evaluation), *_of_nodes(evaluation)) if line.less or line.all]
+    less = sorted((line for line in lines if line.less), key=lambda line: line.stop.count / line.cores)
+    if not lines:
+        return []
+    reported = [*less, *(line for line in lines if line.all)]
+    caution = cases.caution(*(r for line in reported for r in line.results))
+    evidence = tuple(_evidence(line) for line in reported[:NAMED])
+    if not less:
+        return [Finding("load", "good", f"{_everything(lines)}{caution}", evidence, _cause(less), "")]
+    return [
+        Finding(
+            "load",
+            "notice",
+            f"{_sum(less, lines)}{caution}",
+            evidence,
+            _cause(less),
+            "Load so many cores of each node, and spread the program over more nodes or leave the others to programs of another "
+            "kind; two such programs side by side share the same limit.",
+            effect=less[0].cores / less[0].stop.count,
+            reach="program",
+        )
+    ]
+
+
+def _of_one_node(evaluation: Evaluation) -> list[Line]:
+    """Threads, or ranks on a single host."""
+    found = []
+    for sweep in sweeps(evaluation, lambda name: name.startswith(applications.EVERY)):
+        results = tuple(sweep.results.values())
+        one = sweep.over in ("threads", "ranks") and not any(messages.apart(r) for r in results)
+        one &= all(applications.workers(result) == count for count, result in sweep.results.items())  # a core for each
+        if one and not sweep.scaling.weak and sweep.scaling.stop and all(applications.timed(r) for r in results):
+            cores = max(len(evaluation.run.machine.cpus), 1)
+            found.append(Line(results[0], None, cores, sweep.scaling, sweep.scaling.stop, results))
+    return found
+
+
+def _of_nodes(evaluation: Evaluation) -> list[Line]:
+    """Of ranks on as many nodes by how many are on each: of each program the fewest nodes that tell it."""
+    groups: dict[Identity, dict[int, dict[int, Result]]] = {}
+    for result in applications.of_all(evaluation.results):
+        ranks, each = (cases.number(result, name) for name in ("ranks", "ranks_per_node"))
+        if (
+            ranks
+            and each
+            and ranks % each == 0
+            and applications.workers(result) == ranks
+            and applications.timed(result)
+        ):
+            of_program = groups.setdefault(identity(result, "ranks", "ranks_per_node"), {})
+            of_program.setdefault(int(ranks // each), {})[int(each)] = result
+    found = []
+    for of_program in groups.values():
+        several = sorted(nodes for nodes, loads in of_program.items() if len(loads) > 1)
+        line = _line(several[0], of_program[several[0]], evaluation.run.machine) if several else None
+        found += [line] if line else []
+    return found
+
+
+def _line(nodes: int, loads: dict[int, Result], machine: Machine) -> Line | None:
+    crowded = {load for load, result in loads.items() if messages.oversubscribed(result)}
+    observed = scaling({load: messages.seconds(result) for load, result in loads.items()}, crowded=crowded)
+    cores = min((host.slots for host in machine.hosts), default=len(machine.cpus)) or 1
+    first = next(iter(loads.values()))
+    return Line(first, nodes, cores, observed, observed.stop, tuple(loads.values())) if observed.stop else None
+
+
+def _sum(less: list[Line], lines: list[Line]) -> str:
+    shares = sorted({line.stop.count / line.cores for line in less})
+    worst = less[0]
+    span = percent(shares[0]) if len(shares) == 1 else f"{percent(shares[0])} to {percent(shares[-1])}"
+    programs = {line.first.benchmark for line in lines}
+    limited = {line.first.benchmark for line in less}
+    verb = "have" if len(limited) > 1 else "has"
+    many = f"{_program(worst)} has" if len(programs) == 1 else f"{len(limited)} of {len(programs)} programs {verb}"
+    return (
+        f"{many} use for {span} of a node's cores only: {_named(worst)} for {worst.stop.count} of {worst.cores}; one more adds "
+        f"{_adds(worst)} of a core's worth."
+    )
+
+
+def _everything(lines: list[Line]) -> str:
+    most = min(line.most for line in lines)
+    cores = max(line.cores for line in lines)
+    loaded = f"all {cores} cores" if most >= cores else f"{most} of {cores} cores (more were not measured)"
+    programs = len({line.first.benchmark for line in lines})
+    them = f"{programs} programs have" if programs > 1 else f"{_program(lines[0])} has"
+    return f"{them} use for {loaded} of a node: each adds at least {percent(HALF)} of a core's worth."
+
+
+def _program(line: Line) -> str:
+    return line.first.benchmark
+
+
+def _named(line: Line) -> str:
+    hidden = ("threads", "ranks", "ranks_per_node", "pinning")
+    threads = "threads, " if not applications.parallel(line.first) else ""
+    on = "" if line.nodes is None else f", on {plural(line.nodes, 'node')}"
+    return f"{_program(line)} ({threads}{applications.named(line.first, hidden)}{on})"
+
+
+def _adds(line: Line) -> str:
+    step = line.stop.beyond
+    assert step
+    low, high = step.adds.low, step.adds.high
+    span = f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else ""
+    return f"{step.adds.value:.2f}{span}"
+
+
+def _evidence(line: Line) -> str:
+    speeds = [f"{p.count}: {percent(p.efficiency.value)}" for p in line.scaling.points if not p.crowded]
+    verdict = f"{line.stop.count} of {line.cores} are worth loading" if line.less else f"all {line.most} are worth it"
+    return f"{_named(line)}: speed of each against that at {line.scaling.base}, by cores loaded: {', '.join(speeds)}; {verdict}."
+
+
+def _cause(less: list[Line]) -> str:
+    if not less:
+        return "What these programs need, each core has for itself."
+    return (
+        "Cores share the memory's bandwidth, the last cache, the link to the network and the power: when one of these is used "
+        "up, a further core only waits. The finding 'bound' tells which, where it can be determined."
+    )

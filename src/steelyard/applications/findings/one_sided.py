@@ -1,0 +1,96 @@
+"""Rule: whether one-sided communication (MPI's own, OpenSHMEM) pays against messages, in programs that have both"""
+
+from typing import NamedTuple
+
+from steelyard.applications.benchmarks.application.npb import results as npb
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.difference.compare import Comparison, compare_all
+from steelyard.statistics.results import applications, cases, messages
+from steelyard.units import percent
+from steelyard.words import said
+
+SMALLEST = 0.05  # two starts of one program differ by some percent, since ranks and buffers lie elsewhere
+ONE_SIDED = ("rma", "shmem")
+NAMED = 12
+
+
+class Pair(NamedTuple):
+    """The same class on as many ranks: the time of the one-sided program over that with messages."""
+
+    sided: Result
+    sent: Result
+    seen: Comparison
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding for all; results of more ranks than processors, and runs that are too short, are left out."""
+    timed = [r for r in npb.of(evaluation.results) if applications.timed(r)]
+    usable = [r for r in timed if applications.workers(r) > 1 and not messages.oversubscribed(r)]
+    matched = [(sent, sided) for model in ONE_SIDED for sent, sided in cases.pairs(usable, "model", "mpi", model)]
+    if not matched:
+        return []
+    observed = compare_all([(messages.seconds(sent), messages.seconds(sided)) for sent, sided in matched], SMALLEST)
+    pairs = [Pair(sided, sent, found) for (sent, sided), found in zip(matched, observed, strict=True)]
+    models = [m for m in ONE_SIDED if any(applications.model(p.sided) == m for p in pairs)]
+    calls = [p.seen.call for p in pairs]
+    different, known = "FASTER" in calls or "SLOWER" in calls, "UNCLEAR" not in calls
+    furthest = sorted(pairs, key=lambda p: -max(p.seen.ratio, 1 / p.seen.ratio))[:NAMED]
+    return [
+        Finding(
+            "one_sided",
+            "good" if known and not different else "notice",
+            " ".join(_judged(m, [p for p in pairs if applications.model(p.sided) == m]) for m in models),
+            tuple(_line(p) for p in furthest),
+            _cause(different, known),
+            "Use the faster one for such exchanges; its gain or loss belongs to this MPI and this transport."
+            if different
+            else ("" if known else "Take more launches: steelyard run --preset standard, or full."),
+            effect=max(max(p.seen.ratio, 1 / p.seen.ratio) for p in pairs) if different else None,
+            reach="program",
+        )
+    ]
+
+
+def _cause(different: bool, known: bool) -> str:
+    if different:
+        return (
+            "Putting data into another rank's memory spares the matching of messages, but each exchange needs a "
+            "synchronisation of its own; and MPIs often build one on the other."
+        )
+    if known:
+        return "Where computing prevails, or both ways come down to the same copies, it makes no difference."
+    return "The launches differ among themselves by more than the models do, or there were too few of them."
+
+
+def _judged(model: str, pairs: list[Pair]) -> str:
+    """'OpenSHMEM pays: 1.12 times (1.08 to 1.16) as fast as MPI in 2 of 2 cases.'"""
+    name, calls = said("model", model) or model, [p.seen.call for p in pairs]
+    faster, slower = calls.count("FASTER"), calls.count("SLOWER")
+    best = min(pairs, key=lambda p: p.seen.ratio)
+    worst = max(pairs, key=lambda p: p.seen.ratio)
+    rest = f"in {max(faster, slower)} of {len(pairs)} cases" if len(pairs) > 1 else "in the only case"
+    if faster and slower:
+        return f"{name} pays in {faster} of {len(pairs)} cases against MPI, and does not in {slower}.{_care(pairs)}"
+    if faster:
+        return f"{name} pays: it is up to {_speed(best)} times as fast as MPI, surely faster {rest}.{_care(pairs)}"
+    if slower:
+        return f"{name} does not pay: down to {_speed(worst)} times as fast as MPI, surely slower {rest}.{_care(pairs)}"
+    if "UNCLEAR" in calls:
+        return f"Whether {name} pays against MPI cannot be determined: the intervals are too wide.{_care(pairs)}"
+    where = f" in any of {len(pairs)} cases" if len(pairs) > 1 else ""
+    return f"{name} and MPI do not differ by more than {percent(SMALLEST)}{where}.{_care(pairs)}"
+
+
+def _care(pairs: list[Pair]) -> str:
+    return cases.caution(*(r for p in pairs for r in (p.sided, p.sent)))
+
+
+def _speed(pair: Pair) -> str:
+    observed = pair.seen
+    return f"{1 / observed.ratio:.2f} ({1 / observed.high:.2f} to {1 / observed.low:.2f})"
+
+
+def _line(pair: Pair) -> str:
+    call = {"FASTER": "pays", "SLOWER": "does not pay", "SAME": "makes no difference"}.get(pair.seen.call, "not told")
+    named = applications.named(pair.sided)
+    return f"{pair.sided.benchmark} ({named}): {_speed(pair)} times as fast as with MPI: {call}."

@@ -1,0 +1,13 @@
+"""Other people's programs: one file each says how a program is run, and is made a benchmark like all others."""
+
+from pathlib import Path
+
+from steelyard.applications.foreign.benchmark import benchmark, prepared
+from steelyard.applications.foreign.description import Description, read
+
+__all__ = ["Description", "benchmark", "prepared", "read", "shipped"]
+
+
+def shipped() -> dict[str, Path]:
+    """The files that come with Steelyard, by name."""
+    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.toml"))}

@@ -1,0 +1,259 @@
+"""Runs somebody else's program: each run is one sample, timed from outside, with the accounts and the pace around it."""
+
+import contextlib
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from resource import struct_rusage
+from typing import Any, BinaryIO
+
+from steelyard import files
+from steelyard.applications.foreign import Description, prepared, processor_accounts, read
+from steelyard.applications.foreign.benchmark import LEAST, Prepared, Unfit
+from steelyard.applications.foreign.foreign_record import Run, answer, failed
+from steelyard.applications.foreign.linked_mpi import other_mpi
+from steelyard.applications.foreign.output import Said, Unmatched, tail
+from steelyard.applications.foreign.output import read as read_output
+from steelyard.applications.foreign.pace_readings import Looks, Reading
+from steelyard.launch import keeper, local
+from steelyard.launch.scheduler import launcher
+from steelyard.launch.start import job, shown
+from steelyard.model import Launch, Machine, Parameters, Site
+from steelyard.model.plain import scalar
+
+SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
+GRACE = 5.0  # seconds in which a launcher may end its ranks
+MOST_INPUT, MOST_OUTPUT, BLOCK = 1 << 30, 256 << 20, 1 << 20  # bytes of a file that is copied, and of what is printed
+SPARED = 5.0  # seconds before a case's time is over that are left for saying why
+REFUSED = (
+    "placement",
+    "pinning",
+    "start",
+    "page_size",
+    "memory_policy",
+)  # what only programs of ours can be determined
+
+
+@dataclass
+class Application:
+    """A `Conversation` with a program that knows nothing of us: it is started anew for every sample."""
+
+    path: Path
+    site: Site
+    machine: Machine
+    launch: Launch
+    looking: Path | None = None  # the program of ours that looks at the pace between the runs
+    description: Description = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.description = read(self.path)
+        self._closing = contextlib.ExitStack()
+        self._kept = self._closing.enter_context(keeper.kept())
+
+    def ask(self, line: str, seconds: float) -> dict[str, Any]:
+        """Runs the case; what cannot be is a record with its reason."""
+        asked = {name: scalar(text) for name, _, text in (word.partition("=") for word in line.split())}
+        case = self.launch.cases[int(asked["case"])]
+        parameters = {k: v for k, v in case.parameters.items() if k != "plant"}
+        plant = str(case.parameters.get("plant", "none"))
+        began = time.monotonic()
+        try:
+            self._refuse(parameters, plant)
+            ready = prepared(self.description, parameters, self.machine)
+            command, environment = self._command(ready, parameters)
+            return self._sampled(asked, ready, command, environment, plant == "wrong", began + seconds - SPARED)
+        except Unfit as reason:
+            return failed(reason)
+
+    def close(self) -> None:
+        """Nothing runs any more: each run is waited for, or ended."""
+        self._closing.close()
+
+    def _refuse(self, parameters: Parameters, plant: str) -> None:
+        name = self.description.name
+        if plant not in ("none", "wrong"):
+            raise Unfit(
+                "plant", f"plant={plant} cannot be: of {name}, a program of others, only its result can be made wrong."
+            )
+        if reported := [n for n in REFUSED if n in parameters]:
+            raise Unfit(
+                "parameter",
+                f"{reported[0]}={parameters[reported[0]]} cannot be: {name} is a program of others, and is not reported.",
+            )
+
+    def _command(self, ready: Prepared, parameters: Parameters) -> tuple[list[str], dict[str, str]]:
+        """The command line and the environment. Unfit where the program is missing, or belongs to another MPI."""
+        program = self._program(ready.command[0])
+        base = local.environment(self.machine)
+        own = {"OMP_NUM_THREADS": str(parameters.get("threads", 1)), **ready.environment}
+        if not self.description.parallel:
+            return [program, *ready.command[1:]], {**base, **own}
+        asked = job(self.site, self.machine, parameters, Path(program))
+        if wrong := other_mpi(program, asked.mpi):
+            raise Unfit("another MPI", wrong)
+        # It is not pinned: where its ranks go is the system's choice, as in its users' own runs.
+        asked = replace(asked, cpus=(), environment=own)
+        starter = launcher(self.site.launcher)
+        return [*starter.argv(asked), *ready.command[1:]], {**starter.environment(asked, base), **own}
+
+    def _program(self, name: str) -> str:
+        beside = self.path.parent / name
+        found = str(beside) if "/" in name and os.access(beside, os.X_OK) else shutil.which(name)
+        if found is None:
+            package = self.description.package
+            install = f"Install it (Debian: apt-get install {package})" if package else "Install it"
+            raise Unfit(
+                "missing program",
+                f"The program '{name}' of {self.path.name} is not there. {install}, or put its path into the key 'command'.",
+            )
+        return os.path.abspath(found)
+
+    def _copy(self, name: str, target: Path) -> None:
+        """Copies a file that the program brings along, or that lies beside its description."""
+        try:
+            with files.ordinary(self.path.parent / name) as kept, target.open("wb") as copy:
+                source: BinaryIO = gzip.GzipFile(fileobj=kept) if name.endswith(".gz") else kept  # type: ignore[assignment]
+                while block := source.read(BLOCK):
+                    if copy.tell() + len(block) > MOST_INPUT:
+                        raise Unfit(
+                            "too much input",
+                            f"The input '{name}' of {self.path.name} has more than {MOST_INPUT >> 20} MiB.",
+                        )
+                    copy.write(block)
+        except (OSError, EOFError, zlib.error) as problem:
+            package = f" (Debian: apt-get install {self.description.package})" if self.description.package else ""
+            raise Unfit(
+                "missing input",
+                f"The input '{name}' of {self.path.name} cannot be read: {problem}. Install what brings it{package}, "
+                "or name another file under the key 'copies'.",
+            ) from None
+
+    def _sampled(
+        self,
+        asked: Mapping[str, Any],
+        ready: Prepared,
+        command: list[str],
+        environment: dict[str, str],
+        spoiled: bool,
+        end: float,
+    ) -> dict[str, Any]:
+        """Runs until enough is known, as often as the sampling says."""
+        pace = Looks(self.looking, self.machine)
+        first = pace.read()
+        before, spent = processor_accounts.account(), processor_accounts.ours()
+        runs: list[Run] = []
+        found: list[Said] = []
+        paces: list[Reading] = []
+        begin, start = time.time(), time.monotonic()
+        while not _enough(asked, len(runs), time.monotonic() - start):
+            run = self._once(ready, command, environment, start, end)
+            runs.append(run)
+            found.append(self._understood(run, command, environment, spoiled))
+            paces.append(pace.read())
+        account = processor_accounts.between(
+            before,
+            processor_accounts.account(),
+            processor_accounts.ours() - spent,
+            time.monotonic() - start,
+            len(self.machine.cpus),
+        )
+        return answer(
+            self.description,
+            runs,
+            found,
+            (first, paces),
+            {"began": begin, "ended": begin + runs[-1].at + runs[-1].seconds, **account},
+            ready.amounts,
+        )
+
+    def _understood(self, run: Run, command: list[str], environment: Mapping[str, str], spoiled: bool) -> Said:
+        """What its output says. Unfit where it failed, or a pattern does not match."""
+        words = f"\nThe command was:\n  {shown(command, environment)}\nIts output ended:\n{tail(run.text)}"
+        words += f"\nIts error channel ended:\n{tail(run.errors)}" if run.errors.strip() else ""
+        if run.code is None:
+            raise Unfit("time", f"{self.description.name} did not end in time, after {run.seconds:.1f} s.{words}")
+        if run.code:
+            raise Unfit("exit", f"{self.description.name} ended with exit code {run.code}.{words}")
+        try:
+            return read_output(self.description, run.text, spoiled)
+        except Unmatched as mistake:
+            raise Unfit("pattern", f"{mistake} (in {self.path.name}){words}") from None
+
+    def _once(self, ready: Prepared, command: list[str], environment: dict[str, str], start: float, end: float) -> Run:
+        """Starts it in a fresh folder with its input, and waits for its end."""
+        with tempfile.TemporaryDirectory(prefix="steelyard-", dir=os.environ.get(SCRATCH) or None) as folder:
+            for name, text in ready.files.items():
+                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                (Path(folder) / name).write_text(text, encoding="utf-8")
+            for name, path in self.description.copies.items():
+                self._copy(path, Path(folder) / name)
+            out, err = Path(folder) / ".steelyard-output", Path(folder) / ".steelyard-errors"
+            with out.open("wb") as output, err.open("wb") as errors:
+                begin = time.monotonic()
+                code, usage = self._waited(command, environment, folder, (output, errors), end)
+                seconds = time.monotonic() - begin
+            chosen = Path(folder) / self.description.output if self.description.output else out
+            text = ""
+            if chosen.is_file():
+                self._expect_readable(chosen.stat().st_size)
+                text = chosen.read_text("utf-8", "replace")
+            said = err.read_text("utf-8", "replace")
+            return Run(begin - start, seconds, processor_accounts.used(usage), usage.ru_minflt, code, text, said)
+
+    def _expect_readable(self, size: int) -> None:
+        if size > MOST_OUTPUT:
+            raise Unfit("too much output", f"{self.description.name} writes more than {MOST_OUTPUT >> 20} MiB.")
+
+    def _waited(
+        self, command: list[str], environment: dict[str, str], folder: str, streams: tuple[Any, Any], end: float
+    ) -> tuple[int | None, struct_rusage]:
+        """Its exit code, None where it had to be ended, and what it used with all that it waited for."""
+        process = None
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**environment, **self._kept.environment},
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=streams[0],
+                stderr=streams[1],
+                start_new_session=True,
+            )
+            while True:
+                number, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if number:
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                    return process.returncode, usage
+                if time.monotonic() > end:
+                    self._kept.end(signal.SIGTERM, GRACE)
+                    _, _, usage = os.wait4(process.pid, 0)
+                    process.returncode = -signal.SIGKILL
+                    return None, usage
+                self._expect_readable(max(os.fstat(stream.fileno()).st_size for stream in streams))
+                time.sleep(0.002)
+        except BaseException:  # Ctrl-C, also while it starts: before its folder is removed
+            if process is None or process.returncode is None:
+                self._kept.end(signal.SIGTERM, GRACE)
+            if process:
+                process.wait()
+            raise
+
+
+def _enough(asked: Mapping[str, Any], runs: int, elapsed: float) -> bool:
+    """Whether so many runs in so many seconds are what the sampling asks for.
+
+    As of our own programs, not even `least` holds a case up beyond four times its seconds, once there are as many runs as show
+    whether they agree.
+    """
+    least, most, seconds = int(asked["least"]), int(asked["most"]), float(asked["seconds"])
+    if runs < max(1, min(least, LEAST)):
+        return False
+    return elapsed >= 4 * seconds or (runs >= least and (runs >= most or elapsed >= seconds))

@@ -1,0 +1,1 @@
+"""The command line: groups of commands, help pages, and the options and tables that commands share."""

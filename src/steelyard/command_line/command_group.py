@@ -1,0 +1,163 @@
+"""Commands that are imported when they are looked up: half of the start would go into the others."""
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from steelyard.errors import UsageError, nearest
+
+MARKUP: Literal["markdown"] = "markdown"
+MISUSE: Any = typer.BadParameter.__mro__[1]  # Typer's (earlier Click's) UsageError, which it does not export
+MISUSE_CODE = 2
+HELP = {
+    "help_option_names": ["-h", "--help"]
+}  # settings of the context of each command, also where it is used by itself
+DASHES = (
+    "steelyard.dashes"  # key in a context's `meta`: whether the words have two dashes alone, after which commands stand
+)
+# The docstring of a module's `command`, up to its first empty line.
+PLACE = re.compile(r"^PLACE = (\d+)", re.MULTILINE)  # in the order of which the help lists the commands
+LAST = 1000  # place of a command that names none
+SUMMARY = re.compile(r'^def command\(.*?"""(.+?)(?:\n\s*\n|""")', re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _File:
+    """The file of a command: the dotted name of its module, and its source."""
+
+    module: str
+    source: str
+
+
+def group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[TyperGroup]:
+    """A group of the commands in some packages, in the order of their `PLACE`.
+
+    Each file or folder in them is a command: a module with a `command`, or with an `app` of further ones. `packages` gives
+    dotted names with folders, in parts: a later part is looked at only if a name is not found before, or for the help.
+    """
+
+    class Group(TyperGroup):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**{**settings, "commands": _Commands(packages)})
+
+        def main(self, *args: Any, **settings: Any) -> Any:
+            """A mistake is a sentence, as all others are: Typer would draw a box around it."""
+            alone = settings.get("standalone_mode", True)
+            try:
+                code = super().main(*args, **{**settings, "standalone_mode": False})
+            except MISUSE as mistake:
+                raise _explain(mistake) from None
+            if not alone:
+                return code
+            sys.exit(code if isinstance(code, int) else 0)
+
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            from steelyard.command_line import help_page
+
+            help_page.show_group(self, ctx, {name: summary(self.commands, name) for name in self.commands})
+
+    return Group
+
+
+def summary(commands: Any, name: str) -> str:
+    """The first paragraph of a command's help. It is read from the source: to import all commands takes ten times as long."""
+    docstring = SUMMARY.search(commands.files[name].source)
+    text = str(docstring[1] if docstring else commands[name].help or "")
+    return " ".join(text.split("\n\n", maxsplit=1)[0].split())
+
+
+def _explain(mistake: Any) -> SystemExit | UsageError:
+    """What the user sees of a mistake that Typer found. A command without words that it needs prints its help."""
+    context = mistake.ctx
+    if type(mistake).__name__ == "NoArgsIsHelpError":
+        return SystemExit(MISUSE_CODE)
+    text = mistake.format_message().rstrip(".")
+    path = context.command_path if context else "steelyard"
+    if context and (match := re.match(r"No such command '(.*?)'", text, re.DOTALL)):
+        return UsageError(f"There is no command '{match[1]}'. {nearest(match[1], context.command.commands)}")
+    return UsageError(f"{text[:1].upper()}{text[1:]}. For help: {path} --help")
+
+
+class _Commands(Mapping[str, Any]):
+    def __init__(self, packages: Callable[[], Iterable[Mapping[str, Path]]]) -> None:
+        self._packages = packages
+
+    @cached_property
+    def files(self) -> dict[str, _File]:
+        """The files of all commands by name, in the order of the help."""
+        files = [item for part in self._packages() for item in _files(part).items()]
+        return dict(sorted(files, key=lambda item: (_place(item[1].source), item[0])))
+
+    def __getitem__(self, name: str) -> Any:
+        for part in self._packages():
+            if file := _files(part).get(name):
+                return _command(file.module, name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+
+def _files(packages: Mapping[str, Path]) -> dict[str, _File]:
+    """The files of the commands in these packages, by name."""
+    found = {}
+    for package, folder in packages.items():
+        for path in [*folder.glob("[!_]*.py"), *folder.glob("[!_]*/__init__.py")]:
+            name = path.parent.name if path.stem == "__init__" else path.stem
+            found[name] = _File(f"{package}.{name}", path.read_text(encoding="utf-8"))
+    return found
+
+
+def _place(source: str) -> int:
+    place = PLACE.search(source)
+    return int(place[1]) if place else LAST
+
+
+class _Strict(TyperCommand):
+    """A command whose options refuse an empty value (a variable of a script that was not set), with our page of help."""
+
+    def get_usage(self, ctx: Any) -> str:
+        braces = {ord("{"): None, ord("}"): None}  # by which Typer marks what is required
+        return super().get_usage(ctx).translate(braces)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from steelyard.command_line import help_page
+
+        help_page.show_command(self, ctx)
+
+    def make_parser(self, ctx: Any) -> Any:
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parsed(args: list[str]) -> Any:
+            ctx.meta[DASHES] = "--" in args
+            values, left, order = parse(args)
+            for param in order:
+                found = values.get(param.name)
+                if param.param_type_name == "option" and "" in (found if isinstance(found, list) else [found]):
+                    raise UsageError(f"The value of {param.opts[0]} is empty. Give one, or leave the option out.")
+            return values, left, order
+
+        parser.parse_args = parsed  # type: ignore[method-assign]
+        return parser
+
+
+@cache
+def _command(module_name: str, name: str) -> Any:
+    module = importlib.import_module(module_name)
+    if hasattr(module, "app"):
+        return typer.main.get_command(module.app)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+    alone.command(name, cls=_Strict, context_settings=HELP)(module.command)
+    return typer.main.get_command(alone)

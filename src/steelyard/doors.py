@@ -1,0 +1,76 @@
+"""The doors through which the parts of the product enter: packages and modules with fixed names, in the core and in each wing.
+
+A wing is a folder of this package, or a package that a site installs and names by the entry point `steelyard.wings`. What a
+wing adds lies under these names, and nothing else has to be edited:
+
+- `benchmarks/<group>/`: benchmarks
+- `commands/`: commands, one file or package each
+- `findings/`: rules, one file each
+- `pages/`: pages of the report, one file or package each
+- `programs.py`: runs programs that Steelyard does not build (`PROGRAMS`)
+- `traces.py`: reads and exports traces (`TRACES`)
+"""
+
+import importlib
+import importlib.util
+from functools import cache
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from steelyard.errors import UsageError
+
+WINGS = "steelyard.wings"
+PROGRAMS, TRACES = "programs", "traces"
+_ROOT = Path(__file__).parent
+
+
+@cache
+def inside(door: str) -> dict[str, Path]:
+    """The packages behind a door that belong to Steelyard, the core's first: dotted name and folder. Nothing is imported."""
+    core = [_ROOT / door] if (_ROOT / door).is_dir() else []
+    wings = sorted(path.parent for path in _ROOT.glob(f"*/{door}/__init__.py"))
+    return {".".join(("steelyard", *folder.relative_to(_ROOT).parts)): folder for folder in [*core, *wings]}
+
+
+@cache
+def packages(door: str) -> dict[str, Path]:
+    """All packages behind a door: those of `inside`, then those of the wings that a site has installed."""
+    return inside(door) | {name: Path(spec.origin or "").parent for name, spec in _installed(door).items()}
+
+
+@cache
+def modules(door: str) -> tuple[ModuleType, ...]:
+    """The modules of that name in all wings, imported."""
+    own = sorted(f"steelyard.{path.parent.name}.{door}" for path in _ROOT.glob(f"*/{door}.py"))
+    return tuple(importlib.import_module(name) for name in [*own, *_installed(door)])
+
+
+def _installed(door: str) -> dict[str, ModuleSpec]:
+    """What the wings that a site has installed have behind the door. UsageError where one cannot be imported."""
+    names = [f"{wing}.{door}" for wing in _installed_wings()]
+    try:
+        return {name: spec for name in names if (spec := importlib.util.find_spec(name))}
+    except ImportError as error:
+        raise UsageError(
+            f"A package that the entry point {WINGS} names cannot be imported ({error}). Mend it, or uninstall it."
+        ) from error
+
+
+@cache
+def _installed_wings() -> tuple[str, ...]:
+    from importlib.metadata import entry_points  # forty modules
+
+    return tuple(sorted(point.value for point in entry_points(group=WINGS)))
+
+
+def forget() -> None:
+    """Looks for wings anew from now on; for tests, which install some."""
+    for function in (inside, packages, modules, _installed_wings):
+        function.cache_clear()
+
+
+def program_runner(path: Path) -> Any:
+    """The module that runs the program which the file `path` describes; None where no wing does."""
+    return next((module for module in modules(PROGRAMS) if module.is_described(path)), None)

@@ -1,0 +1,299 @@
+"""Both ends of the way through an MQTT 5 broker, by paho-mqtt: who publishes, and who takes messages.
+
+Connections are made and, after growing pauses, made again by paho's own thread; nothing here waits for one.
+"""
+
+import contextlib
+import ipaddress
+import queue
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import UsageError
+from steelyard.installation import install_extra
+from steelyard.power.message import LARGEST, RECEIVE_MAXIMUM
+from steelyard.power.sender import Taken
+
+if TYPE_CHECKING:
+    from paho.mqtt.client import Client
+
+PAUSES = (1, 60)  # seconds until a lost connection is tried again: the first, doubled up to the last
+KEEPALIVE = 20  # seconds: a broker that has vanished is noticed after one and a half of these
+SESSION = 24 * 3600  # seconds that a broker keeps what came for a collector that is away
+MOST_WAITING = 3 * RECEIVE_MAXIMUM  # messages: of this connection, of the one before, and unacknowledged ones
+NO_ONE_LISTENS = 0x10  # MQTT 5, section 3.4.2.1
+QUIT = 2.0  # seconds that a goodbye may take
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Where the broker is, and who we are to it: a user with a password, or a certificate with its key. `ca` switches TLS on."""
+
+    host: str
+    port: int = 8883
+    user: str = ""
+    password: str = ""
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    insecure: bool = False  # to another host without TLS
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message as it came. `connection` and `number` are what it is acknowledged by."""
+
+    topic: str
+    payload: bytes
+    quality: int
+    connection: int
+    number: int
+
+
+class _End:
+    """What both ends share: a client that is connected, or on its way to be."""
+
+    def __init__(self, broker: Broker, name: str, subscriptions: Sequence[str], *, keeps: bool) -> None:
+        self._subscriptions = subscriptions
+        self.connected = False
+        self.connections = 0
+        self.window = RECEIVE_MAXIMUM  # messages that the broker takes before it has acknowledged the first
+        self.subscribed = False  # by the broker's own answer, on this connection
+        self.trouble = ""  # why there is no connection, as a sentence
+        self._broker = broker
+        self._client = _client(broker, name)
+        self._client.on_connect = self._connected
+        self._client.on_connect_fail = self._failed
+        self._client.on_disconnect = self._disconnected
+        self._client.on_message = self._came
+        self._client.on_subscribe = self._answered
+        self._connect(keeps)
+
+    def close(self) -> None:
+        """Says goodbye. What is on its way is waited for a moment only: it is not confirmed, and comes again."""
+        end = time.monotonic() + QUIT
+        while self.connected and self._client.want_write() and time.monotonic() < end:
+            time.sleep(0.01)
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _connect(self, keeps: bool) -> None:
+        from paho.mqtt.packettypes import PacketTypes
+        from paho.mqtt.properties import Properties
+
+        properties = Properties(PacketTypes.CONNECT)
+        properties.ReceiveMaximum = RECEIVE_MAXIMUM
+        properties.MaximumPacketSize = LARGEST + 1024  # the topic and the properties go beside the payload
+        properties.SessionExpiryInterval = SESSION if keeps else 0
+        self._client.connect_async(
+            self._broker.host, self._broker.port, KEEPALIVE, clean_start=not keeps, properties=properties
+        )
+        self._client.loop_start()
+
+    def _connected(self, client: "Client", data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if reason.is_failure:
+            self.trouble = (
+                f"The broker '{self._broker.host}' does not take us: {reason}. Check user, password and certificate."
+            )
+            return
+        self.trouble = ""
+        self.connections += 1
+        self.window = min(RECEIVE_MAXIMUM, getattr(properties, "ReceiveMaximum", RECEIVE_MAXIMUM))
+        self.connected = True  # and no sooner: the window is known now
+        if self._subscriptions:
+            client.subscribe([(topic, _options()) for topic in self._subscriptions])
+
+    def _answered(self, client: "Client", data: Any, number: int, reasons: Any, properties: Any) -> None:
+        refused = [str(reason) for reason in reasons if reason.is_failure]
+        self.subscribed = not refused
+        if refused:
+            self.trouble = (
+                f"The broker '{self._broker.host}' does not let us listen: {refused[0]}. Give the user that right."
+            )
+
+    def _failed(self, client: "Client", data: Any) -> None:
+        self.trouble = (
+            f"The broker '{self._broker.host}' port {self._broker.port} does not answer as one, or its certificate is not "
+            "signed by the authority that was named."
+        )
+
+    def _disconnected(self, client: "Client", data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        self.connected = self.subscribed = False
+        if not self.trouble:
+            self.trouble = f"The connection to the broker '{self._broker.host}' was lost: {reason}."
+
+    def _came(self, client: "Client", data: Any, message: Any) -> None:
+        raise NotImplementedError
+
+
+class Publisher(_End):
+    """An agent's end: publishes, and takes the receipts that come on one topic."""
+
+    def __init__(self, broker: Broker, name: str, receipts: str) -> None:
+        self._receipts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._unheard: set[int] = set()  # numbers of messages
+        super().__init__(broker, name, (receipts,), keeps=False)
+        self._client.on_publish = self._published
+
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], Taken]:
+        """Hands a message to the broker (QoS 1). What is returned says what the broker has answered to it.
+
+        What was handed over at the moment at which the connection was lost counts as taken: nothing more is heard of it.
+        """
+        sent = self._client.publish(topic, payload, 1, retain)
+        known: Taken = ""
+
+        def answered() -> Taken:
+            nonlocal known
+            try:
+                if not known and sent.is_published():
+                    known = "unheard" if sent.mid in self._unheard else "taken"
+                    self._unheard.discard(sent.mid)  # its number may become another's
+            except RuntimeError:
+                known = "taken"
+            return known
+
+        return answered
+
+    def receipts(self) -> list[bytes]:
+        """What came since the last call."""
+        return _drained(self._receipts)
+
+    def _published(self, client: "Client", data: Any, number: int, reason: Any, properties: Any) -> None:
+        if reason.is_failure:
+            self.trouble = (
+                f"The broker '{self._broker.host}' does not take what we publish: {reason}. Give the user that right."
+            )
+        elif reason.value == NO_ONE_LISTENS:
+            self._unheard.add(number)
+            self.trouble = (
+                f"No collector listens at the broker '{self._broker.host}': readings wait here until one does."
+            )
+        else:
+            self.trouble = ""
+
+    def _came(self, client: "Client", data: Any, message: Any) -> None:
+        self._receipts.put(message.payload)
+        client.ack(message.mid, message.qos)
+
+
+class Subscriber(_End):
+    """A collector's end: messages wait here until they are taken, and at the broker until they are acknowledged.
+
+    The broker has at most RECEIVE_MAXIMUM on their way to here. What comes without an acknowledgement (QoS 0) and finds as many
+    waiting is dropped and counted. `name` is to be the same at the next start: what came in between is waiting under it.
+    """
+
+    def __init__(self, broker: Broker, name: str, subscriptions: Sequence[str]) -> None:
+        self._waiting: queue.Queue[Received] = queue.Queue()
+        self.overflowed = 0
+        super().__init__(broker, name, subscriptions, keeps=True)
+
+    def take(self, most: int, linger: float) -> list[Received]:
+        """Waits up to a second for a message, and then for more until there are `most`, or `linger` seconds have passed."""
+        taken: list[Received] = []
+        end = time.monotonic() + 1
+        with contextlib.suppress(queue.Empty):
+            while len(taken) < most:
+                taken.append(self._waiting.get(timeout=max(0.0, end - time.monotonic())))
+                if len(taken) == 1:
+                    end = time.monotonic() + linger
+        return taken
+
+    def acknowledge(self, received: Received) -> None:
+        """The broker can forget it. One of an earlier connection comes again by itself: its number may be another's by now."""
+        if received.quality and received.connection == self.connections:
+            self._client.ack(received.number, received.quality)
+
+    def confirm(self, topic: str, payload: bytes) -> None:
+        """Publishes a receipt (QoS 0: one that is lost costs a second sending)."""
+        if self.connected:
+            self._client.publish(topic, payload, 0)
+
+    def _came(self, client: "Client", data: Any, message: Any) -> None:
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            topic = ""  # no message of ours has it: it is refused and acknowledged as every other that is not sound
+        # What the broker wants acknowledged always finds room: left out, it would hold its place on the way here for good.
+        if self._waiting.qsize() >= (MOST_WAITING if message.qos else RECEIVE_MAXIMUM):
+            self.overflowed += 1
+            if not message.qos:
+                return
+            with contextlib.suppress(queue.Empty):
+                self._waiting.get_nowait()  # the oldest is of a connection before, and came again on this one
+        self._waiting.put(Received(topic, message.payload, message.qos, self.connections, message.mid))
+
+
+def _client(broker: Broker, name: str) -> "Client":
+    try:
+        from paho.mqtt.client import Client, MQTTv5
+        from paho.mqtt.enums import CallbackAPIVersion
+    except ImportError:
+        raise UsageError(
+            f"A broker is reached by the Python package paho-mqtt, which is not installed. Do: {install_extra('power')}"
+        ) from None
+    if not broker.host or not 0 < broker.port < 65536:
+        raise UsageError(f"'{broker.host}:{broker.port}' is not a broker; expected a host, and a port from 1 to 65535.")
+    client = Client(CallbackAPIVersion.VERSION2, name, protocol=MQTTv5, manual_ack=True)
+    client.reconnect_delay_set(*PAUSES)
+    client.max_inflight_messages_set(RECEIVE_MAXIMUM)
+    _expect_secrecy(broker)
+    if broker.user:
+        client.username_pw_set(broker.user, broker.password)
+    if broker.ca or broker.certificate:
+        _secure(client, broker)
+    return client
+
+
+def _secure(client: "Client", broker: Broker) -> None:
+    """TLS, with the authority's certificate, or those that the system trusts."""
+    if broker.key and not broker.certificate:
+        raise UsageError(f"The key '{broker.key}' belongs to a certificate, and none is named. Name both.")
+    names = (broker.ca, broker.certificate, broker.key)
+    for path in names:
+        if path and not path.is_file():
+            raise UsageError(f"The certificate or key '{path}' is not there. Name a file in PEM form.")
+    try:
+        ca, certificate, key = (str(path) if path else None for path in names)
+        client.tls_set(ca, certificate, key, tls_version=ssl.PROTOCOL_TLS_CLIENT)
+    except (OSError, ValueError) as error:
+        given = ", ".join(f"'{path}'" for path in names if path)
+        raise UsageError(f"{given}: not a certificate and its key in PEM form, or not readable ({error}).") from None
+
+
+def _expect_secrecy(broker: Broker) -> None:
+    """Refuses to send a password over a network without TLS; and anything else, unless the user asked for that."""
+    if broker.ca or broker.certificate or broker.host == "localhost":
+        return
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(broker.host).is_loopback:
+            return
+    if broker.user:
+        raise UsageError(
+            f"The password for the broker '{broker.host}' would travel readable. "
+            "Name the authority that signed the broker's certificate, for TLS: --ca FILE."
+        )
+    if not broker.insecure:
+        raise UsageError(
+            f"The broker '{broker.host}' is on another host. Without TLS, anyone on the network path can read and change "
+            "the data. Turn TLS on with the certificate of the broker's authority: --ca FILE  (or continue without: --insecure)"
+        )
+
+
+def _options() -> Any:
+    from paho.mqtt.subscribeoptions import SubscribeOptions
+
+    return SubscribeOptions(qos=1)
+
+
+def _drained(waiting: "queue.SimpleQueue[bytes]") -> list[bytes]:
+    taken: list[bytes] = []
+    with contextlib.suppress(queue.Empty):
+        while True:
+            taken.append(waiting.get_nowait())
+    return taken

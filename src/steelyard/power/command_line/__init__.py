@@ -1,0 +1,1 @@
+"""Options and tables that several power commands share."""

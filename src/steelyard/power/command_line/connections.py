@@ -1,0 +1,159 @@
+"""What the commands share that talk with a broker or a store."""
+
+import contextlib
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from steelyard.errors import UsageError, spelled
+from steelyard.signals import handled
+
+if TYPE_CHECKING:
+    from steelyard.power.broker import Broker
+    from steelyard.power.topics import Topics
+
+LOOK = 5.0  # seconds between two looks for trouble
+SOON = 0.1  # seconds after which Ctrl-C is noticed
+
+BrokerPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--broker",
+        metavar="HOST[:PORT]",
+        help="MQTT broker, such as admin:8883 (default port: 8883 with TLS, else 1883).",
+    ),
+]
+User = Annotated[str, typer.Option("--user", metavar="NAME", help="User name at the broker (default: none).")]
+PasswordFile = Annotated[
+    Path | None, typer.Option("--password-file", metavar="FILE", help="File with the user's password.")
+]
+Authority = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca",
+        metavar="FILE",
+        help="File (PEM) with the authority that signed the broker's certificate. Switches TLS on.",
+    ),
+]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate", metavar="FILE", help="File (PEM) with a certificate to present instead of a password."
+    ),
+]
+Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="File (PEM) with the key of the certificate.")]
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure",
+        help="Allow a broker on another host without TLS, and a password file that other users can read. "
+        "Anyone on the network path can then read and change the readings and read the password.",
+    ),
+]
+Prefix = Annotated[str, typer.Option("--prefix", metavar="TOPIC", help="First level of the topics.")]
+_STORE = typer.Option("--store", metavar="PLACE", help="Store of readings: a folder, or cassandra://HOST/KEYSPACE.")
+StorePlace = Annotated[str, _STORE]
+StorePlaceOrNone = Annotated[str | None, _STORE]
+
+
+def broker(
+    place: str,
+    user: str,
+    password_file: Path | None,
+    ca: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+    insecure: bool,
+) -> "Broker":
+    """UsageError for a place that is none, for a password that cannot be read, and (unless `insecure`) that others can read."""
+    from steelyard.files import secret
+    from steelyard.numbers import host_and_port, whole
+    from steelyard.power.broker import Broker
+
+    host, port = host_and_port(place)
+    usual = "8883" if ca or certificate else "1883"
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%a-z]*\]?", host):
+        raise UsageError(f"'{place}' (given by --broker) is no broker: expected HOST or HOST:PORT, as admin:8883.")
+    number = whole(port or usual, "(given by --broker)", 1, 65535)
+    password = secret(password_file, "password", insecure) if password_file else ""
+    return Broker(host.strip("[]"), number, user, password, ca, certificate, key, insecure)
+
+
+def topics(prefix: str, levels: int = 2) -> "Topics":
+    """UsageError for a prefix that no topic can have."""
+    from steelyard.power.message import is_name
+    from steelyard.power.topics import Topics
+
+    if not is_name(prefix):
+        raise UsageError(
+            f"'{prefix}' (given by --prefix) begins no topic: expected words without +, # or quotes, such as steelyard."
+        )
+    return Topics(prefix, levels)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def until_ended(trouble: Callable[[], str] = str, end: Callable[[], None] = interrupt) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end what is within in good order: they are how it is meant to end. New trouble is said meanwhile.
+
+    `end` is called then, and raises KeyboardInterrupt now or at a better moment.
+    """
+    ended = threading.Event()
+    with handled((signal.SIGINT, signal.SIGTERM), lambda *_: end()):
+        threading.Thread(target=_watch, args=(trouble, ended), daemon=True).start()
+        try:
+            with contextlib.suppress(KeyboardInterrupt):
+                yield
+        finally:
+            ended.set()
+
+
+@contextlib.contextmanager
+def between_lines() -> Iterator[Callable[[float], bool]]:
+    """What waits so many seconds, and says whether Ctrl-C or SIGTERM came since: they do not break into what is printed.
+
+    An exception within the write would leave it unknown whether the bytes had gone out, and they would go out twice. Who is held
+    up in a write ends it with a second Ctrl-C.
+    """
+    came: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    def wait(seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while not came and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, SOON))
+        return bool(came)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield wait
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch(trouble: Callable[[], str], ended: threading.Event) -> None:
+    last = ""
+    while not ended.wait(LOOK):
+        if (now := trouble()) != last:
+            say(now or "that is over")
+            last = now
+
+
+def say(words: str) -> None:
+    print(f"steelyard: {spelled(words)}", file=sys.stderr, flush=True)

@@ -1,0 +1,165 @@
+"""Readings and rollups for other programs: CSV, JSON lines, Parquet; sensor by sensor, so that memory does not fill."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import UsageError, nearest
+from steelyard.model.sensor import Trace
+from steelyard.power.command_line import rollup_rows
+from steelyard.power.command_line.sensor_selection import Part
+from steelyard.power.command_line.store_tables import inside
+
+if TYPE_CHECKING:
+    from steelyard.power.stores import Store
+
+FORMS = ("csv", "jsonl", "parquet")
+WHAT = "The readings"
+HEADER = "Sensor,Time,Value\n"  # DCDB's, times in ns since 1970
+PIECE = 10_000  # lines that are written at once
+READINGS = "sensor varchar, time bigint, value double"
+ROLLUPS = (
+    'sensor varchar, "from" bigint, readings bigint, '
+    "least double, mean double, greatest double, energy double, known double"
+)
+
+
+def form(asked: str | None, output: Path | None) -> str:
+    """One of FORMS: as the user says, or as his file's name ends. UsageError for another one."""
+    if asked is None and output is None:
+        return "csv"
+    name = asked if asked is not None else output.suffix.lower().removeprefix(".") if output else ""
+    if name not in FORMS:
+        if asked is None:
+            raise UsageError(
+                f"The name '{output}' says no form: expected one that ends with .csv, .jsonl or .parquet, or name it by --form."
+            )
+        raise UsageError(f"There is no form '{asked}' (given by --form). {nearest(asked, FORMS)}")
+    if name == "parquet" and output is None:
+        raise UsageError("Parquet is no text: name a file with --output FILE.parquet")
+    return name
+
+
+def texts(store: "Store", parts: Iterable[Part], form: str, every: str | None) -> Iterator[str]:
+    """Pieces of the text, "csv" or "jsonl"."""
+    if every:
+        yield from _rollups(store, parts, form, rollup_rows.level(every))
+        return
+    if form == "csv":
+        yield HEADER
+    for name, trace in readings(store, parts):
+        yield from csv(f"/{name}", trace) if form == "csv" else lines(name, trace)
+
+
+def readings(store: "Store", parts: Iterable[Part]) -> Iterator[tuple[str, Trace]]:
+    """Of each sensor ("SYSTEM/NODE/SENSOR") its readings of that time."""
+    for part in parts:
+        for sensor, trace in part.traces(store, margin=0):
+            within = inside(trace.at, part.stretches)
+            yield f"{part.node}/{sensor.name}", Trace(sensor, trace.at[within], trace.value[within])
+
+
+def csv(name: str, trace: Trace) -> Iterator[str]:
+    """Lines without a header, in pieces."""
+    quoted = f'"{name}"' if "," in name else name  # no name holds a quote
+    yield from _pieces(f"{quoted},{at},{_number(value)}\n" for at, value in _columns(trace))
+
+
+def lines(name: str, trace: Trace) -> Iterator[str]:
+    """JSON lines, in pieces."""
+    yield from _pieces(f"{line(name, at, value)}\n" for at, value in _columns(trace))
+
+
+def line(name: str, at: int, value: float) -> str:
+    """A reading as a JSON object."""
+    return f'{{"sensor": {json.dumps(name)}, "time": {at}, "value": {value!r}}}'
+
+
+def _columns(trace: Trace) -> Iterator[tuple[int, float]]:
+    return zip(trace.at.tolist(), trace.value.tolist(), strict=True)
+
+
+def _number(value: float) -> str:
+    """With all digits that it takes to read back the same, and none more."""
+    return repr(value).removesuffix(".0")
+
+
+def _pieces(of: Iterable[str]) -> Iterator[str]:
+    waiting: list[str] = []
+    for line in of:
+        waiting.append(line)
+        if len(waiting) == PIECE:
+            yield "".join(waiting)
+            waiting = []
+    yield "".join(waiting)
+
+
+def _rollups(store: "Store", parts: Iterable[Part], form: str, seconds: int) -> Iterator[str]:
+    if form == "csv":
+        yield ",".join(name.capitalize() for name in rollup_rows.COLUMNS) + "\n"
+    for part in parts:
+        for of in rollup_rows.rolled(store, part, seconds):
+            yield from _pieces(_row(row, form) for row in rollup_rows.rows(of))
+
+
+def _row(row: Sequence[Any], form: str) -> str:
+    if form == "jsonl":
+        return json.dumps(dict(zip(rollup_rows.COLUMNS, row, strict=True))) + "\n"
+    name, *rest = row
+    quoted = f'"/{name}"' if "," in name else f"/{name}"
+    return ",".join([quoted, *("" if v is None else _number(v) for v in rest)]) + "\n"
+
+
+def printed(pieces: Iterable[str]) -> None:
+    """To standard output, until nobody reads it any more."""
+    from steelyard.command_line import streams
+
+    for piece in pieces:
+        if streams.left():
+            return
+        sys.stdout.write(piece)
+
+
+def written(store: "Store", parts: Iterable[Part], form: str, every: str | None, output: Path) -> None:
+    """A file, whole or not at all. MachineFailed where the disk is full."""
+    from steelyard import files
+
+    if form == "parquet":
+        files.make(output, WHAT, lambda target: _parquet(store, parts, every, target))
+        return
+
+    def fill(target: Path) -> None:
+        with target.open("w", encoding="utf-8") as file:
+            file.writelines(texts(store, parts, form, every))
+
+    files.make(output, WHAT, fill)
+
+
+def _parquet(store: "Store", parts: Iterable[Part], every: str | None, path: Path) -> None:
+    import duckdb
+
+    from steelyard import sql
+
+    with duckdb.connect() as base:
+        base.execute(f"create table made ({ROLLUPS if every else READINGS})")
+        for name, columns in _stored(store, parts, every):
+            base.register("come", columns)
+            base.execute("insert into made select $1, * from come", [name])
+            base.unregister("come")
+        sql.copied(base, "made", path)
+
+
+def _stored(store: "Store", parts: Iterable[Part], every: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The columns of each sensor in the table's order; NaN stays NaN."""
+    if not every:
+        for name, trace in readings(store, parts):
+            yield name, {"time": trace.at, "value": trace.value}
+        return
+    seconds = rollup_rows.level(every)
+    for part in parts:
+        for of in rollup_rows.rolled(store, part, seconds):
+            r = of.rows
+            columns = (r.at, r.count, r.least, r.mean, r.greatest, r.joules, r.known)
+            yield f"{of.node}/{of.sensor.name}", dict(zip(rollup_rows.COLUMNS[1:], columns, strict=True))

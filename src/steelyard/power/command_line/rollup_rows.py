@@ -1,0 +1,88 @@
+"""Readings by the second, the minute or the hour, as rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from steelyard.errors import UsageError
+from steelyard.model.sensor import Rollup, Sensor
+from steelyard.power.command_line.sensor_selection import Part
+from steelyard.power.command_line.time_ranges import SECOND
+
+if TYPE_CHECKING:
+    from steelyard.power.stores import Store
+
+COLUMNS = ("sensor", "from", "readings", "least", "mean", "greatest", "energy", "known")
+
+Each = Annotated[
+    str | None,
+    typer.Option(
+        "--every",
+        metavar="1s|1min|1h",
+        help="Aggregate the readings by second, minute or hour (default: the readings themselves).",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """The rollups of one sensor of a node."""
+
+    node: str
+    sensor: Sensor
+    rows: Rollup
+
+
+def level(text: str) -> int:
+    """Seconds of a stretch. UsageError for another than a second, a minute or an hour."""
+    from steelyard.numbers import length_of_time
+    from steelyard.power.rollup import LEVELS
+
+    seconds = length_of_time(text, "The length of a stretch (given by --every)")
+    if seconds not in LEVELS:
+        raise UsageError(f"'{text}' (given by --every) cannot be: expected 1s, 1min or 1h.")
+    return int(seconds)
+
+
+def rolled(store: "Store", part: Part, seconds: int) -> Iterator[Rolled]:
+    """Of each sensor every whole second (minute, hour) that the time touches, once."""
+    from steelyard.power.rollup import joined
+
+    width = seconds * SECOND
+    for sensor in part.sensors:
+        found, done = [], 0
+        for stretch in sorted(part.stretches, key=lambda s: s.begin):
+            start = max(stretch.begin // width * width, done)
+            done = max(done, -(-stretch.end // width) * width)
+            if start < done:
+                found.append(store.rollup([(part.node, sensor.name)], seconds, start, done))
+        yield Rolled(part.node, sensor, joined(found, seconds))
+
+
+def rows(of: Rolled) -> Iterator[tuple[Any, ...]]:
+    """In the order of COLUMNS; `from` in ns since 1970, what is not known None."""
+    name, found = f"{of.node}/{of.sensor.name}", of.rows
+    values = (found.at, found.count, found.least, found.mean, found.greatest, found.joules, found.known)
+    for at, count, *figures in zip(*(column.tolist() for column in values), strict=True):
+        yield (name, at, count, *(None if np.isnan(figure) else figure for figure in figures))
+
+
+def words(row: tuple[Any, ...], sensor: Sensor) -> tuple[str, ...]:
+    """The same without the sensor, for a reader: times of day, and units."""
+    from steelyard.units import quantity, significant
+
+    _, at, count, *values, joules, known = row
+    unit = "W" if sensor.quantity == "energy" else sensor.unit
+    when = datetime.fromtimestamp(at / SECOND).isoformat(" ", "seconds")
+    figures = ("–" if value is None else quantity(value, unit) for value in values)
+    return (
+        when,
+        str(count),
+        *figures,
+        "–" if joules is None else quantity(joules, "J"),
+        f"{significant(known)} s",
+    )

@@ -1,0 +1,159 @@
+"""What a run, its cases or a job cost: of each node by each source, and in all."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from steelyard.power.command_line.connections import say
+from steelyard.power.command_line.sensor_selection import Part
+from steelyard.power.command_line.store_tables import FIGURES, SHOWN, plain, summed, words
+from steelyard.power.command_line.time_ranges import When
+from steelyard.power.peers import Above, Member, above_peers
+from steelyard.telemetry import overlap
+from steelyard.telemetry.energy import Course, Energy
+from steelyard.telemetry.sampler import added_up
+from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
+from steelyard.units import quantity
+
+if TYPE_CHECKING:
+    from steelyard.power.stores import Store
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a node used by one source while a case ran ("": all the time); None where too little is known."""
+
+    node: str
+    case: str
+    source: str
+    spent: Energy | None
+
+
+@dataclass(frozen=True)
+class Total:
+    """By one source, of so many of the nodes (`of`) as it knows of; its bounds are the sums of theirs."""
+
+    source: str
+    nodes: int
+    of: int
+    joules: float
+    low: float
+    high: float
+
+
+def rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[Row], list[Above]]:
+    """Of the sensors that are part of no other: modelled ones only where a node has no measured ones.
+
+    And the nodes that drew more than their peers at the same time.
+    """
+    found, nodes = [], []
+    for part in parts:
+        known = courses({sensor.name: trace for sensor, trace in _usable(part).traces(store)})
+        silent = {s.source: s.name for s in added_up(part.sensors) if s.name not in known}
+        for source, name in silent.items():
+            say(f"Of {part.node} by {source} no energy is said: {name} has no readings of that time.")
+        found += list(_of_node(part, known, {*silent}, when.clock))
+        for sentence in (*overlap.sentences(known), *_disagreements(part, known, when.clock)):
+            say(f"Of {part.node}: {sentence}")
+        nodes.append(Member(part.node, known, part.stretches))
+    return found, above_peers(nodes, when.clock)
+
+
+def _disagreements(part: Part, known: dict[str, Course], clock: float) -> list[str]:
+    """Over the longest of its stretches, which has the narrowest interval."""
+    if not part.stretches:
+        return []
+    longest = max(part.stretches, key=lambda stretch: stretch.end - stretch.begin)
+    return disagreements([each.sensor for each in known.values()], cost(known, longest, clock).totals)
+
+
+def _usable(part: Part) -> Part:
+    return Part(part.node, tuple(s for s in part.sensors if s.quantity in ("energy", "power")), part.stretches)
+
+
+def _of_node(part: Part, known: dict[str, Course], silent: set[str], clock: float) -> Iterator[Row]:
+    reported = added_up([each.sensor for each in known.values()])
+    kinds = {s.source: s.modelled for s in reported}
+    named: dict[str, list[Stretch]] = {}
+    for stretch in part.stretches:
+        named.setdefault(stretch.name, []).append(stretch)
+    for case, stretches in named.items():
+        costs = [cost(known, stretch, clock).totals for stretch in stretches]
+        for source, modelled in kinds.items():
+            spent = None if source in silent else summed([totals.get(source) for totals in costs])
+            yield Row(part.node, case, f"{source}, modelled" if modelled else source, spent)
+        if not kinds:
+            yield Row(part.node, case, "", None)
+
+
+def totals(found: Sequence[Row], of: int) -> list[Total]:
+    """By source over those nodes all of whose times are known."""
+    made = []
+    for source in dict.fromkeys(row.source for row in found if row.source):
+        nodes: dict[str, list[Energy | None]] = {}
+        for row in found:
+            if row.source == source:
+                nodes.setdefault(row.node, []).append(row.spent)
+        known = [each for spent in nodes.values() if (each := summed(spent))]
+        if known:
+            joules, low, high = (sum(getattr(e, name) for e in known) for name in ("joules", "low", "high"))
+            made.append(Total(source, len(known), of, joules, low, high))
+    return made
+
+
+def show(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When, as_json: bool) -> None:
+    """A table with the totals below, and the nodes that drew more than others; or JSON of all three."""
+    from steelyard.command_line import tables
+
+    if as_json:
+        print(json.dumps(_plain(found, in_all, more, when), indent=1))
+        return
+    nodes, cases = len({row.node for row in found}) > 1, any(row.case for row in found)
+    columns = [*(["node"] if nodes or not cases else []), *(["case"] if cases else []), "source", *SHOWN[:-1]]
+    cells = []
+    for row in found:
+        named = {"node": row.node, "case": row.case, "source": row.source or "no sensor"}
+        named |= zip(SHOWN, words(*_figures(row.spent), "W"), strict=True)
+        cells.append([named[column] for column in columns])
+    tables.narrow(when.called + ("" if "node" in columns else f" on {found[0].node}"), columns, cells)
+    for total in in_all:
+        share = f"{total.nodes} of {total.of}" if total.nodes < total.of else str(total.nodes)
+        bounds = f"{quantity(total.low, 'J')} – {quantity(total.high, 'J')}"
+        what = f"{quantity(total.joules, 'J')} ({bounds}), {share} node{'' if total.of == 1 else 's'}"
+        print(f"In all by {total.source}: {what}.")
+    for each in more:
+        print(each.sentence)
+
+
+def _figures(spent: Energy | None) -> tuple[Energy | None, float | None, float | None]:
+    return (spent, spent.power, spent.greatest) if spent else (None, None, None)
+
+
+def _plain(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When) -> dict[str, Any]:
+    return {
+        "of": when.called,
+        "from": when.start,
+        "to": when.end,
+        "nodes": [
+            {
+                "node": row.node,
+                "case": row.case or None,
+                "source": row.source or None,
+                **dict(zip(FIGURES, plain(*_figures(row.spent)), strict=True)),
+            }
+            for row in found
+        ],
+        "totals": [
+            {
+                "source": each.source,
+                "nodes": each.nodes,
+                "of": each.of,
+                "energy": each.joules,
+                "low": each.low,
+                "high": each.high,
+            }
+            for each in in_all
+        ],
+        "above_peers": [asdict(each) for each in more],
+    }

@@ -1,0 +1,164 @@
+"""Which time is asked for: from one moment to another, that of a run or of some of its cases, or that of a job."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from steelyard.errors import UsageError, nearest
+from steelyard.power.moments import moment
+
+if TYPE_CHECKING:
+    from steelyard.launch.scheduler import Ask, Ran
+    from steelyard.model import Record, Run
+    from steelyard.telemetry.watched import Stretch
+
+SECOND = 10**9  # ns
+WHOLE_SECONDS = 1.0  # the doubt about a scheduler's times
+
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="MOMENT", help="Begin, such as now-1h, '2026-11-22 14:00' or ns since 1970 (default: now-1h)."
+    ),
+]
+Until = Annotated[str | None, typer.Option("--to", metavar="MOMENT", help="End, in the same forms (default: now).")]
+OfRun = Annotated[
+    str | None,
+    typer.Option(
+        "--run", metavar="RUN", help="Take the time of this run, by its id or folder, instead of --from and --to."
+    ),
+]
+OfCase = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--case",
+        metavar="TEXT",
+        help="Take only matching cases of --run: a line number of records.jsonl, a benchmark, a kernel or PARAMETER=VALUE. "
+        "A case must match all conditions.",
+    ),
+]
+OfJob = Annotated[
+    str | None,
+    typer.Option(
+        "--job",
+        metavar="ID",
+        help="Take the time and the nodes of this Slurm job, such as 4711, instead of --from and --to.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class When:
+    """`stretches` of time, and by host (as the run or the job calls it) those on which something ran there; none: wherever.
+
+    `called` says whose time it is ("job 12"), "" for one between two moments. `clock`: seconds that its ends may be wrong.
+    """
+
+    called: str
+    stretches: "tuple[Stretch, ...]"
+    hosts: "Mapping[str, tuple[Stretch, ...]]" = field(default_factory=dict)
+    clock: float = 0.0
+
+    @property
+    def start(self) -> int:
+        return min(s.begin for s in self.stretches)
+
+    @property
+    def end(self) -> int:
+        return max(s.end for s in self.stretches)
+
+
+def asked(
+    since: str | None, until: str | None, run: str | None, cases: Sequence[str], job: str | None, runs: Path
+) -> When:
+    """UsageError for several at once, for a time that has no length, and for a run or case that there is not."""
+    from steelyard.telemetry.watched import Stretch
+
+    given = {"--from and --to": since or until, "--run": run, "--job": job}
+    named = [option for option, value in given.items() if value]
+    if len(named) > 1:
+        raise UsageError(f"{' as well as '.join(named)} say which time is meant: choose one.")
+    if cases and not run:
+        raise UsageError(f"'{cases[0]}' (given by --case) is a case of no run: name the run by --run.")
+    if run:
+        return of_run(runs, run, cases)
+    if job:
+        return of_job(job)
+    now = time.time_ns()
+    start, end = moment(since or "now-1h", "(given by --from)", now), moment(until or "now", "(given by --to)", now)
+    if end <= start:
+        raise UsageError(f"The time ends before it begins: from '{since or 'now-1h'}' to '{until or 'now'}'.")
+    return When("", (Stretch("", start, end),))
+
+
+def of_run(runs: Path, name: str, cases: Sequence[str]) -> When:
+    """From the first sample of the run to its last; of cases those of each. UsageError where no record tells of its time."""
+    from steelyard import records
+    from steelyard.evaluation.energy import stretch
+    from steelyard.telemetry.watched import Stretch
+
+    run = records.read(records.find(runs, name))
+    chosen = [(number, record) for number, record in enumerate(run.records, 1) if _is(number, record, cases)]
+    if not chosen:
+        raise UsageError(_no_case(run, cases))
+    found = [(number, record, when) for number, record in chosen if (when := stretch(record))]
+    if not found:
+        raise UsageError(
+            f"The records of the run {run.id} do not say when they were measured: an older Steelyard made it."
+        )
+    stretches = tuple(Stretch(_name(number, record), when.begin, when.end) for number, record, when in found)
+    if not cases:
+        stretches = (Stretch("", min(s.begin for s in stretches), max(s.end for s in stretches)),)
+    hosts = [host.name for host in run.machine.hosts] or [run.machine.host]
+    return When(f"run {run.id}", stretches, dict.fromkeys(hosts, stretches))
+
+
+def _is(number: int, record: "Record", cases: Sequence[str]) -> bool:
+    known = {str(number), record.kernel, *(f"{name}={value}" for name, value in record.parameters.items())}
+    return all(text in known or f"{record.benchmark}.".startswith(f"{text}.") for text in cases)
+
+
+def _name(number: int, record: "Record") -> str:
+    """'3 memory.stream triad'."""
+    return f"{number} {record.benchmark} {record.kernel}"
+
+
+def _no_case(run: "Run", cases: Sequence[str]) -> str:
+    if not cases:
+        return f"The run {run.id} has no records: it has no time."
+    if len(cases) > 1:
+        return f"The run {run.id} has no case that is all of {', '.join(cases)} (given by --case)."
+    if cases[0].isdigit():
+        return f"The run {run.id} has no case {cases[0]} (given by --case): it has {len(run.records)} records."
+    known = {r.benchmark for r in run.records} | {r.kernel for r in run.records}
+    return f"The run {run.id} has no case '{cases[0]}' (given by --case). {nearest(cases[0], known)}"
+
+
+def of_job(job: str, ask: "Ask | None" = None) -> When:
+    """When and where a job ran. UsageError and MachineFailed as the scheduler's `ran`."""
+    from steelyard.launch import scheduler
+
+    found, batch = scheduler.submitting("slurm")
+    assert batch.ran, "Slurm tells of past jobs"
+    return _of_hosts(f"{found.title} job {job}", batch.ran(job, time.time(), ask or scheduler.ask))
+
+
+def _of_hosts(called: str, reported: "Sequence[Ran]") -> When:
+    """Tasks of an array that shared a host at the same time are one stretch of it: its energy is counted once."""
+    from steelyard.telemetry.watched import Stretch
+
+    hosts: dict[str, list[Stretch]] = {}
+    for part in sorted(reported, key=lambda part: part.begin):
+        mine = hosts.setdefault(part.host, [])
+        # A whole second at least: that is how exactly the times are known.
+        begin, end = round(part.begin * SECOND), round(max(part.end, part.begin + WHOLE_SECONDS) * SECOND)
+        if mine and begin <= mine[-1].end:
+            mine[-1] = Stretch("", mine[-1].begin, max(mine[-1].end, end))
+        else:
+            mine.append(Stretch("", begin, end))
+    known = {host: tuple(mine) for host, mine in sorted(hosts.items())}
+    return When(called, tuple(s for mine in known.values() for s in mine), known, WHOLE_SECONDS)

@@ -1,0 +1,101 @@
+"""`steelyard power agent`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.command_line.options import Every, Sensors
+from steelyard.power.command_line.connections import (
+    Authority,
+    BrokerPlace,
+    Certificate,
+    Insecure,
+    Key,
+    PasswordFile,
+    Prefix,
+    StorePlaceOrNone,
+    User,
+)
+
+PLACE = 30
+
+
+def command(
+    place: BrokerPlace = None,
+    store: StorePlaceOrNone = None,
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="SYSTEM/NODE", help="Name of the node (default: cluster/HOST).")
+    ] = None,
+    sensor: Sensors = None,
+    every: Every = "1s",
+    user: User = "",
+    password_file: PasswordFile = None,
+    ca: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    insecure: Insecure = False,
+    prefix: Prefix = "steelyard",
+    buffer: Annotated[
+        Path | None,
+        typer.Option(
+            "--buffer",
+            metavar="FOLDER",
+            help="Folder in which readings wait for the broker (default: in the user's cache).",
+        ),
+    ] = None,
+    moments: Annotated[
+        int | None,
+        typer.Option("--moments", metavar="NUMBER", min=1, help="Stop after N readings (default: run until Ctrl-C)."),
+    ] = None,
+) -> None:
+    """Read this node's sensors at a set rate, and publish the readings by MQTT, or write them into a store on this machine.
+
+    Each batch waits on disk until a collector has stored it, so that a broker that is away loses nothing. Ctrl-C or SIGTERM
+    ends it in good order.
+
+    Examples: **steelyard power agent --broker admin:8883 --ca ca.pem --user node --password-file secret** ·
+    **steelyard power agent --store readings --every 100ms**
+    """
+    import platform
+
+    from steelyard.build import inside
+    from steelyard.errors import UsageError
+    from steelyard.numbers import period
+    from steelyard.power.agent import Agent, Cost, EndedClock, expect_sensors
+    from steelyard.power.broker import Publisher
+    from steelyard.power.buffer import Buffer
+    from steelyard.power.command_line import connections, device_options
+    from steelyard.power.sender import Direct, Outlet, Sender
+    from steelyard.power.stores import opened
+    from steelyard.telemetry.sensors import NONE
+
+    if (place is None) == (store is None):
+        raise UsageError("Say where the readings go: either --broker HOST or --store PLACE.")
+    between = period(every)
+    called = node or f"cluster/{platform.node().partition('.')[0]}"
+    found = device_options.open_devices(sensor)
+    if not found:
+        raise UsageError(NONE)
+    devices = [*found, Cost()]
+    sensors = [each for device in devices for each in device.sensors]
+    expect_sensors(called, sensors)
+    outlet: Outlet
+    link: Publisher | None = None
+    if store:
+        outlet = Direct(opened(store, make=True), called, sensors)
+    else:
+        topics = connections.topics(prefix)
+        waiting = Buffer(buffer or inside("power") / called.replace("/", "-"))
+        to = connections.broker(place or "", user, password_file, ca, certificate, key, insecure)
+        link = Publisher(to, f"steelyard-agent-{called.replace('/', '-')}", topics.stored(called))
+        outlet = Sender(link, waiting, topics, called, sensors)
+    connections.say(f"reads {len(sensors)} sensors of {called} every {every}, into {store or place}; Ctrl-C ends it")
+    clock = EndedClock()
+    agent = Agent(called, devices, outlet, between, clock)
+    with connections.until_ended(lambda: link.trouble if link else "", clock.end):
+        agent.run(moments)
+    counts = agent.counts
+    connections.say(f"{counts.readings} readings at {counts.moments} moments, {counts.missed} missed")
+    if isinstance(outlet, Sender) and outlet.backlog:
+        connections.say(f"{outlet.backlog} batches wait in {waiting.folder} for the next agent of {called}")

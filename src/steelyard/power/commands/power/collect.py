@@ -1,0 +1,72 @@
+"""`steelyard power collect`."""
+
+from typing import Annotated
+
+import typer
+
+from steelyard.power.command_line.connections import (
+    Authority,
+    Certificate,
+    Insecure,
+    Key,
+    PasswordFile,
+    Prefix,
+    StorePlace,
+    User,
+)
+
+PLACE = 40
+
+
+def command(
+    place: Annotated[str, typer.Option("--broker", metavar="HOST[:PORT]", help="MQTT broker, such as admin:8883.")],
+    store: StorePlace,
+    user: User = "",
+    password_file: PasswordFile = None,
+    ca: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    insecure: Insecure = False,
+    prefix: Prefix = "steelyard",
+    foreign: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--foreign",
+            metavar="TOPIC",
+            help="Take topics of DCDB or ExaMon too, such as '/#' or 'org/#' (default: none).",
+        ),
+    ] = None,
+    levels: Annotated[
+        int,
+        typer.Option("--levels", metavar="NUMBER", min=1, help="Number of levels of DCDB's topics that name the node."),
+    ] = 2,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", help="Name of this collector, the same at each start (default: the host's name)."
+        ),
+    ] = None,
+) -> None:
+    """Take what agents publish and write it into a store; several collectors share the load. Ctrl-C or SIGTERM ends it.
+
+    A message is acknowledged when the store has it on disk; what is malformed or too large is counted and dropped.
+
+    Example: **steelyard power collect --broker admin:8883 --ca ca.pem --user collector --password-file secret --store readings**
+    """
+    import platform
+
+    from steelyard.power.broker import Subscriber
+    from steelyard.power.collector import Collector, subscriptions
+    from steelyard.power.command_line import connections
+    from steelyard.power.stores import opened
+
+    topics = connections.topics(prefix, levels)
+    kept = opened(store, make=True)
+    to = connections.broker(place, user, password_file, ca, certificate, key, insecure)
+    inbox = Subscriber(to, f"steelyard-collector-{name or platform.node()}", subscriptions(topics, foreign or ()))
+    collector = Collector(inbox, kept, topics)
+    connections.say(f"takes readings from {place} into {store}; Ctrl-C ends it")
+    with connections.until_ended(lambda: inbox.trouble or collector.trouble or "".join(kept.notes[-1:])):
+        collector.run()
+    counted = ", ".join(f"{count} {what}" for what, count in sorted(collector.counts.items()))
+    connections.say(counted or "nothing came")

@@ -1,0 +1,75 @@
+"""`steelyard power export`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.command_line.options import Runs
+from steelyard.power.command_line.connections import StorePlace
+from steelyard.power.command_line.rollup_rows import Each
+from steelyard.power.command_line.time_ranges import OfCase, OfJob, OfRun, Since, Until
+
+PLACE = 60
+
+
+def command(
+    store: StorePlace,
+    sensors: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SYSTEM/NODE/SENSOR]…", help="Sensors, or nodes or systems for all their sensors (default: all)."
+        ),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    run: OfRun = None,
+    case: OfCase = None,
+    job: OfJob = None,
+    every: Each = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--form",
+            metavar="FORM",
+            help="Form of the file: csv, jsonl or parquet (default: by the ending of its name).",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write, such as a.csv (default: standard output)."),
+    ] = None,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Write the readings of a store, or those of every second, for spreadsheets, data frames and scripts.
+
+    CSV is Sensor,Time,Value as DCDB's tools write and read it; times are in ns since 1970.
+
+    Examples: **steelyard power export --store readings cluster/node7 --from now-2h > trace.csv** ·
+    **steelyard power export --store readings --job 4711 -o job.parquet** ·
+    **steelyard power export --store readings --every 1min --form jsonl**
+    """
+    import contextlib
+
+    from steelyard import files
+    from steelyard.power.command_line import connections, readings_output, rollup_rows, store_tables, time_ranges
+    from steelyard.power.command_line.sensor_selection import parts
+    from steelyard.power.stores import opened
+
+    if output:
+        files.expect_output(output, readings_output.WHAT)
+    made = readings_output.form(form, output)
+    if every:
+        rollup_rows.level(every)
+    asked = time_ranges.asked(since, until, run, case or [], job, runs)
+    with contextlib.closing(opened(store)) as kept:
+        for note in kept.notes:
+            connections.say(note)
+        chosen, unknown = parts(kept, sensors or [], asked)
+        if unknown:
+            connections.say(f"The store knows nothing of {', '.join(unknown)}, where {asked.called} was, too.")
+        if output:
+            readings_output.written(kept, chosen, made, every, output)
+        else:
+            readings_output.printed(readings_output.texts(kept, chosen, made, every))
+        store_tables.notes(kept, chosen)

@@ -1,0 +1,108 @@
+"""`steelyard power query`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from steelyard.command_line.options import Json, Runs
+from steelyard.power.command_line.connections import StorePlace
+from steelyard.power.command_line.rollup_rows import Each
+from steelyard.power.command_line.time_ranges import OfCase, OfJob, OfRun, Since, Until
+
+if TYPE_CHECKING:
+    from steelyard.power.command_line.sensor_selection import Part
+    from steelyard.power.stores import Store
+
+PLACE = 50
+
+
+def command(
+    store: StorePlace,
+    sensor: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SYSTEM/NODE/SENSOR]", help="Sensor, or node or system for all their sensors (default: list all)."
+        ),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    run: OfRun = None,
+    case: OfCase = None,
+    job: OfJob = None,
+    every: Each = None,
+    clocks: Annotated[
+        bool,
+        typer.Option(
+            "--clocks", help="Print how far the clock of each sensor lags behind that of the node's first sensor."
+        ),
+    ] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the readings themselves as Sensor,Time,Value.")] = False,
+    runs: Runs = Path("runs"),
+    json_: Json = False,
+) -> None:
+    """What a store says of sensors in a stretch of time: energy with its interval, mean and greatest power, and gaps.
+
+    Of a run or a job it says what each node used and all of them together; with a node or a sensor named, what that said.
+
+    Examples: **steelyard power query --store readings** (which sensors there are) ·
+    **steelyard power query --store readings cluster/node7 --from now-2h** ·
+    **steelyard power query --store readings --job 4711** · **steelyard power query --store readings --run 20261120-101500** ·
+    **steelyard power query --store readings cluster/node7 --every 1min**
+    """
+    import contextlib
+
+    from steelyard.command_line import tables
+    from steelyard.power.command_line import (
+        clock_offsets,
+        connections,
+        readings_output,
+        run_costs,
+        store_tables,
+        time_ranges,
+    )
+    from steelyard.power.command_line.sensor_selection import parts
+    from steelyard.power.stores import opened
+
+    asked = time_ranges.asked(since, until, run, case or [], job, runs)
+    with contextlib.closing(opened(store)) as kept:
+        for note in kept.notes:
+            connections.say(note)
+        if sensor is None and not (asked.hosts or every or csv or clocks):
+            tables.table(*store_tables.listed(kept), json_)
+            return
+        chosen, unknown = parts(kept, [sensor] if sensor else [], asked)
+        if unknown:
+            connections.say(f"The store knows nothing of {', '.join(unknown)}, where {asked.called} was, too.")
+        if csv:
+            readings_output.printed(readings_output.texts(kept, chosen, "csv", every))
+        elif clocks:
+            clock_offsets.show(kept, chosen, json_)
+        elif every:
+            _rollups(kept, chosen, every, json_)
+        elif asked.hosts and (sensor is None or "/" not in sensor):
+            rows, above = run_costs.rows(kept, chosen, asked)
+            run_costs.show(rows, run_costs.totals(rows, len(chosen) + len(unknown)), above, asked, json_)
+        else:
+            reported = store_tables.costs(kept, chosen, asked)
+            store_tables.show(reported, json_)
+            for sentence in store_tables.disagreements(reported):
+                connections.say(sentence)
+        store_tables.notes(kept, chosen)
+
+
+def _rollups(store: "Store", chosen: "list[Part]", every: str, as_json: bool) -> None:
+    from steelyard.command_line import tables
+    from steelyard.power.command_line import rollup_rows
+
+    seconds = rollup_rows.level(every)
+    found: list[tuple[Any, ...]] = []
+    for part in chosen:
+        for of in rollup_rows.rolled(store, part, seconds):
+            if as_json:
+                found += rollup_rows.rows(of)
+            else:
+                cells = [rollup_rows.words(row, of.sensor) for row in rollup_rows.rows(of)]
+                tables.narrow(f"{of.node}/{of.sensor.name}", rollup_rows.COLUMNS[1:], cells)
+    if as_json:
+        tables.table(rollup_rows.COLUMNS, found, True)

@@ -1,0 +1,50 @@
+"""`steelyard power sensors`."""
+
+from typing import Any
+
+from steelyard.command_line.options import Json, Sensors
+from steelyard.units import quantity, significant
+
+PLACE = 10
+
+
+def command(sensor: Sensors = None, json_: Json = False) -> None:
+    """List the sensors of power, energy, temperature, fans and clocks, each with what it says now.
+
+    Examples: **steelyard power sensors** · **steelyard power sensors --sensor model:idle=20,full=95**
+    """
+    import sys
+
+    from steelyard.command_line import tables
+    from steelyard.model.plain import to_plain
+    from steelyard.power.command_line import device_options
+    from steelyard.telemetry.sensors import NONE
+
+    rows = []
+    for device in device_options.open_devices(sensor):
+        try:
+            now = {reading.sensor: reading.value for reading in device.read()}
+        except OSError as error:
+            now = {}
+            print(f"steelyard: {device.sensors[0].name}: {error}", file=sys.stderr)
+        rows += [{**to_plain(s), "unit": s.unit, "now": now.get(s.name)} for s in device.sensors]
+    if json_:
+        tables.table(list(rows[0]) if rows else [], [list(row.values()) for row in rows], json_)
+    elif rows:
+        tables.table(("sensor", "what", "now", "source"), [_short(row) for row in rows], json_)
+    else:
+        print(NONE)
+
+
+def _short(row: dict[str, Any]) -> tuple[str, ...]:
+    """A joule counter's own value says nothing; how long the others are a mean of, or how often they are new, does."""
+    what = f"{row['quantity']}, modelled" if row["modelled"] else row["quantity"]
+    every = row["window"] or row["update"]
+    now = (
+        "counts"
+        if row["quantity"] == "energy"
+        else f"{significant(row['now'])} {row['unit']}"
+        if row["now"] is not None
+        else "–"
+    )
+    return row["name"], what, f"{now} (each {quantity(every, 's')})" if every else now, row["source"]

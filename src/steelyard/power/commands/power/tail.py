@@ -1,0 +1,38 @@
+"""`steelyard power tail`."""
+
+from typing import Annotated
+
+import typer
+
+from steelyard.power.command_line.connections import StorePlace
+from steelyard.power.command_line.rollup_rows import Each
+
+PLACE = 70
+
+
+def command(
+    store: StorePlace,
+    sensor: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SYSTEM/NODE/SENSOR]", help="Sensor, or node or system for all their sensors (default: all)."
+        ),
+    ] = None,
+    every: Each = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object per line, for other programs.")] = False,
+) -> None:
+    """Follow what comes into a store: the last ten readings, then each as it comes. Ctrl-C ends it.
+
+    Examples: **steelyard power tail --store readings cluster/node7/rapl/package-0** ·
+    **steelyard power tail --store readings cluster --every 1s --json**
+    """
+    import contextlib
+
+    from steelyard.power.command_line import connections, live_readings, rollup_rows
+    from steelyard.power.stores import opened
+
+    seconds = rollup_rows.level(every) if every else None
+    with contextlib.closing(opened(store)) as kept, connections.between_lines() as wait:
+        for note in kept.notes:
+            connections.say(note)
+        live_readings.follow(kept, sensor, seconds, json_, wait)

@@ -1,0 +1,74 @@
+"""`steelyard power watch`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.command_line.options import Every, Json, Sensors
+
+PLACE = 20
+
+
+def command(
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND …", help="Command to run, with its own options.")],
+    sensor: Sensors = None,
+    every: Every = "100ms",
+    idle: Annotated[
+        str | None,
+        typer.Option(
+            "--idle",
+            metavar="TIME",
+            help="Measure the idle machine first for this time, such as 10s (default: do not).",
+        ),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace", metavar="FILE", help="File for the readings, as CSV: Sensor,Time,Value (default: none)."
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Run a command and say what it cost: energy, mean and greatest power, by sensor and in all, for each phase it marks.
+
+    A phase begins where the command writes its name as a line to the file named by $STEELYARD_PHASES, and ends with the next
+    line. The exit code is the command's.
+
+    Examples: **steelyard power watch -- make -j8** · **steelyard power watch --idle 10s -- ./solver input.nml**
+
+    A script marks the begin of a phase with: **echo solve > $STEELYARD_PHASES**
+    """
+    import sys
+    import time
+
+    from steelyard import files
+    from steelyard.launch import watch
+    from steelyard.machine.load import busy_cores
+    from steelyard.numbers import length_of_time, period
+    from steelyard.power.command_line import command_costs, device_options
+    from steelyard.telemetry.sampler import Memory, Sampler
+    from steelyard.telemetry.sensors import NONE
+    from steelyard.telemetry.watched import Stretch
+
+    between = period(every)
+    still = length_of_time(idle, "The time of idleness (given by --idle)") if idle else 0.0
+    if trace:
+        files.expect_output(trace, "The trace")
+    devices = device_options.open_devices(sensor)
+    if not devices:
+        print(f"steelyard: {NONE}", file=sys.stderr)
+    before, busy = None, None
+    memory = Memory()
+    with Sampler(devices, between, memory) as sampler:
+        if still:
+            begin = time.time_ns()
+            busy = busy_cores(still)
+            before = Stretch("idle", begin, time.time_ns())
+        outcome = watch.carried_out(words)
+    found = command_costs.of(memory.traces(), sampler, outcome, before, busy)
+    if trace:
+        files.write(trace, "The trace", command_costs.csv(memory.traces()))
+    if devices or json_:
+        command_costs.show(found, json_)
+    sys.exit(outcome.code)

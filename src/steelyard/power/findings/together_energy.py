@@ -1,0 +1,103 @@
+"""Rule: whether threads and an OpenCL device together take less energy than the better of both alone."""
+
+from dataclasses import dataclass
+
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.shared_work import Sides, sides
+from steelyard.telemetry.watched import basis
+from steelyard.units import quantity
+from steelyard.words import plural
+
+NAMED = 12  # kernels that are listed
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A kernel by both sides together, and by the one that takes less energy alone; `ratio` of the energies, `low` … `high`."""
+
+    mixed: Result
+    best: Result
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def name(self) -> str:
+        return "the device" if self.best.parameters["mode"] == "opencl" else "the threads"
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """One finding on all kernels that were measured by both together, and by threads or device alone."""
+    usable = [r for r in evaluation.results if "mode" in r.parameters and _sure(r)]
+    observed = [_compare(one) for one in sides(usable) if one.threads or one.device]
+    return [_finding(observed, basis(evaluation.power))] if observed else []
+
+
+def _sure(result: Result) -> bool:
+    value = result.metrics.get("energy")
+    return value is not None and value.low is not None and value.high is not None and value.low > 0
+
+
+def _compare(of: Sides) -> Observed:
+    best = min((r for r in (of.threads, of.device) if r), key=lambda r: r.metrics["energy"].value)
+    a, b = of.mixed.metrics["energy"], best.metrics["energy"]
+    low, high = (a.low or 0.0) / (b.high or b.value), (a.high or a.value) / (b.low or b.value)
+    return Observed(of.mixed, best, a.value / b.value, low, high)
+
+
+def _finding(observed: list[Observed], by: str) -> Finding:
+    costs, saves = [s for s in observed if s.low > 1], [s for s in observed if s.high < 1]
+    rest = len(observed) - len(costs) - len(saves)
+    many = plural(len(observed), "kernel")
+    others = [f"less in {len(saves)}"] if saves else []
+    others += [f"not sure in {rest}"] if rest else []
+    if costs:
+        said = ", ".join((f"cost more energy than the better one alone in {len(costs)} of {many}", *others))
+    else:
+        said = f"nowhere cost more energy than the better one alone, as far as is sure: {', '.join(others)} of {many}"
+    ordered = sorted(observed, key=lambda s: -s.ratio)
+    return Finding(
+        "together_energy",
+        "notice" if costs else "good",
+        f"{by}Threads and device both together {said}.",
+        tuple(_line(s) for s in ordered[:NAMED]),
+        "The second side adds its power for as long as both work. What it takes off the time must be more than that adds: the "
+        "speed-up over one alone must be above the ratio of the powers, P2/P1.",
+        _remedy(costs) if costs else "",
+        effect=max((s.ratio for s in costs), default=None),
+        reach="program",
+    )
+
+
+def _line(observed: Observed) -> str:
+    one, both = observed.best, observed.mixed
+    needed = both.metrics["power"].value / one.metrics["power"].value
+    return (
+        f"{both.benchmark} {both.kernel}: together {_describe(both, 'energy')}, {observed.name} alone "
+        f"{_describe(one, 'energy')}: "
+        f"{observed.ratio:.2f} times ({observed.low:.2f} to {observed.high:.2f}). Together they draw "
+        f"{_describe(both, 'power')} instead of "
+        f"{_describe(one, 'power')}, and need a speed-up above {needed:.2f} (P2/P1); they have "
+        f"{_seconds(one) / _seconds(both):.2f}."
+        f"{cases.caution(both, one)}"
+    )
+
+
+def _remedy(costs: list[Observed]) -> str:
+    """Where least energy is wanted: each kernel by the side that takes less of it."""
+    parts = []
+    for side, mode in (("the device", "opencl"), ("the threads", "threads")):
+        if mine := [s.mixed.kernel for s in costs if s.name == side]:
+            parts.append(f"{', '.join(mine[:NAMED])} by {side} alone (--set mode={mode})")
+    return f"Where energy counts and not time, run {'; '.join(parts)}."
+
+
+def _seconds(result: Result) -> float:
+    """Of an operation."""
+    return result.metrics["energy"].value / result.metrics["power"].value
+
+
+def _describe(result: Result, metric: str) -> str:
+    value = result.metrics[metric]
+    return quantity(value.value, value.unit)

@@ -1,0 +1,100 @@
+"""The newest reading of each sensor at /metrics, as OpenMetrics 1.0, for a Prometheus that scrapes it.
+
+The form is that of https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fastapi import APIRouter, Response
+
+from steelyard.model.sensor import Quantity, Reading, Sensor
+from steelyard.power.http.readings import Readings
+from steelyard.power.rollup import SECOND
+
+FORM = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+OLDEST = 300 * SECOND  # ns: an older reading is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The sensors of one quantity. `name` ends with `unit`; the samples of a counter are called `name`_total."""
+
+    name: str
+    kind: Literal["gauge", "counter"]
+    unit: str
+    help: str
+
+    @property
+    def sample(self) -> str:
+        return f"{self.name}_total" if self.kind == "counter" else self.name
+
+
+FAMILIES: dict[Quantity, Family] = {
+    "power": Family("steelyard_power_watts", "gauge", "watts", "Power."),
+    "energy": Family(
+        "steelyard_energy_joules", "counter", "joules", "Energy since the counter of the device was last 0."
+    ),
+    "temperature": Family("steelyard_temperature_celsius", "gauge", "celsius", "Temperature."),
+    "fan": Family("steelyard_fan_rpm", "gauge", "rpm", "Revolutions of a fan per minute."),
+    "clock": Family("steelyard_clock_hertz", "gauge", "hertz", "Frequency of a clock."),
+    "time": Family("steelyard_time_seconds", "counter", "seconds", "Time since the counter was last 0."),
+    "memory": Family("steelyard_memory_bytes", "gauge", "bytes", "Memory in use."),
+}
+
+
+def router(readings: Readings) -> Any:
+    """/metrics alone."""
+    made = APIRouter(include_in_schema=False)
+    made.add_api_route("/metrics", lambda: Response(exposition(readings, time.time_ns()), media_type=FORM))
+    return made
+
+
+def exposition(readings: Readings, now: int) -> str:
+    """Returns the newest reading of each sensor that is at most OLDEST before `now` (ns since 1970), and not after it."""
+    newest = readings.newest(now - OLDEST, now)
+    samples: dict[Quantity, list[str]] = {quantity: [] for quantity in FAMILIES}
+    for node, sensors in sorted(readings.sensors().items()):
+        for sensor in sensors:
+            reading = newest.get((node, sensor.name))
+            if reading and _is_allowed(FAMILIES[sensor.quantity], reading.value):
+                samples[sensor.quantity].append(_sample(node, sensor, reading))
+    families = ("".join((*_head(FAMILIES[quantity]), *lines)) for quantity, lines in samples.items() if lines)
+    return "".join((*families, "# EOF\n"))
+
+
+def _is_allowed(family: Family, value: float) -> bool:
+    """A counter is neither negative nor NaN; a gauge that is not finite says nothing."""
+    return math.isfinite(value) and (family.kind == "gauge" or value >= 0)
+
+
+def _head(family: Family) -> Iterator[str]:
+    yield f"# TYPE {family.name} {family.kind}\n"
+    yield f"# UNIT {family.name} {family.unit}\n"
+    yield f"# HELP {family.name} {family.help}\n"
+
+
+def _sample(node: str, sensor: Sensor, reading: Reading) -> str:
+    labels = ",".join(f'{name}="{_escaped(value)}"' for name, value in _labels(node, sensor).items() if value)
+    seconds, rest = divmod(reading.at, SECOND)
+    return f"{FAMILIES[sensor.quantity].sample}{{{labels}}} {float(reading.value)!r} {seconds}.{rest:09d}\n"
+
+
+def _labels(node: str, sensor: Sensor) -> dict[str, str]:
+    """The labels by their names; an empty one is the same as none."""
+    system, _, name = node.partition("/")
+    return {
+        "system": system,
+        "node": name,
+        "sensor": sensor.name,
+        "source": sensor.source,
+        "part_of": sensor.part_of,
+        "modelled": "true" if sensor.modelled else "",
+    }
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

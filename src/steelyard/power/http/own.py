@@ -1,0 +1,155 @@
+"""Our own API: sensors, readings, rollups, gaps and energy, as JSON; the readings also as CSV in DCDB's form."""
+
+import time
+from typing import Annotated, Any, Literal
+
+import fastapi
+import msgspec
+from fastapi import APIRouter, Response
+
+from steelyard.errors import UsageError
+from steelyard.model.sensor import Rollup, Sensor
+from steelyard.power.http.answers import EnergyOf, GapOf, RollupOf, SensorOf, TraceOf
+from steelyard.power.http.readings import Readings, TooMuch
+from steelyard.power.moments import moment
+from steelyard.power.rollup import LEVELS, SECOND
+from steelyard.power.stores import END
+from steelyard.telemetry import energy as energies
+
+MOST_ROWS = 1_000_000  # of an answer
+MOST_SENSORS = 1000
+MARGIN = 600 * SECOND  # ns of readings around a stretch, between which the energy at its edges lies
+
+_MOMENT = "now, now-1h, 2026-11-22T14:00:00+00:00, or ns since 1970"
+Node = Annotated[str, fastapi.Query(description="SYSTEM/NODE")]
+Name = Annotated[str, fastapi.Query(description="the sensor's name on its node, as rapl/package-0")]
+Names = Annotated[list[str], fastapi.Query(description="SYSTEM/NODE/SENSOR, as often as there are sensors")]
+Level = Annotated[int, fastapi.Query(description="seconds of a stretch: 1, 60 or 3600")]
+From = Annotated[str, fastapi.Query(alias="from", description=_MOMENT)]
+To = Annotated[str, fastapi.Query(description=_MOMENT)]
+
+
+class Own:
+    """The API's answers. UsageError for what is not there, TooMuch for more than is answered."""
+
+    def __init__(self, readings: Readings) -> None:
+        self._readings = readings
+
+    def router(self) -> Any:
+        made = APIRouter(prefix="/api/steelyard", tags=["steelyard"])
+        made.add_api_route("/sensors", self.sensors, response_model=list[SensorOf])
+        made.add_api_route("/trace", self.trace, response_model=TraceOf)
+        made.add_api_route("/rollup", self.rollup, response_model=list[RollupOf])
+        made.add_api_route("/gaps", self.gaps, response_model=list[GapOf])
+        made.add_api_route("/energy", self.energy, response_model=EnergyOf)
+        return made
+
+    def sensors(self) -> Any:
+        """Every sensor of every node."""
+        known = sorted(self._readings.sensors().items())
+        return _json([_described(node, each) for node, sensors in known for each in sensors])
+
+    def trace(
+        self, node: Node, sensor: Name, from_: From = "now-1h", to: To = "now", form: Literal["json", "csv"] = "json"
+    ) -> Any:
+        """The readings of a sensor."""
+        start, end = _stretch(from_, to)
+        known = self._sensor(node, sensor)
+        with self._readings.query() as query:
+            found = query.trace(node, known, start, end)
+        _expect_few(len(found.at))
+        at, value = found.at.tolist(), found.value.tolist()
+        if form == "json":
+            return _json(TraceOf(node, sensor, known.unit, at, value))
+        lines = [f"/{node}/{sensor},{when},{number:.12g}\n" for when, number in zip(at, value, strict=True)]
+        return Response("".join(("Sensor,Time,Value\n", *lines)), media_type="text/csv")
+
+    def rollup(self, sensor: Names, level: Level = 60, from_: From = "now-1h", to: To = "now") -> Any:
+        """Stretches of a second, a minute or an hour of several sensors."""
+        start, end = _stretch(from_, to)
+        if level not in LEVELS:
+            raise UsageError(f"There are no stretches of {level} s; level is one of {', '.join(map(str, LEVELS))}.")
+        if len(sensor) > MOST_SENSORS:
+            raise UsageError(f"These are {len(sensor)} sensors; at most {MOST_SENSORS} are taken at a time.")
+        known = {f"{node}/{s.name}": (node, s) for node, each in self._readings.sensors().items() for s in each}
+        for name in sensor:
+            if name not in known:
+                raise UsageError(f"The store has no sensor '{name}'. {_LISTED}")
+        wanted = {(node, s.name): s for name in sensor for node, s in (known[name],)}
+        answer, rows = [], 0
+        with self._readings.query() as query:
+            for (node, name), found in query.rollup(list(wanted), level, start, end):
+                rows += len(found.at)
+                _expect_few(rows)
+                answer.append(_stretches(node, wanted[node, name], found))
+        return _json(answer)
+
+    def gaps(self, node: Node, from_: From = "now-1h", to: To = "now") -> Any:
+        """When nothing is known of a node's sensors, and why."""
+        start, end = _stretch(from_, to)
+        self._sensors(node)
+        found = self._readings.gaps(node, start, end)
+        return _json([GapOf(list(gap.sensors), gap.start, gap.end, gap.why) for gap in found])
+
+    def energy(self, node: Node, sensor: Name, from_: From = "now-1h", to: To = "now") -> Any:
+        """The energy of a stretch of time by a sensor of energy or power, with its interval."""
+        start, end = _stretch(from_, to)
+        known = self._sensor(node, sensor)
+        if known.quantity not in ("energy", "power"):
+            raise UsageError(
+                f"The sensor '{sensor}' is of {known.quantity}: energy follows from one of energy or power."
+            )
+        with self._readings.query() as query:
+            trace = query.trace(node, known, start - MARGIN, end + MARGIN)
+        course = energies.course(trace)
+        found = energies.reached(course, start, end) if course else None
+        if found is None:
+            return _json(EnergyOf(node, sensor, start, end, None if len(trace.at) else 1.0))
+        spent = (
+            found.missing, found.seconds, found.joules, found.low, found.high, found.power, found.greatest, found.over
+        )  # fmt: skip
+        return _json(EnergyOf(node, sensor, start, end, *(None if each is None else float(each) for each in spent)))
+
+    def _sensors(self, node: str) -> tuple[Sensor, ...]:
+        found = self._readings.sensors().get(node)
+        if found is None:
+            raise UsageError(f"The store knows no node '{node}'. {_LISTED}")
+        return found
+
+    def _sensor(self, node: str, name: str) -> Sensor:
+        found = next((each for each in self._sensors(node) if each.name == name), None)
+        if found is None:
+            raise UsageError(f"The node '{node}' has no sensor '{name}'. {_LISTED}")
+        return found
+
+
+_LISTED = "/api/steelyard/sensors lists them."
+
+
+def _stretch(since: str, until: str) -> tuple[int, int]:
+    now = time.time_ns()
+    start, end = moment(since, "(given by from)", now), moment(until, "(given by to)", now)
+    if not 0 <= start < end < END:
+        raise UsageError(f"The time from '{since}' to '{until}' has no length, or lies before 1970 or after 2116.")
+    return start, end
+
+
+def _expect_few(rows: int) -> None:
+    if rows > MOST_ROWS:
+        raise TooMuch(f"The answer has more than {MOST_ROWS} rows. Ask for a shorter time, or for a higher level.")
+
+
+def _described(node: str, of: Sensor) -> SensorOf:
+    device = (of.source, of.place, of.resolution, of.update, of.window, of.range, of.error)
+    return SensorOf(node, of.name, of.quantity, of.unit, *device, of.part_of, of.modelled)
+
+
+def _stretches(node: str, of: Sensor, found: Rollup) -> RollupOf:
+    unit = "W" if of.quantity == "energy" else of.unit
+    columns = (found.at, found.count, found.least, found.mean, found.greatest, found.joules, found.known)
+    return RollupOf(node, of.name, unit, found.seconds, *(column.tolist() for column in columns))
+
+
+def _json(answer: Any) -> Any:
+    """By msgspec, which writes what is no number as null."""
+    return Response(msgspec.json.encode(answer), media_type="application/json")

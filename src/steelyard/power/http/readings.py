@@ -1,0 +1,136 @@
+"""A query's way to the store: one call at a time, no more readings than a machine bears, and no longer than a reader waits."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+
+from steelyard.errors import MachineFailed, SteelyardError, UsageError
+from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
+from steelyard.power.message import Gap
+from steelyard.power.rollup import SECOND, joined
+from steelyard.power.stores import END, Store
+
+Answer = TypeVar("Answer")
+Name = tuple[str, str]  # node ("SYSTEM/NODE") and sensor
+
+MOST_READINGS = 20_000_000  # of a query, and as many stretches: 320 MB
+LONGEST = 30.0  # seconds of a query
+AT_ONCE = 2  # queries; others wait
+TRIES = 3
+_PIECE = 6 * 3600 * SECOND  # the first piece of a trace
+_LONGEST_PIECE = 32 * 86400 * SECOND
+_MANY = 500_000  # readings of a piece: the next one is shorter
+_ROWS = 2_000_000  # stretches that one call to the store may give
+
+
+class TooMuch(UsageError):
+    """A query that is sound, and more than is answered."""
+
+
+class Readings:
+    """The store, for many queries at once: it is asked by one at a time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._asking = threading.Lock()
+        self._room = threading.BoundedSemaphore(AT_ONCE)
+
+    @contextmanager
+    def query(self) -> Iterator["Query"]:
+        """Waits until there is room for a query, and counts what it reads."""
+        with self._room:
+            yield Query(self)
+
+    def sensors(self) -> dict[str, tuple[Sensor, ...]]:
+        return self.asked(self._store.sensors)
+
+    def newest(self, start: int, end: int) -> dict[Name, Reading]:
+        return self.asked(lambda: self._store.newest(start, end))
+
+    def gaps(self, node: str, start: int, end: int) -> list[Gap]:
+        return self.asked(lambda: self._store.gaps(node, start, end))
+
+    def trace(self, node: str, sensor: str, start: int, end: int) -> Trace:
+        return self.asked(lambda: self._store.trace(node, sensor, start, end))
+
+    def rollup(self, sensors: Sequence[Name], level: int, start: int, end: int) -> Rollup:
+        return self.asked(lambda: self._store.rollup(sensors, level, start, end))
+
+    def asked(self, question: Callable[[], Answer]) -> Answer:
+        """A collector may replace a segment between the look and the read: asked again, the store knows."""
+        for _ in range(TRIES - 1):
+            try:
+                with self._asking:
+                    return question()
+            except SteelyardError:
+                raise
+            except Exception:
+                time.sleep(0.05)
+        try:
+            with self._asking:
+                return question()
+        except SteelyardError:
+            raise
+        except Exception as error:
+            raise MachineFailed(f"The store cannot be read: {str(error).partition(chr(10))[0]}.") from error
+
+
+class Query:
+    """One query. TooMuch where it reads too much or takes too long."""
+
+    def __init__(self, of: Readings) -> None:
+        self._of = of
+        self._end = time.monotonic() + LONGEST
+        self._read = 0
+
+    def trace(self, node: str, sensor: Sensor, start: int, end: int) -> Trace:
+        """The readings from `start` up to, and without, `end` (ns since 1970)."""
+        found = list(self._pieces(node, sensor.name, max(start, 0), min(end, END)))
+        none = Trace(sensor, np.empty(0, dtype=np.int64), np.empty(0))
+        return Trace(
+            sensor, np.concatenate([p.at for p in (none, *found)]), np.concatenate([p.value for p in (none, *found)])
+        )
+
+    def rollup(self, sensors: Sequence[Name], level: int, start: int, end: int) -> Iterator[tuple[Name, Rollup]]:
+        """The stretches of each of the sensors in turn, as `Store.rollup` gives them."""
+        start, end = max(start, 0), min(end, END)
+        rows = max(1, (end - start) // (level * SECOND))
+        together = max(1, _ROWS // rows)
+        width = _ROWS * level * SECOND
+        for place in range(0, len(sensors), together):
+            some = sensors[place : place + together]
+            found = [self._of.rollup(some, level, begin, min(begin + width, end)) for begin in range(start, end, width)]
+            self._count(sum(len(part.at) for part in found))
+            whole = joined(found, level)
+            for name in some:
+                yield name, _only(whole, name)
+
+    def _pieces(self, node: str, sensor: str, first: int, last: int) -> Iterator[Trace]:
+        """A trace in pieces, so that one of too many readings is noticed before it fills the memory."""
+        length, begin = _PIECE, first
+        while begin < last:
+            end = min(begin + length, last)
+            found = self._of.trace(node, sensor, begin, end - 1)
+            self._count(len(found.at))
+            yield found
+            length = min(2 * length, _LONGEST_PIECE) if len(found.at) < _MANY else max(length // 2, SECOND)
+            begin = end
+
+    def _count(self, more: int) -> None:
+        self._read += more
+        if self._read > MOST_READINGS:
+            raise TooMuch(
+                f"The query reads more than {MOST_READINGS} readings. Ask for fewer sensors or a shorter time."
+            )
+        if time.monotonic() > self._end:
+            raise TooMuch(f"The query takes longer than {LONGEST:.0f} s. Ask for fewer sensors or a shorter time.")
+
+
+def _only(of: Rollup, name: Name) -> Rollup:
+    rows = of.number == of.sensors.index(name) if name in of.sensors else np.zeros(len(of.at), dtype=bool)
+    columns = (of.at, of.count, of.least, of.mean, of.greatest, of.joules, of.known)
+    return Rollup(of.seconds, (name,), np.zeros(int(rows.sum()), dtype=np.int32), *(column[rows] for column in columns))

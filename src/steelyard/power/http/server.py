@@ -1,0 +1,114 @@
+"""The server: what answers requests, who is let through, and how refusals look."""
+
+import hmac
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.installation import install_extra
+from steelyard.numbers import host_and_port
+from steelyard.power.http.bodies import refused
+from steelyard.power.http.connections import bounded, many_files
+from steelyard.power.http.door import Secured
+from steelyard.power.http.readings import Readings
+from steelyard.power.stores import Store
+
+REQUESTS = 100  # answered at the same time; further ones are refused, and can be sent again
+GOODBYE = 5  # seconds that answers on their way may take at the end
+_OWN_NAMES = {"localhost", "127.0.0.1", "[::1]"}
+_PAGE = """Readings of power, by Steelyard.
+/metrics                the newest reading of each sensor, as OpenMetrics: for a Prometheus, which Grafana then queries
+/api/steelyard/sensors  an API of its own; /openapi.json describes it
+"""
+
+
+def expect_packages() -> None:
+    """UsageError where what serves is not installed."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            f"Readings are served by Python packages of which {error.name} is not installed. Do: {install_extra('serve')}"
+        ) from None
+
+
+def dashboard() -> str:
+    """A dashboard for Grafana, as JSON."""
+    return (Path(__file__).parent / "dashboard.json").read_text(encoding="utf-8")
+
+
+def application(store: Store, token: str = "") -> Any:
+    """What answers requests (ASGI). With a token each must bear it; without, it must come to a name of this machine's own."""
+    from fastapi import FastAPI, Response
+    from fastapi.exceptions import RequestValidationError
+
+    import steelyard
+    from steelyard.power.http import metrics
+    from steelyard.power.http.own import Own
+
+    readings = Readings(store)
+    # No pages of documentation: theirs take their parts from the network.
+    made = FastAPI(title="Steelyard", version=steelyard.__version__, docs_url=None, redoc_url=None)
+    made.include_router(Own(readings).router())
+    made.include_router(metrics.router(readings))
+    made.add_api_route("/", lambda: Response(_PAGE, media_type="text/plain"), include_in_schema=False)
+    made.add_exception_handler(RequestValidationError, lambda _, error: refused(400, _first(error)))
+    made.add_exception_handler(UsageError, lambda _, error: refused(400, error.shown()))
+    made.add_exception_handler(MachineFailed, lambda _, error: refused(503, error.shown()))
+    return Gate(made, token)
+
+
+def serve(store: Store, at: socket.socket, token: str = "", secured: Secured | None = None) -> None:
+    """Answers until Ctrl-C or SIGTERM, which it hands on when the last answers are given."""
+    import uvicorn
+
+    shown = {"ssl_certfile": secured.certificate, "ssl_keyfile": secured.key} if secured else {}
+    config = uvicorn.Config(
+        application(store, token), log_level="warning", access_log=False, server_header=False, proxy_headers=False,
+        lifespan="off", ws="none", http=bounded(), timeout_graceful_shutdown=GOODBYE, **shown,
+    )  # fmt: skip
+    many_files()
+    uvicorn.Server(config).run(sockets=[at])
+
+
+class Gate:
+    """Lets through who bears the token; where there is none, who asks for this machine by a name of its own.
+
+    The latter keeps out pages of the web: a browser sends them here under their own name, once that leads to this machine.
+    """
+
+    def __init__(self, inner: Any, token: str) -> None:
+        self._inner = inner
+        self._expected = f"Bearer {token}".encode() if token else b""
+        self._answered = 0  # requests that are let through and not answered yet
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if refusal := self._refusal(dict(scope["headers"])):
+            await refusal(scope, receive, send)
+            return
+        self._answered += 1
+        try:
+            await self._inner(scope, receive, send)
+        finally:
+            self._answered -= 1
+
+    def _refusal(self, headers: Mapping[bytes, bytes]) -> Any:
+        """The answer to who is not let through; None for who is."""
+        if self._expected:
+            if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
+                answer = refused(401, "The request needs the token: Authorization: Bearer TOKEN.")
+                answer.headers["WWW-Authenticate"] = "Bearer"
+                return answer
+        elif host_and_port(headers.get(b"host", b"").decode("latin-1").lower())[0] not in _OWN_NAMES:
+            return refused(403, "Without a token only 127.0.0.1, [::1] and localhost are answered, by that name.")
+        if self._answered >= REQUESTS:
+            return refused(503, f"{REQUESTS} requests are being answered. Ask again in a moment.")
+        return None
+
+
+def _first(error: Any) -> str:
+    found = error.errors()[0]
+    return f"The parameter {found['loc'][-1]} is not as expected: {found['msg']}."

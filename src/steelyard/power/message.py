@@ -1,0 +1,205 @@
+"""Readings as they travel: one message is a batch of one node, in a binary form with limits on every count.
+
+Little-endian: version (1 byte, 3 unused), bytes of the head and number of readings (4 bytes each, 4 unused), sequence
+(8), writer (16); the head, JSON of the sensors' names and of gaps, filled up with spaces to 8 bytes; then the columns:
+moments (int64), values (float64), numbers of the sensors within the head (uint16); then the CRC-32 of all that (4 bytes).
+"""
+
+import math
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID, uuid5
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.model.sensor import Moments, Sensor, Values
+from steelyard.telemetry.labels import LONGEST_TEXT
+
+VERSION = 1
+# Bytes of a message. A collector holds at most RECEIVE_MAXIMUM of them: 64 MiB, whatever is sent.
+LARGEST = 512 * 1024
+RECEIVE_MAXIMUM = 128
+MOST_SENSORS = 1000  # of an agent and of a message; their names fit into one
+LONGEST_NAME = 128  # bytes, in UTF-8
+_START = struct.Struct("<B3xII4xQ16s")
+_CHECKSUM = struct.Struct("<I")
+READING_BYTES = 8 + 8 + 2
+
+Reason = Literal["size", "topic", "version", "checksum", "form", "limit", "value"]
+Numbers = NDArray[np.uint16]
+
+
+class Refused(Exception):
+    """A message that is not taken. It has a reason that is counted, and no sentence: its sender does not read one."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason: Reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """From `start` to `end` (ns since 1970) nothing is known of these sensors of a node (none named: of all of them)."""
+
+    sensors: tuple[str, ...]
+    start: int
+    end: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Readings of one node as columns of one length: of each the number of its sensor in `sensors`, its moment and its value.
+
+    `node` is "SYSTEM/NODE". The same node, `writer` and `sequence` are the same batch, come once more.
+    """
+
+    node: str
+    writer: UUID
+    sequence: int
+    sensors: tuple[str, ...]
+    number: Numbers
+    at: Moments
+    value: Values
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """Writer and node as one name. If another node uses the same writer, its source is a different one."""
+        return uuid5(self.writer, self.node).hex
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a node's sensors are."""
+
+    node: str
+    sensors: tuple[Sensor, ...]
+
+
+class _Head(msgspec.Struct, array_like=True):
+    sensors: tuple[str, ...]
+    gaps: tuple[Gap, ...]
+
+
+class _Described(msgspec.Struct):
+    version: int
+    sensors: tuple[Sensor, ...]
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+_DESCRIBED = msgspec.json.Decoder(_Described)
+# What msgspec raises for bytes that are not what was asked for: text that is no UTF-8, and nests without end, among them.
+_NOT_THE_FORM = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def encode(batch: Batch) -> bytes:
+    """The bytes of a batch. Its node is not in them: the topic says it. Refused where it is beyond the limits."""
+    _check(batch)
+    head = msgspec.json.encode(_Head(batch.sensors, batch.gaps))
+    head = head.ljust(-(-len(head) // 8) * 8)  # so that the columns behind it are aligned
+    start = _START.pack(VERSION, len(head), len(batch.at), batch.sequence, batch.writer.bytes)
+    columns = (
+        batch.at.astype("<i8", copy=False).tobytes(),
+        batch.value.astype("<f8", copy=False).tobytes(),
+        batch.number.astype("<u2", copy=False).tobytes(),
+    )
+    body = b"".join((start, head, *columns))
+    if len(body) + _CHECKSUM.size > LARGEST:
+        raise Refused("size")
+    return body + _CHECKSUM.pack(zlib.crc32(body))
+
+
+def decode(node: str, payload: bytes) -> Batch:
+    """The batch in a message of the node; its columns are views of the payload. Refused for anything else."""
+    if not _START.size + _CHECKSUM.size <= len(payload) <= LARGEST:
+        raise Refused("size")
+    version, head_bytes, readings, sequence, writer = _START.unpack_from(payload)
+    if version != VERSION:
+        raise Refused("version")
+    columns = _START.size + head_bytes
+    if columns + READING_BYTES * readings + _CHECKSUM.size != len(payload):
+        raise Refused("size")
+    body = memoryview(payload)[: -_CHECKSUM.size]
+    if _CHECKSUM.unpack_from(payload, len(body))[0] != zlib.crc32(body):
+        raise Refused("checksum")
+    try:
+        head = _HEAD.decode(body[_START.size : columns])
+    except _NOT_THE_FORM:
+        raise Refused("form") from None
+    at = np.frombuffer(payload, "<i8", readings, columns)
+    value = np.frombuffer(payload, "<f8", readings, columns + 8 * readings)
+    number = np.frombuffer(payload, "<u2", readings, columns + 16 * readings)
+    batch = Batch(node, UUID(bytes=writer), sequence, head.sensors, number, at, value, head.gaps)
+    _check(batch)
+    return batch
+
+
+def identity(payload: bytes) -> tuple[UUID, int]:
+    """Writer and sequence of a batch that `encode` made."""
+    _, _, _, sequence, writer = _START.unpack_from(payload)
+    return UUID(bytes=writer), sequence
+
+
+def describe(sensors: Sequence[Sensor]) -> bytes:
+    """The bytes that describe a node's sensors: JSON."""
+    return msgspec.json.encode(_Described(VERSION, tuple(sensors)))
+
+
+def described(node: str, payload: bytes) -> Description:
+    """What `describe` wrote. Refused for anything else."""
+    if len(payload) > LARGEST:
+        raise Refused("size")
+    try:
+        found = _DESCRIBED.decode(payload)
+    except _NOT_THE_FORM:
+        raise Refused("form") from None
+    if found.version != VERSION:
+        raise Refused("version")
+    _check_names([sensor.name for sensor in found.sensors])
+    for sensor in found.sensors:
+        texts = (sensor.source, sensor.place, sensor.part_of)
+        figures = (sensor.resolution, sensor.update, sensor.window, sensor.range or 0.0, sensor.error or 0.0)
+        if not all(is_text(text) for text in texts):
+            raise Refused("limit")
+        if not all(math.isfinite(figure) and figure >= 0 for figure in figures):
+            raise Refused("value")
+    return Description(node, found.sensors)
+
+
+def is_name(name: str) -> bool:
+    """Whether it can be the name of a sensor, and a topic: levels of printable letters, none empty, no wildcard or quote."""
+    return (
+        name.isprintable() and len(name.encode()) <= LONGEST_NAME and all(name.split("/")) and not {*'+#$"\\'} & {*name}
+    )
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be shown as it is on one line, and is no longer than a line or two."""
+    return text.isprintable() and len(text) <= LONGEST_TEXT
+
+
+def _check(batch: Batch) -> None:
+    _check_names(batch.sensors)
+    if len(batch.gaps) > MOST_SENSORS or sum(len(gap.sensors) for gap in batch.gaps) > MOST_SENSORS:
+        raise Refused("limit")
+    for gap in batch.gaps:
+        _check_names(gap.sensors)
+        if not (0 <= gap.start <= gap.end < 1 << 63 and is_text(gap.why)):
+            raise Refused("value")
+    if not len(batch.at) == len(batch.value) == len(batch.number):
+        raise Refused("form")
+    if len(batch.at) and (
+        batch.number.max() >= len(batch.sensors) or batch.at.min() < 0 or not np.isfinite(batch.value).all()
+    ):
+        raise Refused("value")
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if len(names) > MOST_SENSORS or len({*names}) != len(names) or not all(map(is_name, names)):
+        raise Refused("limit")

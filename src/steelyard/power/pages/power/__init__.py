@@ -1,0 +1,231 @@
+"""Power over the run: what the node drew while each benchmark ran, what that cost, and how it was measured."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from steelyard.evaluation import energy
+from steelyard.model import Evaluation, Record, Result
+from steelyard.model.figure import Axis, Band, Figure, Mark, Series
+from steelyard.power.pages.power.published_rows import Printed, beside
+from steelyard.report import drawing, node_modes, values
+from steelyard.report import figures as plots
+from steelyard.report.energy_figures import Energies, energies
+from steelyard.report.names import slug
+from steelyard.telemetry import overlap
+from steelyard.telemetry.energy import Course, seconds_for
+from steelyard.telemetry.sampler import added_up
+from steelyard.telemetry.watched import Stretch, cost, courses, disagreements, not_idle
+from steelyard.units import percent, quantity
+from steelyard.words import in_words
+
+PLACE, TITLE = 55, "Power"
+
+POINTS = 600  # of a line: what a screen can show
+MOST_BANDS = 24  # stretches of one benchmark each; of more the names would lie upon each other
+MODES = {"mode", "threads", "device", "pinning"}  # where no more than these differ, a case is called by its mode
+NANO = 1e-9
+
+
+@dataclass(frozen=True)
+class Row:
+    """A benchmark: its page's anchor, and its cells."""
+
+    name: str
+    anchor: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows. `sensors`: rows of (name, source, what, error). `printed`: another system's power beside ours."""
+
+    sentences: tuple[str, ...]
+    figure: drawing.Drawn
+    energies: tuple[Energies, ...]
+    rows: tuple[Row, ...]
+    sensors: tuple[tuple[str, ...], ...]
+    printed: Printed | None
+
+
+def data(evaluation: Evaluation) -> Page | None:
+    """None for a run in which no sensor of power or energy was read."""
+    known = courses(evaluation.power.traces) if evaluation.power else {}
+    timed = [(stretch, r) for r in evaluation.run.records if (stretch := energy.stretch(r))]
+    if not known or not timed:
+        return None
+    first = min(each.origin + round(each.at[0] / NANO) for each in known.values())
+    last = max(each.origin + round(each.at[-1] / NANO) for each in known.values())
+    idle = evaluation.power.idle if evaluation.power else None
+    return Page(
+        tuple(_sentences(evaluation, known, Stretch("run", first, last), idle)),
+        _drawn(evaluation, known, timed, first, last),
+        energies(evaluation),
+        tuple(_rows(evaluation, known, timed)),
+        tuple(_sensor(each) for each in known.values()),
+        beside(evaluation),
+    )
+
+
+def has_figures(page: Page) -> bool:
+    return True
+
+
+def _sentences(
+    evaluation: Evaluation, known: Mapping[str, Course], whole: Stretch, idle: tuple[int, int] | None
+) -> Iterable[str]:
+    if all(each.sensor.modelled for each in known.values()):
+        yield "These figures are modelled from the load, not measured: take them for an estimate."
+    for source, spent in cost(known, whole).totals.items():
+        still = cost(known, Stretch("idle", *idle)).totals.get(source) if idle else None
+        resting = f", and the idle machine {quantity(still.power, 'W')}" if still else ""
+        yield (
+            f"By {_called(source, known)} the run used {quantity(spent.joules, 'J')} in {quantity(spent.seconds, 's')}: "
+            f"{quantity(spent.power, 'W')} in the mean{resting}."
+        )
+    if evaluation.power and (doubt := not_idle(evaluation.power.busy)):
+        yield doubt
+    yield from overlap.sentences(known)
+    yield from disagreements([each.sensor for each in known.values()], cost(known, whole).totals)
+    if lost := evaluation.power.unread if evaluation.power else ():
+        more = f" And {len(lost) - 1} more: see Provenance." if len(lost) > 1 else ""
+        yield f"Not all of the readings can be used: {lost[0]}.{more}"
+    usable = [r for r in evaluation.results if r.metrics]
+    with_energy = [r for r in usable if energy.POWER.name in r.metrics]
+    if len(with_energy) < len(usable):
+        longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in known.values())
+        yield (
+            f"{len(usable) - len(with_energy)} of {len(usable)} cases were too short for the sensor, and have no energy: for "
+            f"an interval of ± 2 % a case must last {quantity(longest, 's')}."
+        )
+
+
+def _sensor(of: Course) -> tuple[str, ...]:
+    sensor = of.sensor
+    what = "counts joules" if sensor.quantity == "energy" else f"mean of {quantity(sensor.window, 's')}"
+    if sensor.quantity == "power" and not sensor.window:
+        what = "at a moment"
+    error = "not stated" if sensor.error is None else f"± {percent(sensor.error, 1)}"
+    return sensor.name, sensor.source, f"{what}{', modelled' if sensor.modelled else ''}", error
+
+
+def _drawn(
+    evaluation: Evaluation, known: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]], first: int, last: int
+) -> drawing.Drawn:
+    figure = _figure(evaluation, known, timed, first, last)
+    plot = plots.plotly(figure)
+    for line in plot["data"]:
+        line["mode"] = "lines"  # marks of so many points would hide them
+    notes = plot["layout"]["annotations"]
+    notes.sort(key=lambda note: note.get("name") == "limit")  # the idle line's name lies on those of the cases
+    plot["layout"]["xaxis"]["range"] = [0, (last - first) * NANO]
+    rows = [
+        (line.name, quantity(x, "s"), quantity(y, "W"))
+        for line in figure.series
+        for x, y in zip(line.x[::10], line.y[::10], strict=True)
+        if isinstance(x, float)
+    ]
+    return drawing.Drawn(
+        anchor="power-figure",
+        title=figure.title,
+        caption=figure.caption,
+        plot=drawing.embedded(plot),
+        height=plot["layout"]["height"],
+        wide=False,
+        webgl=False,
+        headings=("Source", "Time", "Power"),
+        rows=tuple(rows),
+        notes=(),
+    )
+
+
+def _figure(
+    evaluation: Evaluation, known: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]], first: int, last: int
+) -> Figure:
+    idle = evaluation.power.idle if evaluation.power else None
+    edges = np.linspace(first, last, POINTS + 1).round().astype(np.int64)
+    middle = tuple(float(x) for x in (edges[:-1] + np.diff(edges) / 2 - first) * NANO)
+    lines = []
+    for source, members in _sources(known).items():
+        joules = sum(np.interp((edges - c.origin) * NANO, c.at, c.joules) for c in members)
+        lines.append(
+            Series(_called(source, known), middle, tuple(float(x) for x in np.diff(joules) / (np.diff(edges) * NANO)))
+        )
+    marks = []
+    for source, spent in (cost(known, Stretch("idle", *idle)).totals if idle else {}).items():
+        marks.append(Mark("y", spent.power, f"idle ({_called(source, known)})"))
+    bands = _bands(evaluation, timed, first)
+    guess = all(each.sensor.modelled for each in known.values())
+    title = "Modelled power against time" if guess else "Power against time"
+    return Figure(
+        "power", title, "lines", Axis("time", "s"), Axis("power", "W"), tuple(lines),
+        marks=tuple(marks), bands=bands,
+        caption=f"Means of {quantity((last - first) * NANO / POINTS, 's')}."
+        + (" The shaded stretches are those of the cases." if bands else ""),
+    )  # fmt: skip
+
+
+def _called(source: str, known: Mapping[str, Course]) -> str:
+    guess = any(each.sensor.modelled for each in known.values() if each.sensor.source == source)
+    return ("a model of the load" if source == "model" else f"{source} (modelled)") if guess else source
+
+
+def _sources(known: Mapping[str, Course]) -> dict[str, list[Course]]:
+    found: dict[str, list[Course]] = {}
+    for sensor in added_up([each.sensor for each in known.values()]):
+        found.setdefault(sensor.source, []).append(known[sensor.name])
+    return found
+
+
+def _bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], first: int) -> tuple[Band, ...]:
+    """Where one case ran, in a run of one benchmark; otherwise where one benchmark did. None where these are many."""
+    names = {record.benchmark for _, record in timed}
+    varying = values.varying(evaluation.results) if len(names) == 1 else ()
+
+    def called(record: Record) -> str:
+        if varying and "mode" in record.parameters and set(varying) <= MODES:
+            return node_modes.called(node_modes.mode_of(record), evaluation.run.machine).replace(" (OpenCL)", "")
+        words = [in_words(n, record.parameters.get(n)) for n in varying if n in record.parameters]
+        return ", ".join(words) or (record.benchmark if len(names) > 1 else record.kernel)
+
+    found: list[Band] = []
+    for stretch, record in sorted(timed, key=lambda pair: pair[0].begin):
+        begin, end, name = (stretch.begin - first) * NANO, (stretch.end - first) * NANO, called(record)
+        if found and found[-1].label == name:
+            found[-1] = Band(found[-1].low, end, name)
+        else:
+            found.append(Band(begin, end, name))
+    return tuple(found) if len(found) <= MOST_BANDS else ()
+
+
+def _rows(
+    evaluation: Evaluation, known: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]]
+) -> Iterable[Row]:
+    whole = {name: [stretch for stretch, r in timed if r.benchmark == name] for name in evaluation.benchmarks}
+    for name, stretches in whole.items():
+        mine = [r for r in evaluation.results if r.benchmark == name and energy.POWER.name in r.metrics]
+        if not mine:
+            continue
+        spent = [max(t.joules for t in totals.values()) for s in stretches if (totals := cost(known, s).totals)]
+        yield Row(
+            name,
+            slug(name),
+            (
+                f"{len(mine)} of {sum(r.benchmark == name for r in evaluation.results)}",
+                _span(mine, energy.POWER.name, "W"),
+                quantity(sum(spent), "J"),
+                _span(mine, energy.FLOPS.name, "flop/J"),
+            ),
+        )
+
+
+def _span(results: Sequence[Result], metric: str, unit: str) -> str:
+    """The median over the cases, and the least and the greatest; '–' where none has it."""
+    found = sorted(r.metrics[metric].value for r in results if metric in r.metrics)
+    if not found:
+        return "–"
+    if len(found) == 1:
+        return quantity(found[0], unit)
+    return f"{quantity(median(found), unit)} ({quantity(found[0], unit)} – {quantity(found[-1], unit)})"

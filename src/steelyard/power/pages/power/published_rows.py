@@ -1,0 +1,68 @@
+"""What the nodes of the Mont-Blanc prototype drew, as its authors stated it, beside what this run drew in the same state."""
+
+from dataclasses import dataclass
+
+from steelyard import published
+from steelyard.compare import published_power
+from steelyard.model import Evaluation, Level
+from steelyard.published import Published
+from steelyard.report import values
+from steelyard.units import quantity, significant
+
+STATES = {
+    "idle": "idle",
+    "1 cpu": "on one core",
+    "2 cpu": "on both cores",
+    "gpu": "on the GPU",
+    "gpu+1 cpu": "on the GPU and one core",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A state, what was printed of it, and ours with its interval and verdict; "" where there is none."""
+
+    state: str
+    printed: str
+    ours: str
+    interval: str
+    ratio: str
+    level: Level
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The rows in the order of the data; `remarks` say in what ours is another thing."""
+
+    system: str
+    source: str
+    rows: tuple[Row, ...]
+    remarks: tuple[str, ...]
+
+
+def beside(evaluation: Evaluation) -> Printed | None:
+    """None where the run has nothing of the kind."""
+    entries = published.select(published_power.PRINTED)
+    both = [(entry, published_power.ours(evaluation, entry)) for entry in entries]
+    if not any(drawn.value for _, drawn in both):
+        return None
+    remarks = dict.fromkeys(_said(entry, drawn.remark) for entry, drawn in both if drawn.remark)
+    rows = tuple(_row(entry, drawn) for entry, drawn in both)
+    return Printed(entries[0].system, published.SOURCES[entries[0].source], rows, tuple(remarks))
+
+
+def _said(entry: Published, remark: str) -> str:
+    """In the words of the table."""
+    state = str(entry.parameters.get("state", ""))
+    return f"Ours is measured {remark}.".replace(f"'{state}'", f"'{STATES.get(state, state)}'")
+
+
+def _row(entry: Published, drawn: published_power.Drawn) -> Row:
+    state = str(entry.parameters.get("state", ""))
+    what = "greatest of all kernels" if entry.metric == "power_max" else str(entry.parameters.get("benchmark", ""))
+    words = f"{what} {STATES.get(state, state)}".strip()
+    printed, value = quantity(entry.value, entry.unit), drawn.value
+    if value is None:
+        return Row(words, printed, "", "", "", "CLEAN")
+    ratio = significant(value.value / entry.value) if entry.value else ""
+    return Row(words, printed, quantity(value.value, value.unit), values.interval(value), ratio, drawn.level)

@@ -1,0 +1,234 @@
+"""A store in Apache Cassandra, for many collectors and servers: its rows are readings, its partitions an hour of a sensor.
+
+What is written twice is one row: a reading's key is its sensor and its moment. Which hours of a sensor there are stands in a
+table of its own, so that nothing is searched for. Rollups are made from the readings when they are asked for. Readings that are
+kept for a limited time have that as their time to live, from when this was said.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
+from steelyard.power.message import Batch, Gap
+from steelyard.power.rollup import SECOND, joined, rolled
+from steelyard.power.stores import END
+from steelyard.power.stores._columns import columns
+from steelyard.power.stores._place import connected
+from steelyard.power.stores._readings import MARGIN
+
+HOUR = 3600 * SECOND  # ns: of a partition; at ten readings a second 36,000 rows
+ROWS = 500  # of one statement, all of one partition: Cassandra limits those of several
+AT_ONCE = 64  # statements under way that write
+READING = 8  # those that read: an answer may be long
+TABLES = (
+    "readings (node text, sensor text, hour int, moment bigint, value double, primary key ((node, sensor, hour), moment)) "
+    "with compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}",
+    "hours (node text, sensor text, hour int, primary key ((node, sensor), hour))",
+    "sensors (node text primary key, described text)",
+    "gaps (node text, first bigint, last bigint, why text, sensors text, primary key (node, first, last, why, sensors))",
+)
+
+
+class Cassandra:
+    """A keyspace of a cluster (`stores.Store`).
+
+    `place`: cassandra://[USER@]HOST[:PORT][,HOST…][/KEYSPACE][?ca=FILE&password-file=FILE]; the keyspace is "steelyard" where
+    none is named. `make` makes it where it is not there, with one copy of each row: make it yourself for more.
+    """
+
+    def __init__(self, place: str, make: bool = False) -> None:
+        self._place = place
+        self.notes: list[str] = []
+        self._written: set[tuple[str, str, int]] = set()  # hours that stand in their table
+        self._described: dict[str, tuple[Sensor, ...]] = {}
+        with self._said("be reached"):
+            self._cluster, self._session, keyspace = connected(place, make, TABLES)
+            self._tables = {name: f"{keyspace}.{name}" for name in ("readings", "hours", "sensors", "gaps")}
+            statements = {
+                "reading": "insert into {readings} (node, sensor, hour, moment, value) values (?, ?, ?, ?, ?)",
+                "hour": "insert into {hours} (node, sensor, hour) values (?, ?, ?)",
+                "gap": "insert into {gaps} (node, first, last, why, sensors) values (?, ?, ?, ?, ?)",
+                "trace": "select moment, value from {readings} where node = ? and sensor = ? and hour = ? "
+                "and moment >= ? and moment <= ?",
+                "newest": "select moment, value from {readings} where node = ? and sensor = ? and hour = ? "
+                "and moment >= ? and moment <= ? order by moment desc limit 1",
+                "count": "select count(*) from {readings} where node = ? and sensor = ? and hour = ?",
+                "hours": "select hour from {hours} where node = ? and sensor = ? and hour >= ? and hour <= ?",
+            }
+            self._prepared = {
+                name: self._session.prepare(text.format_map(self._tables)) for name, text in statements.items()
+            }
+            for statement in self._prepared.values():
+                statement.is_idempotent = True  # so that the driver asks another server where one does not answer
+
+    # ------------------------------------------------------------------ writing
+
+    def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
+        with self._said("be written"):
+            described = msgspec.json.encode(tuple(sensors)).decode()
+            self._session.execute(
+                f"insert into {self._tables['sensors']} (node, described) values (%s, %s)", (node, described)
+            )
+
+    def write(self, batches: Sequence[Batch]) -> None:
+        """Returns when a server (as many as the keyspace's replication asks, by quorum) has the batches in its log."""
+        with self._said("be written"):
+            hours = [h for batch in batches for h in _hours(batch) if h not in self._written]
+            self._all([(self._prepared["hour"], each) for each in dict.fromkeys(hours)], AT_ONCE)
+            self._all(self._groups(batches), AT_ONCE)
+            gaps = [
+                (self._prepared["gap"], (batch.node, gap.start, gap.end, gap.why, "\n".join(gap.sensors)))
+                for batch in batches
+                for gap in batch.gaps
+            ]
+            self._all(gaps, AT_ONCE)
+            self._written.update(hours)
+
+    def tidy(self, now: int) -> None:
+        """Cassandra itself merges its files and removes what its time to live is over."""
+
+    def keep(self, keeping: Mapping[str, float]) -> None:
+        """UsageError for rollups: there are none to keep."""
+        if others := keeping.keys() - {"readings"}:
+            raise UsageError(
+                f"A store in Cassandra keeps readings only, no '{min(others)}': rollups are made from them."
+            )
+        with self._said("be changed"):
+            for name in ("readings", "hours"):
+                # 20 years are the most that it knows; 0: for ever
+                seconds = int(keeping["readings"]) if keeping["readings"] < 20 * 365 * 86400 else 0
+                self._session.execute(f"alter table {self._tables[name]} with default_time_to_live = {seconds}")
+
+    def close(self) -> None:
+        self._cluster.shutdown()
+
+    def _groups(self, batches: Sequence[Batch]) -> Iterator[tuple[Any, None]]:
+        """Statements of many rows of one partition each: a row by itself costs ten times as much."""
+        from cassandra.query import BatchStatement, BatchType
+
+        insert = self._prepared["reading"]
+        names, found = columns(batches)
+        hour = found["moment"] // HOUR
+        edges = np.flatnonzero((np.diff(found["id"]) != 0) | (np.diff(hour) != 0)) + 1
+        for begin, end in zip([0, *edges.tolist()], [*edges.tolist(), len(hour)], strict=True):
+            for first in range(begin, end, ROWS):
+                group = BatchStatement(BatchType.UNLOGGED)
+                place = (*names[found["id"][first]], int(hour[first]))
+                some = slice(first, min(first + ROWS, end))
+                for at, value in zip(found["moment"][some].tolist(), found["value"][some].tolist(), strict=True):
+                    group.add(insert, (*place, at, value))
+                group.is_idempotent = True
+                yield group, None
+
+    def _all(self, statements: Any, at_once: int = READING) -> list[Any]:
+        """Their answers; what was raised first is raised."""
+        from cassandra.concurrent import execute_concurrent
+
+        return [found for _, found in execute_concurrent(self._session, statements, at_once, raise_on_first_error=True)]
+
+    # ------------------------------------------------------------------ reading
+
+    def sensors(self) -> dict[str, tuple[Sensor, ...]]:
+        with self._said("be read"):
+            rows = self._session.execute(f"select node, described from {self._tables['sensors']}")
+            self._described = {node: msgspec.json.decode(text, type=tuple[Sensor, ...]) for node, text in _rows(rows)}
+        return dict(self._described)
+
+    def trace(self, node: str, sensor: str, start: int = 0, end: int = END) -> Trace:
+        described = self._sensor(node, sensor)
+        with self._said("be read"):
+            hours = [
+                (node, sensor, hour, start, end)
+                for (hour,) in _rows(
+                    self._session.execute(self._prepared["hours"], (node, sensor, _hour(start), _hour(end)))
+                )
+            ]
+            parts = [_pairs(found) for found in self._all([(self._prepared["trace"], each) for each in hours])]
+        at = np.concatenate([np.empty(0, dtype=np.int64), *(at for at, _ in parts)])
+        return Trace(described, at, np.concatenate([np.empty(0), *(value for _, value in parts)]))
+
+    def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
+        places = [
+            (node, sensor.name, hour)
+            for node, sensors in self.sensors().items()
+            for sensor in sensors
+            for hour in range(_hour(start), _hour(end) + 1)
+        ]
+        with self._said("be read"):
+            answers = self._all([(self._prepared["newest"], (*place, start, end)) for place in places], AT_ONCE)
+        return {  # of two hours the later one comes last
+            (node, sensor): Reading(sensor, at, value)
+            for (node, sensor, _), rows in zip(places, answers, strict=True)
+            for at, value in _rows(rows)
+        }
+
+    def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
+        parts = [
+            rolled(node, self.trace(node, sensor, max(start - MARGIN, 0), end + MARGIN), level, start, end)
+            for node, sensor in sensors
+        ]
+        return joined(parts, level)
+
+    def gaps(self, node: str, start: int = 0, end: int = END) -> list[Gap]:
+        with self._said("be read"):
+            asked = f"select first, last, why, sensors from {self._tables['gaps']} where node = %s and first <= %s"
+            rows = list(_rows(self._session.execute(asked, (node, end))))
+        found = {Gap(tuple(s for s in names.split("\n") if s), a, b, why) for a, b, why, names in rows if b >= start}
+        return sorted(found, key=lambda gap: (gap.start, gap.end))
+
+    def count(self) -> int:
+        places = [(node, s.name) for node, sensors in self.sensors().items() for s in sensors]
+        with self._said("be read"):
+            asked = [(self._prepared["hours"], (*place, 0, _hour(END))) for place in places]
+            hours = [
+                (self._prepared["count"], (*place, hour))
+                for place, found in zip(places, self._all(asked), strict=True)
+                for (hour,) in _rows(found)
+            ]
+            return sum(number for found in self._all(hours) for (number,) in _rows(found))
+
+    def _sensor(self, node: str, sensor: str) -> Sensor:
+        for known in (self._described, None):
+            for each in (self.sensors() if known is None else known).get(node, ()):
+                if each.name == sensor:
+                    return each
+        raise UsageError(f"The store '{self._place}' has no sensor '{sensor}' of the node '{node}'.")
+
+    @contextlib.contextmanager
+    def _said(self, what: str) -> Iterator[None]:
+        from cassandra import DriverException, OperationTimedOut, RequestExecutionException, UnresolvableContactPoints
+        from cassandra.cluster import NoHostAvailable
+
+        try:
+            yield
+        except UnresolvableContactPoints as error:
+            raise MachineFailed(f"The store '{self._place}' cannot {what}: its hosts have no address.") from error
+        except NoHostAvailable as error:
+            why = "; ".join(dict.fromkeys(str(e) for e in error.errors.values())) or "no server answers"
+            raise MachineFailed(f"The store '{self._place}' cannot {what}: {why}.") from error
+        except (DriverException, RequestExecutionException, OperationTimedOut, OSError) as error:
+            raise MachineFailed(f"The store '{self._place}' cannot {what}: {error}.") from error
+
+
+def _hours(batch: Batch) -> set[tuple[str, str, int]]:
+    places = np.unique(batch.number.astype(np.int64) << 32 | batch.at // HOUR)
+    return {(batch.node, batch.sensors[int(each) >> 32], int(each) & 0xFFFFFFFF) for each in places}
+
+
+def _hour(moment: int) -> int:
+    return min(moment // HOUR, 2**31 - 1)
+
+
+def _rows(found: Any) -> Iterator[tuple[Any, ...]]:
+    yield from found
+
+
+def _pairs(found: Any) -> tuple[Any, Any]:
+    rows = list(_rows(found))
+    both = np.array(rows, dtype=[("at", np.int64), ("value", np.float64)])
+    return both["at"], both["value"]

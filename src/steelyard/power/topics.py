@@ -1,0 +1,120 @@
+"""What a topic says of its message: ours, DCDB's and ExaMon's.
+
+| topic | payload |
+| --- | --- |
+| `PREFIX/SYSTEM/NODE/readings` | a batch of the node |
+| `PREFIX/SYSTEM/NODE/sensors` | what its sensors are, retained |
+| `PREFIX/SYSTEM/NODE/SENSOR…`, and DCDB's own `/SYSTEM/NODE/SENSOR…` | pairs of int64: value, ns since 1970 |
+| ExaMon's `…/cluster/SYSTEM/node/NODE/…/METRIC` | `value;seconds` as text |
+| `PREFIX-stored/SYSTEM/NODE` | back to the agent: writer and sequence of each batch that the store has |
+"""
+
+import re
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from uuid import UUID, uuid5
+
+import numpy as np
+
+from steelyard.model.sensor import Moments, Values
+from steelyard.power.message import LARGEST, Batch, Description, Refused, decode, described, is_name
+
+_RECEIPT = struct.Struct("<16sQ")
+# The namespace of the made-up writers of messages that name none; any fixed one does.
+_FOREIGN = UUID("5f1d3c0e-7a52-4c36-9d0b-0c8f6b0a9e11")
+_TEXT = re.compile(rb"(-?\d{1,20}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?);(\d{1,10})(?:\.(\d{1,9}))?\s{0,2}")
+_PAIR = 16  # bytes
+_EXAMON_PLACE = ("org", "cluster", "node")
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """Where messages lie. `levels`: how many levels of DCDB's topics name the node ("/i01/r01/c01/s09/PKG_POWER": 4)."""
+
+    prefix: str = "steelyard"
+    levels: int = 2
+
+    def readings(self, node: str) -> str:
+        return f"{self.prefix}/{node}/readings"
+
+    def sensors(self, node: str) -> str:
+        return f"{self.prefix}/{node}/sensors"
+
+    def stored(self, node: str) -> str:
+        return f"{self.prefix}-stored/{node}"
+
+    def received(self, topic: str, payload: bytes) -> Batch | Description:
+        """What a message holds. Refused where it is none of these, or not sound."""
+        if len(payload) > LARGEST:
+            raise Refused("size")
+        if topic.startswith("/"):
+            return _dcdb(topic[1:], self.levels, payload)
+        if not topic.startswith(f"{self.prefix}/"):
+            return _examon(topic, payload)
+        ours = topic.removeprefix(f"{self.prefix}/")
+        node, sensor = _split(ours, 2)
+        if sensor == "readings":
+            return decode(node, payload)
+        if sensor == "sensors":
+            return described(node, payload)
+        return _dcdb(ours, 2, payload)
+
+
+def receipt(batches: Iterable[tuple[UUID, int]]) -> bytes:
+    """Writers and sequences as bytes, for the agents that sent them."""
+    return b"".join(_RECEIPT.pack(writer.bytes, sequence) for writer, sequence in batches)
+
+
+def receipts(payload: bytes) -> list[tuple[UUID, int]]:
+    """What `receipt` wrote; nothing of what has another length."""
+    if len(payload) % _RECEIPT.size or len(payload) > LARGEST:
+        return []
+    return [(UUID(bytes=writer), sequence) for writer, sequence in _RECEIPT.iter_unpack(payload)]
+
+
+def _split(topic: str, levels: int) -> tuple[str, str]:
+    parts = topic.split("/", levels)
+    node = "/".join(parts[:levels])
+    if len(parts) <= levels or not is_name(node) or not is_name(parts[levels]):
+        raise Refused("topic")
+    return node, parts[levels]
+
+
+def _dcdb(topic: str, levels: int, payload: bytes) -> Batch:
+    node, sensor = _split(topic, levels)
+    if not payload or len(payload) % _PAIR:
+        raise Refused("size")
+    pairs = np.frombuffer(payload, "<i8").reshape(-1, 2)
+    return _foreign(node, sensor, pairs[:, 1], pairs[:, 0].astype(np.float64), payload)
+
+
+def _examon(topic: str, payload: bytes) -> Batch:
+    levels = topic.split("/")
+    if not len(levels) % 2:
+        raise Refused("topic")
+    pairs = list(zip(levels[:-1:2], levels[1::2], strict=True))
+    of = dict(pairs)
+    if not {"cluster", "node"} <= of.keys():
+        raise Refused("topic")
+    # What is said behind the place is part of the sensor: of each core there is a "tsc".
+    beside = [level for key, value in pairs if key not in _EXAMON_PLACE for level in (key, value)]
+    node, sensor = _split("/".join((of["cluster"], of["node"], *beside, levels[-1])), 2)
+    found = _TEXT.fullmatch(payload)
+    if not found:
+        raise Refused("form")
+    value, seconds, fraction = found.groups(b"")
+    at = int(seconds) * 1_000_000_000 + int(fraction.ljust(9, b"0"))
+    if at >= 1 << 63 or not np.isfinite(float(value)):
+        raise Refused("value")
+    return _foreign(node, sensor, np.array([at], np.int64), np.array([float(value)]), payload)
+
+
+def _foreign(node: str, sensor: str, at: Moments, value: Values, payload: bytes) -> Batch:
+    """A batch that its sender does not number: a hash of its bytes is its number, so that it is known when it comes again."""
+    if at.min() < 0:
+        raise Refused("value")
+    number = np.zeros(len(at), np.uint16)
+    sequence = int.from_bytes(blake2b(payload, digest_size=8).digest(), "little")
+    return Batch(node, uuid5(_FOREIGN, f"{node}/{sensor}"), sequence, (sensor,), number, at, value)

@@ -1,0 +1,78 @@
+"""The values that a figure must mark, since they cannot be relied on, and how they are distinguished from the others."""
+
+from collections.abc import Iterable
+from typing import Literal, Self
+
+from steelyard.model import Evidence, Level
+from steelyard.model.figure import Point
+from steelyard.report.verdict_marks import signed
+from steelyard.statistics.validity.trust import ORDER, doubtful, worst
+
+Drawing = Literal["lines", "bars", "heat", "surface"]
+
+HOLLOW: dict[Level, str] = {"UNSETTLED": "-open", "DISTURBED": "-open"}  # behind the name of Plotly's symbol
+# Size of a mark and width of its line, in pixels: what is only roughly known is a wide ring, as on a map.
+SIZES: dict[Level, tuple[float, float]] = {"CLEAN": (7, 0), "UNSETTLED": (16, 1.2), "DISTURBED": (11, 2)}
+PATTERNS: dict[Level, str] = {"UNSETTLED": ".", "DISTURBED": "/"}  # of a bar
+CELLS: dict[Level, str] = {"UNSETTLED": "◐", "DISTURBED": "†"}  # behind a number in a map
+_LOOKS: dict[tuple[str, Level], str] = {
+    ("lines", "UNSETTLED"): "wide, thin hollow marks",
+    ("lines", "DISTURBED"): "hollow marks",
+    ("bars", "UNSETTLED"): "dotted bars",
+    ("bars", "DISTURBED"): "hatched bars",
+    ("heat", "UNSETTLED"): f"a half circle ({CELLS['UNSETTLED']})",
+    ("heat", "DISTURBED"): f"a dagger ({CELLS['DISTURBED']})",
+}
+
+
+class Doubtful(float):
+    """A value that cannot be relied on, with its verdict.
+
+    `evidence` is that of the result whose value it is; () for a value that was computed from such ones.
+    """
+
+    level: Level
+    evidence: tuple[Evidence, ...]
+
+    def __new__(cls, value: float, level: Level, evidence: tuple[Evidence, ...] = ()) -> Self:
+        made = super().__new__(cls, value)
+        made.level, made.evidence = level, evidence
+        return made
+
+
+def graded(value: float, level: Level, evidence: tuple[Evidence, ...] = ()) -> float:
+    """The value with its verdict, where that needs a mark."""
+    return Doubtful(value, level, evidence) if doubtful(level) else value
+
+
+def level_of(value: float | None) -> Level:
+    """The verdict of that value; CLEAN where it needs no mark."""
+    return value.level if isinstance(value, Doubtful) else "CLEAN"
+
+
+def marked(value: float | None) -> str:
+    """What the pointer's text ends with: ' (DISTURBED)'; '' where the value needs no mark."""
+    return f" ({value.level})" if isinstance(value, Doubtful) else ""
+
+
+def named(point: Point) -> str:
+    """The name of a place, with the sign of the lesser verdict of its coordinates."""
+    return signed(point.label, worst(level_of(at) for at in (point.x, point.y) if not isinstance(at, str)))
+
+
+def look(level: Level, drawing: str) -> str:
+    """How values of that level look in such a figure."""
+    found = _LOOKS.get((drawing, level))
+    return f"shown by {found}" if found else "named in the pointer's text and in the numbers below"
+
+
+def among(levels: Iterable[Level]) -> list[Level]:
+    """Those of the levels that need a mark, each once, in the order of trust."""
+    found = set(levels)
+    return [level for level in ORDER if doubtful(level) and level in found]
+
+
+def notes(levels: Iterable[Level], what: str, drawing: Drawing) -> tuple[str, ...]:
+    """What stands below a figure, a sentence for each level: 'DISTURBED: 2 of 4 ratios, shown by hatched bars.'"""
+    drawn = list(levels)
+    return tuple(f"{one}: {drawn.count(one)} of {len(drawn)} {what}, {look(one, drawing)}." for one in among(drawn))

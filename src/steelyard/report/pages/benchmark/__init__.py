@@ -1,0 +1,179 @@
+"""A benchmark's page: its figures, its table of results, how to read them, and how they were measured."""
+
+from dataclasses import dataclass
+
+from steelyard.evidence import sentences
+from steelyard.model import Benchmark, Evaluation, Evidence, Level, Machine, Metric, Result, Scalar
+from steelyard.report import counter_columns, drawing, values
+from steelyard.report.names import slug
+from steelyard.report.pages.benchmark import measurement
+from steelyard.report.reasons import folded
+
+LONG = 22  # letters; a longer value, as a list of processors, may be broken into lines
+Notes = dict[str, tuple[Evidence, ...]]  # by their text: results with the same share one
+MOST_NOTES = 5  # below a table; the others are folded away, and opened by the links that lead to them
+
+
+@dataclass(frozen=True)
+class Note:
+    """A footnote, numbered through the page: the evidence in plain sight, and what is folded away."""
+
+    number: int
+    evidence: tuple[Evidence, ...]
+    more: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A parameter's value; a long one may be broken into lines."""
+
+    text: str
+    long: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result: varying parameters, main metric, text of the others; `note` numbers its footnote."""
+
+    parameters: tuple[Cell, ...]
+    shown: values.Shown | None
+    share: str
+    others: tuple[str, ...]
+    level: Level
+    evidence: str
+    note: int | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """The results of a benchmark. `limit` is said once where it is the same in every row."""
+
+    parameters: tuple[str, ...]
+    metric: str
+    unit_of_share: str
+    others: tuple[str, ...]
+    rows: tuple[Row, ...]
+    constant: tuple[tuple[str, str], ...]
+    limit: str
+    limit_source: str
+    limits_differ: bool
+    notes: tuple[Note, ...]
+    more: tuple[Note, ...]  # beyond MOST_NOTES
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What the columns of a table are: whether the kernel is one, the parameters that vary, the metrics."""
+
+    benchmark: Benchmark
+    machine: Machine
+    kernel: bool
+    varying: tuple[str, ...]
+    main: Metric | None
+    others: tuple[Metric, ...]
+    counted: tuple[str, ...]  # titles of what hardware counters tell
+
+    def shown(self, result: Result) -> values.Shown | None:
+        return values.shown(result, self.main.name, self.benchmark, self.machine) if self.main else None
+
+
+@dataclass(frozen=True)
+class BenchmarkPage:
+    """What the page shows."""
+
+    anchor: str
+    name: str
+    title: str
+    benchmark: Benchmark
+    counts: dict[Level, int]
+    figures: tuple[drawing.Drawn, ...]
+    tables: tuple[Table, ...]
+    measured: tuple[tuple[str, str], ...]
+
+
+def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
+    """The page of the benchmark of that name."""
+    benchmark = evaluation.benchmarks[name]
+    results = values.of_benchmark(evaluation, name)
+    return BenchmarkPage(
+        slug(name),
+        name,
+        benchmark.title,
+        benchmark,
+        values.counts(results),
+        drawing.figures(benchmark, results, evaluation.run.machine),
+        _tables(benchmark, results, evaluation.run.machine),
+        measurement.how(evaluation, results),
+    )
+
+
+def _tables(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Table, ...]:
+    """One table a main metric; the footnotes are counted through them all."""
+    tables: list[Table] = []
+    notes: Notes = {}
+    for main, members in values.groups(benchmark, results):
+        tables.append(_table((benchmark, machine), main, members, notes))
+    return tuple(tables)
+
+
+def _table(
+    where: tuple[Benchmark, Machine],
+    main: Metric | None,
+    results: tuple[Result, ...],
+    notes: Notes,
+) -> Table:
+    benchmark, machine = where
+    known = {name for result in results for name in result.metrics}
+    others = tuple(m for m in benchmark.metrics if m.name in known and m is not main)
+    kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
+    shape = _Shape(benchmark, machine, kernel, varying, main, others, counter_columns.columns(results))
+    before = len(notes)
+    rows = tuple(_row(result, shape, notes) for result in results)
+    limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
+    same = limits.pop() if len(limits) == 1 else ("", "")
+    only: dict[str, Scalar] = {"kernel": results[0].kernel} if not kernel else {}
+    fixed = only | values.constant(results) | values.partial(results)
+    new = list(notes.values())[before:]
+    reported = tuple(Note(number, *folded(evidence)) for number, evidence in enumerate(new, before + 1))
+    return Table(
+        (("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
+        main.title if main else "Value",
+        "share of the limit" if main is None or main.better == "higher" else "limit over value",
+        (*(m.title for m in others), *shape.counted),
+        rows,
+        tuple((values.words(n), values.parameter(n, v)) for n, v in fixed.items()),
+        *same,
+        len(limits) > 0,
+        reported[:MOST_NOTES],
+        reported[MOST_NOTES:],
+    )
+
+
+def _cell(text: str) -> Cell:
+    return Cell(text, len(text) > LONG)
+
+
+def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
+    level = values.level(result)
+    reported = values.evidence(result) if level != "CLEAN" else ()
+    text = sentences(reported)
+    if reported:
+        notes.setdefault(text, reported)
+    shown = shape.shown(result)
+    cells = tuple(_cell(values.parameter(name, result.parameters.get(name))) for name in shape.varying)
+    return Row(
+        ((_cell(result.kernel),) if shape.kernel else ()) + cells,
+        shown,
+        values.percent(shown.share) if shown else "",
+        (*(_other(result, metric, level) for metric in shape.others), *counter_columns.cells(result, shape.counted)),
+        level,
+        text,
+        list(notes).index(text) + 1 if reported else None,
+    )
+
+
+def _other(result: Result, metric: Metric, level: Level) -> str:
+    value = result.metrics.get(metric.name)
+    if value is None or level == "INVALID":
+        return ""
+    return values.quantity(value.value, value.unit)

@@ -1,0 +1,169 @@
+"""The pace of the machine over the run: how much of it was within bounds, what was set aside for it, and what ran when."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from steelyard.model import Evaluation, Shown
+from steelyard.model.observed import Kind
+from steelyard.plan import second
+from steelyard.report import drawing, values
+from steelyard.report.names import grouped, slug
+from steelyard.report.pages.pace import figures
+from steelyard.report.pages.pace.run_course import Course, Step, causes, course
+from steelyard.statistics.validity.pace import seconds_waited
+from steelyard.statistics.validity.verdict import name_disturbance
+
+PLACE, TITLE = 110, "Pace"
+
+MOST_CAUSES = 3  # in a sentence
+
+_PARTS: Mapping[str, tuple[Kind, ...]] = {
+    "the cores": ("core_clock", "issued"),
+    "the memory": ("stream", "chase"),
+    "messages": ("exchange",),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A benchmark: its page's anchor ("": it has none), and its numbers."""
+
+    name: str
+    anchor: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows. `records`: JSON that its figures share."""
+
+    paragraphs: tuple[str, ...]
+    figures: tuple[drawing.Drawn, ...]
+    records: Markup
+    rows: tuple[Row, ...]
+
+
+def data(evaluation: Evaluation) -> Page | None:
+    """The page's data; None for a run whose records do not tell when they began."""
+    found = course(evaluation.run)
+    if found is None:
+        return None
+    measured = {step.record.launch for step in found.steps}
+    steps: dict[str, list[Step]] = {}
+    for step in found.steps:
+        steps.setdefault(step.record.benchmark, []).append(step)
+    added = [launch for launch in second.added(evaluation.run.plan) if launch.number in measured]
+    if evaluation.run.in_turn:  # its rounds are no further launches
+        added = []
+    return Page(
+        (
+            f"{_within(found.steps)} {_compared(evaluation.run.shown)}",
+            f"{_aside(found.steps)} {_disturbed(found.steps)}".strip(),
+            f"{_waited(found.steps)} {_further(len(added))}".strip(),
+        ),
+        figures.figures(found, added),
+        drawing.embedded(figures.records(found, evaluation)),
+        tuple(_row(evaluation, steps[n], n) for names in _grouped(found) for n in names),
+    )
+
+
+def _grouped(found: Course) -> tuple[tuple[str, ...], ...]:
+    names = dict.fromkeys(s.record.benchmark for s in sorted(found.steps, key=lambda s: s.record.benchmark))
+    return tuple(grouped(names).values())
+
+
+# --------------------------------------------------------------------------- in words
+
+
+def _within(steps: Sequence[Step]) -> str:
+    held = {name: _held(steps, kinds) for name, kinds in _PARTS.items()}
+    reported = [(name, share) for name, share in held.items() if share]
+    if not reported:
+        return "No reading could be compared with another."
+    (first, share), *others = reported
+    listed = _listed([f"{share} records", *(f"{name} in {part}" for name, part in others)])
+    return f"{first.capitalize()} were within bounds in {listed}."
+
+
+def _held(steps: Sequence[Step], kinds: Sequence[Kind]) -> str:
+    """'93 % of 1 200'; "" where none of these kinds was read."""
+    found = [held for step in steps if (held := step.within(kinds)) is not None]
+    return f"{values.percent(sum(found) / len(found))} of {_count(len(found))}" if found else ""
+
+
+def _waited(steps: Sequence[Step]) -> str:
+    waiting = sum(seconds_waited(step.record) for step in steps)
+    return f"Cases waited {values.duration(waiting)} for quiet in all." if waiting else "No case waited for quiet."
+
+
+def _aside(steps: Sequence[Step]) -> str:
+    taken, aside = sum(len(s.record.samples) for s in steps), sum(len(s.record.aside) for s in steps)
+    if not aside:
+        return f"None of {_count(taken)} samples was set aside."
+    by = causes(steps)
+    named = ", ".join(f"{cause} {_count(number)}" for cause, number in by.most_common())
+    doubled = ", some by more than one" if sum(by.values()) > aside else ""
+    why = f" ({named}{doubled})" if named else ""
+    return f"Of {_count(taken)} samples {_count(aside)} were set aside{why}: the figures rest on the others."
+
+
+def _disturbed(steps: Sequence[Step]) -> str:
+    found = [step.record for step in steps if step.state == "disturbed"]
+    if not found:
+        return ""
+    by = Counter(name for record in found if (name := name_disturbance(record.verdict))).most_common(MOST_CAUSES)
+    mostly = f", most often by {_listed([f'{name} ({_count(number)})' for name, number in by])}" if by else ""
+    return (
+        f"{_count(len(found))} of {_count(len(steps))} records {'is' if len(found) == 1 else 'are'} DISTURBED{mostly}."
+    )
+
+
+def _further(added: int) -> str:
+    if not added:
+        return ""
+    many = "1 further launch was" if added == 1 else f"{added} further launches were"
+    return f"With the time that was left {many} added, of cases that were not settled."
+
+
+def _compared(shown: Shown) -> str:
+    if not shown.runs:
+        return "The machine was measured for the first time: there is nothing but this run to compare with."
+    many = "1 earlier run" if shown.runs == 1 else f"{shown.runs} earlier runs"
+    return f"The readings are compared with the best of this run and of {many} since {shown.since[:10]}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+def _count(number: int) -> str:
+    return f"{number:,}".replace(",", "\u202f")
+
+
+# --------------------------------------------------------------------------- by benchmark
+
+
+def _row(evaluation: Evaluation, steps: Sequence[Step], name: str) -> Row:
+    levels = [values.level(result) for result in evaluation.results if result.benchmark == name]
+    still = sum(level not in ("DISTURBED", "INVALID") for level in levels)
+    taken, aside = sum(len(s.record.samples) for s in steps), sum(len(s.record.aside) for s in steps)
+    waiting = sum(seconds_waited(step.record) for step in steps)
+    return Row(
+        name,
+        slug(name) if name in evaluation.benchmarks else "",
+        (
+            f"{still} of {len(levels)}",
+            _held(steps, _PARTS["the cores"]) or "–",
+            _held(steps, _PARTS["the memory"]) or "–",
+            f"{_count(aside)} of {_count(taken)}",
+            values.duration(waiting) if waiting else "–",
+        ),
+    )
+
+
+def has_figures(page: Page) -> bool:
+    """Whether it has figures."""
+    return bool(page.figures)

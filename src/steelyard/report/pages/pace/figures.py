@@ -1,0 +1,276 @@
+"""The course of a run as figures: for each kind of pace a mark for every record, and which benchmark ran when."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from steelyard.model import Evaluation, Launch, Record, Result
+from steelyard.model.observed import Kind
+from steelyard.report import drawing, values
+from steelyard.report.axes import Json, capital, text
+from steelyard.report.names import grouped
+from steelyard.report.pages.pace.run_course import STATES, Course, Step
+from steelyard.statistics.validity.pace import MEASURES
+from steelyard.units import duration, percent
+
+RECORDS = "pace-records"  # the element of the page that holds what the figures share: when, and of which case
+TOP = 110  # per cent; what lies above is drawn there
+PANEL, GAP, ROW = 160, 34, 17  # heights in pixels: of a panel, of its title, and of a group of benchmarks
+MARGINS = 88  # of every figure, see figures.js
+NARROWEST = 400  # part of the width that the bar of a short launch has, so that it is observed
+MOST_SLICES = 20  # rows of a table
+SLICES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 240, 480)  # minutes
+
+# Of each state its colour (of the palettes in figures.js), its mark and the mark's size: those behind come first.
+_MARKS = {
+    "kept": (0, "circle", 4),
+    "aside": (4, "diamond", 5),
+    "disturbed": (1, "triangle-up-open", 7),
+    "invalid": (6, "x", 6),
+}
+_TIMES = " Of a time the share is the best over what was read, so that less is slower here too."
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Kinds of pace that are drawn together."""
+
+    name: str
+    title: str
+    kinds: tuple[Kind, ...]
+
+
+TOPICS = (
+    Topic("cores", "The pace of the cores", ("issued", "core_clock")),
+    Topic("memory", "The pace of the memory", ("stream", "chase")),
+    Topic("messages", "The pace of messages", ("exchange",)),
+)
+_WORDS: Mapping[Kind, str] = {  # above a panel, and in the heading of a table
+    "issued": "issue rate",
+    "core_clock": "core clock",
+    "stream": "memory bandwidth",
+    "chase": "memory latency",
+    "exchange": "time of a message",
+}
+
+
+def figures(found: Course, added: Sequence[Launch]) -> tuple[drawing.Drawn, ...]:
+    """A figure for each topic of which something was read."""
+    further = {launch.number for launch in added}
+    parts = ((t, tuple(kind for kind in t.kinds if kind in found.kinds)) for t in TOPICS)
+    return tuple(_drawn(topic, kinds, found, further) for topic, kinds in parts if kinds)
+
+
+def records(found: Course, evaluation: Evaluation) -> Json:
+    """What the figures share, in the order of the steps: minutes, launches, and the cases by their place among `cases`."""
+    telling = {name: values.varying(_of(evaluation, name)) for name in {s.record.benchmark for s in found.steps}}
+    names: dict[int, str] = {}  # by record: those of one result are the same case
+    for result in evaluation.results:
+        name = called(result.records[0], telling.get(result.benchmark, ()))
+        names.update(dict.fromkeys(map(id, result.records), name))
+    cases: dict[str, int] = {}
+    of = [
+        cases.setdefault(names.get(id(s.record)) or called(s.record, telling[s.record.benchmark]), len(cases))
+        for s in found.steps
+    ]
+    return {
+        "at": [_minutes(step.at, found) for step in found.steps],
+        "launch": [step.record.launch for step in found.steps],
+        "of": of,
+        "cases": list(cases),
+    }
+
+
+def called(record: Record, telling: Sequence[str]) -> str:
+    """A case as the pointer names it: by what tells it from the benchmark's others."""
+    words = [values.phrase(name, record.parameters[name]) for name in telling if name in record.parameters]
+    return text(f"{record.benchmark} {record.kernel}" + (f": {', '.join(words)}" if words else ""))
+
+
+def _of(evaluation: Evaluation, name: str) -> tuple[Result, ...]:
+    return tuple(result for result in evaluation.results if result.benchmark == name)
+
+
+def _minutes(seconds: float, found: Course) -> float:
+    return round(seconds / 60, 2 if found.seconds > 600 else 3)
+
+
+def _drawn(topic: Topic, kinds: tuple[Kind, ...], found: Course, further: set[int]) -> drawing.Drawn:
+    plot = _plot(kinds, found, further)
+    headings, rows = _table(kinds, found)
+    times = "" if all(MEASURES[kind].higher for kind in kinds) else _TIMES
+    beyond = sum(share * 100 > TOP for step in found.steps for kind, share in step.shares.items() if kind in kinds)
+    return drawing.Drawn(
+        anchor=f"pace-{topic.name}",
+        title=topic.title,
+        caption=f"100 % is the best that the machine has shown for such a case: {_bests(kinds, found)}.{times}",
+        plot=drawing.embedded(plot),
+        height=plot["layout"]["height"],
+        wide=False,
+        webgl=False,
+        headings=headings,
+        rows=rows,
+        notes=(f"Marks above {TOP} % are drawn at the upper edge: {beyond}.",) if beyond else (),
+    )
+
+
+def _bests(kinds: tuple[Kind, ...], found: Course) -> str:
+    """The best of each kind, from the least to the greatest where it depends on the case."""
+    reported = []
+    for kind in kinds:
+        known = [step.bounds.best[kind] for step in found.steps if kind in step.shares]
+        low, high = (MEASURES[kind].written(value) for value in (min(known), max(known)))
+        reported.append(high if low == high else f"{low.partition(' ')[0]} to {high}")
+    return ", ".join(reported)
+
+
+# --------------------------------------------------------------------------- the picture
+
+
+def _plot(kinds: tuple[Kind, ...], found: Course, further: set[int]) -> Json:
+    groups = list(grouped({step.record.benchmark for step in found.steps}))
+    strip = ROW * len(groups)
+    inner = strip + len(kinds) * (PANEL + GAP)
+    layout: Json = {"height": MARGINS + inner, "shapes": [], "annotations": [], "showlegend": True}
+    layout["legend"] = {"itemsizing": "constant"}
+    end = found.seconds / 60 or 1.0
+    layout["xaxis"] = {
+        "type": "linear",
+        "title": {"text": "Minutes since the first sample"},
+        "range": [-0.015 * end, 1.015 * end],
+        "automargin": True,
+    }
+    layout["yaxis"] = {
+        "type": "category",
+        "title": {"text": ""},
+        "domain": [0, strip / inner],
+        "categoryorder": "array",
+        "categoryarray": groups[::-1],
+        "dtick": 1,
+        "tickfont": {"size": 11},
+        "automargin": True,
+        "fixedrange": True,
+    }
+    data: list[Json] = []
+    for number, kind in enumerate(reversed(kinds)):
+        bottom = strip + number * (PANEL + GAP) + GAP / 2
+        layout[f"yaxis{number + 2}"] = _share_axis([bottom / inner, (bottom + PANEL) / inner])
+        _bound(layout, kind, f"y{number + 2}")
+    for number, kind in reversed(list(enumerate(reversed(kinds)))):
+        first = number == len(kinds) - 1
+        data += _marks(kind, found, f"y{number + 2}", first)
+    data += _bars(found, further)
+    for pause in found.pauses:
+        _pause(layout, pause.at / 60, f"{duration(pause.seconds)} without a sample")
+    return {"data": data, "layout": layout, "wide": False, "records": RECORDS}
+
+
+def _share_axis(domain: list[float]) -> Json:
+    ticks = [0, 25, 50, 75, 100]
+    named: Json = {"tickmode": "array", "tickvals": ticks, "ticktext": [f"{tick} %" for tick in ticks]}
+    return {"type": "linear", "domain": domain, "range": [0, TOP], "anchor": "x", "fixedrange": True} | named
+
+
+def _bound(layout: Json, kind: Kind, axis: str) -> None:
+    """The title of a panel, and the bound as a line across it."""
+    bound = 1 - MEASURES[kind].loss
+    line: Json = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": axis, "y0": 100 * bound, "y1": 100 * bound}
+    layout["shapes"].append(line | {"line": {"dash": "dash", "width": 1.4}})
+    layout["annotations"].append(
+        {
+            "name": "panel", "xref": "paper", "x": 0, "xanchor": "left", "yref": f"{axis} domain", "y": 1, "yanchor": "bottom",
+            "text": f"<b>{capital(_WORDS[kind])}</b>, bound at {percent(bound)}", "align": "left", "showarrow": False,
+            "font": {"size": 12},
+        }
+    )  # fmt: skip
+
+
+def _marks(kind: Kind, found: Course, axis: str, named: bool) -> list[Json]:
+    """The records of each state. Where and what they are stands once in the page, from the record `from` on."""
+    traces: list[Json] = []
+    start = 0
+    for state, words in STATES.items():
+        mine = [step for step in found.steps if step.state == state]
+        colour, symbol, size = _MARKS[state]
+        if mine:
+            traces.append(
+                {
+                    "type": "scatter", "mode": "markers", "yaxis": axis, "name": words, "legendgroup": state, "showlegend": named,
+                    "y": [_height(step, kind) for step in mine], "meta": {"colour": colour, "from": start},
+                    "marker": {"symbol": symbol, "size": size, "opacity": 0.75, "line": {"width": 1 if "open" in symbol else 0}},
+                    "hovertemplate": f"%{{customdata}}<br>%{{y:.1f}} % of the best, {words}<extra></extra>",
+                }
+            )  # fmt: skip
+        start += len(mine)
+    return traces
+
+
+def _height(step: Step, kind: Kind) -> float | None:
+    share = step.shares.get(kind)
+    return None if share is None else min(round(100 * share, 1), TOP)
+
+
+def _bars(found: Course, further: set[int]) -> list[Json]:
+    """Which benchmark ran when: a bar for each launch, in the row of its group."""
+    launches: dict[int, list[Step]] = {}
+    for step in found.steps:
+        launches.setdefault(step.record.launch, []).append(step)
+    traces = []
+    for name, colour, mine in (
+        ("launches", 0, [n for n in launches if n not in further]),
+        ("further launches", 3, [n for n in launches if n in further]),
+    ):
+        ends = [(min(s.at for s in launches[n]), max(s.at + s.seconds for s in launches[n])) for n in mine]
+        names = [launches[n][0].record.benchmark for n in mine]
+        if mine:
+            traces.append(
+                {
+                    "type": "bar", "orientation": "h", "name": name, "showlegend": bool(further), "meta": {"colour": colour},
+                    "base": [_minutes(low, found) for low, _ in ends],
+                    "x": [_minutes(max(high - low, found.seconds / NARROWEST), found) for low, high in ends],
+                    "y": [next(iter(grouped([n]))) for n in names], "width": 0.7, "marker": {"line": {"width": 0}},
+                    "customdata": [text(f"{n}, launch {number}") for n, number in zip(names, mine, strict=True)],
+                    "hovertemplate": "%{customdata}<extra></extra>",
+                }
+            )  # fmt: skip
+    return traces
+
+
+def _pause(layout: Json, at: float, words: str) -> None:
+    line: Json = {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1}
+    layout["shapes"].append(line | {"line": {"dash": "dot", "width": 1.4}})
+    note: Json = {"name": "above", "x": at, "xanchor": "center", "yref": "paper", "y": 1, "yanchor": "bottom"}
+    layout["annotations"].append(note | {"text": words, "showarrow": False, "font": {"size": 12}})
+
+
+# --------------------------------------------------------------------------- the numbers
+
+
+def _table(kinds: tuple[Kind, ...], found: Course) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """A row for each stretch of time: of each kind the median and the least of the records' shares, and how many were beyond."""
+    minutes = found.seconds / 60
+    step = next((s for s in SLICES if minutes <= s * MOST_SLICES), math.ceil(minutes / MOST_SLICES))
+    slices: dict[int, list[Step]] = {}
+    for one in sorted(found.steps, key=lambda s: s.at):
+        slices.setdefault(int(one.at / 60 / step), []).append(one)
+    headings = ["minutes", "records"]
+    for kind in kinds:
+        headings += [f"{_WORDS[kind]}: median", "least", "beyond the bound"]
+    rows = (
+        (
+            f"{number * step:g} – {(number + 1) * step:g}",
+            str(len(mine)),
+            *(cell for k in kinds for cell in _cells(mine, k)),
+        )
+        for number, mine in slices.items()
+    )
+    return tuple(headings), tuple(rows)
+
+
+def _cells(mine: Sequence[Step], kind: Kind) -> tuple[str, str, str]:
+    shares = [step.shares[kind] for step in mine if kind in step.shares]
+    if not shares:
+        return "–", "–", "–"
+    beyond = sum(share < 1 - MEASURES[kind].loss for share in shares)
+    return values.percent(median(shares)), values.percent(min(shares)), str(beyond)

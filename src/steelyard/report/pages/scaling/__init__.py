@@ -1,0 +1,273 @@
+"""How the run's programs scale: time, speed-up, efficiency, the laws that fit, and where one more core is not worth it."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.model import Evaluation, Level
+from steelyard.model.figure import Axis, Figure, Mark, Series
+from steelyard.report import doubtful_values, drawing, figures, scaling_rows, values
+from steelyard.report.axes import Json
+from steelyard.report.names import slug
+from steelyard.report.pages.scaling import borders, joint_figures
+from steelyard.report.pages.scaling.lost_efficiency import Causes, causes
+from steelyard.statistics.models.scaling import Point
+from steelyard.statistics.models.scaling_models import Estimate, Fit, speedup
+from steelyard.statistics.results.sweeps import Sweep, sweeps
+
+PLACE, TITLE = 60, "Scaling"
+
+FULL = "application."
+# Their speed grows with the threads by what they are, or is that of something shared: their own pages show it.
+ELSEWHERE = ("memory.", "core.")
+MOST_LINES = 4  # in a figure; more cross each other too often to be followed
+CURVE = 41  # points of a law's curve, which is smooth on logarithmic axes
+_INK = 6  # the palettes' last colour, black on white: the ideal's
+
+
+@dataclass(frozen=True)
+class Row:
+    """A count of a sweep: its cells as `scaling_rows.HEADINGS`, and its verdict."""
+
+    count: int
+    cells: tuple[str, ...]
+    level: Level
+    crowded: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sweep in words: what it rests on, its table, its laws, what must be said besides, and where to stop."""
+
+    name: str
+    over: str
+    base: str
+    rows: tuple[Row, ...]
+    laws: tuple[str, ...]
+    notes: tuple[str, ...]
+    stop: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A benchmark in full: pictures in groups that stand side by side, a line for each sweep, and the laws not fitted."""
+
+    title: str
+    anchor: str
+    name: str
+    figures: tuple[tuple[drawing.Drawn, ...], ...]
+    lines: tuple[Line, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Brief:
+    """A sweep in one row: its benchmark, itself, and at the greatest count its speed-up, efficiency and serial fraction."""
+
+    benchmark: str
+    anchor: str
+    name: str
+    cells: tuple[str, ...]
+    level: Level
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows. `together`: all applications in each figure; `choice`: which are shown in full, and why."""
+
+    together: tuple[tuple[drawing.Drawn, ...], ...]
+    sections: tuple[Section, ...]
+    briefs: tuple[Brief, ...]
+    headings: tuple[str, ...]
+    choice: str
+    causes: Causes | None
+
+
+def data(evaluation: Evaluation) -> Page | None:
+    """The page's data; None where nothing was measured at two counts, and no trace is at hand."""
+    swept = asked(evaluation)
+    found = sweeps(evaluation, lambda name: swept or not name.startswith(ELSEWHERE))
+    if not found and not evaluation.traces:
+        return None
+    full = {s.benchmark for s in found if swept or s.benchmark.startswith(FULL)}
+    order = [name for name in evaluation.benchmarks if name in full]
+    sections = tuple(_section(evaluation, name, [s for s in found if s.benchmark == name]) for name in order)
+    rest = sorted((s for s in found if s.benchmark not in full), key=lambda s: s.benchmark)
+    briefs = tuple(_brief(s, found) for s in rest)
+    groups = joint_figures.groups(found, evaluation.run.machine.enclosures)
+    choice = _choice(swept, bool(rest)) if found else ""
+    return Page(groups, sections, briefs, scaling_rows.HEADINGS, choice, causes(evaluation.traces))
+
+
+def asked(evaluation: Evaluation) -> bool:
+    """Whether the run is one of `steelyard scale`: all of it was measured for this page."""
+    return evaluation.run.command[1:2] == ("scale",)
+
+
+def _choice(swept: bool, rest: bool) -> str:
+    if swept:
+        return ""
+    short = "; the others stand in one table below" if rest else ""
+    return (
+        f"Applications are shown in full{short}. Micro-benchmarks of memory and cores are left to their own pages, and those of "
+        "messages and noise share out no work. Any of them is shown in full by a run of its own: steelyard scale BENCHMARK."
+    )
+
+
+def _section(evaluation: Evaluation, name: str, mine: list[Sweep]) -> Section:
+    ends = evaluation.run.machine.enclosures
+    groups = tuple(
+        _figures(name, number, part, mine, borders.marks(part, ends)) for number, part in enumerate(_parts(mine), 1)
+    )
+    lines = tuple(_line(sweep, mine) for sweep in mine)
+    return Section(evaluation.benchmarks[name].title, slug(name), name, groups, lines, scaling_rows.refused(mine))
+
+
+def _parts(mine: Sequence[Sweep]) -> list[list[Sweep]]:
+    """Sweeps that are drawn together: of the same kind of work, and few."""
+    found = []
+    for weak in (False, True):
+        alike = [s for s in mine if s.scaling.weak is weak]
+        found += [alike[at : at + MOST_LINES] for at in range(0, len(alike), MOST_LINES)]
+    return found
+
+
+def _line(sweep: Sweep, among: Sequence[Sweep]) -> Line:
+    rows = tuple(
+        Row(p.count, scaling_rows.row(p), values.level(sweep.results[p.count]), p.crowded) for p in sweep.scaling.points
+    )
+    return Line(
+        scaling_rows.named(sweep, among),
+        scaling_rows.WORDS[sweep.over][1],
+        scaling_rows.base(sweep),
+        rows,
+        scaling_rows.laws(sweep),
+        scaling_rows.notes(sweep),
+        scaling_rows.stop_here(sweep),
+    )
+
+
+def _brief(sweep: Sweep, among: Sequence[Sweep]) -> Brief:
+    own = [p for p in sweep.scaling.points if not p.crowded] or list(sweep.scaling.points)
+    last = own[-1]
+    cells = scaling_rows.row(last)
+    counts = ", ".join(str(p.count) for p in sweep.scaling.points)
+    stop = sweep.scaling.stop
+    reported = (
+        "–" if stop is None else f"{stop.count}{'' if stop.beyond else ' or more'}{'' if stop.certain else ' (?)'}"
+    )
+    shown = (counts, f"{cells[1]} of {last.count}", *cells[2:5], reported)
+    return Brief(sweep.benchmark, slug(sweep.benchmark), scaling_rows.named(sweep, among), shown, sweep.level)
+
+
+# --------------------------------------------------------------------------- the figures
+
+
+def _figures(
+    name: str, number: int, part: Sequence[Sweep], among: Sequence[Sweep], ends: tuple[Mark, ...]
+) -> tuple[drawing.Drawn, ...]:
+    over = " or ".join(dict.fromkeys(scaling_rows.WORDS[s.over][1] for s in part))
+    x, anchor = Axis(over, log=True), f"scaling-{slug(name)}-{number}"
+    growing = ", the work growing" if part[0].scaling.weak else ""
+
+    def figure(kind: str, title: str, y: Axis, of: Callable[[Point], Estimate], caption: str, **more: Series) -> Figure:
+        lines = tuple(_series(s, of, scaling_rows.named(s, among)) for s in part)
+        return Figure(kind, f"{title}{growing}", "lines", x, y, (*lines, *more.values()), marks=ends, caption=caption)
+
+    gained = figure(
+        "speed-up",
+        f"Speed-up over {over}",
+        Axis("speed-up", log=True),
+        lambda p: p.speedup,
+        "Against the least count measured. The straight line is the ideal; dashed curves are laws that describe the times, as "
+        "far as they may be followed: twice the greatest count. Both axes double with each step.",
+        ideal=_ideal(part),
+    )
+    share = figure(
+        "efficiency",
+        "Efficiency",
+        Axis("efficiency", "%"),
+        lambda p: p.efficiency,
+        "The speed-up over the ideal one: what part of the processors' worth is used.",
+    )
+    share = replace(share, marks=(Mark("y", 0.5, "half is lost"), *ends))
+    medians = "Medians of the launches' medians with their 95 % intervals."
+    time = figure("time", "Time", Axis("time of an operation", "s", log=True), lambda p: p.time, medians)
+    return tuple(_drawn(f"{anchor}-{f.name}", f, part, f is gained) for f in (gained, share, time))
+
+
+def _series(sweep: Sweep, of: Callable[[Point], Estimate], name: str) -> Series:
+    """The counts that had their processors; the others are in the table."""
+    own = [p for p in sweep.scaling.points if not p.crowded]
+    found = [of(p) for p in own]
+    counts = tuple(float(p.count) for p in own)
+    levels = (scaling_rows.level_at(sweep, p.count) for p in own)
+    marked = tuple(doubtful_values.graded(e.value, level) for e, level in zip(found, levels, strict=True))
+    return Series(name, counts, marked, tuple(e.low for e in found), tuple(e.high for e in found))
+
+
+def _ideal(part: Sequence[Sweep]) -> Series:
+    """From the least to the greatest count; of bases that differ, that of the first."""
+    counts = [p.count for s in part for p in s.scaling.points if not p.crowded]
+    ends = (float(min(counts)), float(max(counts)))
+    base = part[0].scaling.base
+    return Series("ideal", ends, tuple(end / base for end in ends))
+
+
+def _curve(sweep: Sweep, fit: Fit) -> Series:
+    low, high = sweep.scaling.base, fit.furthest
+    counts = tuple(low * (high / low) ** (i / (CURVE - 1)) for i in range(CURVE))
+    first = speedup(fit, low)
+    return Series(fit.law, counts, tuple(speedup(fit, c) / first for c in counts))
+
+
+def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> drawing.Drawn:
+    laws = [(i, _curve(s, fit)) for i, s in enumerate(part) for fit in _shown(s, len(part) == 1)] if curves else []
+    whole = replace(figure, series=(*figure.series, *(line for _, line in laws)))
+    plot = _plot(whole, len(part), [i for i, _ in laws])
+    return drawing.Drawn(
+        anchor=anchor,
+        title=figure.title,
+        caption=figure.caption,
+        plot=drawing.embedded(plot),
+        height=plot["layout"]["height"],
+        wide=False,
+        webgl=False,
+        headings=("Line", figure.x.title, figure.y.title, "95 % interval"),
+        rows=drawing.numbers_of(replace(figure, series=figure.series[: len(part)])),
+        notes=doubtful_values.notes(
+            (doubtful_values.level_of(y) for line in figure.series[: len(part)] for y in line.y), "values", "lines"
+        ),
+    )
+
+
+def _shown(sweep: Sweep, alone: bool) -> list[Fit]:
+    """The laws that describe the sweep; beside other sweeps only the best of them."""
+    fits = sorted((f for f in sweep.scaling.fits if f.follows), key=lambda f: f.deviation)
+    return fits if alone else fits[:1]
+
+
+def _plot(figure: Figure, lines: int, of_law: Sequence[int]) -> Json:
+    """Plotly's JSON: a law in its line's colour, the ideal in ink, and ticks at the counts and the powers of two."""
+    plot = figures.plotly(figure)
+    owner = itertools.chain(range(lines), [_INK] * (len(figure.series) - lines - len(of_law)), of_law)
+    for number, colour in enumerate(owner):
+        for trace in (t for t in plot["data"] if t.get("legendgroup") == f"series{number}"):
+            trace["meta"] = {**trace["meta"], "colour": colour}
+            if number < lines:
+                trace["line"] = {**trace["line"], "dash": "solid"} if "fill" not in trace else trace["line"]
+                continue
+            ideal = number < len(figure.series) - len(of_law)
+            trace |= {
+                "mode": "lines",
+                "hoverinfo": "skip",
+                "line": {"width": 1.4, "dash": "solid" if ideal else "dash"},
+            }
+            trace.pop("hovertemplate", None)
+    joint_figures.ticks(plot["layout"], figure, lines)
+    return plot
+
+
+def has_figures(page: Page) -> bool:
+    """Wherever there is a sweep there are figures, or a table of the short ones."""
+    return bool(page.sections or page.briefs)

@@ -1,0 +1,180 @@
+"""All applications of a run in one picture: speed-up and efficiency of the same work, and of work that grows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from steelyard import published
+from steelyard.model import Enclosure
+from steelyard.model.figure import Axis, Figure, Mark, Series
+from steelyard.report import doubtful_values, drawing, figures, scaling_rows
+from steelyard.report.axes import Json
+from steelyard.report.pages.scaling import borders
+from steelyard.statistics.models.scaling import Point
+from steelyard.statistics.models.scaling_models import Estimate
+from steelyard.statistics.results.sweeps import Sweep
+from steelyard.units import percent
+
+APPLICATIONS = "application."
+LINES = (0.5, 0.7, 0.9)  # efficiencies that are drawn: half is lost, and what authors ask for
+_INK = 6  # the palettes' last colour: the ideal's
+_KINDS = {False: ("strong scaling", "the same work"), True: ("weak scaling", "the work growing")}
+
+Of = Callable[[Point], Estimate]
+
+
+def groups(found: Sequence[Sweep], enclosures: Sequence[Enclosure]) -> tuple[tuple[drawing.Drawn, ...], ...]:
+    """A pair of figures for each kind of scaling that two applications or more show, marked where blades or such end."""
+    pairs = ((weak, _chosen(found, weak)) for weak in (False, True))
+    return tuple(_pair(weak, lines, enclosures) for weak, lines in pairs if len(lines) > 1)
+
+
+def _chosen(found: Sequence[Sweep], weak: bool) -> tuple[Sweep, ...]:
+    """Of each application and kernel the sweep that goes the furthest; of several the one whose samples last longest."""
+    best: dict[tuple[str, str], Sweep] = {}
+    for sweep in found:
+        if not sweep.benchmark.startswith(APPLICATIONS) or sweep.scaling.weak is not weak or len(_own(sweep)) < 2:
+            continue
+        key = (sweep.benchmark, sweep.kernel)
+        if key not in best or _reach(sweep) > _reach(best[key]):
+            best[key] = sweep
+    return tuple(best.values())
+
+
+def _own(sweep: Sweep) -> list[Point]:
+    """The counts that had a processor for each."""
+    return [point for point in sweep.scaling.points if not point.crowded]
+
+
+def _reach(sweep: Sweep) -> tuple[int, float]:
+    return _own(sweep)[-1].count, sweep.shortest
+
+
+def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -> tuple[drawing.Drawn, ...]:
+    kind, work = _KINDS[weak]
+    x = Axis(" or ".join(dict.fromkeys(scaling_rows.WORDS[s.over][1] for s in lines)), log=True)
+    bases = {s.scaling.base for s in lines}
+    ends = borders.marks(lines, enclosures)
+    left = borders.sentence(lines, enclosures, [_named(s, lines) for s in lines])
+    least = f"the least count, {bases.pop()}" if len(bases) == 1 else f"each line's least count ({_bases(lines)})"
+    gained = Figure(
+        "speed-up",
+        f"All applications, {kind}: speed-up",
+        "lines",
+        x,
+        Axis("speed-up", log=True),
+        (*_series(lines, lambda p: p.speedup), _ideal(lines)),
+        marks=ends,
+        caption=f"Of {work}, against {least}. The straight line is the ideal. {left}".strip(),
+    )
+    share = Figure(
+        "efficiency",
+        f"All applications, {kind}: efficiency",
+        "lines",
+        x,
+        Axis("efficiency", "%"),
+        (*_series(lines, lambda p: p.efficiency), *_printed_lines(weak, lines)),
+        marks=(*(Mark("y", level, percent(level)) for level in LINES), *ends),
+        caption=f"The speed-up over the ideal one. {_printed(weak)}".strip(),
+    )
+    return tuple(_drawn(f"scaling-all-{kind.split()[0]}-{figure.name}", figure, lines) for figure in (gained, share))
+
+
+def _bases(lines: Sequence[Sweep]) -> str:
+    return ", ".join(f"{_named(s, lines)}: {s.scaling.base}" for s in lines)
+
+
+def _named(sweep: Sweep, lines: Sequence[Sweep]) -> str:
+    """The application's name, with its kernel where it has several, and what it has many of where the lines differ."""
+    words = sweep.benchmark.removeprefix(APPLICATIONS).replace("npb_", "NPB ").replace("_", " ")
+    words = words.upper() if words.startswith("NPB ") else words.capitalize()
+    kernels = {s.kernel for s in lines if s.benchmark == sweep.benchmark}
+    over = scaling_rows.WORDS[sweep.over][1]
+    more = [sweep.kernel] if len(kernels) > 1 else []
+    more += [over] if len({s.over for s in lines}) > 1 else []
+    return ", ".join([words, *more])
+
+
+def _series(lines: Sequence[Sweep], of: Of) -> tuple[Series, ...]:
+    return tuple(_line(sweep, _named(sweep, lines), of) for sweep in lines)
+
+
+def _line(sweep: Sweep, name: str, of: Of) -> Series:
+    found = [(float(p.count), of(p)) for p in _own(sweep)]
+    counts, values = tuple(c for c, _ in found), [e for _, e in found]
+    levels = (scaling_rows.level_at(sweep, int(count)) for count in counts)
+    marked = tuple(doubtful_values.graded(e.value, level) for e, level in zip(values, levels, strict=True))
+    return Series(name, counts, marked, tuple(e.low for e in values), tuple(e.high for e in values))
+
+
+def _ideal(lines: Sequence[Sweep]) -> Series:
+    """From the least base to the greatest count."""
+    base = min(s.scaling.base for s in lines)
+    last = max(_own(s)[-1].count for s in lines)
+    return Series("ideal", (float(base), float(last)), (1.0, last / base))
+
+
+def _printed(weak: bool) -> str:
+    """What was printed of other applications on the prototype, in a sentence."""
+    reported = []
+    for each in published.select("applications", "weak_efficiency" if weak else "strong_efficiency"):
+        where = f" at {each.parameters['nodes']} nodes" if "nodes" in each.parameters else ""
+        above = "more than " if each.parameters.get("bound") == "above" else ""
+        reported.append(f"{each.parameters['application']} {above}{percent(each.value)}{where}")
+    return f"Printed of the Mont-Blanc prototype: {', '.join(reported)}." if reported else ""
+
+
+def _printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:
+    """The printed numbers as points, where the run counts nodes as they do."""
+    if weak or any(sweep.over != "nodes" for sweep in lines):
+        return ()
+    entries = published.select("applications", "strong_efficiency")
+    return tuple(
+        Series(
+            f"{e.parameters['application']}, {e.system}", (float(e.parameters["nodes"]),), (e.value,), published=True
+        )
+        for e in entries
+    )
+
+
+def _drawn(anchor: str, figure: Figure, lines: Sequence[Sweep]) -> drawing.Drawn:
+    plot = _plot(figure, len(lines))
+    return drawing.Drawn(
+        anchor=anchor,
+        title=figure.title,
+        caption=figure.caption,
+        plot=drawing.embedded(plot),
+        height=plot["layout"]["height"],
+        wide=False,
+        webgl=False,
+        headings=("Application", figure.x.title, figure.y.title, "95 % interval"),
+        rows=drawing.numbers_of(replace(figure, series=figure.series[: len(lines)])),
+        notes=doubtful_values.notes(
+            (doubtful_values.level_of(y) for line in figure.series[: len(lines)] for y in line.y), "values", "lines"
+        ),
+    )
+
+
+def _plot(figure: Figure, lines: int) -> Json:
+    plot = figures.plotly(figure)
+    for trace in plot["data"]:
+        if trace.get("name") == "ideal":
+            trace["meta"] = {**trace["meta"], "colour": _INK}
+            trace |= {"mode": "lines", "hoverinfo": "skip", "line": {"width": 1.4, "dash": "solid"}}
+            trace.pop("hovertemplate", None)
+    ticks(plot["layout"], figure, lines)
+    plot["layout"]["height"] = 460  # the legend has a line for each application
+    return plot
+
+
+def ticks(layout: Json, figure: Figure, lines: int) -> None:
+    """At the counts of the first so many series and the powers of two; a speed-up's axis doubles with each, too."""
+    ends = [float(x) for line in figure.series for x in line.x]
+    powers = [2**k for k in range(int(max(ends)).bit_length()) if min(ends) <= 2**k <= max(ends)]
+    measured = sorted({int(float(x)) for line in figure.series[:lines] for x in line.x if float(x).is_integer()})
+    # Counts between two powers of two would stand too close to these.
+    counts = powers if len(powers) > 1 and len(measured) > 8 else sorted({*powers, *measured})
+    layout["xaxis"] |= {"tickmode": "array", "tickvals": counts, "ticktext": [str(c) for c in counts]}
+    if figure.name == "speed-up":
+        heights = [y for line in figure.series for y in line.y if y]
+        doubles = [2.0**k for k in range(-3, 24) if min(heights) / 2 <= 2.0**k <= max(heights) * 2]
+        layout["yaxis"] |= {"tickmode": "array", "tickvals": doubles, "ticktext": [f"{d:g}" for d in doubles]}

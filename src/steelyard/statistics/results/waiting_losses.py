@@ -1,0 +1,56 @@
+"""What ranks that wait for each other lost, beside what the detours of their processors explain."""
+
+import math
+from collections.abc import Iterator, Sequence
+from statistics import fmean, median
+from typing import NamedTuple
+
+from steelyard.model import Evaluation, Record
+from steelyard.model.roles import Waiting
+from steelyard.statistics.models.detours import Detours, expected_collective_slowdown
+from steelyard.statistics.results import cases, messages
+from steelyard.statistics.results.benchmark_roles import playing
+
+SMALL = 8  # bytes: of these only the waiting counts
+
+
+class Loss(NamedTuple):
+    """`ranks` (or threads, as `what` says) that met after each `burst` seconds took longer by the share `measured`.
+
+    `measured` is of their mean over `burst`, `expected` what detours make of it (see `detours.Slowdown`).
+    """
+
+    what: str
+    ranks: int
+    burst: float
+    measured: float
+    expected: float
+
+
+def of_threads(record: Record, observed: Sequence[Detours], usual: Detours) -> Loss | None:
+    """Of equal series of quanta, after which the harness waits for the slowest thread; None for one thread.
+
+    `seen` are all threads' detours; a series without any takes as long as the slowest thread's undisturbed quanta.
+    """
+    threads, quanta = record.parameters.get("threads"), record.work.get("quanta", 0.0)
+    if type(threads) is not int or threads < 2 or not observed or not record.samples or not 0 < quanta < math.inf:
+        return None
+    burst = max(s.base for s in observed) * quanta / threads
+    return _loss(f"{threads} threads", threads, burst, record.samples, usual)
+
+
+def of_ranks(evaluation: Evaluation, usual: Detours) -> Iterator[Loss]:
+    """Of kernels whose ranks wait for each other, the smallest message and the most ranks, one a processor: mean over median."""
+    for name, role in playing(evaluation, Waiting):
+        mine = [r for r in evaluation.results if (r.benchmark, r.kernel) == (name, role.kernel)]
+        mine = [r for r in mine if messages.size(r) <= SMALL and not messages.oversubscribed(r)]
+        for result in cases.with_most(mine, "ranks")[:1]:
+            samples = [s for row in messages.seconds(result) for s in row]
+            ranks = int(cases.number(result, "ranks") or 0)
+            if ranks > 1 and samples:
+                yield _loss(f"{name} {role.kernel} of {ranks} ranks", ranks, median(samples), samples, usual)
+
+
+def _loss(what: str, ranks: int, burst: float, samples: Sequence[float], usual: Detours) -> Loss:
+    expected = expected_collective_slowdown(usual, ranks, burst).slowdown
+    return Loss(what, ranks, burst, fmean(samples) / burst - 1, expected)

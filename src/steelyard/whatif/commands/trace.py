@@ -1,0 +1,55 @@
+"""`steelyard trace`."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PLACE = 180
+
+
+def command(
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND", help="Command that starts the application, after two dashes."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="New folder for the trace (default: trace-<time>)."),
+    ] = None,
+    mpi: Annotated[
+        str | None,
+        typer.Option(
+            "--mpi",
+            metavar="MPI",
+            help="MPI library of the application, such as mpich-5.0.2, or its mpicxx (default: the one it is linked with).",
+        ),
+    ] = None,
+) -> None:
+    """Run an MPI application and record its calls, for **steelyard whatif**: one file a rank, in a folder.
+
+    The application is not changed and not linked anew. Whatever ends it, the trace can be read up to there. The exit code is
+    the command's. MPI_Pcontrol(n) begins region n, which whatif can replay alone or with faster cores.
+
+    Examples: **steelyard trace -- mpiexec -n 4 ./solver input.nml** · **steelyard trace -o cg -- srun -n 64 ./cg** ·
+    **steelyard trace --mpi mpich -- mpiexec.mpich -n 8 ./lu**
+    """
+    import sys
+    from datetime import datetime
+
+    from steelyard.machine import describe
+    from steelyard.units import quantity
+    from steelyard.whatif import tracing
+    from steelyard.words import plural
+
+    folder = output or Path(f"trace-{datetime.now():%Y%m%d-%H%M%S}")
+    tracing.expect_folder(folder)
+    machine = describe()
+    made = tracing.record(words, folder, machine, tracing.mpi_of(words, mpi, machine))
+    print(
+        f"{plural(made.ranks, 'rank')}, {quantity(made.bytes, 'B')} in {made.folder}. "
+        f"Replay it: steelyard whatif {shlex.quote(str(made.folder))}",
+        file=sys.stderr,
+    )
+    sys.exit(made.code)

@@ -1,0 +1,166 @@
+"""The page of a replay: what it predicts, what that means, where the time goes, and what would help."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard import files, report
+from steelyard.model.figure import Axis, Figure, Series
+from steelyard.report import drawing
+from steelyard.report.values import quantity
+from steelyard.whatif import Account, Answer, Prediction, Question, slowdowns
+from steelyard.whatif.engine import Trace, Traced
+from steelyard.whatif.prediction_page.phase_map import phase_map
+from steelyard.whatif.prediction_page.sweep_figures import link, sweep
+from steelyard.whatif.prediction_page.timeline_figures import timeline_figures
+from steelyard.whatif.sensitivity import FACTORS
+from steelyard.whatif.sentences import undisturbed
+
+MOST_RANKS = 512  # on a figure: of more, neighbours are put together as their mean
+
+
+@dataclass(frozen=True)
+class Part:
+    """A question and its answer, called `title` where there are several; `table` are the predictions in words."""
+
+    title: str
+    asked: Question
+    answer: Answer
+    table: tuple[Sequence[str], Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part as the template shows it."""
+
+    title: str
+    anchor: str
+    sentences: tuple[str, ...]
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    figures: tuple[drawing.Drawn, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the template shows: the sections, and around them what all parts have in common."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    sentences: tuple[str, ...]
+    sections: tuple[Section, ...]
+    figures: tuple[drawing.Drawn, ...]
+
+    @property
+    def drawn(self) -> bool:
+        return bool(self.figures) or any(section.figures for section in self.sections)
+
+
+def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
+    """The data of the page. The parts are of one trace on one network: what is said of it undisturbed is the first one's."""
+    answer, asked = parts[0].answer, parts[0].asked
+    facts = (
+        ("Trace", name),
+        ("Ranks", f"{trace.ranks}"),
+        ("Messages", f"{trace.messages}, {quantity(trace.bytes, 'B')}"),
+        ("Mode", asked.mode),
+        ("Seed", f"{asked.seed}"),
+        ("Network", _network(answer.undisturbed[0])),
+        *([("Traced", _traced(trace.traced))] if trace.traced else []),
+        ("Engine", _engine([part.answer for part in parts])),
+    )
+    sections = tuple(_section(part, number, trace.ranks) for number, part in enumerate(parts, 1))
+    figures = tuple(drawing.plain(figure) for figure in _undisturbed(answer))
+    return Page(f"What if: {name}", facts, undisturbed(answer), sections, figures)
+
+
+def write(page: Page, path: Path) -> Path:
+    """Writes the page to `path` and returns it. Errors as `files.write`."""
+    template = Path(__file__).with_name("prediction.html")
+    return files.write(path, "The page", report.fill(template, page.drawn, page=page))
+
+
+def _traced(traced: Traced) -> str:
+    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor" if traced.preempted else ""
+    return f"{quantity(traced.time, 's')}{waited} (the rank that waited most)" if waited else quantity(traced.time, "s")
+
+
+def _engine(answers: Sequence[Answer]) -> str:
+    replays = sum(len(p.times) for answer in answers for p in answer.predictions)
+    return f"{quantity(sum(answer.seconds for answer in answers), 's')} for {replays} replays"
+
+
+def _network(found: Prediction) -> str:
+    own, name = link(found), found.point.network.name
+    words = f"latency L {quantity(own.L, 's')}, overhead o {quantity(own.o, 's')}, gap g {quantity(own.g, 's')}, "
+    return (
+        f"{name + ': ' if name else ''}{words}{quantity(1 / own.G, 'B/s') if own.G else 'any number of bytes a second'}"
+    )
+
+
+def _section(part: Part, number: int, ranks: int) -> Section:
+    headings, rows = part.table
+    lines = timeline_figures(part.answer.timelines, f"part-{number}")
+    figures = [*sweep(part.answer, ranks, f"sweep-{number}"), *lines]
+    return Section(
+        part.title,
+        f"part-{number}",
+        slowdowns.sentences(part.answer, ranks),
+        tuple(headings),
+        tuple(map(tuple, rows)),
+        tuple(drawing.plain(figure) for figure in figures),
+    )
+
+
+def _undisturbed(answer: Answer) -> list[Figure]:
+    return [*_ranks(answer.account), *phase_map(answer.phases), *_sensitivity(answer)]
+
+
+def _ranks(account: Account | None) -> list[Figure]:
+    if account is None or len(account.computing) < 2:
+        return []
+    count = len(account.computing)
+    together = -(-count // MOST_RANKS)
+    x = tuple(float(first) for first in range(0, count, together))
+    parts = (
+        ("computing", account.computing),
+        ("processor's part of messages", account.talking),
+        ("waiting", account.waiting),
+    )
+    lines = tuple(
+        Series(name, x, tuple(sum(of[i : i + together]) / len(of[i : i + together]) for i in range(0, count, together)))
+        for name, of in parts
+    )
+    caption = f" Each point is the mean of {together} neighbours." if together > 1 else ""
+    return [
+        Figure(
+            name="ranks",
+            title="Where the time of each rank goes, undisturbed",
+            kind="lines",
+            x=Axis("rank"),
+            y=Axis("time", "s"),
+            series=lines,
+            caption=f"Waiting is for messages, and at the end for the last rank.{caption}",
+        )
+    ]
+
+
+def _sensitivity(answer: Answer) -> list[Figure]:
+    if not answer.sensitivities:
+        return []
+    lines = tuple(
+        Series(s.name, tuple(100 * f for f in FACTORS), tuple(time / (s.times[0] or 1.0) for time in s.times))
+        for s in answer.sensitivities
+    )
+    return [
+        Figure(
+            name="sensitivity",
+            title="What less of each cost would bring",
+            kind="lines",
+            x=Axis("what is left of the cost, %"),
+            y=Axis("time / time today"),
+            series=lines,
+            caption="One cost at a time, undisturbed. Bandwidth: the time for each byte; cores: the time to compute. "
+            "Where a line is flat, more of it brings nothing.",
+        )
+    ]

@@ -1,0 +1,250 @@
+"""What a replay predicts, on the terminal or as JSON."""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from steelyard.command_line import tables
+from steelyard.model.plain import to_plain
+from steelyard.units import duration, percent, quantity
+from steelyard.whatif import slowdowns
+from steelyard.whatif.sentences import undisturbed
+from steelyard.words import plural
+
+if TYPE_CHECKING:
+    from steelyard.whatif import Answer, Point, Prediction, Question, Tree
+    from steelyard.whatif.engine import Trace, Traced
+
+Shown = Callable[["Point"], str]
+MOST_BROKEN = 8  # ranks that are named one by one
+ALIKE = 0.05  # of the traced time: a difference of the prediction from it that needs no reason
+UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
+
+
+@contextlib.contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Says on a terminal how many replays are done and how long the others take."""
+    live, begun = sys.stderr.isatty() and not quiet, time.monotonic()
+
+    def show(done: int, of: int) -> None:
+        if live and done < of:
+            left = (time.monotonic() - begun) / done * (of - done)
+            print(f"\r\x1b[K{done}/{of} replays, about {duration(left)} left", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A question and its answer; the title says what it asks where there are several."""
+
+    asked: "Question"
+    answer: "Answer"
+    title: str = ""
+
+
+def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
+    """The predictions: one is an object in JSON, those of a sweep are a list."""
+    if as_json:
+        rows = [row for part in parts for row in _rows(part, trace)]
+        print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
+        return
+    console, asked = Console(highlight=False), parts[0].asked
+    console.print(
+        f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')} of {quantity(trace.bytes, 'B')} in all; "
+        f"{_mode(asked)}, seed {asked.seed}"
+    )
+    for part in parts:
+        tables.narrow(part.title or "Predicted", *table(part.answer))
+        for sentence in slowdowns.sentences(part.answer, trace.ranks):
+            console.print(escape(sentence))
+    _traced(trace, parts[0].answer.undisturbed[0].time, console)
+    for sentence in undisturbed(parts[0].answer):
+        console.print(escape(sentence))
+    if trace.unreceived:
+        console.print(f"{plural(trace.unreceived, 'message')} of the trace are sent and never received.")
+    replays = sum(len(p.times) for part in parts for p in part.answer.predictions)
+    seconds = sum(part.answer.seconds for part in parts)
+    rate = trace.events * replays / seconds if seconds else None
+    console.print(f"{plural(replays, 'replay')} in {quantity(seconds, 's')}: {quantity(rate, 'events/s')}")
+
+
+def _mode(asked: "Question") -> str:
+    """The mode, or the rule that replaces it where all points have it."""
+    return "receive=stream" if all(p.network.receive == "stream" for p in asked.points) else f"mode {asked.mode}"
+
+
+def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
+    """The page of the answers, named on standard error."""
+    from steelyard.whatif import prediction_page
+
+    shown = [prediction_page.Part(part.title, part.asked, part.answer, table(part.answer)) for part in parts]
+    prediction_page.write(prediction_page.page(shown, trace, name), path)
+    print(f"The page: {path}", file=sys.stderr)
+
+
+def _rows(part: Part, trace: "Trace") -> Iterator[dict[str, Any]]:
+    found = part.answer
+    for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
+        yield _plain(prediction, base, part.asked, trace)
+
+
+def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "Trace") -> dict[str, Any]:
+    return {
+        "time": found.time,
+        "low": found.low,
+        "high": found.high,
+        "undisturbed": base.time,
+        "slowdown": found.time / base.time if base.time else None,
+        "draws": len(found.times),
+        "times": found.times,
+        "events": trace.events,
+        "seconds": found.seconds,
+        "seed": asked.seed,
+        "crossing": trace.crossing,
+        "even": trace.even,
+        "traced": to_plain(trace.traced) if trace.traced else None,
+        "mode": asked.mode,
+        "ranks": trace.ranks,
+        **to_plain(found.point),
+        "ranks_per_node": found.point.ranks_per_node or asked.ranks_per_node,
+    }
+
+
+def _parameter(point: "Point", name: str, unit: str) -> str:
+    """Of a network, or of several protocols, which sizes part."""
+    return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
+
+
+def _within(point: "Point", place: str) -> str:
+    """What ranks of one node pay, where that is another than between nodes."""
+    protocols = getattr(point.network, place) or ()
+    said = (
+        f"{name} {quantity(getattr(p, name), unit)}"
+        for p in protocols
+        for name, unit in UNITS.items()
+        if getattr(p, name)
+    )
+    return ", ".join(said)
+
+
+def _places(point: "Point") -> str:
+    each = {"cache": point.places.cache, "socket": point.places.socket}
+    return ", ".join(f"{number} a {name}" for name, number in each.items() if number)
+
+
+def _tree(tree: "Tree") -> str:
+    if tree.name or not tree.nodes:
+        return tree.name or "one switch"
+    return f"{tree.nodes} × {tree.switches}" if tree.switches else f"{tree.nodes} on a switch"
+
+
+def _noise(point: "Point") -> str:
+    noise = point.noise
+    if not noise.duration:
+        return f"as in {noise.recording}" if noise.recording else "none"
+    often = percent(noise.probability, 2) if noise.probability else quantity(noise.period, "s")
+    return f"{quantity(noise.duration, 's')} / {often}{', together' if noise.together else ''}"
+
+
+# What a point may differ in, as a column: its name, and its words.
+COLUMNS: tuple[tuple[str, Shown], ...] = (
+    ("network", lambda p: p.network.name),
+    *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
+    ("S", lambda p: quantity(p.network.eager, "B")),
+    ("receive", lambda p: p.network.receive),
+    ("within a node", partial(_within, place="within")),
+    ("within a socket", partial(_within, place="socket")),
+    ("within a cache", partial(_within, place="cache")),
+    ("places", _places),
+    ("ranks a node", lambda p: str(p.ranks_per_node or "")),
+    ("tree", lambda p: _tree(p.tree)),
+    ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
+    ("RTO", lambda p: quantity(p.loss.rto, "s")),
+    ("tick", lambda p: quantity(p.loss.tick, "s")),
+    ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
+    ("noise", _noise),
+    ("cores", lambda p: f"× {p.core:g}"),
+    ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
+    ("affected", lambda p: percent(p.affected)),
+    (
+        "TCP",
+        lambda p: ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(p.loss, n)) or "timer only",
+    ),
+)
+
+
+def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
+    """The predictions in words: a column for each condition that varies, and for draws where there are any."""
+    points = [p.point for p in found.predictions]
+    varying = [(name, say) for name, say in COLUMNS if len({say(p) for p in points}) > 1]
+    varying = varying or [(name, say) for name, say in COLUMNS if say(points[0]) != say(found.undisturbed[0].point)]
+    varying = varying or [(name, say) for name, say in COLUMNS[: 1 + len(UNITS)] if say(points[0]).strip("0 s/B")]
+    columns = [*(name for name, _ in varying), "time"]
+    drawn = any(p.low is not None for p in found.predictions)
+    beside = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
+    columns += ["95 % of mean"] * drawn + ["undisturbed"] * beside
+    rows = []
+    for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
+        row = [*(say(prediction.point) for _, say in varying), quantity(prediction.time, "s", 4)]
+        if drawn:
+            low, high = prediction.low, prediction.high
+            row.append("" if low is None or high is None else f"{quantity(low, 's', 4)} – {quantity(high, 's', 4)}")
+        if beside:
+            row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
+        rows.append(row)
+    return columns, rows
+
+
+def _traced(trace: "Trace", predicted: float, console: Console) -> None:
+    """The traced time beside the predicted ones, and where the trace is not whole."""
+    traced = trace.traced
+    if trace.crossing:
+        console.print(
+            f"Left out: {plural(trace.crossing, 'message')} across the borders of the region, sent within and taken outside or "
+            "the other way round."
+        )
+    if trace.even:
+        console.print(
+            f"Of {plural(trace.even, 'call')} of MPI_Alltoallv the archive has the sum of bytes alone: each rank's are shared "
+            "out evenly."
+        )
+    if not traced:
+        return
+    _whole(traced, trace, console)
+    if trace.crossing is None and not traced.broken and abs(predicted / traced.time - 1) > ALIKE:
+        console.print(
+            f"The undisturbed replay takes {quantity(predicted, 's', 4)}, {predicted / traced.time:.3g} times the traced time. "
+            "It keeps what the ranks computed between their calls, and replaces all time within MPI by that of the network "
+            "named. In the run other causes count, too: the real network, ranks that wait for a processor within a call, and "
+            "the tracer."
+        )
+    for one in traced.broken[:MOST_BROKEN]:
+        console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
+    if len(traced.broken) > MOST_BROKEN:
+        console.print(f"So do {plural(len(traced.broken) - MOST_BROKEN, 'further rank')}.")
+
+
+def _whole(traced: "Traced", trace: "Trace", console: Console) -> None:
+    """What was measured, which is of the whole run."""
+    if trace.crossing is not None:
+        console.print(f"The ranks begin the region together; the whole run took {quantity(traced.time, 's', 4)}.")
+        return
+    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank that waited most)"
+    console.print(
+        f"Traced: {quantity(traced.time, 's', 4)}{waited if traced.preempted else ''}; {plural(traced.calls, 'call')}, "
+        f"{quantity(traced.bytes, 'B')}"
+    )
