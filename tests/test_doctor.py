@@ -7,6 +7,7 @@ import pytest
 
 from steelyard.findings.doctor import Advice, examine
 from steelyard.machine import describe
+from steelyard.machine.memory_modules import FOR_ROOT
 from steelyard.model import Core, Machine, MemoryModule, NumaNode, Setting, Tool
 
 GIB = 1 << 30
@@ -207,8 +208,9 @@ def test_memory_on_one_channel_is_serious_and_uneven_channels_are_noticed() -> N
 
 
 def test_modules_that_only_root_may_read_are_unknown_with_the_way_to_read_them() -> None:
-    note = "The memory modules are unknown (/sys/firmware/dmi/tables/DMI may be read by root only): give …"
-    found = advice(replace(quiet_machine(), modules=(), notes=(note,)), "memory channels")
+    known = Setting("memory_modules", FOR_ROOT, "/sys/firmware/dmi/tables/DMI")
+    quiet = quiet_machine()
+    found = advice(replace(quiet, modules=(), settings=(*quiet.settings, known)), "memory channels")
     assert (found.level, found.root) == ("unknown", True)
     assert found.command == 'sudo "$(command -v steelyard)" doctor'
     bare = advice(replace(quiet_machine(), modules=()), "memory channels")

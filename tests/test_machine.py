@@ -21,7 +21,7 @@ from steelyard.machine.cgroups import read_allowance
 from steelyard.machine.cpulist import format_cpu_list, parse_cpu_list
 from steelyard.machine.files import KernelFiles
 from steelyard.machine.hwloc import read_hwloc
-from steelyard.machine.limits import bandwidth_limit, limits
+from steelyard.machine.limits import bandwidth_limit, bandwidth_unknown, limits
 from steelyard.machine.memory_modules import channel_of, parse_modules
 from steelyard.machine.placement import place
 from steelyard.machine.processors import identify
@@ -233,6 +233,7 @@ def test_settings_carry_their_source_and_their_differences(tmp_path: Path) -> No
 def test_the_memory_modules_give_the_ceiling_of_the_machine_and_of_a_node(tmp_path: Path) -> None:
     machine = describe(record(tmp_path, two_sockets()))
     assert len(machine.modules) == 16
+    assert value(machine, "memory_modules") == str(len(machine.modules))
     assert machine.modules[0] == MemoryModule("P1-DIMMA1", 16 * GIB, "DDR4", 3.2e9, "processor 0 node 0 channel 0")
     whole = machine.limits["memory_bandwidth"]
     assert whole == Limit(16 * 3.2e9 * 8, "B/s", "16 channels × 3200 MT/s × 8 B (SMBIOS)")
@@ -272,6 +273,7 @@ def test_a_guest_is_described_within_its_control_groups(tmp_path: Path) -> None:
     assert machine.modules == ()
     assert "memory_bandwidth" not in machine.limits
     assert any("no /sys/firmware/dmi/tables/DMI" in note for note in machine.notes)
+    assert value(machine, "memory_modules") is None
 
 
 def test_a_board_without_nodes_and_cache_sizes_is_described(tmp_path: Path) -> None:
@@ -423,6 +425,17 @@ def test_a_torn_table_gives_the_modules_before_the_tear(cut: int, byte: int, at:
 )
 def test_the_channel_is_recognised_in_the_makers_notations(slot: str, bank: str, channel: str | None) -> None:
     assert channel_of(slot, bank) == channel
+
+
+def test_modules_that_only_root_may_read_are_known_to_be_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, table = KernelFiles.read_bytes, "/sys/firmware/dmi/tables/DMI"
+    forbidden = (None, f"{table} may be read by root only")
+    monkeypatch.setattr(KernelFiles, "read_bytes", lambda f, path: forbidden if path == table else read(f, path))
+    machine = describe(record(tmp_path, two_sockets()))
+    assert value(machine, "memory_modules") == "for root only"
+    assert bandwidth_unknown(machine) == f"Only root may read the description of the memory modules ({table})."
 
 
 # --------------------------------------------------------------------------- limits

@@ -9,6 +9,7 @@ from steelyard.units import binary_size, quantity
 
 # They are never the same twice, and the verdict of each record judges them better.
 FLEETING = ("load_average",)
+ELSEWHERE = ("memory_modules",)  # they stand among the parts of the machine
 # Of versions and plans what a figure follows from: not the order of the launches, nor the Python that started them.
 TELLING = ("steelyard", "kernel", "preset", "launches of a case")
 NETWORKED = ("network.", "cluster.", "application.")  # groups whose benchmarks send messages
@@ -104,7 +105,11 @@ def _machine(machine: Machine) -> dict[str, str]:
 
 
 def _settings(machine: Machine) -> dict[str, str]:
-    return {s.name: ABSENT if s.value is None else s.value for s in machine.settings if s.name not in FLEETING}
+    return {
+        s.name: ABSENT if s.value is None else s.value
+        for s in machine.settings
+        if s.name not in (*FLEETING, *ELSEWHERE)
+    }
 
 
 def _toolchains(run: Run) -> dict[str, str]:

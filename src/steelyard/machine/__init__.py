@@ -49,7 +49,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
     processor = identify(cpuinfo, kinds)
     given = load_system(system_file) if system_file else None
     allowance = read_allowance(files)
-    modules, module_notes = read_modules(files)
+    modules, described, module_notes = read_modules(files)
     only_hbm = processor.has_only_hbm or (bool(modules) and all(module.kind.startswith("HBM") for module in modules))
     topology = _completed(files, read_topology(files, processor, cpuinfo, "HBM" if only_hbm else "DRAM"))
     memory, available, memory_notes = _memory(files, topology, allowance)
@@ -77,7 +77,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
         modules=modules,
         fma_width=processor.fma_width,
         fma_units=processor.fma_units,
-        settings=_settings(files, cpuinfo, allowance, topology),
+        settings=_settings(files, cpuinfo, allowance, topology, described),
         compilers=compilers,
         mpis=mpis,
         limits=given.limits if given else {},
@@ -164,7 +164,7 @@ def _architecture(files: KernelFiles, cpuinfo: Mapping[str, str]) -> str:
 
 
 def _settings(
-    files: KernelFiles, cpuinfo: Mapping[str, str], allowance: Allowance, topology: Topology
+    files: KernelFiles, cpuinfo: Mapping[str, str], allowance: Allowance, topology: Topology, modules: Setting
 ) -> tuple[Setting, ...]:
     quota = "none" if allowance.cpu_quota is None else f"{allowance.cpu_quota:g} cores"
     online, source = format_cpu_list(topology.online), "/sys/devices/system/cpu/online"
@@ -182,4 +182,4 @@ def _settings(
             "" if online else f"neither {source} nor /proc/cpuinfo tells",
         ),
     ]
-    return tuple(sorted([*read_settings(files, cpuinfo), *own], key=lambda setting: setting.name))
+    return tuple(sorted([*read_settings(files, cpuinfo), *own, modules], key=lambda setting: setting.name))

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from steelyard.machine.memory_modules import FOR_ROOT
 from steelyard.machine.memory_nodes import main_nodes
+from steelyard.machine.settings import setting
 from steelyard.model import Limit, Machine, MemoryModule
 from steelyard.units import quantity
 
@@ -77,9 +79,19 @@ def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, st
     return Limit(sum(rates.values()) * _CHANNEL_BYTES, "B/s", source), ""
 
 
+def bandwidth_unknown(machine: Machine) -> str:
+    """Why the memory's ceiling cannot be derived, in a sentence."""
+    if machine.modules:
+        _, reason = bandwidth_limit(machine.modules)
+        return f"No ceiling of the memory's bandwidth: {reason}."
+    known = setting(machine, "memory_modules")
+    if known.value == FOR_ROOT:
+        return f"Only root may read the description of the memory modules ({known.source})."
+    return f"No memory module is described{f': {known.reason}' if known.reason else ''}."
+
+
 def explain_absent(found: Mapping[str, Limit], machine: Machine) -> list[str]:
     """A line for the memory's ceiling when it is absent although modules are described."""
     if "memory_bandwidth" in found or not machine.modules:
         return []
-    _, reason = bandwidth_limit(machine.modules)
-    return [f"No ceiling of the memory's bandwidth: {reason}. A system file can give it."]
+    return [f"{bandwidth_unknown(machine)} A system file can give it."]

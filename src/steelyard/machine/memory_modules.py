@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterator
 
 from steelyard.machine.files import KernelFiles
-from steelyard.model import MemoryModule
+from steelyard.model import MemoryModule, Setting
 
 # Types, offsets and encodings: DMTF DSP0134 (SMBIOS reference specification) 3.6, sections 7.17 and 7.18.
 _ARRAY, _DEVICE, _END = 16, 17, 127
@@ -18,21 +18,29 @@ _KINDS = {
 _OPTANE = 7  # "Memory Technology" of a module that is no DRAM although its type says DDR4
 _MIB = 1 << 20
 
+FOR_ROOT, NONE = "for root only", "none"  # of the setting, where no module is known
+
 _Structure = tuple[int, bytes, list[str]]  # type, formatted part, strings
 
 
-def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], tuple[str, ...]]:
-    """The memory modules below `files`, and notes: why there are none, or what they leave open."""
-    path = "/sys/firmware/dmi/tables/DMI"
+def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], Setting, tuple[str, ...]]:
+    """The memory modules below `files`, how many there are or why none is known, and notes on what they leave open."""
+    name, path = "memory_modules", "/sys/firmware/dmi/tables/DMI"
     table, reason = files.read_bytes(path)
     if table is None:
-        return (), (f"The memory modules are unknown ({reason}): give the memory's bandwidth in a system file.",)
+        known = Setting(name, FOR_ROOT, path) if files.exists(path) else Setting(name, None, path, reason)
+        return (), known, (f"The memory modules are unknown ({reason}): give the memory's bandwidth in a system file.",)
     modules, unsized = parse_modules(table)
+    known = Setting(name, str(len(modules)) if modules else NONE, path)
     if unsized:
-        return modules, (f"The firmware does not tell the size of the module in {', '.join(unsized)}: left out.",)
+        return (
+            modules,
+            known,
+            (f"The firmware does not tell the size of the module in {', '.join(unsized)}: left out.",),
+        )
     if not modules:
-        return (), ("The firmware's tables describe no memory module.",)
-    return modules, ()
+        return (), known, ("The firmware's tables describe no memory module.",)
+    return modules, known, ()
 
 
 def parse_modules(table: bytes) -> tuple[tuple[MemoryModule, ...], tuple[str, ...]]:

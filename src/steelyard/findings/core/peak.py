@@ -140,16 +140,24 @@ def _issued(record: Record) -> float | None:
 
 
 def _unknown(best: Result, machine: Machine) -> Finding:
-    why = tuple(note for note in machine.notes if "flop" in note)[:1]
     return Finding(
         "peak",
         "notice",
         f"The widest vectors reach {quantity(best.metrics['flops'].value, 'flop/s')} with "
         f"{in_words('threads', best.parameters.get('threads'))}; what part of the limit that is cannot be said."
         f"{cases.caution(best)}",
-        why or ("Either the pipes of this processor or its clock are unknown.",),
+        (_no_limit(best, machine),),
         "The processor is not in the table of processors, or its clock could not be measured.",
         "Write what its maker says into a file (flops = 512e9 for 512 Gflop/s in double precision), and give it: steelyard run "
         "--system FILE.toml",
         BENCHMARK,
     )
+
+
+def _no_limit(best: Result, machine: Machine) -> str:
+    """Why the limit of that result is not known, in a sentence."""
+    if machine.fma_width is None or machine.fma_units is None:
+        return f"The pipes of the processor '{machine.processor}' are not known."
+    if not any(map(clock_under_load, rests_on(best))):
+        return "The clock under this load was not measured."
+    return "The number of pipes for vectors of this width is not known."

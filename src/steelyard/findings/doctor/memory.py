@@ -3,6 +3,8 @@
 from steelyard.findings.doctor.advice import Advice, unknown
 from steelyard.launch.scheduler import schedulers
 from steelyard.machine.files import natural
+from steelyard.machine.limits import bandwidth_unknown
+from steelyard.machine.memory_modules import FOR_ROOT
 from steelyard.machine.settings import setting
 from steelyard.model import Machine
 from steelyard.units import binary_size
@@ -117,9 +119,8 @@ def memory_channels(machine: Machine) -> Advice:
     why = "Each channel adds its bandwidth: with one of them filled a desktop has half, a server an eighth."
     modules, name = machine.modules, "memory channels"
     if not modules:
-        reported = "No memory module is described."
-        observed = next((note for note in machine.notes if "memory module" in note), reported)
-        if "root only" not in observed:
+        observed = bandwidth_unknown(machine)
+        if setting(machine, "memory_modules").value != FOR_ROOT:
             return Advice(name, "unknown", observed, why)
         remedy = "Let root read the firmware's tables once; nothing else here needs root rights."
         return Advice(name, "unknown", observed, why, remedy, 'sudo "$(command -v steelyard)" doctor', root=True)

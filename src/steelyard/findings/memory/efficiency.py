@@ -1,5 +1,6 @@
 """Rule: the Triad bandwidth against the limit of the memory, or how to tell the limit where it is unknown."""
 
+from steelyard.machine.limits import bandwidth_unknown
 from steelyard.model import Evaluation, Finding, Limit, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
@@ -95,13 +96,12 @@ def _how(best: Result) -> str:
 
 def _unknown(evaluation: Evaluation, best: Result) -> Finding:
     bandwidth = best.metrics["bandwidth"]
-    why = [note for note in evaluation.run.machine.notes if "memory" in note.lower()][:2]
     return Finding(
         "efficiency",
         "notice",
         f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)} ({_how(best)}); what part of the limit that is cannot "
         "be said, since the limit of the memory is unknown.",
-        tuple(why) or ("No memory module is described.",),
+        (bandwidth_unknown(evaluation.run.machine),),
         "The firmware's tables (SMBIOS) can be read by root only, or a hypervisor hides them.",
         "Run once as root, or write what you know into a file, memory_channels = 2 and memory_rate = 4800e6 "
         "for two channels of DDR5-4800, and give it: steelyard run --system FILE.toml",
