@@ -2,7 +2,8 @@
 
 The network between four namespaces is emulated frame by frame (tests/hosts/emulator.cpp). Each program is traced while nothing
 is imposed, its replay's latency is set by the undisturbed runs beside the others, and what the replay says of each condition is
-compared with the runs. Rounds alternate over all conditions; `--again` prints the table of the kept measurements.
+compared with the runs. Rounds alternate over all conditions; `--again` prints the table of the kept measurements. The replay is
+asked by both rules for a receive (docs/whatif.md, receive=stream), by the second for the conditions without losses only.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "hosts"))
@@ -29,6 +31,7 @@ from steelyard import build  # noqa: E402
 from steelyard.machine import describe  # noqa: E402
 from steelyard.model import Machine  # noqa: E402
 from steelyard.units import quantity  # noqa: E402
+from steelyard.whatif.network import Receive  # noqa: E402
 
 KEPT = ROOT / ".bench" / "predictions"
 FIGURE = ROOT / "docs" / "images" / "predictions.svg"
@@ -80,12 +83,14 @@ def measured(at: Site, of: replayed.Built, rounds: int) -> dict[str, list[float]
     return found
 
 
-def rows(program: str, trace: Path, times: dict[str, list[float]], machine: Machine) -> list[Row]:
-    """Each condition, with its prediction."""
+def rows(program: str, trace: Path, times: dict[str, list[float]], machine: Machine, receive: Receive) -> list[Row]:
+    """Each condition that the rule for a receive knows, with its prediction."""
     found = []
     with replayed.replay(trace, machine) as asked:
-        network = replayed.calibrated(asked, statistics.median(times[""]))
+        network = replayed.calibrated(asked, statistics.median(times[""]), receive)
         for name, conditions in CONDITIONS.items():
+            if receive == "stream" and conditions.loss:
+                continue
             said = replayed.predicted(asked, network, conditions)
             # Of losses the mean of the runs: most lose little, and a few wait for time-outs.
             real = statistics.fmean(times[name]) if conditions.loss else statistics.median(times[name])
@@ -113,7 +118,7 @@ def series(rounds: int, machine: Machine) -> None:
 def table(found: list[Row]) -> None:
     """Prints what was measured and predicted."""
     print(
-        f"\n{'program':<9}{'condition':<24}{'measured':>10}{'predicted':>11}{'error':>8}   runs, and draws of the replay"
+        f"{'program':<9}{'condition':<24}{'measured':>10}{'predicted':>11}{'error':>8}   runs, and draws of the replay"
     )
     for row in found:
         spread = " – ".join(quantity(x, "s") for x in row.spread)
@@ -139,14 +144,16 @@ def main() -> None:
     names = [p.name for p in replayed.PROGRAMS if (KEPT / f"{p.name}.json").is_file()]
     if not names:
         sys.exit("Nothing was measured yet: leave out --again.")
-    found = [
-        row
-        for name in names
-        for row in rows(name, KEPT / f"{name}-trace", json.loads((KEPT / f"{name}.json").read_text()), machine)
-    ]
-    table(found)
+    times = {name: json.loads((KEPT / f"{name}.json").read_text()) for name in names}
+    found: dict[Receive, list[Row]] = {
+        receive: [row for name in names for row in rows(name, KEPT / f"{name}-trace", times[name], machine, receive)]
+        for receive in get_args(Receive)
+    }
+    for receive, of in found.items():
+        print(f"\nreceive={receive}")
+        table(of)
     if asked.figure:
-        FIGURE.write_text(prediction_figure.drawn(found), encoding="utf-8")
+        FIGURE.write_text(prediction_figure.drawn(found["whole"]), encoding="utf-8")
 
 
 if __name__ == "__main__":

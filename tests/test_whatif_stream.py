@@ -11,6 +11,7 @@ from replays import Parameters, asked, ti
 from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from streams import BOOK, LONG, Op, Oracle, Ranks, goal, stencil
+from traces import FINALIZE, by_hand, rank_file, record
 
 NETWORK = "L=2500ns,o=1500ns,g=1000ns,G=6ns/B"
 
@@ -66,6 +67,15 @@ def test_a_send_with_rendezvous_ends_where_its_receive_begins(tmp_path: Path) ->
     p = Parameters(L=2500, o=1500, g=1000, G=6, eager=1000)
     ranks = [[sends(1), Op("calc", 90_000, after=[0])], [Op("calc", 70_000), Op("recv", LONG, 0, after=[0])]]
     assert streamed(tmp_path, ranks, p)[1] == 1000 * (70_000 + 90_000)
+
+
+@pytest.mark.parametrize(("size", "end"), [(8192, 100_000), (60_000, 2500 + 1500 + 1500 + 6 * 59_999)])
+def test_a_collective_that_does_not_wait_goes_on_beside_the_computing(size: int, end: int, tmp_path: Path) -> None:
+    """A broadcast is begun, 100 µs are computed, and then it is waited for."""
+    records = [record(10, 0, 0, 1, 0, size, 1), record(7, 100_000, 0, 1, 1 << 2), FINALIZE]
+    trace = by_hand(tmp_path / "trace", [rank_file(rank, 2, records) for rank in range(2)])
+    _, found = asked(trace, f"{word(BOOK)} receive=stream")
+    assert found["time"] == [1000 * end]
 
 
 def test_an_overhead_for_each_byte_hides_a_smaller_gap(tmp_path: Path) -> None:

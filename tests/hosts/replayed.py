@@ -19,7 +19,7 @@ from steelyard.machine.tools import mpi_flags
 from steelyard.model import Machine, Tool
 from steelyard.whatif import question, tracing
 from steelyard.whatif.engine import Engine, Part, engine
-from steelyard.whatif.network import Network, Protocol
+from steelyard.whatif.network import Network, Protocol, Receive
 from steelyard.whatif.perturbation import MSS, Loss
 from steelyard.whatif.question import PS, Point, Question
 
@@ -130,15 +130,15 @@ class Predicted:
     high: float
 
 
-def calibrated(asked: Engine, time: float) -> Network:
+def calibrated(asked: Engine, time: float, receive: Receive = "whole") -> Network:
     """The network whose latency lets the undisturbed replay take as long as was measured; no other parameter is fitted."""
 
     def beyond(latency: float) -> float:
-        return _times(asked, Point(_network(latency)), 1)[0] - time
+        return _times(asked, Point(_network(latency, receive)), 1)[0] - time
 
     if beyond(0.0) >= 0:
-        return _network(0.0)
-    return _network(float(brentq(beyond, 0.0, time, xtol=1e-9, rtol=1e-6)))
+        return _network(0.0, receive)
+    return _network(float(brentq(beyond, 0.0, time, xtol=1e-9, rtol=1e-6)), receive)
 
 
 def added(network: Network, conditions: Conditions) -> Network:
@@ -158,8 +158,8 @@ def predicted(asked: Engine, network: Network, conditions: Conditions) -> Predic
     return Predicted(statistics.fmean(times), cut[0], cut[-1])
 
 
-def _network(latency: float) -> Network:
-    return Network((Protocol(L=latency),), eager=1 << 50)
+def _network(latency: float, receive: Receive) -> Network:
+    return Network((Protocol(L=latency),), eager=1 << 50, receive=receive)
 
 
 def _times(asked: Engine, point: Point, repeats: int) -> Sequence[float]:

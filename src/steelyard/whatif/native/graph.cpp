@@ -84,13 +84,24 @@ class Making {
   std::map<std::uint32_t, std::uint32_t> processors_, interfaces_;
 };
 
-// One stream of operations as nodes. What comes next waits for the begin of the last one, which the processor carries
-// out then, and for the end of what the program waits for.
+// The streams of a rank as nodes, each on a processor of its own. What comes next in a stream waits for the begin of
+// the last one, which the processor carries out then, and for the end of what the program waits for.
 class Chain {
  public:
   Chain(Making& making, const Schedule& schedule, std::uint32_t rank)
       : making_(making), schedule_(schedule), rank_(rank) {}
 
+  void stream(const Op* op) {
+    front_.clear();
+    processor_ = making_.processor(streams_++);
+    for (; op->kind() != Kind::end; ++op) add(*op);
+  }
+  void end() {
+    for (const auto& [node, signal] : awaited_) needs_.push_back({node, signals_.at(signal), false});
+    making_.add(rank_, nodes_, needs_);
+  }
+
+ private:
   void add(Op op) {
     switch (op.kind()) {
       case Kind::compute:
@@ -108,18 +119,22 @@ class Chain {
       case Kind::receive:
         if (!receives_.contains(op.message())) add(Op::of(Kind::post, op.size(), op.message()));
         return front_.push_back({0, receives_.at(op.message()), false});
+      case Kind::signal:
+        signals_[op.message()] = static_cast<std::uint32_t>(nodes_.size());
+        return node(Graph::Node::compute, 0, 0);
+      case Kind::await:
+        awaited_.push_back({static_cast<std::uint32_t>(nodes_.size()), op.message()});
+        return node(Graph::Node::compute, 0, 0);
       default:
         return;
     }
   }
-  void end() { making_.add(rank_, nodes_, needs_); }
-
- private:
   void node(decltype(Graph::Node::kind) kind, std::int64_t amount, std::uint32_t channel) {
     const auto number = static_cast<std::uint32_t>(nodes_.size());
     for (Need need : front_) needs_.push_back({number, need.before, need.begin});
     Graph::Node made;
     made.amount = amount, made.rank = rank_, made.channel = channel, made.kind = kind;
+    made.processor = processor_;
     nodes_.push_back(made);
     front_.assign(1, {0, number, kind != Graph::Node::compute});
   }
@@ -127,9 +142,12 @@ class Chain {
   Making& making_;
   const Schedule& schedule_;
   const std::uint32_t rank_;
+  std::uint32_t streams_ = 0, processor_ = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> awaited_;  // by node: a signal of another stream
   std::vector<Graph::Node> nodes_;
   std::vector<Need> needs_, front_;
   std::unordered_map<std::uint32_t, std::uint32_t> sends_, receives_;  // by message
+  std::unordered_map<std::uint32_t, std::uint32_t> signals_;
 };
 
 }  // namespace
@@ -162,9 +180,11 @@ Graph graph_of(const Schedule& schedule) {
   Making making(schedule.ranks);
   for (std::size_t message = 0; message < schedule.source.size(); ++message)
     making.add_channel(schedule.source[message], schedule.target[message]);
-  for (std::size_t stream = 0; stream < schedule.begins.size(); ++stream) {
-    Chain chain(making, schedule, schedule.rank_of[stream]);
-    for (const Op* op = &schedule.ops[schedule.begins[stream]]; op->kind() != Kind::end; ++op) chain.add(*op);
+  for (std::size_t stream = 0; stream < schedule.begins.size();) {
+    const std::uint32_t rank = schedule.rank_of[stream];
+    Chain chain(making, schedule, rank);
+    for (; stream < schedule.begins.size() && schedule.rank_of[stream] == rank; ++stream)
+      chain.stream(&schedule.ops[schedule.begins[stream]]);
     chain.end();
   }
   return making.done();

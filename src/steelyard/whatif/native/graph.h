@@ -30,8 +30,7 @@ struct Graph {
 };
 
 Graph graph_of_goal(const std::string& path);
-// Of a schedule with one stream a rank: each operation waits for the begin of the one before, a computation for its
-// end.
+// Of a schedule: each operation waits for the begin of the one before in its stream, and for the end of a computation.
 Graph graph_of(const Schedule& schedule);
 
 }  // namespace steelyard::whatif
