@@ -29,7 +29,7 @@ OPENCL := pocl-opencl-icd ocl-icd-libopencl1
 HOSTS := debootstrap debian-archive-keyring iproute2 iptables nftables openmpi-bin slurmctld slurmd slurm-client munge libpmix2 qemu-system-x86 busybox-static
 
 # Suites with a folder and a target of their own.
-ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications telemetry fuzz test_report_browser.py)
+ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications/large power/chain fuzz whole/test_report_browser.py)
 # Side by side, the tests of a file on one worker: so they share its programs and fixtures.
 pytest = $(BIN)/python -m pytest $(ELSEWHERE)
 beside = -n auto --dist loadfile
@@ -72,11 +72,11 @@ test-slurm: $(VENV)/.test  ## a real Slurm of four nodes on this machine (root; 
 	$(BIN)/python -m pytest tests/slurm
 
 test-applications: $(VENV)/.test  ## the NAS Parallel Benchmarks at larger classes and molecular dynamics, in every model, verified
-	$(BIN)/python -m pytest tests/applications
+	$(BIN)/python -m pytest tests/applications/large
 
 test-telemetry: $(VENV)/.test  ## from a BMC through a broker into the embedded store and a real Cassandra (installs what it needs where it may)
 	@$(call get,$(TELEMETRY))
-	$(BIN)/python -m pytest tests/telemetry
+	$(BIN)/python -m pytest tests/power/chain
 
 test-fuzz: $(VENV)/.lint  ## the readers of foreign files and messages under libFuzzer and atheris, for two minutes (Clang, installed where that may be done)
 	@command -v clang++ >/dev/null || $(call get,$(FUZZ))
@@ -88,7 +88,7 @@ test-opencl: $(VENV)/.test  ## the node's kernels on a real OpenCL device (PoCL,
 
 test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chromium, installed where that may be done)
 	@command -v chromium >/dev/null || $(call get,chromium)
-	$(BIN)/python -m pytest tests/test_report_browser.py
+	$(BIN)/python -m pytest tests/whole/test_report_browser.py
 
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck

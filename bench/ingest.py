@@ -4,7 +4,7 @@
 
 Each agent publishes batches as fast as they are confirmed; the time is from its first batch to the receipt of its last, which a
 collector sends when the store has it. At the end the store's readings are counted. A Cassandra is started by
-`python tests/telemetry/cassandra_server.py FOLDER`.
+`python tests/power/chain/cassandra_server.py FOLDER`.
 """
 
 import argparse

@@ -10,7 +10,7 @@ from steelyard.statistics.samples.interval import Array, correlations
 from steelyard.statistics.samples.launches import median_error
 
 # The chance that quiet peers give any false alarm shall stay below 1 %; half of it is left for what the normal theory
-# of medians gets wrong (tests/test_network_statistics.py).
+# of medians gets wrong (tests/core/test_network_statistics.py).
 LEVEL = 0.005
 SMALLEST = 0.05  # relative: equal nodes differ by a few percent, and nobody exchanges one for less
 CLIP = 3.0  # robust deviations: what lies further out counts as if it lay there

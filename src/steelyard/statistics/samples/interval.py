@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 GRID = np.linspace(0.0, 0.99, 200)  # of the coefficient p at which `_tau_table` is computed
 # An estimated correlation time is too short by about 4·tau²/n. The second figure lets the noisier estimate
 # count less where samples are few. Both were tuned for 93 … 97 % coverage at n = 30, 100, 300
-# (tests/test_statistics.py).
+# (tests/core/test_statistics.py).
 CORRECTION, CAUTION = 4.0, 15.0
 
 

@@ -9,7 +9,7 @@ namespace steelyard::turbulence {
 
 // Coefficients of the enstrophy in powers of time, for a viscosity of 1/1600: by the recursion that follows from the
 // equations, in double precision, from modes that all fit. Without viscosity the first two are 3/8 and 5/128, as M.
-// Brachet and others, J. Fluid Mech. 130 (1983) have them. tests/test_turbulence.py computes them anew.
+// Brachet and others, J. Fluid Mech. 130 (1983) have them. tests/applications/test_turbulence.py computes them anew.
 constexpr double enstrophy_series[] = {0.375,
                                        -0.00140625,
                                        0.03906513671875,

@@ -1,0 +1,278 @@
+"""One screen: at most 50 lines of at most 80 columns for any run and any comparison, and what stands on it."""
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+import builders
+import report_fixture
+from folders import GOLDEN
+from steelyard import evaluation as evaluating
+from steelyard import published
+from steelyard.compare import published_figures
+from steelyard.compare.runs import compare
+from steelyard.model import Evaluation, Finding, Tool
+from steelyard.report import lines, scaling_rows, screen, side_by_side
+from steelyard.statistics.results.sweeps import sweeps
+from steelyard.statistics.validity import trust
+
+PLACES = ("The report: ", "All findings and tables: ")
+REPORT = Path("runs/20261120-101500/report.html")
+
+
+def text(found: Sequence[Text]) -> str:
+    return "\n".join(line.plain.rstrip() for line in found) + "\n"
+
+
+def fits(found: Sequence[Text], width: int = 80) -> None:
+    """Only a place may be longer than a line, since it must be copied whole; a terminal folds it."""
+    wide = [line for line in found if line.cell_len > width]
+    assert all(line.plain.startswith(PLACES) for line in wide), text(found)
+    assert sum(max(1, -(-line.cell_len // width)) for line in found) <= 50, text(found)
+    assert not any("\n" in line.plain or "\x1b" in line.plain for line in found)
+
+
+@pytest.mark.parametrize("name", ["fixture", "golden-run"])
+def test_the_screen_is_as_it_was(name: str) -> None:
+    of = report_fixture.evaluation() if name == "fixture" else evaluating.evaluate(GOLDEN / "run-format-1")
+    if name == "golden-run":
+        of = replace(of, run=replace(of.run, path="runs/golden"))
+    found = screen.screen(of, 80, REPORT)
+    fits(found)
+    kept = GOLDEN / "screens" / f"{name}.txt"
+    assert text(found) == kept.read_text(encoding="utf-8")
+
+
+def test_verdict_figures_findings_and_the_reports_place_come_in_that_order() -> None:
+    shown = text(screen.screen(report_fixture.evaluation(), 80, REPORT))
+    order = [
+        "134 CLEAN",
+        "Main figures",
+        "51.9 GB/s",
+        "What matters most",
+        "1 ✕ Scale with 4",
+        "--all",
+        f"The report: {REPORT}",
+    ]
+    assert [shown.index(word) for word in order] == sorted(shown.index(word) for word in order)
+
+
+def test_each_verdict_is_counted_and_those_that_cannot_be_relied_on_have_their_reasons() -> None:
+    full = report_fixture.evaluation()
+    shown = text(screen.screen(full, 80, REPORT))
+    assert "140 cases:   ● 134 CLEAN  ◐ 3 UNSETTLED  ▲ 2 DISTURBED  ✕ 1 INVALID\n" in shown
+    assert "Unsettled by interval (3): too little is known." in " ".join(shown.split())
+    marked = tuple(replace(r, verdict=report_fixture.UNSETTLED) for r in full.results)
+    assert "  ◐ UNSETTLED (interval)  4 threads" in text(screen.screen(replace(full, results=marked), 80, REPORT))
+
+
+def test_thousands_of_each_verdict_fit_the_screen() -> None:
+    full = report_fixture.evaluation()
+    one = {level: next(r for r in full.results if r.verdict.level == level) for level in trust.ORDER}
+    for many in (2_000, 20_000):
+        results = tuple(result for result in one.values() for _ in range(many))
+        found = screen.screen(replace(full, results=results, benchmarks={}), 80, REPORT)
+        fits(found)
+        assert f"◐ {many} UNSETTLED" in text(found)
+
+
+def test_an_unfinished_run_without_results_says_so() -> None:
+    shown = text(screen.screen(report_fixture.empty(), 80, None))
+    assert "No result was measured in this run" in shown
+    assert "The report:" not in shown
+
+
+def test_of_a_kind_of_finding_one_is_shown_and_the_others_are_counted() -> None:
+    found = [Finding("tolerance", "notice", f"Number {n} is poor.", (), "", "Do so.", effect=1.0 + n) for n in range(4)]
+    found += [Finding(f"rule{n}", "notice", f"Rule {n} spoke.", (), "", "", effect=1.5) for n in range(6)]
+    shown = text(screen.screen(replace(report_fixture.evaluation(), findings=tuple(found)), 80, None))
+    assert "1 ▲ Number 3 is poor. [and 3 more of this kind]\n    → Do so.\n" in shown
+    assert shown.count("spoke") == 4
+    assert "  and 2 more findings\n" in shown
+
+
+def test_a_run_of_one_benchmark_without_a_main_figure_shows_one_of_its_own() -> None:
+    one = builders.evaluation([builders.result("node.fft", "fft", {"threads": 2}, 1e-3, {"flops": 1e6})])
+    declared = report_fixture.benchmark(
+        "node.fft", "Transform", (report_fixture.metric("time", "s", "lower", "time"),), None
+    )
+    value = builders.Value(1e-3, "s", 0.9e-3, 1.1e-3, "lower")
+    results = tuple(replace(r, metrics={"time": value}) for r in one.results)
+    shown = text(screen.screen(replace(one, benchmarks={"node.fft": declared}, results=results), 80, None))
+    assert "Transform" in shown
+    assert "1.00 ms" in shown
+
+
+# --------------------------------------------------------------------------- any run
+
+WORDS = st.text(alphabet=st.characters(codec="utf-8"), max_size=400)
+LEVELS = st.sampled_from(["serious", "notice", "good"])
+FINDINGS = st.builds(
+    Finding,
+    rule=st.text(alphabet="abcdefgh", min_size=1, max_size=2),
+    level=LEVELS,
+    seen=WORDS,
+    evidence=st.just(()),
+    cause=st.just(""),
+    remedy=WORDS,
+    benchmark=st.sampled_from(["", "memory.stream"]),
+    effect=st.one_of(st.none(), st.floats(0.1, 100)),
+    reach=st.sampled_from(["figures", "machine", "program"]),
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(FINDINGS, max_size=30), WORDS, WORDS, WORDS, st.sampled_from([80, 81, 120]))
+def test_any_run_fits_one_screen(found: list[Finding], host: str, place: str, started: str, width: int) -> None:
+    full = FULL
+    machine = replace(full.run.machine, host=host, processor=place)
+    run = replace(full.run, machine=machine, path=place, id=host, started=started, finished=False)
+    fits(screen.screen(replace(full, run=run, findings=tuple(found)), width, Path(f"/{place}/report.html")), width)
+
+
+def crowded() -> Evaluation:
+    """All results of the fixture disturbed or unsettled, and as many benchmarks again without a main figure."""
+    full = report_fixture.evaluation()
+    verdicts = itertools.cycle((report_fixture.CROWDED, report_fixture.UNSETTLED))
+    marked = tuple(replace(r, verdict=verdict) for r, verdict in zip(full.results, verdicts, strict=False))
+    names = [f"node.example{n}" for n in range(30)]
+    time = report_fixture.metric("time", "s", "lower", "time")
+    more = {name: report_fixture.benchmark(name, f"{name} 一二三 " * 9, (time,), None) for name in names}
+    others = tuple(
+        report_fixture.result(name, "kernel" * 20, {"threads": t, "mode": "x" * 90}, {"time": (1e-3, "s", "lower")})
+        for name in names
+        for t in (1, 2)
+    )
+    return replace(full, results=(*marked, *others), benchmarks={**full.benchmarks, **more})
+
+
+FULL = crowded()
+
+
+@settings(max_examples=60)
+@given(WORDS, st.integers(10, 120), st.integers(1, 4), st.sampled_from(["", " [and 3 more]"]))
+def test_shortened_text_fits_its_lines(words: str, width: int, most: int, ending: str) -> None:
+    for found in (lines.brief(words, width, most), lines.cut(words, width, most)):
+        assert len(found) <= most
+        assert all(cell_len(line) <= width for line in found)
+    clause = lines.first_clause(words, width)
+    assert cell_len(clause) <= width
+    if width > 40:
+        assert len(lines.brief(words, width, 2, ending)) <= 2
+
+
+def test_text_is_shortened_where_its_sense_ends() -> None:
+    long = (
+        "Where buffers are used again, messages of 2 KiB to 512 KiB look up to 3.6 times as fast as they are (pingpong, same "
+        "cache): an application can count on 3.13 GB/s. It was so before."
+    )
+    whole = " ".join(lines.brief(long, 76, 4))
+    assert whole == long
+    clause = "Where buffers are used again, messages of 2 KiB to 512 KiB look up to 3.6 times as fast as they are"
+    assert " ".join(lines.brief(long, 76, 2)) == f"{clause}: an application can count on 3.13 GB/s."
+    assert " ".join(lines.brief(long, 60, 2)) == f"{clause}."
+    assert lines.brief("word " * 40, 20, 1) == ["word word word …"]
+    assert lines.first_clause("Leave them idle (doctor names them); else take whole cores.", 30) == "Leave them idle."
+
+
+# --------------------------------------------------------------------------- comparisons
+
+
+def pair() -> tuple[Evaluation, Evaluation]:
+    first = [builders.triad(10e9), builders.chase(1e-7), builders.gather(1e-8)]
+    second = [builders.triad(8e9), builders.chase(1e-7), builders.gather(1e-8)]
+    a, b = builders.evaluation(first), builders.evaluation(second)
+    return a, replace(b, run=replace(b.run, id="later"))
+
+
+def test_a_comparison_ends_with_what_is_different_for_sure() -> None:
+    a, b = pair()
+    found = side_by_side.screen(a, b, compare(a, b), 80)
+    fits(found)
+    shown = text(found)
+    assert "3 cases in both: b is  1 SLOWER  0 FASTER  2 SAME  0 UNCLEAR" in shown
+    assert "Triad bandwidth" in shown
+    assert "memory.stream triad: b is SLOWER, 1.25 times the time" in shown
+    assert "--all" in shown
+
+
+def test_only_what_both_used_counts_as_a_difference_around_them() -> None:
+    a, b = pair()
+    mpi = (Tool("openmpi-4.1.4", "/usr/bin/mpicxx", "Open MPI 4.1.4"),)
+    other = replace(
+        a, run=replace(a.run, machine=replace(a.run.machine, mpis=mpi), versions={**a.run.versions, "python": "3.1"})
+    )
+    shown = text(side_by_side.screen(other, b, compare(other, b), 80))
+    assert "Nothing differs around them that matters" in shown
+    assert any(d.name == "openmpi-4.1.4" for d in compare(other, b).differences), "--json and --all keep it"
+    clang = [replace(r, parameters={**r.parameters, "toolchain": "clang-15"}) for r in b.results]
+    compiled = replace(b, results=tuple(clang))
+    assert "toolchain compiler: gcc-12.2.0 (a), clang-15 (b)" in text(
+        side_by_side.screen(a, compiled, compare(a, compiled), 80)
+    )
+
+
+def test_many_cases_that_differ_fit_one_screen() -> None:
+    chance = random.Random(1)
+    names = [f"memory.example{n}" for n in range(20)]
+    sides = []
+    for factor in (1.0, 1.3):
+        results = [
+            builders.result(
+                name, "copy", {"threads": t, "size": "long " * 30}, factor * chance.uniform(1, 2), {"bytes": 1e6}
+            )
+            for name in names
+            for t in range(1, 9)
+        ]
+        sides.append(builders.evaluation(results))
+    found = side_by_side.screen(*sides, compare(*sides), 80)
+    fits(found)
+    assert "more benchmarks" in text(found)
+
+
+def test_a_published_system_fits_one_screen() -> None:
+    for system in published.systems():
+        fits(side_by_side.published(published_figures.compare(report_fixture.evaluation(), system), 80))
+
+
+def test_scaling_fits_one_screen() -> None:
+    results = [
+        builders.triad(5e9 * t**0.7, threads=t, elements=n) for t in (1, 2, 4) for n in range(10**6, 9 * 10**6, 10**6)
+    ]
+    of = builders.evaluation(results)
+    found = screen.screen(of, 80, REPORT, scaling_rows.brief(sweeps(of), 80))
+    fits(found)
+    assert "Efficiency by threads: 1: 100 %, 2: 81 %, 4: 66 %" in text(found)
+
+
+# --------------------------------------------------------------------------- where it is printed
+
+
+def test_a_pipe_gets_plain_text_of_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    screen.show(report_fixture.evaluation(), lines.console(), REPORT)
+    out = capsys.readouterr().out
+    assert max(map(cell_len, out.splitlines())) <= 80
+    assert "\x1b" not in out
+
+
+def test_a_terminal_gets_colours_and_obeys_no_escape_sequence() -> None:
+    out = StringIO()
+    full = report_fixture.evaluation()
+    hostile = replace(full, run=replace(full.run, machine=replace(full.run.machine, host="\x1b[31mred[bold]x")))
+    screen.show(hostile, Console(file=out, width=80, force_terminal=True, color_system="standard"), REPORT)
+    assert "\x1b[32m" in out.getvalue(), "green"
+    assert "\x1b[31mred" not in out.getvalue()
+    assert "[bold]x" in out.getvalue()

@@ -1,0 +1,224 @@
+"""The commands of power: from sensors into a store, by a broker or without, and out of it again; moments and mistakes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_power_broker import Mosquitto, mosquitto, real, site  # noqa: F401 - a fixture
+
+from steelyard.command_line import cli
+from steelyard.errors import UsageError
+from steelyard.power.moments import moment
+from steelyard.power.stores.embedded import Embedded
+
+NOW = 1_790_000_000_000_000_000
+MODEL = ("--sensor", "model:idle=20,full=95")
+
+
+def command(*words: object) -> int:
+    return cli.explained(lambda: cli.app([str(word) for word in words]))
+
+
+def started(*words: object) -> subprocess.Popen[str]:
+    line = [sys.executable, "-m", "steelyard", "power", *map(str, words)]
+    return subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("now", NOW),
+        ("now-1h", NOW - 3600 * 10**9),
+        ("now-100ms", NOW - 10**8),
+        ("1790000000000000000", NOW),
+        ("2026-11-22T14:00:00+00:00", 1795356000 * 10**9),
+    ],
+)
+def test_moments_are_understood(text: str, expected: int) -> None:
+    assert moment(text, "", NOW) == expected
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "now+1h", "now-", "now-5 apples", "2026-13-01", "-5"])
+def test_other_words_are_no_moment(text: str) -> None:
+    with pytest.raises(UsageError, match="is no moment"):
+        moment(text, "(given by --from)")
+
+
+def test_what_a_store_keeps_is_said_and_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "store"
+    assert command("power", "agent", "--store", folder, *MODEL, "--every", "20ms", "--moments", 3) == 0
+    capsys.readouterr()
+    assert command("power", "tidy", "--store", folder, "--keep", "readings=30d", "--keep", "1h=forever") == 0
+    kept = json.loads((folder / "keep.json").read_text())
+    assert (kept["readings"], kept["1s"]) == (30 * 86400.0, 7 * 86400.0)
+    assert kept["1h"] > 1e9
+    for words, said in (
+        ("1day=3d", "names nothing"),
+        ("readings=soon", "length of time"),
+        ("readings", "length of time"),
+    ):
+        assert command("power", "tidy", "--store", folder, "--keep", words) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_from_a_sensor_into_a_store_and_out_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--store", tmp_path / "store")
+    assert command("power", "agent", *words, *MODEL, "--node", "cluster/n1", "--every", "20ms", "--moments", 20) == 0
+    assert "20 moments" in capsys.readouterr().err
+    assert command("power", "query", *words, "--json") == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert "cluster/n1/model/node" in {row["sensor"] for row in listed}
+    assert command("power", "query", *words, "cluster/n1/model/node", "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["readings"] == 20
+    # The model counts by another clock than the one that stamps: apart by what passes between the two readings.
+    assert 20 * 0.95 <= row["mean"] <= 95 * 1.05
+    assert row["low"] <= row["energy"] <= row["high"]
+    assert command("power", "query", *words, "cluster/n1/model/node", "--csv") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Sensor,Time,Value"
+    assert len(lines) == 21
+    assert command("power", "query", *words, "cluster/n1", "--from", "now-2h", "--to", "now-1h") == 0
+    assert "–" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("agent", *MODEL), "either --broker HOST or --store PLACE"),
+        (("agent", "--store", "s", *MODEL, "--node", "alone"), "is not a node"),
+        (("agent", "--store", "s", "--sensor", "barometer:"), "no kind of sensors 'barometer'"),
+        (("agent", "--broker", "h:99999", *MODEL), "99999"),
+        (("agent", "--broker", "h", "--password-file", "none", *MODEL), "'none' cannot be read"),
+        (("agent", "--broker", "h:x", *MODEL), "'h:x' (given by --broker) is no broker"),
+        (("agent", "--broker", "localhost", "--prefix", "#", *MODEL), "'#' (given by --prefix) begins no topic"),
+        (("collect", "--broker", "localhost", "--prefix", "a//b", "--store", "s"), "'a//b' (given by --prefix)"),
+        (("agent", "--store", ".", *MODEL), "contains other files. Give the path of a new or empty folder."),
+        (("agent", "--store", "s", "--every", "1e-30s", *MODEL), "expected 1 ms or more"),
+        (("watch", "--every", "0.9ms", "--", "true"), "expected 1 ms or more"),
+        (("query", "--store", "cassandra://[::1/k"), "is no place of a store"),
+        (("query", "--store", "none"), "no store of readings"),
+        (("query", "--store", "s", "--from", "never"), "is no moment"),
+        (("watch", "--every", "fast", "--", "true"), "--every"),
+        (("watch", "--", "no-such-command"), "cannot be started"),
+    ],
+)
+def test_mistakes_get_a_sentence(
+    words: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "thesis.tex").touch()
+    assert command("power", *words) in (2, 4)
+    assert said in capsys.readouterr().err
+
+
+def test_a_node_that_is_not_known_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Embedded(tmp_path / "store", make=True)
+    assert command("power", "query", "--store", tmp_path / "store", "cluster/n7") == 2
+    assert "no node 'cluster/n7'" in capsys.readouterr().err
+
+
+def test_watch_says_what_a_command_cost(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = 'echo work > "$STEELYARD_PHASES"; sleep 0.4; exit 3'
+    trace = tmp_path / "trace.csv"
+    code = command("power", "watch", *MODEL, "--every", "20ms", "--trace", trace, "--json", "--", "sh", "-c", script)
+    assert code == 3
+    whole, work = json.loads(capsys.readouterr().out)["stretches"]
+    for each in (whole, work):
+        spent = each["totals"]["model"]
+        assert 20 * 0.99 <= spent["power"] <= 95 * 1.01
+        assert spent["low"] <= spent["joules"] <= spent["high"]
+    assert work["name"] == "work"
+    assert trace.read_text().startswith("Sensor,Time,Value\nmodel/node,")
+
+
+@site
+@real
+def test_from_an_agent_through_a_broker_to_two_collectors_and_the_store(
+    mosquitto: Mosquitto,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    secrets = {}
+    for user in ("agent", "collector"):
+        secrets[user] = tmp_path / f"{user}.secret"
+        secrets[user].touch(0o600)
+        secrets[user].write_text(f"{user}'s secret\n")
+    to = {
+        user: (
+            "--broker",
+            f"127.0.0.1:{mosquitto.port}",
+            "--ca",
+            tmp_path / "ca.pem",
+            "--user",
+            user,
+            "--password-file",
+            file,
+        )
+        for user, file in secrets.items()
+    }
+    store = tmp_path / "store"
+    running = [started("collect", *to["collector"], "--store", store, "--name", name) for name in "ab"]
+    agent = started("agent", *to["agent"], *MODEL, "--node", "cluster/n1", "--every", "20ms", "--moments", "100")
+    try:
+        _, said = agent.communicate(timeout=60)
+        assert "100 moments" in said, said
+        assert agent.returncode == 0
+        kept = Embedded(store)
+        end = time.monotonic() + 30
+        while time.monotonic() < end and (
+            "cluster/n1" not in kept.sensors() or len(kept.trace("cluster/n1", "model/node").at) < 100
+        ):
+            time.sleep(0.2)
+        assert len(kept.trace("cluster/n1", "model/node").at) == 100
+    finally:
+        for each in running:
+            os.kill(each.pid, signal.SIGTERM)
+    told = [each.communicate(timeout=30)[1] for each in running]
+    assert [each.returncode for each in running] == [0, 0]
+    assert any("batches" in each for each in told)
+
+
+@site
+@real
+def test_a_broker_that_does_not_answer_is_said_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("steelyard.power.command_line.connections.LOOK", 0.05)
+    words = ("--broker", "127.0.0.1:9", *MODEL, "--node", "cluster/n1", "--every", "20ms", "--moments", 60)
+    assert command("power", "agent", *words) == 0
+    said = capsys.readouterr().err
+    assert "127.0.0.1" in said.split("Ctrl-C ends it")[1]
+    assert "wait in" in said
+    assert list((tmp_path / "cache" / "power" / "cluster-n1").glob("*.segment"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_agent_that_is_ended_keeps_the_reading_that_it_waits_for(number: int, tmp_path: Path) -> None:
+    log, script = tmp_path / "log", tmp_path / "slow"
+    script.write_text(f"#!/bin/sh\necho >> '{log}'\nsleep 0.2\nwc -l < '{log}'\n")
+    script.chmod(0o755)
+    sensor = ("--sensor", f"command:run={script},name=serial", "--node", "cluster/node1")
+    with started("agent", "--store", tmp_path / "store", *sensor, "--every", "100ms") as agent:
+        answers = 4  # the first says which sensors there are
+        while not log.exists() or log.stat().st_size < answers:
+            assert agent.poll() is None
+            time.sleep(0.01)
+        os.kill(agent.pid, number)  # in the middle of the fourth answer
+        _, said = agent.communicate(timeout=30)
+    assert agent.returncode == 0, said
+    given = log.stat().st_size
+    values = Embedded(tmp_path / "store").trace("cluster/node1", "command/serial").value.tolist()
+    assert values == [float(serial) for serial in range(2, given + 1)]

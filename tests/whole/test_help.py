@@ -1,0 +1,136 @@
+"""Help pages, completion, and the page of a benchmark's parameters."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from folders import GOLDEN
+from steelyard.command_line import cli, command_group, help_page
+from steelyard.commands import mpi as mpi_commands
+from steelyard.machine import describe
+from steelyard.plan import EFFORTS, catalogue
+from steelyard.plan.parameters import parameter_values
+from steelyard.power.commands import power as power_commands
+
+STEELYARD = str(Path(sys.executable).with_name("steelyard"))
+
+
+def all_commands() -> Iterator[tuple[str, Any]]:
+    """Each command by its words."""
+    for app, prefix in ((cli.app, ""), (mpi_commands.app, "mpi "), (power_commands.app, "power ")):
+        for name, command in typer.main.get_command(app).commands.items():
+            if name not in ("mpi", "power"):
+                yield prefix + name, command
+
+
+COMMANDS = list(all_commands())
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_every_option_has_a_help_text_of_two_lines(name: str, command: Any) -> None:
+    for parameter in command.params:
+        if getattr(parameter, "hidden", False):
+            continue
+        text = parameter.help or ""
+        assert text.endswith((".", ").")), (parameter.name, text)
+        assert text[0].isupper() or text.split()[0].rstrip(":").islower(), (parameter.name, text)
+        assert "may be repeated" not in text, "the page adds it"
+        assert "left out" not in text, f"{parameter.name}: say (default: …)"
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_a_help_page_has_one_example_a_line(
+    name: str, command: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert cli.explained(lambda: cli.app([*name.split(), "-h"])) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Usage: ")
+    assert "{" not in lines[0]
+    start = lines.index("Examples") + 1
+    examples = lines[start : lines.index("", start)]
+    assert all(line.startswith(f"  steelyard {name}") for line in examples), examples
+    assert not any(word in line for line in lines for word in ("<bool>", "<str>", "<path>", "<list", "**", " · "))
+    assert all(len(line) <= 80 for line in lines if line not in examples), [x for x in lines if len(x) > 80]
+
+
+def test_notes_of_examples_are_comments_of_a_shell() -> None:
+    paragraph = "Examples: **steelyard run** · **steelyard run --all** (everything) · **steelyard list**."
+    assert help_page.split_examples(paragraph) == [
+        "steelyard run", "steelyard run --all   # everything", "steelyard list",
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------- the TAB key
+
+
+def complete(words: str, folder: Path) -> list[str]:
+    """What bash is offered for the last word."""
+    environment = {
+        **os.environ,
+        "_STEELYARD_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    done = subprocess.run([STEELYARD], env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return [word for word in done.stdout.split("\n") if word]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("steelyard quer", ["query"]),
+        ("steelyard power at", ["attach"]),
+        ("steelyard run --only memory.st", ["memory.stream"]),
+        ("steelyard run --only memory.stream --set pinn", ["pinning="]),
+        ("steelyard run --only memory.stream --set kernel=t", ["kernel=triad"]),
+        ("steelyard run --only nonsense --set k", []),
+        ("steelyard run --preset st", ["standard"]),
+        ("steelyard show --runs RUNS 2020", ["20200101-000000"]),
+        ("steelyard compare 20200101-000000 Celeron", ["Celeron educational cluster"]),
+        ("steelyard list noise", ["noise", "noise.quanta"]),
+    ],
+)
+def test_the_shell_is_offered_the_words_that_fit(words: str, offered: list[str], tmp_path: Path) -> None:
+    golden = GOLDEN / "run-format-2"
+    (tmp_path / "RUNS").mkdir()
+    (tmp_path / "RUNS" / "20200101-000000").symlink_to(golden)
+    assert complete(words, tmp_path) == offered
+
+
+# ---------------------------------------------------------------------- steelyard list BENCHMARK
+
+
+def test_the_parameters_of_a_benchmark_are_those_of_its_plan() -> None:
+    stream = catalogue.find()["memory.stream"]
+    values = parameter_values(stream, describe(), EFFORTS["quick"])
+    assert set(values["kernel"]) == {"triad", "copy", "scale", "add", "rotation"}
+    wide = parameter_values(stream, describe(), EFFORTS["full"])
+    assert set(values["elements"]) <= set(wide["elements"])
+    assert set(wide) == {*values, "page_size"}
+
+
+def test_list_shows_the_parameters_and_units_of_a_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.explained(lambda: cli.app(["list", "memory.latency", "--json"])) == 0
+    (page,) = json.loads(capsys.readouterr().out)
+    assert {"threads", "chains", "bytes"} <= set(page["parameters"])
+    assert {"name": "latency", "unit": "s", "better": "lower"} in page["metrics"]
+    assert cli.explained(lambda: cli.app(["list", "memory"])) == 0
+    text = capsys.readouterr().out
+    assert text.count("\nMetrics: ") == 5
+    assert cli.explained(lambda: cli.app(["list", "memroy.stream"])) == 2
+    assert "Did you mean 'memory.stream'" in capsys.readouterr().err
+
+
+def test_every_word_of_typer_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """The class of its mistakes is not exported: this fails if its place changes."""
+    assert command_group.MISUSE.__name__ == "UsageError"
+    assert issubclass(typer.BadParameter, command_group.MISUSE)
