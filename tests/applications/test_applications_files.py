@@ -15,10 +15,10 @@ from steelyard.applications import foreign
 from steelyard.applications.foreign import formula, output
 from steelyard.applications.foreign.benchmark import Unfit, prepared
 from steelyard.applications.foreign.pace_readings import slowest
-from steelyard.applications.foreign.places import line_of, places
 from steelyard.command_line import request
 from steelyard.errors import UsageError
 from steelyard.model import Machine
+from steelyard.settings_file import line_of, lines_of_keys
 
 WHOLE = """name = "mine"
 title = "t"
@@ -99,7 +99,7 @@ def test_ranks_make_a_grid(ranks: int) -> None:
 def test_lines_are_found_whatever_stands_between(blank: int, keys: list[str]) -> None:
     lines = ['text = """', "[no.table]", "a = 1", '"""', *[""] * blank, "[[of]]", "x = 1", "[[of]]"]
     first = len(lines) + 1
-    found = places("\n".join([*lines, *(f"{key} = 1" for key in keys)]))
+    found = lines_of_keys("\n".join([*lines, *(f"{key} = 1" for key in keys)]))
     assert [line_of(("of", 1, key), found) for key in keys] == list(range(first, first + len(keys)))
     assert ("no", "table") not in found
     assert line_of(("of", 1, "missing"), found) == first - 1

@@ -1,16 +1,15 @@
 """Reads a system file (TOML): what the user knows about a machine and its own files do not tell."""
 
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from importlib.resources import files as package_files
 from pathlib import Path
 
 from steelyard.errors import UsageError, nearest
-from steelyard.files import is_file, settings_in
+from steelyard.files import is_file
 from steelyard.machine import hostlist
 from steelyard.model import Enclosure, Limit
-from steelyard.model.plain import visible
+from steelyard.settings_file import read_settings
 
 _CHANNEL_BYTES = 8  # JEDEC: 64 bits of data a transfer
 # No machine has less: a smaller number was meant in M, G or T. None has more, either.
@@ -56,12 +55,7 @@ def find_system(name: str) -> Path:
 
 def load_system(path: Path) -> SystemFile:
     """Reads and checks `path`. Raises UsageError with the file, the key, and what is expected there."""
-    try:
-        content = visible(tomllib.loads(settings_in(path)))
-    except OSError as problem:
-        raise UsageError(f"The system file '{path}' cannot be read: {problem.strerror or problem}.") from None
-    except (ValueError, RecursionError) as problem:  # a number of thousands of digits is no TOMLDecodeError
-        raise UsageError(f"The system file '{path}' is no valid TOML: {problem}.") from None
+    content = read_settings(path, "The system file").content
     for key in content:
         if key not in _KEYS:
             raise UsageError(f"The system file '{path}' has an unknown key '{key}'. {nearest(key, _KEYS)}")

@@ -3,7 +3,6 @@
 import dataclasses
 import keyword
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from steelyard.applications.foreign import formula, places
+from steelyard.applications.foreign import formula
 from steelyard.applications.foreign.measures import si
 from steelyard.errors import UsageError, nearest
-from steelyard.files import settings_in
 from steelyard.model import Better
-from steelyard.model.plain import visible
+from steelyard.settings_file import Place, SettingsFile, read_settings
 
 Value = int | float | str
 Axis = list[Value] | dict[Literal["quick", "standard", "full"], list[Value]]
@@ -103,46 +101,28 @@ class Description:
     )  # further input by its name: which file; one that ends with .gz unpacked
 
 
-class _Checked:
-    """A file's content on its way to a description; `refuse` says where in it a mistake stands."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path, self.lines = path, places.places(text)
-
-    def refuse(self, where: places.Path, what: str) -> UsageError:
-        key = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in where).lstrip(".")
-        named = f", key '{key}'" if key else ""
-        return UsageError(f"'{self.path}', line {places.line_of(where, self.lines)}{named}: {what}")
-
-
 def read(path: Path) -> Description:
     """The description in a file. UsageError with file, line and key for what is not as it must be."""
-    try:
-        text = settings_in(path)
-        content = visible(tomllib.loads(text))
-    except OSError as problem:
-        raise UsageError(f"The application '{path}' cannot be read: {problem.strerror or problem}.") from None
-    except (ValueError, RecursionError) as problem:
-        raise UsageError(f"The application '{path}' is no valid TOML: {problem}.") from None
-    checked = _Checked(path, text)
+    checked = read_settings(path, "The application")
+    content = checked.content
     _keys(checked, Description, content, ())
     try:
         found = msgspec.convert(content, Description)
     except (msgspec.ValidationError, OverflowError) as error:
         raise _shape(checked, str(error)) from None
     for where, what in _mistakes(found):
-        raise checked.refuse(where, what)
+        raise checked.mistake(where, what)
     return found
 
 
-def _keys(checked: _Checked, kind: type, data: Any, where: places.Path) -> None:
+def _keys(checked: SettingsFile, kind: type, data: Any, where: Place) -> None:
     """Refuses the first key that its table does not have."""
     if not isinstance(data, dict):
         return
     hints = get_type_hints(kind)
     for key, value in data.items():
         if key not in hints:
-            raise checked.refuse((*where, key), f"there is no such key. {nearest(key, hints)}")
+            raise checked.mistake((*where, key), f"there is no such key. {nearest(key, hints)}")
         inner = next((t for t in _inner(hints[key]) if dataclasses.is_dataclass(t)), None)
         if not isinstance(inner, type):
             continue
@@ -160,7 +140,7 @@ def _inner(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) or (hint,)
 
 
-def _shape(checked: _Checked, said: str) -> UsageError:
+def _shape(checked: SettingsFile, said: str) -> UsageError:
     """What msgspec says, with the place as a user finds it; a unit that is missing is what is forgotten most."""
     match = _AT.search(said)
     words = match[1] if match else ""
@@ -169,12 +149,12 @@ def _shape(checked: _Checked, said: str) -> UsageError:
     what = (said[: match.start()] if match else said).replace("`", "'")
     if missing := re.fullmatch(r"Object missing required field '(\w+)'", what):
         if missing[1] == "unit":
-            return checked.refuse(where, 'a pattern without a unit: say unit = "s", "Gflop/s" or another.')
-        return checked.refuse(where, f"the key '{missing[1]}' is missing.")
-    return checked.refuse(where, f"{what[:1].lower()}{what[1:]}.")
+            return checked.mistake(where, 'a pattern without a unit: say unit = "s", "Gflop/s" or another.')
+        return checked.mistake(where, f"the key '{missing[1]}' is missing.")
+    return checked.mistake(where, f"{what[:1].lower()}{what[1:]}.")
 
 
-def _mistakes(found: Description) -> Iterator[tuple[places.Path, str]]:
+def _mistakes(found: Description) -> Iterator[tuple[Place, str]]:
     """What each by itself is of the right type, and yet cannot be."""
     if not _NAME.fullmatch(found.name):
         yield ("name",), f"'{found.name}' is no name: expected small letters, digits and _, as in hpcc"
@@ -192,8 +172,8 @@ def _mistakes(found: Description) -> Iterator[tuple[places.Path, str]]:
             yield (table, name), f"'{name}' lies outside of the folder in which the program runs"
 
 
-def _patterns(found: Description) -> Iterator[tuple[places.Path, str]]:
-    every: list[tuple[places.Path, Timed | Figure]] = [] if found.time is None else [(("time",), found.time)]
+def _patterns(found: Description) -> Iterator[tuple[Place, str]]:
+    every: list[tuple[Place, Timed | Figure]] = [] if found.time is None else [(("time",), found.time)]
     every += [(("phases", name), phase) for name, phase in found.phases.items()]
     every += [(("figures", i), figure) for i, figure in enumerate(found.figures)]
     for i, figure in enumerate(found.figures):
@@ -221,7 +201,7 @@ def _patterns(found: Description) -> Iterator[tuple[places.Path, str]]:
             yield ("checks", i), "reference and tolerance belong together: how near must the value be to what?"
 
 
-def _pattern(where: places.Path, pattern: str, groups: int) -> Iterator[tuple[places.Path, str]]:
+def _pattern(where: Place, pattern: str, groups: int) -> Iterator[tuple[Place, str]]:
     try:
         compiled = re.compile(pattern, re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
@@ -231,7 +211,7 @@ def _pattern(where: places.Path, pattern: str, groups: int) -> Iterator[tuple[pl
         yield where, f"'{pattern}' has no group: put what is the number into ( )"
 
 
-def _axes(found: Description) -> Iterator[tuple[places.Path, str]]:
+def _axes(found: Description) -> Iterator[tuple[Place, str]]:
     for name, axis in found.axes.items():
         if (
             not _NAME.fullmatch(name)
@@ -249,11 +229,11 @@ def _axes(found: Description) -> Iterator[tuple[places.Path, str]]:
         yield ("axes", "ranks"), "a program that is not parallel has no ranks: say parallel = true, or leave them out"
 
 
-def _formulas(found: Description) -> Iterator[tuple[places.Path, str]]:
+def _formulas(found: Description) -> Iterator[tuple[Place, str]]:
     known = {*GIVEN, *found.axes}
     if not found.parallel:
         known.discard("ranks")
-    every: list[tuple[places.Path, str, set[str]]] = []
+    every: list[tuple[Place, str, set[str]]] = []
     for name, text in found.values.items():
         every.append((("values", name), text, set(known)))
         known.add(name)

@@ -1,0 +1,96 @@
+"""Reads settings that a user wrote by hand (TOML), and names the line and the key of a mistake in them."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.files import settings_in
+from steelyard.model.plain import visible
+
+Place = tuple[str | int, ...]  # of a key: ("figures", 0, "unit")
+
+# For a line without blanks at its ends. Neither pattern looks at a letter twice.
+_TABLE = re.compile(r"(\[\[?)([^\]]+)\]\]?\s*(?:#.*)?")
+_KEY = re.compile(r"""((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """The content of a file, and the lines of its keys."""
+
+    path: Path
+    content: dict[str, Any]
+    lines: Mapping[Place, int]
+
+    def mistake(self, place: Place, sentence: str) -> UsageError:
+        """An error that names the file, the line and the key before the sentence."""
+        key = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
+        named = f", key '{key}'" if key else ""
+        return UsageError(f"'{self.path}', line {line_of(place, self.lines)}{named}: {sentence}")
+
+
+def read_settings(path: Path, title: str) -> SettingsFile:
+    """Reads a TOML file. Raises UsageError, which begins with `title` ("The system file"), if it cannot be read."""
+    try:
+        text = settings_in(path)
+        content = visible(tomllib.loads(text))
+    except OSError as problem:
+        raise UsageError(f"{title} '{path}' cannot be read: {problem.strerror or problem}.") from None
+    except (ValueError, RecursionError) as problem:  # a number of thousands of digits is no TOMLDecodeError
+        raise UsageError(f"{title} '{path}' is no valid TOML: {problem}.") from None
+    return SettingsFile(path, content, lines_of_keys(text))
+
+
+def lines_of_keys(text: str) -> dict[Place, int]:
+    """Returns the line of every table and key. The first line is 1."""
+    found: dict[Place, int] = {}
+    counts: dict[Place, int] = {}
+    table: Place = ()
+    closing = ""  # what ends the text of several lines in which the next line lies
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if closing:
+            closing = "" if closing in line else closing
+            continue
+        if header := _TABLE.fullmatch(line):
+            table = _table(_parts(header[2]), header[1] == "[[", counts)
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            found.setdefault((*table, *_parts(key[1])), number)
+            closing = _open(line[key.end() :])
+    return found
+
+
+def line_of(path: Place, lines: Mapping[Place, int]) -> int:
+    """Returns the line of the key, or of the nearest table above it."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
+
+
+def _parts(words: str) -> Place:
+    return tuple(part.strip("\"'") for part in _PART.findall(words))
+
+
+def _table(parts: Place, many: bool, counts: dict[Place, int]) -> Place:
+    """Its path, with the number of the element where it is one of many, or within one."""
+    if many:
+        counts[parts] = counts.get(parts, -1) + 1
+    path: Place = ()
+    for end in range(1, len(parts) + 1):
+        path = (*path, parts[end - 1])
+        if parts[:end] in counts:
+            path = (*path, counts[parts[:end]])
+    return path
+
+
+def _open(rest: str) -> str:
+    """The quotes that a value opens and does not close in its line; "" where it does."""
+    for quotes in ('"""', "'''"):
+        if rest.lstrip().startswith(quotes) and rest.count(quotes) == 1:
+            return quotes
+    return ""
