@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.statistics.difference import sides
 from steelyard.statistics.difference.compare import Call, Launches, compare, compare_all, compare_in_turn, holm
 from steelyard.statistics.samples import simulate, stopping
 from steelyard.statistics.samples.interval import correlations, medians_of
@@ -229,6 +230,12 @@ def test_medians_are_to_the_last_bit_those_of_numpy(length):
     rows[0, length // 2], rows[1], rows[2, 0] = np.nan, 0.1, np.inf
     with np.errstate(invalid="ignore"):
         assert np.array_equal(medians_of(np.sort(rows, axis=1)), np.median(rows, axis=1), equal_nan=True)
+
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_the_median_over_columns_is_that_of_numpy(count):
+    columns = list(np.random.default_rng(count).standard_normal((count, 3, 200)))
+    assert np.array_equal(sides._middles(columns.copy()), np.median(np.stack(columns), axis=0))
 
 
 @settings(max_examples=50)

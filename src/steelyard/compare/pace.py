@@ -35,8 +35,10 @@ def tempered(found: Comparison, a: Sequence[Result], b: Sequence[Result], restle
 
     To be asked of two runs whose machine and settings are the same; where these differ, the pace is part of the difference.
     """
+    if found.call not in ("FASTER", "SLOWER"):
+        return found
     first, second = pace(a), pace(b)
-    if found.call not in ("FASTER", "SLOWER") or first is None or second is None:
+    if first is None or second is None:
         return found
     if abs(math.log(second / first)) > UNLIKE:
         kind: Why = "other pace"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from typing import Literal
 
 import numpy as np
@@ -227,7 +227,7 @@ def _together(sides: Sequence[tuple[Launches, Launches]]) -> tuple[list[list[flo
     """All cases of a launch in one row, each sample relative to the middle of its case in both runs."""
     rows: tuple[dict[int, list[float]], dict[int, list[float]]] = ({}, {})
     for pair in sides:
-        middles = [float(np.median(medians(list(side.values())))) for side in pair]
+        middles = [median(medians(list(side.values())).tolist()) for side in pair]
         middle = geometric_mean(middles)
         for into, side in zip(rows, pair, strict=True):
             for launch, samples in side.items():

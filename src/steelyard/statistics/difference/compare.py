@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Literal
 
 import numpy as np
@@ -76,10 +77,10 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
 
 def _observed(a: Side, b: Side, drawn: tuple[float, float], confidence: float) -> Comparison:
     """The comparison without a call; `drawn` is the interval of the bootstrap, in logarithms."""
-    ratio = math.exp(float(np.median(b.medians) - np.median(a.medians)))
-    low, high, p = _student(a.medians, b.medians, np.concatenate((a.errors, b.errors)), confidence)
-    low, high = min(low, drawn[0]), max(high, drawn[1])
-    return Comparison(ratio, math.exp(low), math.exp(high), max(p, _rank_test(a, b)), "UNCLEAR", "")
+    difference = median(b.medians.tolist()) - median(a.medians.tolist())
+    half, p = _student(a, b, difference, confidence)
+    low, high = min(difference - half, drawn[0]), max(difference + half, drawn[1])
+    return Comparison(math.exp(difference), math.exp(low), math.exp(high), max(p, _rank_test(a, b)), "UNCLEAR", "")
 
 
 def compare_in_turn(a: Launches, b: Launches, smallest: float = 0.015, level: float = 0.05) -> Comparison:
@@ -250,17 +251,17 @@ def _advice(a: Launches, b: Launches) -> str:
     return "; more launches of each would narrow it" if min(len(a), len(b)) < 10 else ""
 
 
-def _student(a: Array, b: Array, errors: Array, confidence: float) -> tuple[float, float, float]:
-    """(low, high, p) of the difference of the medians of `b` and `a`, logarithms of seconds."""
+def _student(a: Side, b: Side, difference: float, confidence: float) -> tuple[float, float]:
+    """(half of its interval, p) of the difference of the medians of `b` and `a`, logarithms of seconds."""
     from scipy.special import stdtr, stdtrit
 
-    variance, freedom = moderated((a, b), LONE_SPREAD, float(np.mean(errors**2)))
-    factors = [median_error(len(side)) ** 2 / len(side) for side in (a, b)]
+    errors = np.concatenate((a.errors, b.errors))
+    variance, freedom = moderated((a.medians, b.medians), LONE_SPREAD, float(np.mean(errors**2)))
+    factors = [median_error(launches) ** 2 / launches for launches in (len(a.medians), len(b.medians))]
     error = math.sqrt(variance * sum(factors))
-    difference = float(np.median(b) - np.median(a))
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
     p = 2 * float(stdtr(freedom, -abs(difference) / error))
-    return difference - half, difference + half, p
+    return half, p
 
 
 def _rank_test(a: Side, b: Side) -> float:

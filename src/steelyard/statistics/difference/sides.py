@@ -8,12 +8,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.interval import Array, medians_of
 from steelyard.statistics.samples.summary import effective_sizes, medians
 
 Launches = Sequence[Sequence[float] | Array]
 
 DRAWN_AT_ONCE = 1 << 20  # numbers of the bootstrap that are held together
+FEW = 5  # launches
 BOOTSTRAPS, SEED = 2000, 1  # fixed, so that the same samples always give the same answer
 
 
@@ -81,8 +82,18 @@ def _bootstrap(sides: Sequence[Side], seed: int) -> Array:
     """The median of each draw, a row for each side; all have as many launches."""
     drawn, moved = _draws(len(sides[0].medians), seed)
     middles, errors = (np.stack(column) for column in ([s.medians for s in sides], [s.errors for s in sides]))
-    found: Array = np.median(middles[:, drawn] + errors[:, drawn] * moved, axis=2, overwrite_input=True)
-    return found
+    return _middles([middles[:, one] + errors[:, one] * by for one, by in zip(drawn.T, moved.T, strict=True)])
+
+
+def _middles(columns: list[Array]) -> Array:
+    """The median over the columns at each place. A few are sorted against each other: quicker than place by place."""
+    if len(columns) > FEW:
+        return medians_of(np.sort(np.stack(columns, axis=-1), axis=-1))
+    half, lower = len(columns) // 2, (len(columns) - 1) // 2
+    for last in range(len(columns) - 1, lower - 1, -1):  # the greatest of those that are left goes there
+        for i in range(last):
+            columns[i], columns[i + 1] = np.minimum(*columns[i : i + 2]), np.maximum(*columns[i : i + 2])
+    return columns[half] if len(columns) % 2 else (columns[lower] + columns[half]) / 2
 
 
 @lru_cache(maxsize=4)  # of a thousand launches 30 MB each
@@ -96,5 +107,10 @@ def _draws(launches: int, seed: int) -> tuple[NDArray[np.int64], Array]:
 def thinned_row(row: Array, effective: float) -> Array:
     """Evenly spread over time, as many samples as there are independent ones."""
     kept = max(1, round(effective))
-    thinned: Array = row[np.linspace(0, len(row) - 1, kept).round().astype(int)]
+    thinned: Array = row[_spread(len(row), kept)]
     return thinned
+
+
+@lru_cache(maxsize=4096)
+def _spread(length: int, kept: int) -> NDArray[np.int64]:
+    return np.linspace(0, length - 1, kept).round().astype(int)
