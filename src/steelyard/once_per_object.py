@@ -2,26 +2,30 @@
 
 import weakref
 from collections.abc import Callable
-from functools import wraps
-from typing import TypeVar
+from functools import update_wrapper
+from typing import Generic, TypeVar
 
 Of = TypeVar("Of")
 Found = TypeVar("Found")
 
 
-def once(work: Callable[[Of], Found]) -> Callable[[Of], Found]:
+class once(Generic[Of, Found]):  # noqa: N801  # a decorator
     """`work`, whose answer for an object is kept as long as that object lives. Who asks must not change the answer.
 
     By identity: to compare two results, or to hash one, would take longer than most of the work.
     """
-    known: dict[int, Found] = {}
 
-    @wraps(work)
-    def found(of: Of) -> Found:
+    def __init__(self, work: Callable[[Of], Found]) -> None:
+        self._work, self._known = work, dict[int, Found]()
+        update_wrapper(self, work)
+
+    def __call__(self, of: Of) -> Found:
         key = id(of)
-        if key not in known:
-            known[key] = work(of)
-            weakref.finalize(of, known.pop, key, None).atexit = False
-        return known[key]
+        if key not in self._known:
+            self.keep(of, self._work(of))
+        return self._known[key]
 
-    return found
+    def keep(self, of: Of, found: Found) -> None:
+        """Notes the answer for an object, where it was worked out together with others."""
+        self._known[id(of)] = found
+        weakref.finalize(of, self._known.pop, id(of), None).atexit = False

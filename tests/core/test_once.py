@@ -93,3 +93,14 @@ def test_the_collector_works_again_afterwards() -> None:
     with pytest.raises(ValueError, match="within"):
         work()
     assert gc.isenabled()
+
+
+def test_an_answer_that_was_worked_out_with_others_is_kept() -> None:
+    @once
+    def look(of: Result) -> str:
+        """Looks."""
+        raise AssertionError(of)
+
+    first = result()
+    look.keep(first, "seen")
+    assert (look(first), look.__doc__, look.__name__) == ("seen", "Looks.", "look")

@@ -34,7 +34,10 @@ def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> t
     for members, used, verdict in believed_of:
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
         settled = _settled(members, used, spread, verdict)
-        found.append(_result(members, used, spread, settled, benchmarks[members[0].benchmark]))
+        result = _result(members, used, spread, settled, benchmarks[members[0].benchmark])
+        rests_on.keep(result, used)
+        spread_of.keep(result, spread)
+        found.append(result)
     return tuple(found)
 
 
@@ -77,6 +80,13 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
 def rests_on(result: Result) -> list[Record]:
     """The records that the result's value rests on (see `believed`)."""
     return believed(result.records)[0]
+
+
+@once
+def spread_of(result: Result) -> Spread | None:
+    """Of the seconds of those records; None where there are none."""
+    used = rests_on(result)
+    return over_runs(combine([undisturbed(r) for r in used])) if used else None
 
 
 def _of_launch(launch: int, evidence: Evidence) -> Evidence:

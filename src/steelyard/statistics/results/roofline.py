@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Machine, Result, Value
 from steelyard.once_per_object import once
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.results.result import rests_on, spread_of
 from steelyard.statistics.results.roofs import (
     FIRST,
     MEMORY,
@@ -26,7 +26,6 @@ from steelyard.statistics.results.roofs import (
     with_work,
     working_set,
 )
-from steelyard.statistics.samples.launches import combine, over_runs
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size
 
@@ -99,12 +98,12 @@ def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
 
 def speed_of(result: Result) -> Value | None:
     """Flop/s by the median time of an operation; None where nothing usable was measured, or nothing computed."""
-    used = [r for r in rests_on(result) if r.samples]
+    used = rests_on(result)
     flops = used[0].work.get("flops") if used else None
     if not flops or not usable(result):
         return None
-    spread = over_runs(combine([undisturbed(r) for r in used]))
-    if not spread.value > 0:
+    spread = spread_of(result)
+    if not spread or not spread.value > 0:
         return None
     low, high = (flops / end if end else None for end in (spread.high, spread.low))
     return Value(flops / spread.value, "flop/s", low, high, "higher")

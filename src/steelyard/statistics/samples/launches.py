@@ -30,18 +30,26 @@ class Spread:
     """A case over its launches, in the samples' unit.
 
     `value` is the median of the launches' medians, `low` … `high` its 95 % interval (None: too little was
-    measured). `within` is the mean coefficient of variation inside a launch (root mean square), `between`
-    that of the launches' medians (which holds what is left of `within`); None where one sample, or one
-    launch, shows no spread. `effective` is the number of independent samples in all launches.
+    measured). `within` is the mean coefficient of variation inside a launch (root mean square); None where one sample
+    shows no spread. `effective` is the number of independent samples in all launches.
     """
 
     value: float
     low: float | None
     high: float | None
     within: float | None
-    between: float | None
-    launches: int
+    medians: tuple[float, ...]  # of the launches
     effective: float
+
+    @property
+    def launches(self) -> int:
+        """How many."""
+        return len(self.medians)
+
+    @property
+    def between(self) -> float | None:
+        """The coefficient of variation of the launches' medians, which holds what is left of `within`; None of one launch."""
+        return stdev(self.medians) / abs(self.value) if self.launches > 1 and self.value != 0 else None
 
 
 def combine(launches: Sequence[Samples]) -> Spread:
@@ -68,8 +76,7 @@ def combined(summaries: Sequence[Summary]) -> Spread:
         low=low,
         high=high,
         within=fmean(variation**2 for variation in variations) ** 0.5 if variations else None,
-        between=stdev(medians) / abs(value) if len(medians) > 1 and value != 0 else None,
-        launches=len(summaries),
+        medians=tuple(medians),
         effective=sum(summary.effective for summary in summaries),
     )
 

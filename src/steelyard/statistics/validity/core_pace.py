@@ -88,7 +88,11 @@ def _steady(clocks: Array) -> Array:
     """
     at = np.flatnonzero(np.isfinite(clocks))
     known = clocks[at]
-    highest = np.maximum.reduce([known, np.append(known[1:], known[-1]), np.append(known[0], known[:-1])])
+    highest = known.copy()
+    np.maximum(highest[:-1], known[1:], out=highest[:-1])
+    np.maximum(highest[1:], known[:-1], out=highest[1:])
+    if len(known) == len(clocks):
+        return highest
     return np.asarray(highest[np.maximum(0, np.searchsorted(at, np.arange(len(clocks)), side="right") - 1)])
 
 

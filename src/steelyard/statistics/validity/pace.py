@@ -7,6 +7,7 @@ whose surroundings looked undisturbed stays in it.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,10 +135,10 @@ class Choice:
     causes: Mapping[str, int]
     evidence: tuple[Evidence, ...] = ()
 
-    @property
+    @cached_property
     def enough(self) -> bool:
         """Whether figures can rest on the others."""
-        kept = int((~self.aside).sum())
+        kept = len(self.aside) - int(np.count_nonzero(self.aside))
         return kept >= min(LEAST_KEPT, len(self.aside)) and kept > 0
 
 

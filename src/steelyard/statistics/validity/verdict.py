@@ -38,13 +38,12 @@ def judgement(
     check: Check | None,
     error: str | None = None,
     bounds: pace.Bounds = pace.UNBOUNDED,
-    choice: pace.Choice | None = None,
 ) -> Judgement:
     """The verdict on one case of one launch, and which of its samples it is about.
 
     `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (what was not
     observed is not judged), `check` the kernel's own test of its result, `error`
-    why it failed, `bounds` the best pace that the machine has shown, `choice` what these set aside, where that is known.
+    why it failed, `bounds` the best pace that the machine has shown.
 
     INVALID: an error, a failed check, no samples, samples that are no positive times, or a clock too coarse
     for them. Few samples alone are not: they state no interval. DISTURBED: too few samples had undisturbed
@@ -53,9 +52,19 @@ def judgement(
     """
     if error is not None:
         return Judgement(Verdict("INVALID", (noted("error", error),)))
-    row = np.asarray(samples, dtype=np.float64)
+    return _judge(_measured(samples, surroundings), check, bounds)
+
+
+def _measured(samples: Sequence[float], surroundings: Observed) -> Measured:
+    return Measured(np.asarray(samples, dtype=np.float64), surroundings)
+
+
+def _judge(
+    observed: Measured, check: Check | None, bounds: pace.Bounds, choice: pace.Choice | None = None
+) -> Judgement:
+    """`choice`: what the bounds set aside, where that is known."""
+    row = observed.row
     sound = bool(row.size) and bool(times(row).all())
-    observed = Measured(row, surroundings)
     invalid = [*_wrong(row, sound, check), *_too_coarse(observed, CLOCK_INVALID)]
     if not sound:
         return Judgement(Verdict("INVALID", tuple(invalid)))
@@ -85,13 +94,21 @@ def judged_again(record: Record, bounds: pace.Bounds) -> Record:
     beyond = pace.exceeded(record.surroundings, bounds)
     if record.samples and not beyond and not pace.waiting(record.surroundings):
         return record if not record.aside else with_verdict(record, bounds)
-    choice = pace.choose(Measured(np.asarray(record.samples, dtype=np.float64), record.surroundings), bounds, beyond)
-    return record if _stands(record, choice) else with_verdict(record, bounds, choice)
+    observed = _measured(record.samples, record.surroundings)
+    choice = pace.choose(observed, bounds, beyond)
+    if _stands(record, choice):
+        return record
+    if record.error is not None:
+        return with_verdict(record, bounds)
+    return _with(record, _judge(observed, record.check, bounds, choice))
 
 
-def with_verdict(record: Record, bounds: pace.Bounds, choice: pace.Choice | None = None) -> Record:
+def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
     """The record judged by these bounds, whatever it was called before."""
-    found = judgement(record.samples, record.surroundings, record.check, record.error, bounds, choice)
+    return _with(record, judgement(record.samples, record.surroundings, record.check, record.error, bounds))
+
+
+def _with(record: Record, found: Judgement) -> Record:
     return replace(record, verdict=found.verdict, aside=found.aside)
 
 
@@ -99,7 +116,7 @@ def _stands(record: Record, choice: pace.Choice) -> bool:
     """Whether the record's verdict is that which follows from the choice."""
     if not choice.enough:
         return record.verdict.level == "DISTURBED" and not record.aside
-    return tuple(np.flatnonzero(choice.aside)) == record.aside
+    return tuple(np.flatnonzero(choice.aside).tolist()) == record.aside
 
 
 def _by_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
