@@ -12,9 +12,9 @@ import pytest
 
 from builders import evaluation as made_by_hand
 from builders import triad
-from damage import unpack
 from steelyard import evaluation
 from steelyard.command_line import cli
+from steelyard.evaluation.kept import ENTRY
 from steelyard.records import result_cache
 from steelyard.report import columns
 from steelyard.report.question import query
@@ -23,23 +23,11 @@ COUNT = "select count(*) as n, round(sum(value)) as total from metrics"
 
 
 @pytest.fixture
-def judged_apart() -> None:
-    """The cache itself is what is tested."""
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small run, and a cache of its own."""
-    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
-    return unpack(tmp_path / "runs")
-
-
-@pytest.fixture
-def asked(run: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[dict[str, Any]]]:
+def asked(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[dict[str, Any]]]:
     """Asks the folder of runs by the command line."""
 
     def ask(sql: str, *words: str) -> list[dict[str, Any]]:
-        assert cli.explained(lambda: cli.app(["query", sql, "--json", "--runs", str(run.parent), *words])) == 0
+        assert cli.explained(lambda: cli.app(["query", sql, "--json", "--runs", str(kept_run.parent), *words])) == 0
         rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
         return rows
 
@@ -60,35 +48,37 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return found
 
 
-def entries(run: Path) -> list[Path]:
-    return sorted((run.parents[1] / "cache" / "runs").iterdir())
+def entries(kept_run: Path) -> list[Path]:
+    """The tables that are kept of it."""
+    kept = (kept_run.parents[1] / "cache" / "runs").glob("*.*.*")
+    return sorted(entry for entry in kept if f".{ENTRY}." not in entry.name)
 
 
 def test_a_table_is_made_once_and_only_the_one_that_is_asked(
-    run: Path, asked: Callable[..., Any], evaluated: list[Path]
+    kept_run: Path, asked: Callable[..., Any], evaluated: list[Path]
 ) -> None:
     first = asked(COUNT)
     assert asked(COUNT) == first
     assert first[0]["n"] > 10
-    assert evaluated == [run]
-    assert [e.name.split(".")[1] for e in entries(run)] == ["metrics"]
+    assert evaluated == [kept_run]
+    assert [e.name.split(".")[1] for e in entries(kept_run)] == ["metrics"]
     (pieces,) = asked("from query('select count(*) as n from sam' || 'ples'), (select 1 as x from metrics limit 1)")
     assert pieces["n"] == asked("select count(*) as n from samples")[0]["n"] > 100
 
 
-def test_a_run_that_grows_is_answered_as_it_is_now(run: Path, asked: Callable[..., Any]) -> None:
-    lines = (run / "records.jsonl").read_bytes().splitlines(keepends=True)
-    (run / "finished.json").unlink()
+def test_a_run_that_grows_is_answered_as_it_is_now(kept_run: Path, asked: Callable[..., Any]) -> None:
+    lines = (kept_run / "records.jsonl").read_bytes().splitlines(keepends=True)
+    (kept_run / "finished.json").unlink()
     counts = []
     for end in (len(lines) - 2, len(lines) - 1, len(lines)):
-        (run / "records.jsonl").write_bytes(b"".join(lines[:end]))
+        (kept_run / "records.jsonl").write_bytes(b"".join(lines[:end]))
         counts.append([asked("select count(*) as n from samples")[0]["n"] for _ in range(2)])
     sizes = [len(json.loads(line)["samples"]) for line in lines]
     assert counts == [[sum(sizes[:end])] * 2 for end in (len(lines) - 2, len(lines) - 1, len(lines))]
 
 
 def test_a_run_that_grows_while_it_is_read_is_not_kept(
-    run: Path, asked: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    kept_run: Path, asked: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluate = evaluation.evaluate
 
@@ -100,15 +90,15 @@ def test_a_run_that_grows_while_it_is_read_is_not_kept(
 
     monkeypatch.setattr(evaluation, "evaluate", growing)
     asked(COUNT)
-    assert not (run.parents[1] / "cache" / "runs").exists()
+    assert entries(kept_run) == []
 
 
 @pytest.mark.parametrize("damage", ["cut off", "a bit", "empty", "anyone's"])
 def test_an_entry_that_cannot_be_trusted_is_made_anew(
-    run: Path, asked: Callable[..., Any], evaluated: list[Path], damage: str
+    kept_run: Path, asked: Callable[..., Any], evaluated: list[Path], damage: str
 ) -> None:
     first = asked(COUNT)
-    (entry,) = entries(run)
+    (entry,) = entries(kept_run)
     content = entry.read_bytes()
     spoiled = {"cut off": content[:-10], "empty": b"", "a bit": content[:90] + bytes([content[90] ^ 1]) + content[91:]}
     entry.write_bytes(spoiled.get(damage, content))
@@ -116,51 +106,51 @@ def test_an_entry_that_cannot_be_trusted_is_made_anew(
         entry.chmod(0o666)
     assert asked(COUNT) == first
     assert len(evaluated) == 2
-    assert [e.read_bytes() == content for e in entries(run)] == [True]
-    assert entries(run)[0].stat().st_mode & 0o022 == 0
+    assert [e.read_bytes() == content for e in entries(kept_run)] == [True]
+    assert entries(kept_run)[0].stat().st_mode & 0o022 == 0
 
 
 @pytest.mark.parametrize("change", ["records", "finished", "program", "place"])
 def test_a_key_follows_from_the_run_and_the_program_wherever_the_run_is(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+    kept_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    before = result_cache.key(run)
-    assert result_cache.key(run) == before
+    before = result_cache.key(kept_run)
+    assert result_cache.key(kept_run) == before
     if change == "records":
-        with (run / "records.jsonl").open("ab") as file:
+        with (kept_run / "records.jsonl").open("ab") as file:
             file.write(b"\n")
     elif change == "finished":
-        (run / "finished.json").unlink()
+        (kept_run / "finished.json").unlink()
     elif change == "place":
-        run = run.rename(tmp_path / "elsewhere")
+        kept_run = kept_run.rename(tmp_path / "elsewhere")
     else:
         (tmp_path / "house").mkdir()
         (tmp_path / "house" / "rule.py").write_text("LIMIT = 1\n")
         monkeypatch.setattr(result_cache, "HOUSE", tmp_path / "house")
-    assert (result_cache.key(run) == before) == (change == "place")
-    assert result_cache.key(run.parent) != before
+    assert (result_cache.key(kept_run) == before) == (change == "place")
+    assert result_cache.key(kept_run.parent) != before
 
 
 def test_of_a_run_with_benchmarks_from_outside_nothing_is_kept(
-    run: Path, asked: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    kept_run: Path, asked: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result_cache, "HOUSE", run.parents[1])
+    monkeypatch.setattr(result_cache, "HOUSE", kept_run.parents[1])
     assert asked(COUNT)[0]["n"] > 10
-    assert not (run.parents[1] / "cache" / "runs").exists()
+    assert entries(kept_run) == []
 
 
-def test_the_entries_that_were_used_last_are_kept(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_entries_that_were_used_last_are_kept(kept_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         result_cache.save(f"key{number}", "metrics", b"x" * 100)
-        (entry,) = (e for e in entries(run) if e.name.startswith(f"key{number}."))
+        (entry,) = (e for e in entries(kept_run) if e.name.startswith(f"key{number}."))
         os.utime(entry, (number, number))
     monkeypatch.setattr(result_cache, "MOST_BYTES", 350)
     assert result_cache.find("key0", "metrics")  # used now
     result_cache.save("key4", "metrics", b"x" * 100)
-    assert [e.name.split(".")[0] for e in entries(run)] == ["key0", "key3", "key4"]
+    assert [e.name.split(".")[0] for e in entries(kept_run)] == ["key0", "key3", "key4"]
     monkeypatch.setattr(result_cache, "MOST", 1)
     result_cache.save("key5", "metrics", b"")
-    assert [e.name.split(".")[0] for e in entries(run)] == ["key5"]
+    assert [e.name.split(".")[0] for e in entries(kept_run)] == ["key5"]
 
 
 def test_tables_say_what_the_evaluation_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +180,7 @@ def test_tables_say_what_the_evaluation_holds(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_hash_of_a_large_file_is_remembered_until_the_file_changes(
-    run: Path, monkeypatch: pytest.MonkeyPatch
+    kept_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def digest() -> bytes:
         result_cache._digests.cache_clear()  # as in a new process
@@ -201,7 +191,7 @@ def test_the_hash_of_a_large_file_is_remembered_until_the_file_changes(
         with file.open("rb") as opened:
             return result_cache._identity(opened) in result_cache._digests()
 
-    file = run / "records.jsonl"
+    file = kept_run / "records.jsonl"
     monkeypatch.setattr(result_cache, "LARGE", 100)
     first = digest()
     assert not is_remembered()  # changed just now
@@ -214,7 +204,7 @@ def test_the_hash_of_a_large_file_is_remembered_until_the_file_changes(
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # the same size and time of writing
     assert not is_remembered()
     assert digest() not in (first, b"")
-    (entries(run)[0].parent / "digests").write_text("torn\nx y z\n" * 3)
+    (result_cache._folder() / "digests").write_text("torn\nx y z\n" * 3)
     assert digest() not in (first, b"")
-    (entries(run)[0].parent / "digests").chmod(0o666)
+    (result_cache._folder() / "digests").chmod(0o666)
     assert not is_remembered()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from builders import evaluation, triad
-from damage import unpack
 from steelyard import evaluation as evaluating
 from steelyard.benchmarks import texts
 from steelyard.command_line import cli, stored_tables
@@ -17,31 +16,19 @@ from steelyard.plan import catalogue
 from steelyard.report import export, summary
 
 
-@pytest.fixture
-def judged_apart() -> None:
-    """The cache itself takes part."""
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small run, and a cache of its own."""
-    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
-    return unpack(tmp_path / "runs")
-
-
 def said(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
     assert cli.explained(lambda: cli.app(list(map(str, words)))) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def test_show_prints_a_summary_and_with_samples_the_whole_export(
-    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kept_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = said(capsys, "show", run, "--json", "--samples")
-    assert whole == said(capsys, "export", run)
-    first = said(capsys, "show", run, "--json")
+    whole = said(capsys, "show", kept_run, "--json", "--samples")
+    assert whole == said(capsys, "export", kept_run)
+    first = said(capsys, "show", kept_run, "--json")
     monkeypatch.setattr(evaluating, "evaluate", None)  # what is kept needs no evaluation
-    short = said(capsys, "show", run, "--json")
+    short = said(capsys, "show", kept_run, "--json")
     assert short == first
     levels = [result["verdict"]["level"] for result in whole["results"]]
     assert short["verdicts"] == {level: levels.count(level) for level in short["verdicts"]}
@@ -60,44 +47,44 @@ def test_the_summary_does_not_grow_with_the_cases() -> None:
     assert len(json.dumps(many)) < len(json.dumps(few)) + 100
 
 
-def test_samples_without_json_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.explained(lambda: cli.app(["show", str(run), "--samples"])) == 2
+def test_samples_without_json_are_refused(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.explained(lambda: cli.app(["show", str(kept_run), "--samples"])) == 2
     assert "--samples needs --json" in capsys.readouterr().err
 
 
-def test_a_kept_summary_names_the_folder_as_the_user_does(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert stored_tables.summary(run, []).path == str(run)
-    monkeypatch.chdir(run.parent)
-    assert stored_tables.summary(Path(run.name), []).path == run.name
+def test_a_kept_summary_names_the_folder_as_the_user_does(kept_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stored_tables.summary(kept_run, []).path == str(kept_run)
+    monkeypatch.chdir(kept_run.parent)
+    assert stored_tables.summary(Path(kept_run.name), []).path == kept_run.name
 
 
-def test_texts_and_numbers_of_all_kinds_can_be_kept(run: Path) -> None:
-    judged = evaluating.evaluate(run)
+def test_texts_and_numbers_of_all_kinds_can_be_kept(kept_run: Path) -> None:
+    judged = evaluating.evaluate(kept_run)
     odd = replace(judged.findings[0], seen="not \ud800 UTF-8", effect=float("nan"))
-    stored_tables.keep(run, [], replace(judged, findings=(odd,)))
-    (kept,) = stored_tables.summary(run, []).findings
+    stored_tables.keep(kept_run, [], replace(judged, findings=(odd,)))
+    (kept,) = stored_tables.summary(kept_run, []).findings
     assert kept.seen == "not \\ud800 UTF-8"
     assert kept.effect != kept.effect
 
 
-def test_the_list_of_runs_has_verdicts_and_a_main_figure(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (listed,) = said(capsys, "list", "--json", "--runs", run.parent)["runs"]
-    short = said(capsys, "show", run, "--json")
+def test_the_list_of_runs_has_verdicts_and_a_main_figure(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (listed,) = said(capsys, "list", "--json", "--runs", kept_run.parent)["runs"]
+    short = said(capsys, "show", kept_run, "--json")
     assert listed["verdicts"] == short["verdicts"]
     assert listed["figure"] == short["figures"][0]
     assert (listed["done"], listed["cases"]) == (short["measured"], short["cases"])
-    cli.arguments(["list", "--runs", str(run.parent)])
+    cli.arguments(["list", "--runs", str(kept_run.parent)])
     table = capsys.readouterr().out
     assert f"● {short['verdicts']['CLEAN']} CLEAN" in table
     assert f"{listed['figure']['title']}: {listed['figure']['text']}" in " ".join(table.replace("│", " ").split())
 
 
 def test_a_run_that_is_not_finished_is_listed_without_being_judged(
-    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kept_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (run / "finished.json").unlink()
+    (kept_run / "finished.json").unlink()
     monkeypatch.setattr(evaluating, "evaluate", None)
-    (listed,) = said(capsys, "list", "--json", "--runs", run.parent)["runs"]
+    (listed,) = said(capsys, "list", "--json", "--runs", kept_run.parent)["runs"]
     assert (listed["verdicts"], listed["figure"], listed["finished"]) == (None, None, False)
     assert listed["done"] > 0
 

@@ -24,13 +24,13 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
 
     Judged once: what follows from the same files by the same rules is read from the user's cache.
     """
-    with kept.digested(path) as files:
+    with kept.hashed(path) as own:
         run = records.read(path)
         power = read_power(path)
     run = replace(run, notes=(*run.notes, *power.unread, *remembered.unread(run, paths)))
     known = catalogue.find(remembered.folders(run, paths))
     benchmarks = {name: known[name] for name in benchmarks_of(run) if name in known}
-    name = kept.key(path, files.result(), benchmarks)
+    name = kept.key(path, own.result(), benchmarks)
     with uncollected():
         if found := kept.load(name, run, benchmarks, power):
             return found

@@ -5,7 +5,7 @@ Not in the run's folder: that may be another's, and a judgement must follow from
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,12 +16,9 @@ from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
 from steelyard.model.plain import other
 from steelyard.model.sensor import Power
-from steelyard.records import power, result_cache
-from steelyard.records.writing import write_whole
-from steelyard.user_cache import cache, inside
+from steelyard.records import result_cache
 
-MOST = 40  # runs
-HOUSE = result_cache.HOUSE
+ENTRY = "judgement"  # among those of `result_cache`
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +51,32 @@ class _Kept:
 
 
 @contextlib.contextmanager
-def digested(path: Path) -> Iterator[Future[bytes]]:
-    """A digest of the files of the run in the folder `path`, taken beside what is done within: that reads them, too."""
-    files = (path / "run.json", path / "records.jsonl", path / power.FILE)
+def hashed(path: Path) -> Iterator[Future[str]]:
+    """The key of the run in the folder `path`, made beside what is done within: that reads the run's files, too."""
     with ThreadPoolExecutor(1) as beside:
-        yield beside.submit(lambda: b"".join(map(result_cache.digest, files)))
+        yield beside.submit(result_cache.key, path)
 
 
-def key(path: Path, digest: bytes, benchmarks: Mapping[str, Benchmark]) -> str:
-    """Of everything that the judgement of the run in the folder `path` follows from; `digest` is that of the run's own."""
-    found = hashlib.blake2b(digest, digest_size=20)
-    found.update(result_cache.rules(HOUSE))
+def key(path: Path, own: str, benchmarks: Mapping[str, Benchmark]) -> str:
+    """Of everything that the judgement of the run in the folder `path` follows from; `own` is the run's. "" where that is ""."""
+    if not own:
+        return ""
+    house = result_cache.HOUSE
     beside = {Path(s.path).parent for b in benchmarks.values() for s in b.sources}
-    strange = {folder for folder in beside if HOUSE not in (folder, *folder.parents)}
+    strange = {folder for folder in beside if house not in (folder, *folder.parents)}
     # Of a benchmark from outside the files beside it, and those a folder above: no deeper, since that may be anything.
     files = {f for folder in strange for near in (folder, folder.parent) for f in near.glob("*.py")}
-    finished = (path / "finished.json").exists()
-    found.update(repr((path, finished, sorted(benchmarks), result_cache.stamps(files))).encode())
-    return found.hexdigest()
+    follows = repr((own, path, sorted(benchmarks), result_cache.stamps(files)))
+    return hashlib.blake2b(follows.encode(), digest_size=20).hexdigest()
 
 
 def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], reported: Power) -> Evaluation | None:
     """What is kept under that key, for the run and what its sensors said; None where nothing is, or nothing that fits."""
+    file = result_cache.find(name, ENTRY)
+    if not file:
+        return None
     try:
-        kept = msgspec.msgpack.decode(_place(name).read_bytes(), type=_Kept)
+        kept = msgspec.msgpack.decode(file.read_bytes(), type=_Kept)
         records = list(run.records)
         for one in kept.rejudged:
             records[one.record] = replace(records[one.record], verdict=one.verdict, aside=one.aside)
@@ -106,17 +105,5 @@ def save(name: str, judged: Evaluation, run: Run) -> None:
         for r in judged.results
     ]
     kept = _Kept(judged.run.machine, tuple(rejudged), tuple(results), judged.findings)
-    with contextlib.suppress(OSError, UnicodeEncodeError):
-        folder = inside("judged")
-        write_whole(folder / name, msgspec.msgpack.encode(kept, enc_hook=other))
-        _tidy(folder)
-
-
-def _tidy(folder: Path) -> None:
-    newest: Sequence[Path] = sorted(folder.iterdir(), key=lambda f: f.stat().st_mtime, reverse=True)
-    for file in newest[MOST:]:
-        file.unlink(missing_ok=True)
-
-
-def _place(name: str) -> Path:
-    return cache() / "judged" / name
+    with contextlib.suppress(UnicodeEncodeError):
+        result_cache.save(name, ENTRY, msgspec.msgpack.encode(kept, enc_hook=other))
