@@ -7,7 +7,7 @@ PRESET ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all test-machine test-long test-attack test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser packages selfcheck bench lint format docs clean
+.PHONY: help run test test-all test-core test-machine test-long test-attack test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser packages selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ beside = -n auto --dist loadfile
 
 test: $(VENV)/.test  ## the tests of every benchmark, command, page, rule, format and statistic, in minutes
 	$(pytest) $(beside) -m "not (alone or long or site or attack or opencl)"
+
+test-core: $(VENV)/.test  ## the tests of the core on a copy of the package without the wings
+	$(BIN)/python tests/without_wings.py $(beside) -m "not (alone or long or site or attack or opencl)"
 
 test-all:  ## every suite below, three at a time where none measures; STEELYARD_MINUTES=75 limits it
 	$(PYTHON) tests/suites.py

@@ -100,10 +100,8 @@ def install_wing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         texts = {about / "METADATA": f"Name: {name}\nVersion: 1\n"}
         texts[about / "entry_points.txt"] = f"[{doors.WINGS}]\nmade_up = {name}\n"
         for path, text in files.items():
-            texts[tmp_path / name / path] = text
-            texts |= {
-                folder / "__init__.py": "" for folder in list((tmp_path / name / path).parents)[: path.count("/") + 1]
-            }
+            parents = list((tmp_path / name / path).parents)[: path.count("/") + 1]
+            texts = {parent / "__init__.py": "" for parent in parents} | texts | {tmp_path / name / path: text}
         for path, text in texts.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -31,6 +31,7 @@ SHARED = (
     "test-hosts",
     "test-slurm",
     "test-attack",
+    "test-core",
     "test-site",
     "test-numa",
     "test-fuzz",

@@ -42,9 +42,9 @@ def packages(door: str) -> dict[str, Path]:
 
 @cache
 def modules(door: str) -> tuple[ModuleType, ...]:
-    """The modules of that name in all wings, imported."""
+    """The modules of that name in all wings, imported: first those that a site has installed, since ours take most files."""
     own = sorted(f"steelyard.{path.parent.name}.{door}" for path in _ROOT.glob(f"*/{door}.py"))
-    return tuple(importlib.import_module(name) for name in [*own, *_installed(door)])
+    return tuple(importlib.import_module(name) for name in [*_installed(door), *own])
 
 
 def _installed(door: str) -> dict[str, ModuleSpec]:

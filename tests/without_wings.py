@@ -1,0 +1,33 @@
+"""Runs the tests of the core on a copy of the package without the wings: python3 tests/without_wings.py [words for pytest]."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WINGS = ("applications", "power", "whatif")
+
+
+def main() -> int:
+    """Returns the exit code of pytest."""
+    with tempfile.TemporaryDirectory(prefix="steelyard-core-") as folder:
+        package = ROOT / "src" / "steelyard"
+
+        def left_out(inside: str, names: list[str]) -> set[str]:
+            return {"__pycache__", *(WINGS if Path(inside) == package else ())} & set(names)
+
+        shutil.copytree(package, Path(folder) / "steelyard", ignore=left_out)
+        environment = {**os.environ, "PYTHONPATH": folder}
+        check = (
+            "import steelyard, sys; sys.exit(0 if steelyard.__file__.startswith(sys.argv[1]) else 'the wrong package')"
+        )
+        subprocess.run([sys.executable, "-c", check, folder], env=environment, check=True)
+        command = [sys.executable, "-m", "pytest", "tests/core", *sys.argv[1:]]
+        return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
