@@ -116,7 +116,10 @@ def _kept() -> dict[tuple[str, str, bool], Line]:
     """What was measured last of each program on each cluster."""
     if not KEPT.exists():
         return {}
-    found = [Line(*line[:3], {int(n): t for n, t in line[3].items()}) for line in json.loads(KEPT.read_text("utf-8"))]
+    kept = json.loads(KEPT.read_text("utf-8"))
+    found = [
+        Line(program, cluster, weak, {int(n): t for n, t in times.items()}) for program, cluster, weak, times in kept
+    ]
     return {(line.program, line.cluster, line.weak): line for line in found}
 
 

@@ -24,10 +24,10 @@ from hpcc import run as run_tool
 
 from steelyard import build
 from steelyard.errors import MachineFailed, ProgramFailed
-from steelyard.launch.start import Site, shown
+from steelyard.launch.start import shown
 from steelyard.launch.start import start as start_ranks
 from steelyard.machine.rank_placement import place_ranks
-from steelyard.model import Case, Launch, Machine, Tool
+from steelyard.model import Case, Launch, Machine, Site, Tool
 
 LOOP = Path(__file__).with_name("loop.cpp")
 # By the environment that gets them. impi-rt holds IMB and Intel MPI, impi-devel the wrapper by which that is known.

@@ -28,10 +28,10 @@ from steelyard import build
 from steelyard.errors import SteelyardError
 from steelyard.launch import site
 from steelyard.launch.program import Program
-from steelyard.launch.start import Site, start
+from steelyard.launch.start import start
 from steelyard.machine import describe
 from steelyard.machine.load import wait_until_quiet
-from steelyard.model import Case, Launch, Machine
+from steelyard.model import Case, Launch, Machine, Site
 from steelyard.model.plain import to_plain
 from steelyard.plan import catalogue
 from steelyard.records.writing import write_whole

@@ -102,9 +102,9 @@ def install_wing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         for path, text in files.items():
             parents = list((tmp_path / name / path).parents)[: path.count("/") + 1]
             texts = {parent / "__init__.py": "" for parent in parents} | texts | {tmp_path / name / path: text}
-        for path, text in texts.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        for file, text in texts.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path)
         doors.forget()
 

@@ -117,7 +117,7 @@ def test_of_all_launches_the_farthest_quantity_is_told() -> None:
     records = list(made.records)
     far = {"tolerance": 1e-10, "quantities": [quantity("zeta", 17.13, 5e-11)]}
     records[1] = replace(records[1], surroundings=seen({"details": {"verification": far}}))
-    (found,) = applications.quantities(replace(made, records=tuple(records)))
+    (found,) = npb_results.quantities(replace(made, records=tuple(records)))
     assert (found.error, found.passed) == (5e-11, True)
 
 

@@ -350,11 +350,11 @@ def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: s
     "package", ["steelyard.command_line.cli", "steelyard.power.commands.power", "steelyard.commands.mpi"]
 )
 def test_the_page_of_help_says_what_each_command_says_of_itself(package: str) -> None:
-    commands = typer.main.get_command(importlib.import_module(package).app).commands
-    for name, command in commands.items():
+    group: Any = typer.main.get_command(importlib.import_module(package).app)
+    for name, command in group.commands.items():
         first = " ".join(command.help.split("\n\n")[0].split())
         assert len(first) > 20
-        assert command_group.summary(commands, name) == first
+        assert command_group.summary(group.commands, name) == first
 
 
 def test_the_page_of_help_marks_words_and_loads_no_parser_of_markdown() -> None:

@@ -28,6 +28,7 @@ from steelyard.model import Check, Evaluation
 from steelyard.model.observed import Observed
 from steelyard.records import RunFolder, power
 from steelyard.report import columns, comparison, export, side_by_side
+from steelyard.report.columns import metric_rows
 from steelyard.report.question import query
 from steelyard.run import session
 from steelyard.run.again import again
@@ -304,7 +305,7 @@ def hides_no_other(runs: Path, healthy: Evaluation, capsys: pytest.CaptureFixtur
     answer = capsys.readouterr()
     harmless(answer.out + answer.err, str(runs))
     counted = {each["run"]: each["n"] for each in json.loads(answer.out)}
-    assert counted["healthy"] == len(export.metric_rows(healthy))
+    assert counted["healthy"] == len(metric_rows(healthy))
 
 
 @pytest.mark.timeout(20)

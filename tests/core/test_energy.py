@@ -58,7 +58,8 @@ def averaged(load: Load, sensor: Sensor, seconds: float, shift: float = 0.0) -> 
 def of(trace: Trace, begin: float, end: float, clock: float = 0.0) -> Energy:
     whole = course(trace)
     assert whole
-    found = energy(whole, *(int(x) for x in ns(np.array([begin, end]))), clock)
+    first, last = ns(np.array([begin, end]))
+    found = energy(whole, int(first), int(last), clock)
     assert found
     return found
 

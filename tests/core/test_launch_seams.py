@@ -235,20 +235,17 @@ def build_before(benchmarks: dict[str, Benchmark], here: Machine, own: Tool, oth
     pingpong, stream = [benchmarks["network.pingpong"]], [benchmarks["memory.stream"]]  # the latter looks at the pace
     build.build(pingpong, toolchain, own)
     build.build(stream, toolchain)
-    made, wanted = (
-        [
-            part
-            for program in (*programs_of(pingpong, toolchain, tool), *programs_of(stream, toolchain))
-            for part in (program, *program.objects)
-        ]
-        for tool in (own, other)
-    )
-    kept = [part.path for part in made]
+
+    def paths(tool: Tool) -> list[Path]:
+        every = (*programs_of(pingpong, toolchain, tool), *programs_of(stream, toolchain))
+        return [path for program in every for path in (program.path, *(each.path for each in program.objects))]
+
+    kept = paths(own)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(cache))
-        for part, path in zip(wanted, kept, strict=True):
-            part.path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, part.path)
+        for wanted, path in zip(paths(other), kept, strict=True):
+            wanted.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, wanted)
 
 
 @pytest.mark.parametrize("built", ["before", pytest.param("by its own wrapper", marks=pytest.mark.long)])

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -247,7 +248,8 @@ def test_an_offline_processor_appears_nowhere(tmp_path: Path) -> None:
     tree = two_sockets() | {f"{CPU}/online": "0-14", "/proc/self/status": "Cpus_allowed_list: 0-15"}
     machine = describe(record(tmp_path, tree))
     assert machine.cores[7].cpus == (7,)
-    everywhere = [item.cpus for item in (*machine.cores, *machine.nodes, *machine.caches)] + [machine.cpus]
+    parts: list[Any] = [*machine.cores, *machine.nodes, *machine.caches, machine]
+    everywhere = [part.cpus for part in parts]
     assert not any(15 in cpus for cpus in everywhere)
 
 

@@ -34,6 +34,7 @@ from steelyard.plan import EFFORTS, make
 from steelyard.statistics.difference.matrix import rounds
 from steelyard.statistics.results.messages import hosts_of
 from steelyard.statistics.results.pairs import pair_seconds, variants
+from steelyard.statistics.results.partners import LARGE
 
 NAMES = ("network.transfer", "network.sendrecv", "network.rate")
 
@@ -222,7 +223,7 @@ def test_all_partners_get_the_sizes_that_are_asked_for_and_a_longer_run_all_size
     def swept(preset: str, hosts: int, **settings: Scalar) -> set[Scalar]:
         cluster = replace(two_sockets, hosts=tuple(Host(f"n{i}", 4) for i in range(hosts)))
         cases = planned("network.transfer", benchmarks, cluster, preset, **settings)
-        odd = (c for c in cases if c.kernel == "transfer" and c.parameters["message_bytes"] not in (0, transfer.LARGE))
+        odd = (c for c in cases if c.kernel == "transfer" and c.parameters["message_bytes"] not in (0, LARGE))
         return {c.parameters["partner"] for c in odd}
 
     assert swept("quick", 8) == {1, 7}
@@ -237,7 +238,7 @@ def transfers(latencies: Sequence[float], rates: Sequence[float]) -> tuple[Resul
     name: dict[str, Any] = {"benchmark": "network.transfer", "kernel": "transfer", "ranks": len(rates) + 1}
     found = [message(t, 0, partner=i, direction="one-way", **name) for i, t in enumerate(latencies, 1)]
     for i, most in enumerate(rates, 1):
-        for size in (1 << 15, 1 << 17, transfer.LARGE):
+        for size in (1 << 15, 1 << 17, LARGE):
             found += [message(size / most, size, partner=i, direction=way, **name) for way in ("one-way", "two-way")]
     return tuple(found)
 

@@ -103,4 +103,4 @@ def test_an_answer_that_was_worked_out_with_others_is_kept() -> None:
 
     first = result()
     look.keep(first, "seen")
-    assert (look(first), look.__doc__, look.__name__) == ("seen", "Looks.", "look")
+    assert (look(first), look.__doc__, look.__name__) == ("seen", "Looks.", "look")  # type: ignore[attr-defined]

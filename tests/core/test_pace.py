@@ -60,7 +60,7 @@ def test_samples_with_two_good_readings_on_each_side_are_kept_and_those_beside_a
 
 
 def test_a_reading_speaks_for_all_samples_up_to_the_next_ones():
-    issued = [None] * 20
+    issued: list[float | None] = [None] * 20
     issued[5], issued[10], issued[15] = FULL, FULL, FULL / 2
     assert aside([1.0] * 20, around(issued)) == tuple(range(6, 20))
 

@@ -1,6 +1,7 @@
 """Programs that are asked: their answers, and those that never end, never stop printing, or leave others behind."""
 
 import os
+import shutil
 import sys
 import time
 from dataclasses import replace
@@ -249,11 +250,11 @@ def test_lstopo_and_libraries_may_print_before_they_answer(tmp_path: Path, monke
     banners(tmp_path, "lstopo", '<?xml version="1.0"?>\n<topology><object type="Machine"/></topology>')
     banners(tmp_path, "python", 'found ["libblas.so.3", false]\nfound null')
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(hwloc.shutil, "which", lambda name: str(tmp_path / name) if name == "lstopo" else None)
+    monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name) if name == "lstopo" else None)
     xml = hwloc.ask_lstopo()
     assert xml is not None
     assert hwloc.read_hwloc(xml) == ((), (), ())
-    monkeypatch.setattr(libraries.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     assert libraries._ask.__wrapped__((("a",), ("b",)), "") == (("libblas.so.3", False), None)
     banners(tmp_path, "python", '[{"number": 0, "name": "GPU", "kind": "gpu", "memory": 1, "shares_memory": false}]')
     monkeypatch.setenv("STEELYARD_OPENCL", "libmine.so")

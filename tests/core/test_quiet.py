@@ -1,5 +1,7 @@
 """A look at the machine before a run: how much of the time it is its own, what a user is told, and waiting for quiet."""
 
+import time
+
 import pytest
 
 import builders
@@ -101,12 +103,12 @@ def test_a_machine_that_is_never_quiet_is_told_so_with_the_way_to_wait():
 
 
 def test_waiting_ends_when_the_machine_is_quiet_or_the_time_is_over(monkeypatch):
-    monkeypatch.setattr(quiet.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
     seen, said = prepared(looks(0.0, 0.0, 0.1, 0.95), wait=1800.0)
     assert seen.quiet
     assert said[0] == "Waiting for a quiet machine (0 % of the time now), at most 30 min more …"
     clock = iter(range(0, 100000, 600))
-    monkeypatch.setattr(quiet.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     seen, said = prepared(looks(0.0), wait=1800.0)
     assert seen.never
     assert "--wait" not in said[-1]

@@ -29,7 +29,7 @@ from steelyard.report import (
     terminal,
     values,
 )
-from steelyard.report.axes import log_ticks, scale, tick
+from steelyard.report.axes import Json, log_ticks, scale, tick
 from steelyard.report.forms_of_figures import fitted
 from steelyard.report.names import grouped
 from steelyard.report.pages.machine import settings
@@ -473,7 +473,7 @@ def test_a_logarithmic_axis_has_several_ticks_however_short_it_is() -> None:
         assert ticks == sorted(set(ticks))
 
 
-def in_view(plot: figures.Json, name: str) -> list[str]:
+def in_view(plot: Json, name: str) -> list[str]:
     """The labels of an axis that are shown, without a browser."""
     axis, side = plot["layout"][name], name[0]
     found = [value for trace in plot["data"] for value in trace[side]]

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 import report_fixture
 from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
+from steelyard.model.figure import Point
 from steelyard.report import figure_files, figures, pictures
+from steelyard.report.axes import Json
 from steelyard.report.drawing import embedded
 from steelyard.report.pictures import pdf, sheet, svg
 from steelyard.report.pictures.plotting import draw as drawn
@@ -21,7 +23,7 @@ from steelyard.report.pictures.plotting import draw as drawn
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def boxes(plot: figures.Json) -> list[tuple[sheet.Words, sheet.Box]]:
+def boxes(plot: Json) -> list[tuple[sheet.Words, sheet.Box]]:
     """The level texts of a figure with the room that they take."""
     shapes = [shape for shape in drawn(plot, "t").shapes if isinstance(shape, sheet.Words) and shape.angle == 0]
     return [(one, _box(one)) for one in shapes if one.text]
@@ -33,7 +35,7 @@ def _box(words: sheet.Words) -> sheet.Box:
     return left, words.y - 0.8 * words.size, left + wide, words.y + 1
 
 
-def every() -> list[figures.Json]:
+def every() -> list[Json]:
     full, found = report_fixture.evaluation(), []
     for name, benchmark in full.benchmarks.items():
         mine = tuple(r for r in full.results if r.benchmark == name and r.verdict.level != "INVALID")
@@ -106,7 +108,7 @@ def test_no_text_reaches_beyond_its_picture_or_lies_upon_another() -> None:
 
 def test_labels_of_points_that_are_close_give_way_to_each_other() -> None:
     figure = report_fixture.stream_figures(report_fixture.stream(), report_fixture.machine())[0]
-    near = tuple(figures.Point(2.0, 4e10 * (1 + n / 100), f"n½ {n}") for n in range(4))
+    near = tuple(Point(2.0, 4e10 * (1 + n / 100), f"n½ {n}") for n in range(4))
     found = [box for words, box in boxes(figures.plotly(replace(figure, points=near))) if words.text.startswith("n½")]
     tops = sorted(box[1] for box in found)
     assert len(found) == 4

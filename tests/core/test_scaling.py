@@ -757,8 +757,9 @@ def test_where_no_border_was_crossed_or_is_known_there_is_no_mark(
     assert "the hosts are of one" not in found.together[0][0].caption
 
 
-def factors(name: str, ranks: int, *shares: float) -> Factors:
-    return Factors(name, ranks, 2.0, 2.0 * ranks * math.prod(shares), *shares, math.prod(shares))
+def factors(name: str, ranks: int, balance: float, serialisation: float, transfer: float) -> Factors:
+    parallel = balance * serialisation * transfer
+    return Factors(name, ranks, 2.0, 2.0 * ranks * parallel, balance, serialisation, transfer, parallel)
 
 
 def test_traces_say_by_what_efficiency_is_lost() -> None:

@@ -235,7 +235,8 @@ def test_many_cases_that_differ_fit_one_screen() -> None:
             for t in range(1, 9)
         ]
         sides.append(builders.evaluation(results))
-    found = side_by_side.screen(*sides, compare(*sides), 80)
+    a, b = sides
+    found = side_by_side.screen(a, b, compare(a, b), 80)
     fits(found)
     assert "more benchmarks" in text(found)
 

@@ -36,6 +36,7 @@ with watched:
     from steelyard.records import power
     from steelyard.telemetry.sensors import command, csv, ipmi, nvidia, redfish, rocm
     from steelyard.telemetry.sensors import slurm as counters
+    from steelyard.telemetry.sensors._service import Service
     from steelyard.whatif import network, perturbation, tree
 
 REFUSALS = (SteelyardError, message.Refused, output.Unmatched)
@@ -183,7 +184,7 @@ def redfish_json(data: bytes) -> None:
             yield Answer
 
     with contextlib.suppress(OSError):
-        redfish.Redfish(redfish.Service("http://a", {}, Opener()), "a").read()  # type: ignore[arg-type]
+        redfish.Redfish(Service("http://a", {}, Opener()), "a").read()  # type: ignore[arg-type]
 
 
 @reader("Sensor,Time,Value\n/c/n/power,1763820000000000000,12.5\n/c/n/power,1763820001000000000,13\n")

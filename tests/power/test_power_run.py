@@ -22,7 +22,7 @@ from steelyard.model.sensor import Power, Reading, Sensor, Trace
 from steelyard.plan.lasting import lasting
 from steelyard.power.pages.power import data
 from steelyard.records import power
-from steelyard.report import export
+from steelyard.report.columns import metric_rows
 from steelyard.run.sensing import Sensing, recorded
 
 SECOND = 10**9
@@ -270,7 +270,7 @@ def test_a_run_is_shown_with_its_energy(tmp_path: Path, monkeypatch: pytest.Monk
         assert len(powers) > 10
         assert all(value.value == pytest.approx(80.0, rel=1e-3) for value in powers)
     assert "mean power of the node while it ran" in report.render(judged)
-    assert {row["metric"] for row in export.metric_rows(judged)} >= {"power", "energy", "energy_above_idle"}
+    assert {row["metric"] for row in metric_rows(judged)} >= {"power", "energy", "energy_above_idle"}
 
 
 def priced(watts: float, seconds: float, mode: str, **parameters: object) -> Result:

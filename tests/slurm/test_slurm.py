@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rig import CPUS, NODES, Rig
 
-from conftest import Installed
+from conftest import Installed  # type: ignore[attr-defined]  # of this folder
 from steelyard.errors import SteelyardError
 from steelyard.launch.scheduler import slurm as srun
 from steelyard.model import Host, Run

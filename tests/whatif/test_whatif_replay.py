@@ -139,7 +139,7 @@ def exchanges(draw: st.DrawFn) -> tuple[list[list[Action]], Parameters]:
                     programs[b].append(("recv", a, phase % 2))
     costs, limit = st.integers(0, 3000), st.sampled_from([0, 1000, 1 << 20])
     whole = [1000 * draw(costs) for _ in range(3)]
-    p = Parameters(*whole, draw(costs), draw(costs), draw(limit))
+    p = Parameters(whole[0], whole[1], whole[2], draw(costs), draw(costs), draw(limit))
     return programs, p
 
 

@@ -21,6 +21,7 @@ from steelyard.launch.program import Program
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Sampling
 from steelyard.model.observed import Part
 from steelyard.plan import catalogue
+from steelyard.plan.refusal import GENERAL
 from steelyard.run import selfcheck
 from steelyard.run.asking import line, record_of
 from steelyard.statistics.results.result import results
@@ -201,7 +202,7 @@ def test_every_parameter_that_can_be_set_is_explained(benchmarks: dict[str, Benc
     told = named("settings.md")
     machine = example_machine()
     axes = [a for b in benchmarks.values() for e in plan.EFFORTS.values() for a in b.axes(machine, e)]
-    assert {name for a in axes for name in a.values} | set(plan.GENERAL) <= told
+    assert {name for a in axes for name in a.values} | set(GENERAL) <= told
 
 
 def test_every_check_of_the_selfcheck_and_every_variable_is_explained() -> None:

@@ -22,10 +22,16 @@ from steelyard.power.commands import power as power_commands
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 
 
+def commands_of(app: typer.Typer) -> dict[str, Any]:
+    group: Any = typer.main.get_command(app)
+    found: dict[str, Any] = group.commands
+    return found
+
+
 def all_commands() -> Iterator[tuple[str, Any]]:
     """Each command by its words."""
     for app, prefix in ((cli.app, ""), (mpi_commands.app, "mpi "), (power_commands.app, "power ")):
-        for name, command in typer.main.get_command(app).commands.items():
+        for name, command in commands_of(app).items():
             if name not in ("mpi", "power"):
                 yield prefix + name, command
 

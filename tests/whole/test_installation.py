@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from folders import ROOT
-from steelyard import installation
 from steelyard.build import resolve_mpi
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.installation import install_command, install_extra
@@ -66,8 +66,8 @@ def test_each_message_prints_the_command_of_its_extra(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("uv", ["/opt/bin/uv", None])
 def test_an_environment_without_pip_gets_another_installer(uv: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(installation.shutil, "which", lambda name: uv)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: uv)
     monkeypatch.setattr(sys, "executable", "/home/a b/.venv/bin/python")
     python = "'/home/a b/.venv/bin/python'"
     base = f"{sys.base_prefix}/bin/python3.{sys.version_info.minor}"
