@@ -51,5 +51,5 @@ def _parameters(benchmark: str, paths: Sequence[Path], as_json: bool) -> None:
     from steelyard.command_line import parameter_table
     from steelyard.plan import catalogue
 
-    chosen = catalogue.choose(catalogue.find(paths), [benchmark])
+    chosen = catalogue.choose(catalogue.find(paths), [benchmark], given="")
     parameter_table.show(chosen.values(), machine.describe(), as_json)

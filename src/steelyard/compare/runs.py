@@ -20,6 +20,7 @@ from steelyard.statistics.results.cost import by_launch
 from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import medians
+from steelyard.words import plural
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
 Judged = statistics.Comparison | str  # or why they cannot be compared
@@ -175,8 +176,8 @@ def _with_enough_launches(found: statistics.Comparison, a: Launches, b: Launches
     fewest = min(len(a), len(b))
     if found.call not in ("FASTER", "SLOWER") or fewest >= FEWEST_LAUNCHES:
         return found
-    detail = f"{fewest} launches a side do not show how far starts lie apart: --preset standard has five."
-    return statistics.made_unclear(found, "few launches", detail)
+    few = f"{plural(fewest, 'launch')} a side cannot show how far launches lie apart: --preset standard has five."
+    return statistics.made_unclear(found, "few launches", few)
 
 
 def sides_of(pair: Match) -> tuple[Launches, Launches] | str:
@@ -196,8 +197,7 @@ def sides_of(pair: Match) -> tuple[Launches, Launches] | str:
 
 
 def _seconds(result: Result) -> Mapping[int, Array]:
-    records = rests_on(result)
-    timed = (r for r in records if r.samples and all(0 < s < math.inf for s in r.samples))
+    timed = (r for r in rests_on(result) if r.samples and all(0 < s < math.inf for s in r.samples))
     return {r.launch: np.array(undisturbed(r)) for r in timed}
 
 

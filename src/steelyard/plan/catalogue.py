@@ -73,13 +73,18 @@ def _expect_one(name: str, known: Iterable[str], new: Iterable[str]) -> None:
         raise UsageError(f"There are two benchmarks '{name}': {earlier[0]} and {later[0]}. Rename the file of one.")
 
 
-def choose(catalogue: dict[str, Benchmark], only: Iterable[str]) -> dict[str, Benchmark]:
-    """The benchmarks named by `only` ("memory.stream", or a whole group "memory"); all of them when it is empty."""
+def choose(
+    catalogue: dict[str, Benchmark], only: Iterable[str], given: str = " (given by --only)"
+) -> dict[str, Benchmark]:
+    """The benchmarks named by `only` ("memory.stream", or a whole group "memory"); all of them when it is empty.
+
+    UsageError, which says where the name was `given`, for one that is no benchmark.
+    """
     names: set[str] = set()
     for wanted in only:
         matching = {name for name in catalogue if name == wanted or name.startswith(wanted + ".")}
         if not matching:
-            raise UsageError(f"There is no benchmark '{wanted}' (given by --only). {nearest(wanted, catalogue)}")
+            raise UsageError(f"There is no benchmark '{wanted}'{given}. {nearest(wanted, catalogue)}")
         names |= matching
     return {name: b for name, b in catalogue.items() if not names or name in names}
 

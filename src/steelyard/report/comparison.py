@@ -15,7 +15,7 @@ from steelyard.model.plain import to_plain
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
 from steelyard.units import quantity, significant
-from steelyard.words import in_words
+from steelyard.words import in_words, plural
 
 STYLE = {
     "FASTER": "green",
@@ -125,7 +125,7 @@ def _constant(rows: Sequence[Row]) -> set[str]:
 def _lone(console: Console, run: str, lone: Sequence[Lone]) -> None:
     if not lone:
         return
-    console.print(f"Only in {escape(run)}: {len(lone)} cases.")
+    console.print(f"Only in {escape(run)}: {plural(len(lone), 'case')}.")
     for case in lone[:FEW]:
         reported = ", ".join(in_words(k, v) for k, v in case.parameters.items() if cases.USUAL.get(k) != v)
         console.print(f"  {escape(case.benchmark)} {escape(case.kernel)} ({escape(reported)})", style="dim")

@@ -9,6 +9,7 @@ from steelyard import build
 from steelyard.model import Record
 from steelyard.run import Progress
 from steelyard.units import duration
+from steelyard.words import plural
 
 PLAIN_SECONDS = 15.0  # between two plain lines: a log is read later, by someone in a hurry
 
@@ -86,13 +87,13 @@ class BuildDisplay:
             return
         if not self._last.total:
             print(
-                f"Building {progress.total} programs with {self._toolchains} (once; they are kept for later runs) …",
+                f"Building {plural(progress.total, 'program')} with {self._toolchains} (once; they are kept for later runs) …",
                 file=sys.stderr,
                 flush=True,
             )
         self._last = progress
         left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left is not None else ""
-        self._line.show(f"{progress.done} of {progress.total} programs built{left}")
+        self._line.show(f"{progress.done} of {plural(progress.total, 'program')} built{left}")
 
 
 class Display:

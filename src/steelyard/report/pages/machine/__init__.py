@@ -138,7 +138,7 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
         ),
         (
             "Fused multiply-add",
-            f"{machine.fma_width or '?'} doubles an instruction, {machine.fma_units or '?'} units a core"
+            f"{machine.fma_width or '?'} doubles an instruction; units a core: {machine.fma_units or '?'}"
             if machine.fma_width or machine.fma_units
             else unknown,
         ),
