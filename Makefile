@@ -38,7 +38,7 @@ test: $(VENV)/.test  ## the tests of every benchmark, command, page, rule, forma
 	$(pytest) $(beside) -m "not (alone or long or site or attack or opencl)"
 
 test-core: $(VENV)/.test  ## the tests of the core on a copy of the package without the wings
-	$(BIN)/python tests/without_wings.py $(beside) -m "not (alone or long or site or attack or opencl)"
+	$(BIN)/python tests/without_wings.py $(beside) -m "not (wings or alone or long or site or attack or opencl)"
 
 test-all:  ## every suite below, three at a time where none measures; STEELYARD_MINUTES=75 limits it
 	$(PYTHON) tests/suites.py

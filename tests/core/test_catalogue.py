@@ -138,6 +138,7 @@ def test_a_group_a_full_name_and_a_last_word_choose(benchmarks: dict) -> None:
         catalogue.choose(benchmarks, ["memory.steam"])
 
 
+@pytest.mark.wings
 def test_every_metric_has_its_golden_unit_and_direction() -> None:
     """A changed line here changes what `query`, `export` and every comparison say: it needs a line in CHANGELOG.md, too."""
     lines = [

@@ -217,6 +217,7 @@ def test_damaged_readings_are_left_out_in_words_and_the_rest_of_the_run_is_shown
         harmless("".join(capsys.readouterr()), how)
 
 
+@pytest.mark.wings
 def test_a_line_of_readings_that_does_not_hold_is_named_on_the_page(sensed: Pair) -> None:
     sensed.damages[0].of_power(0, sensed.run)
     lines = (sensed.run.parent / "healthy" / power.FILE).read_bytes().splitlines(keepends=True)

@@ -17,8 +17,7 @@ import pytest
 
 from builders import evaluation, machine, result
 from native import linked
-from steelyard import build, published
-from steelyard.applications.findings import openmp
+from steelyard import build, findings, published
 from steelyard.benchmarks.node import modes
 from steelyard.compare import modes as across
 from steelyard.errors import UsageError
@@ -331,14 +330,17 @@ def on_openmp(kernel: str, ours: float, theirs: float, policy: str = "default") 
     return [own, replace(other, parameters=parameters, records=records)]
 
 
+@pytest.mark.wings
 def test_openmps_threads_are_compared_with_our_own() -> None:
-    (found,) = openmp.find(with_device(on_openmp("vector", 1e-3, 2e-3) + on_openmp("nbody", 1e-3, 1e-3)))
+    (found,) = findings.rule("openmp").find(
+        with_device(on_openmp("vector", 1e-3, 2e-3) + on_openmp("nbody", 1e-3, 1e-3))
+    )
     assert "OpenMP's threads are slower than our own: down to 0.50 (" in found.seen
     assert "surely in 1 of 2 cases" in found.seen
     assert found.evidence[0].startswith("node.vector (4 threads, ")
-    (alike,) = openmp.find(with_device(on_openmp("nbody", 1e-3, 1e-3)))
+    (alike,) = findings.rule("openmp").find(with_device(on_openmp("nbody", 1e-3, 1e-3)))
     assert alike.level == "good"
-    assert openmp.find(with_device(in_modes("vector", 1e-3, 2e-3, 1e-3))) == []
+    assert findings.rule("openmp").find(with_device(in_modes("vector", 1e-3, 2e-3, 1e-3))) == []
 
 
 # --------------------------------------------------------------------------- the page

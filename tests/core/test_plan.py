@@ -95,6 +95,7 @@ def test_each_programming_model_has_launches_of_its_own_with_the_mpis_that_it_ca
     }
 
 
+@pytest.mark.wings
 @pytest.mark.parametrize("name", ["finite_elements", "molecular_dynamics", "turbulence"])
 def test_ranks_have_threads_where_these_are_set_together_with_the_model(two_sockets: Machine, name: str) -> None:
     known = {f"application.{name}": catalogue.find()[f"application.{name}"]}

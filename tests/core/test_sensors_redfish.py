@@ -11,7 +11,6 @@ from test_sensors_given import CHASSIS, RESOURCES, Bmc, link, service, token, wo
 from folders import DATA
 from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Sensor
-from steelyard.power.command_line import device_options
 from steelyard.run import sensing
 from steelyard.telemetry import sensors
 from steelyard.telemetry.sampler import added_up
@@ -319,12 +318,8 @@ def test_what_it_does_not_say_is_printed_where_sensors_are_named(
 ) -> None:
     monkeypatch.setattr(sensors, "find", lambda **_: Found())
     monkeypatch.setattr(Bmc, "resources", field("R04-first-control-without-watts"))
-    for ask in (
-        lambda: device_options.open_devices([words(service, token)]),
-        lambda: sensing.asked(None, [words(service, token)], 1.0),
-    ):
-        ask()
-        assert "This is not the power of the node." in capsys.readouterr().err
+    sensing.asked(None, [words(service, token)], 1.0)
+    assert "This is not the power of the node." in capsys.readouterr().err
 
 
 def test_every_sensor_has_a_name_of_its_own(asked: Any) -> None:

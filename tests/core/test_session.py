@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from steelyard.model import Benchmark
 from steelyard.plan import EFFORTS
 from steelyard.run import setup
@@ -27,6 +29,7 @@ def programs(chosen: Mapping[str, Benchmark]) -> set[tuple[str, str]]:
     return {(name, source.model) for name, benchmark in chosen.items() for source in benchmark.sources}
 
 
+@pytest.mark.wings
 def test_what_the_mpi_cannot_build_is_neither_planned_nor_built(tmp_path: Path) -> None:
     mpi = str(without_openshmem(tmp_path))
     made, here, _ = setup.plan(setup.Request(EFFORTS["quick"], ["application.npb_cg"], mpis=[mpi]))
@@ -35,6 +38,7 @@ def test_what_the_mpi_cannot_build_is_neither_planned_nor_built(tmp_path: Path) 
     assert programs(chosen) == {("application.npb_cg", model) for model in ("threads", "mpi", "rma")}
 
 
+@pytest.mark.wings
 def test_programs_that_no_case_of_the_plan_needs_are_not_built(tmp_path: Path) -> None:
     mpi = str(without_openshmem(tmp_path))
     only, settings = ["application.npb_cg", "memory.stream"], {"model": ["threads"]}
