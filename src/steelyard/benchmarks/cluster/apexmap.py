@@ -1,20 +1,22 @@
 """Access to memory that is spread over all nodes, by locality (APEX-MAP)
 
-One array lies over all ranks, each holding an equal part. Every rank reads blocks of L consecutive words, whose starts it draws
-at random: L is the spatial locality, alpha the temporal one, with the rank's own part as its origin (at 1 every place of the
-whole array is as likely as every other, towards 0 nearly all are the rank's own). Blocks of others are fetched one-sided (a get
-from a window), or two-sided: a list of wishes to each owner, who answers between his own work.
+One array lies over all ranks in equal parts. Every rank reads blocks of L consecutive words at random start addresses. L is the
+spatial locality. The exponent alpha is the temporal locality, with the rank's own part as its origin: at 1 all addresses of the
+whole array are equally likely, towards 0 nearly all are the rank's own. Blocks of other ranks are fetched one-sided (a get from
+a window) or two-sided (a list of requests to each owner, which answers between its own work).
 
-Reading: At alpha 1 and L 1 nearly every word comes from another rank by itself: the worst that a program can ask of a network. To
-the right, where blocks are long, the network's bandwidth shows, and below, where alpha is small, the memory's. The way between
-is what locality is worth on this cluster. Two-sided, many words of one owner travel in one message, one-sided each block alone.
+Reading: At alpha 1 and L 1 nearly every word comes from another rank, one at a time: no program can ask more of a network.
+Towards the right the blocks are long, and the bandwidth of the network counts. Towards the bottom alpha is small, and the
+memory counts. The ratio between these corners is the value of locality on this cluster. Two-sided, many words of one owner
+travel in one message; one-sided, each block travels alone.
 
-Caution: A thousand blocks are asked for at a time, so that latencies overlap: it is not the time of a single access. Bytes
-are those of the words read, the rank's own among them. Within one machine windows are shared memory: no network is measured.
+Caution: The kernel requests a thousand blocks at a time, so latencies overlap: the figure is not the time of a single access.
+Bytes are those of the words read, including the rank's own words. Within one machine windows are shared memory, and no network
+is measured.
 
 Source: E. Strohmaier and H. Shan, Architecture Independent Performance Characterization and Benchmarking for Scientific
-Applications, MASCOTS 2004, and their parallel version, Concurrency and Computation 19, 2007. Its program could not be had: where
-the ranks' parts lie, how remote blocks are asked for, and the check of the remote share are ours.
+Applications, MASCOTS 2004, and their parallel version, Concurrency and Computation 19, 2007. Its program was not available: the
+place of the ranks' parts, the requests of remote blocks and the check of the remote share are ours.
 """
 
 from steelyard.benchmarks.figures import against, select, table

@@ -1,21 +1,22 @@
 """Speed of all nodes at once (Flops on many ranks)
 
-A known number of operations is split evenly over all ranks, one a processor, which compute it in registers from a common start:
-the integral of a fraction by the trapezoidal rule, 14 operations an interval (module 1 of core.flops). No message is sent
-meanwhile. The calculation time is the slowest rank's, the cluster's speed is all operations over that time.
+The kernel splits a known number of operations evenly over all ranks, one rank on each processor. They compute it in registers
+from a common start: the integral of a fraction by the trapezoidal rule, 14 operations for each interval (module 1 of
+core.flops). No rank sends a message meanwhile. The calculation time is that of the slowest rank. The speed of the cluster is
+all operations over that time.
 
-Over several hosts it is measured on one node, on two, and so on to all of them, each with all its processors.
+Over several hosts Steelyard measures one node, then two, and so on up to all nodes, each with all its processors.
 
-Reading: Nothing is shared but the moment of the start, so that the speed must grow with the ranks: what it stays behind the
-ideal line is lost to the slowest rank, to cores that share pipes, clock or power, or to other programs. Equal nodes have equal
-speed; one that is slower holds up every program that waits for all.
+Reading: The ranks share only the moment of the start, so the speed must grow with the ranks. The distance from the ideal line
+is lost to the slowest rank, to cores that share pipes, clock or power, or to other programs. Equal nodes have equal speed; a
+slower node delays every program that waits for all nodes.
 
-Caution: This is neither the peak nor a program that communicates: it is the part of the scaling for which no network is to
-blame. The work stays the same for all numbers of ranks: where a rank's share lasts less than a millisecond, the start itself
+Caution: This is neither the peak nor a program that communicates: it is the part of the scaling that does not depend on the
+network. The work stays the same for all numbers of ranks. If a rank's share lasts less than a millisecond, the start itself
 begins to show.
 
-Source: The MPI program Flops of the cluster evaluations in which each node's speed and the speed of the slowest are reported; its
-total work was constant, about 1800 million operations. Operations after A. Aburto's flops.c, version 2.0, module 1.
+Source: The MPI program Flops of the cluster evaluations that report the speed of each node and of the slowest node; its total
+work was constant, about 1800 million operations. Operations after A. Aburto's flops.c, version 2.0, module 1.
 """
 
 from collections.abc import Sequence

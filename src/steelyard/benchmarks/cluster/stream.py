@@ -1,18 +1,18 @@
 """Memory bandwidth of all nodes at once (STREAM on many ranks)
 
-The triad a = b + s·c over long vectors, on every rank at the same time and from a common start, one rank a processor. No message
-is sent meanwhile: the sum is what the memories of the cluster give together, and the spread between the ranks shows a node
-that gives less. Based on a variant of the STREAM benchmark.
+Every rank runs the triad a = b + s·c over long vectors at the same time, from a common start, one rank on each processor. No
+rank sends a message meanwhile. The sum is the bandwidth of all memories of the cluster together. The spread between the ranks
+shows a node with less bandwidth. Based on a variant of the STREAM benchmark.
 
-Reading: All ranks of equal nodes should have the same bandwidth. A single slow one is a node to look at: a missing memory
-module, a clock held down, another process. The sum counts each rank with its own time; the bandwidth beside it is that of a
-program that waits for the slowest.
+Reading: All ranks of equal nodes should have the same bandwidth. Check a node that is slower than the others: a memory module
+may be missing, the clock may be low, or another process may run. The sum counts each rank with its own time. The bandwidth
+beside it is that of a program that waits for the slowest rank.
 
-Caution: Ranks that end first leave the memory to their neighbours, whose last passes are then faster: the sum is a little above
-what all get while all work. Bytes are counted as STREAM counts them; with ordinary stores the memory moves a third more.
+Caution: Ranks that end first leave the memory to the others, whose last passes are then faster. So the sum is a little above
+the bandwidth while all ranks work. Bytes are counted as STREAM counts them; with ordinary stores the memory moves a third more.
 
-Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers, IEEE TCCA, 1995; the
-rule for the size of its MPI version, four times all last-level caches of each node, divided among its ranks.
+Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers, IEEE TCCA, 1995; the rule
+for the size of its MPI version, four times all last-level caches of each node, divided among its ranks.
 """
 
 from statistics import median

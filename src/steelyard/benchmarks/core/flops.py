@@ -1,17 +1,17 @@
 """Speed of scalar arithmetic (Flops)
 
-Eight small computations in registers, as a compiler makes them from plain loops: a series for π, and seven integrals by the
-trapezoidal rule whose integrands are polynomials and fractions. Of each the operations of a pass are known exactly; weighted,
-they make four mixes with 10, 9, 3 and no percent of divisions. Each thread computes its own. Written anew after the definition
-of A. Aburto's flops.c.
+The kernel runs eight small computations in registers, as a compiler makes them from plain loops: a series for π, and seven
+integrals by the trapezoidal rule. The integrands are polynomials and fractions. The number of operations of each pass is known
+exactly. Weighted sums give four mixes with 10, 9, 3 and 0 percent of divisions. Each thread computes its own. Written anew
+after the definition of A. Aburto's flops.c.
 
-Reading: Compare mixes, not modules: they stand for programs with more and with fewer divisions. How far each module stays below
-the peak is what a compiler leaves on the table where sums may not be reordered: every pass adds to the same sum, which takes
-the time of an addition at least.
+Reading: Compare mixes, not modules: they stand for programs with more or fewer divisions. The distance of a module from the
+peak is the loss of a compiler that may not reorder sums: every pass adds to the same sum and takes at least the time of one
+addition.
 
-Caution: Operations are counted as the formulas have them; fused, two of them are one instruction. The result's error, which the
-check compares with the theory of the trapezoidal rule, is that of so few intervals, not one of the machine. The original runs
-each module for many seconds with up to 512 million intervals; here a pass counts the same.
+Caution: Operations are counted as in the formulas; a fused instruction counts as two. The check compares the error of the
+result with the theory of the trapezoidal rule. That error comes from the small number of intervals, not from the machine. The
+original runs each module for many seconds with up to 512 million intervals; here a pass counts the same.
 
 Source: A. Aburto, flops.c, version 2.0, 1992: its table of operations, constants, exact results and weights. Euler and
 Maclaurin's formula for the error.

@@ -1,20 +1,20 @@
 """Loops of 31 kinds in ten groups (vector lengths, strides, vectorised or not)
 
 One core runs simple loops over vectors of doubles: data movement, dyads, scalar and vector, linked triads, reductions,
-recurrences, differences, polynomials with more and more operations for each memory access, square root and exponential,
-and the plane rotation; from vectors of one element to such that no cache holds, with strides, and each as the compiler
-makes it (vectors "yes") and kept scalar ("no"). This is our own list after the module mod1ac of EuroBen: its kernels
-are not public, and these are not they.
+recurrences, differences, polynomials with more and more operations for each memory access, square root and exponential, and the
+plane rotation. The vectors have from one element to more than any cache holds, and strides. Each loop runs as the compiler
+makes it (vectors "yes") and without vectors ("no"). This is our own list after the module mod1ac of EuroBen, whose kernels are
+not public.
 
-Reading: A pass over n elements takes q·(n + n½)/r∞ seconds: r∞ is the speed of endless vectors, n½ the length that
-reaches half of it. Both are fitted for vectors within the first cache and for those beyond all caches, apart from each
-other. Whether a loop was vectorised is reported by its speed beside the scalar one, not by what a compiler reports. The
-polynomials show how speed grows with the operations for each word of memory until the core itself is the limit.
+Reading: A pass over n elements takes q·(n + n½)/r∞ seconds. r∞ is the speed of endless vectors; n½ is the length that reaches
+half of it. Steelyard fits both separately for vectors within the first-level cache and for vectors beyond all caches. Its speed
+beside the scalar version shows whether a loop was vectorised; the report of the compiler is not used. The polynomials show how
+the speed grows with the operations for each word of memory, until the core is the limit.
 
-Caution: Flops are counted as the formula has them; a division or a root costs far more than an addition. Reductions are
-written with eight partial sums, since a compiler that keeps to IEEE arithmetic may not reorder a sum: their speed is what
-the processor can do, not what the compiler makes of a plain loop. With strides the bytes are those of the words used: the
-memory moves whole lines. The time of a pass holds a call of a function, as for a library's routine.
+Caution: Flops are counted as in the formula, though a division or a root costs far more than an addition. Reductions use eight
+partial sums, since a compiler that keeps to IEEE arithmetic may not reorder a sum. So they show what the processor can do, not
+what a compiler makes of a plain loop. With strides, the bytes are those of the words used; the memory moves whole lines. The
+time of a pass includes a function call, as for a library routine.
 
 Source: The list is this project's own. Method of r∞ and n½: R. W. Hockney and C. R. Jesshope, Parallel Computers 2, 1988;
 groups of tests after A. J. van der Steen's EuroBen.

@@ -1,21 +1,21 @@
 """Highest speed of floating-point arithmetic
 
-Chains of multiplications and additions that need nothing but registers, as many of them side by side as the pipes can take: in
-scalars and in vectors of every width that the processor has, in double and in single precision, fused into one instruction
-(fma) or apart (add_mul), on one core, on a socket and on all.
+The kernel runs independent chains of multiplications and additions in registers, as many as fill the pipes. It uses scalars and
+vectors of every width of the processor, in double and in single precision, fused into one instruction (fma) or separate
+(add_mul). It runs on one core, on a socket, and on all cores.
 
-Reading: No program computes faster than this. The limit is cores × true clock × numbers in a vector × pipes × 2, by the clock
-that was observed within a microsecond of the load itself: many processors lower it while they use wide vectors (frequency
-licence), and raise it again at once. A program that the compiler did not vectorise is bound by the scalar figure, one without
-fused operations by the other one.
+Reading: No program computes faster than this. The limit is cores × true clock × numbers in a vector × pipes × 2. Steelyard
+reads the clock within a microsecond of the load, because many processors lower it while they use wide vectors (frequency
+licence) and raise it again at once. The scalar figure limits programs that the compiler did not vectorise. The add_mul figure
+limits programs without fused operations.
 
-Caution: Real programs must also move their numbers; what that costs is another benchmark's matter. Multiplications and additions
-apart reach half of the limit where both go through the same pipes, up to all of it where each kind has its own. Two hardware
-threads of a core share its pipes. Processors of which no table tells the width of the pipes are measured at 128 bits and at the
-widest vectors that the compiler knows of, without a limit.
+Caution: Real programs must also move their data; other benchmarks measure that. Separate multiplications and additions reach
+half of the limit if both use the same pipes, and up to all of it if each kind has its own pipes. Two hardware threads of a core
+share its pipes. If no table lists the pipes of a processor, Steelyard measures 128 bits and the widest vectors that the
+compiler knows, and states no limit.
 
-Source: The product of cores, clock, width, pipes and 2 is the usual definition of the theoretical peak (as of the TOP500 list's
-Rpeak, which takes the nominal clock, however). The chains and their check are our own.
+Source: The product of cores, clock, width, pipes and 2 is the usual definition of the theoretical peak. (The Rpeak of the
+TOP500 list takes the nominal clock, however.) The chains and their check are our own.
 """
 
 import math

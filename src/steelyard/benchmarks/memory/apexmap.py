@@ -1,30 +1,26 @@
 """Memory access by locality (APEX-MAP)
 
-Blocks of L consecutive words are read from an array of 512 MB. Their starts are drawn at random: L is the
-spatial locality, and alpha the temporal one (at 1 every place is as likely as every other, towards 0 nearly
-all reads go to the same place). Over the grid of both, the time of a single read is a surface that shows
-what the caches, the prefetchers and the translation of addresses do for a program of a given locality.
-Every thread has an array of its own.
+The kernel reads blocks of L consecutive words from an array of 512 MB, at random start addresses. L is the spatial locality.
+The exponent alpha is the temporal locality: at 1 all addresses are equally likely, towards 0 nearly all reads go to the same
+place. The time of a read over the grid of both is a surface. It shows the effect of caches, prefetchers and address translation
+on a program of a given locality. Every thread has its own array.
 
-Reading: Point G (L = 1, alpha = 1) is the worst locality: each read goes to a random place of the memory.
-Point L (L = 65536, alpha = 0.001) is the best: long blocks, nearly always the same one. The way from G to L
-is what locality is worth on this machine. Against threads, "all threads together" is the time of a read
-divided by the number of threads: where it falls as threads are added, the machine tolerates the latency of
-its memory, because it keeps many reads under way at a time. Cycles are cycles of the clock at which the
-cores really ran.
+Reading: Point G (L = 1, alpha = 1) has the worst locality: each read goes to a random address. Point L (L = 65536, alpha =
+0.001) has the best: long blocks, nearly always the same one. The ratio of G to L is the value of locality on this machine. In
+the figure over threads, "all threads together" is the time of a read divided by the number of threads. If it falls as threads
+are added, the machine hides the latency of its memory, because it keeps many reads in flight. Cycles are counted at the true
+clock of the cores.
 
-Caution: With one accumulator, as the original has, each addition waits for the one before it; point L then
-measures the adder and the compiler, not the memory. With several accumulators it measures the cache that
-holds a block of 512 KB. At G the addresses do not depend on each other, so that several reads overlap: it is
-not the latency (memory.latency is), and it depends much on the size of pages, since nearly every read also
-needs an address translation that is not at hand. The evaluation that named the points G and L does not print
-where they lie: that G is L = 1 with alpha = 1, and L is L = 65536 with alpha = 0.001, the ends of the
-standard grid, is inferred by us. Its cycles are of these points only if that is right.
+Caution: With one accumulator, as in the original, each addition waits for the one before. Point L then measures the adder and
+the compiler, not the memory. With several accumulators it measures the cache that holds a block of 512 KB. At G the addresses
+do not depend on each other, so several reads overlap. So G is not the latency (see memory.latency). It depends strongly on the
+page size, since nearly every read also needs an address translation that is not cached. The evaluation that named the points G
+and L does not print their coordinates. We infer that they are the ends of the standard grid. Its published cycles belong to
+these points only if this is right.
 
-Source: E. Strohmaier and H. Shan, Architecture Independent Performance Characterization and Benchmarking
-for Scientific Applications, MASCOTS 2004; grid, counting and block starts as their sequential version 3.0
-has them. The closed form of the sum and the test of the distribution, by which each result is checked, are
-ours.
+Source: E. Strohmaier and H. Shan, Architecture Independent Performance Characterization and Benchmarking for Scientific
+Applications, MASCOTS 2004; grid, counting and block starts as in their sequential version 3.0. The closed form of the sum and
+the test of the distribution, which check each result, are ours.
 """
 
 from collections.abc import Sequence

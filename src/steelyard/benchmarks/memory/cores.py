@@ -1,22 +1,19 @@
 """Transfer of a cache line between cores
 
-Two threads, each on a processor of its own, hand one cache line to and fro: the first writes a number, the
-second waits for it and answers with the next. Half of a round trip is the time after which one core sees
-what another has written. It is measured for the pairs of processors, and shown as a matrix.
+Two threads on two processors pass one cache line back and forth. The first writes a number, the second waits for it and answers
+with the next number. Half of a round trip is the time until one core sees what another core has written. The figure shows it as
+a matrix of processor pairs.
 
-Reading: Dark blocks along the diagonal are processors that are near to each other: hardware threads of one
-core, cores that share a cache, cores of one socket. Threads that talk much to each other (locks, barriers,
-queues, reductions) belong into one block. The figure is also the lowest price of a lock or a barrier
-between those processors.
+Reading: Dark blocks along the diagonal are processors that are close to each other: hardware threads of one core, cores that
+share a cache, cores of one socket. Place threads that communicate often (locks, barriers, queues, reductions) within one block.
+The figure is also the lowest cost of a lock or a barrier between these processors.
 
-Caution: The line's own home counts as well: it lies in the memory of the first processor's node, and a pair
-on another socket may have to ask there. On large machines not every pair is measured: at least one of every
-kind of neighbourhood, the others drawn at random (always the same ones). Virtual machines hide which
-processors are near to each other.
+Caution: The home of the line counts, too. It lies in the memory of the first processor's node, and a pair on another socket may
+have to ask there. On large machines Steelyard does not measure every pair: it measures at least one pair of each kind, and a
+fixed random choice of the others. Virtual machines hide which processors are close to each other.
 
-Source: The round trip of a modified line is a common measurement (for example pingpong of Google's
-multichase). The method here is ours: the numbers only ever rise, so that the final one proves every round
-trip.
+Source: The round trip of a modified line is a common measurement (for example pingpong of Google's multichase). The method here
+is ours: the numbers only rise, so the last number proves every round trip.
 """
 
 import random

@@ -1,23 +1,21 @@
 """Latency of caches and memory (pointer chase)
 
-A thread walks along a ring of cache lines that lie in random order. The address of each line is stored in
-the line before it, so that no load can begin before the last has ended: the time of a step is the latency.
-Walked over working sets from 4 KiB to four times the last cache, it draws a ladder with a step for each
-cache. With several rings walked at once, it shows how many loads a core keeps under way (memory-level
-parallelism).
+A thread follows a ring of cache lines in random order. Each line holds the address of the next line, so a load cannot begin
+before the last one has ended. The time of a step is the latency. Working sets from 4 KiB to four times the last-level cache
+give a curve with a step for each cache. With several rings at once, the kernel shows how many loads a core keeps in flight
+(memory-level parallelism).
 
-Reading: A flat part of the ladder is a level of the memory, and its height is that level's latency; it ends
-near the size of the cache. Where a step lies well below the reported size, the cache is shared with others
-or partly taken. With small pages the ladder goes on climbing where it should be flat: every access then
-also waits for the translation of its address, and large pages show how much. With several chains the time
-per access falls until the core cannot keep more loads under way.
+Reading: A flat part of the curve is a level of the memory, and its height is the latency of that level. It ends near the size
+of the cache. If a step lies well below the reported size, the cache is shared with others or partly used. With small pages the
+curve rises where it should be flat, since every access also waits for an address translation. Large pages show this share. With
+several chains the time of an access falls until the core cannot keep more loads in flight.
 
-Caution: The order is random over the whole working set, so that neither the prefetcher nor large strides
-help; real programs mostly do better. In a virtual machine the translation of an address costs up to five
-times as much, and the last cache may be shared with neighbours that nobody sees.
+Caution: The order is random over the whole working set, so prefetchers do not help; most real programs do better. In a virtual
+machine an address translation costs up to five times as much. Its last-level cache may be shared with other guests that are not
+visible.
 
-Source: L. McVoy and C. Staelin, lmbench: Portable Tools for Performance Analysis, USENIX 1996 (memory read
-latency); random cycles and parallel chains are today's usual practice.
+Source: L. McVoy and C. Staelin, lmbench: Portable Tools for Performance Analysis, USENIX 1996 (memory read latency); random
+cycles and parallel chains are today's usual practice.
 """
 
 from collections.abc import Sequence

@@ -1,26 +1,24 @@
 """Placement of threads and memory (NUMA)
 
-Where a machine has several memory nodes, the way to the memory depends on whose it is. Triad bandwidth (all
-processors of a node) and latency (its first processor) are measured from every node with processors to
-every node with memory. A further series shows the latency while other processors load the memory: one
-thread walks along its ring, the others run Triad with pauses.
+On a machine with several memory nodes, the speed of the memory depends on the node that holds it. The kernel measures Triad
+bandwidth (all processors of a node) and latency (its first processor) from every node with processors to every node with
+memory. A further series measures the latency while other processors load the memory: one thread follows its ring, the others
+run Triad with pauses.
 
-Reading: The diagonal of a matrix is local memory. The ratio of a latency to the local one, times ten, is
-what the firmware's distance table (SLIT) claims to be; where both differ, an operating system that trusts
-the table places memory badly. The five placements are the full system, a socket and a node with its own
-memory, then the memory of another node in the same socket and in another socket, each beside its limit. The
-loaded latency stays flat until the memory is nearly full, and then rises steeply: the knee is the bandwidth
-that can be used without making everyone wait.
+Reading: The diagonal of a matrix is local memory. The ratio of a latency to the local one, times ten, should equal the entry of
+the firmware's distance table (SLIT). If they differ, an operating system that relies on the table places memory badly. The five
+placements are the full system, a socket, a node with its own memory, and a node with the memory of another node in the same or
+another socket. Each stands beside its limit. The loaded latency stays flat until the memory is nearly full, and then rises
+steeply. The knee is the bandwidth that programs can use without waiting.
 
-Caution: The limit of a remote node is that node's own share of the memory's bandwidth; the link between the
-nodes mostly allows less, and its bandwidth is not known to this program. (The published example below took
-one channel as the limit of remote memory.) The injected bandwidth is counted as STREAM counts; with
-write-allocate the memory moves a third more. Injected bandwidth of few processors does not fill the memory:
-then the knee is not reached.
+Caution: The limit of a remote node is that node's own share of the memory bandwidth. The link between the nodes usually allows
+less, and Steelyard does not know its bandwidth. (The published example below took one channel as the limit of remote memory.)
+The injected bandwidth is counted as STREAM counts; with write-allocate the memory moves a third more. If few processors cannot
+fill the memory, the knee is not reached.
 
-Source: The five placements: measurements of a two-socket Xeon E5 v3 server under different firmware
-settings, which are among the published systems. SLIT: ACPI specification, chapter 5. Loaded latency as a
-curve is common practice of memory characterisation.
+Source: The five placements: measurements of a two-socket Xeon E5 v3 server under different firmware settings, which are among
+the published systems. SLIT: ACPI specification, chapter 5. Loaded latency as a curve is common practice of memory
+characterisation.
 """
 
 from collections.abc import Sequence

@@ -1,16 +1,17 @@
 """Memory bandwidth of long vectors (STREAM)
 
-Four loops over three long vectors of doubles: Copy c = a, Scale b = s·c, Add c = a + b, Triad a = b + s·c; at every number
-of threads, and over working sets from the first cache to the memory. Based on a variant of the STREAM benchmark.
+The kernel runs four loops over three long vectors of doubles: Copy c = a, Scale b = s·c, Add c = a + b, Triad a = b + s·c. It
+runs them at every number of threads, and over working sets from the first-level cache to the memory. Based on a variant of the
+STREAM benchmark.
 
-Reading: Bytes are counted as STREAM counts them: what the loop reads and writes by its own words. With ordinary stores the
-memory also reads every line before it is written (write-allocate), so that it really moves a third to a half more; "traffic" is
-that figure. With streaming stores both are the same. Where threads are added and the bandwidth does not grow, the memory is full.
-Beside the medians stand the best of 10 and of 25 passes, and, in runs longer than quick ones, the Triad of that of 25 rotations
-through all four loops in which Copy was fastest (metric triad_by_copy), as an evaluation of AMD nodes took it.
+Reading: Bytes are counted as STREAM counts them: the words that the loop reads and writes. With ordinary stores the memory also
+reads every line before it is written (write-allocate), so it really moves a third to a half more; "traffic" is that figure.
+With streaming stores both are the same. If more threads do not raise the bandwidth, the memory is full. The best of 10 and of
+25 passes stand beside the medians. Runs longer than quick ones also show the metric triad_by_copy: of 25 rotations through all
+four loops, the Triad of the one with the fastest Copy. An evaluation of AMD nodes used this statistic.
 
-Caution: Vectors that fit into a cache measure the cache: the size here is four times all last-level caches that the threads
-reach, unless a finding says otherwise. A memcpy of the C library chooses its own stores; these loops never call it.
+Caution: Vectors that fit into a cache measure the cache. The size here is four times all last-level caches that the threads
+reach, unless a finding says otherwise. The memcpy of a C library chooses its own stores; these loops never call it.
 
 Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers, IEEE TCCA Newsletter, 1995;
 array rule and validation as STREAM 5.10 states them. The choice by the best Copy of 25 runs: NICEVT 2008.

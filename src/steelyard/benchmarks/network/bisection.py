@@ -1,17 +1,18 @@
 """Bandwidth across the middle of the network (bisection)
 
-The ranks are paired across two halves, rank i with rank i + P/2, and so many pairs exchange messages at the same time. Three
-kinds of exchange: a blocking round trip, a round trip whose answer leaves by a nonblocking send, and both ends at once (head to
-head). With more than two nodes there are random pairings besides: their mean is the effective bisection bandwidth.
+The kernel pairs the ranks across two halves, rank i with rank i + P/2. A number of pairs exchange messages at the same time.
+There are three kinds of exchange: a blocking round trip, a round trip whose answer is sent by a nonblocking send, and both ends
+at once (head to head). With more than two nodes there are also random pairings; their mean is the effective bisection
+bandwidth.
 
-Reading: One pair has the network for itself. Where twice the pairs bring twice the rate nothing is full; where the rate stays
-the link, the adapter or the memory is: the network tolerates latency as far as the rate grows with the pairs. Many pairs fill a
-full-duplex link both ways though each round trip uses one way at a time. The random pairings show what traffic without a plan
-gets: far below the halves, some paths of the network are shared.
+Reading: One pair has the network for itself. If twice the pairs give twice the rate, nothing is full. If the rate stays the
+same, the link, the adapter or the memory is full. The network hides its latency as long as the rate grows with the pairs. Many
+pairs fill a full-duplex link in both directions, although each round trip uses one direction at a time. The random pairings
+show the bandwidth of traffic without a plan. If it is far below that of the halves, paths of the network are shared.
 
-Caution: The rate is by the slowest pair's time. mpptest prints that of rank 0 alone, which a slow pair elsewhere does not
-change: it stands beside as a metric. The ranks must lie in blocks (the first half on one node) for the pairs to cross the
-middle. Within one machine no network is measured.
+Caution: The rate uses the time of the slowest pair. mpptest prints the rate of rank 0 alone, which a slow pair elsewhere does
+not change; it is a metric of its own here. The pairs cross the middle only if the first half of the ranks is on one side.
+Within one machine no network is measured.
 
 Source: mpptest of W. Gropp and E. Lusk (Reproducible measurements of MPI performance characteristics, EuroPVM/MPI 1999), option
 -bisect with -roundtrip and -head; rate = 2 · pairs · length / time. Effective bisection bandwidth: T. Hoefler, T. Schneider and

@@ -1,24 +1,24 @@
 """Collective operations, blocking and nonblocking
 
-Broadcast, reductions, gather, scatter, all-gather, all-to-all, prefix sums, barrier, and those with counts of their own (v),
-each blocking and nonblocking, over sizes and numbers of ranks. All ranks begin at one moment of a common clock, and the time is
-that from the first start to the last end. A nonblocking operation is also made while the processor computes as long as it takes
-alone.
+The kernel measures broadcast, reductions, gather, scatter, all-gather, all-to-all, prefix sums, barrier, and the variants with
+individual counts (v), each blocking and nonblocking, over sizes and numbers of ranks. All ranks start at the same moment of a
+common clock. The time is that from the first start to the last end. Each nonblocking operation also runs while the processor
+computes for as long as the operation takes alone.
 
-Reading: The size is that of one block: what a rank sends to one other, or, where all hold the same (broadcast, reduce,
-allreduce, scan), the whole. A step up between two sizes is another algorithm of the MPI; a larger size that is faster than a
-smaller one is a wrong choice of it. The time should grow with the logarithm of the ranks for small blocks, and hardly for large
-ones in broadcast and allreduce. Overlap 0: the operation makes no progress while the processor computes; 100 %: it costs
-nothing besides.
+Reading: The size is that of one block: the data that a rank sends to one other rank, or the whole data if all ranks hold the
+same (broadcast, reduce, allreduce, scan). A step up between two sizes is another algorithm of the MPI. If a larger size is
+faster than a smaller one, the MPI chose the wrong algorithm. The time should grow with the logarithm of the number of ranks for
+small blocks, and hardly for large blocks in broadcast and allreduce. At overlap 0 the operation makes no progress while the
+processor computes; at 100 % it costs nothing in addition.
 
-Caution: Operations shorter than a sample follow each other without pause. The root moves on by one rank each time, since a
-fixed one runs ahead of the others and what is measured is a pipeline (`--set root=fixed` shows it: on two ranks half of the
-time); scan and exscan have no root, and their first rank may run ahead. `bandwidth` counts the bytes that must pass at least,
-not what an algorithm sends. For the overlap MPI_Test is called `tests` times during the computation, which costs time and makes
-progress; the two formulas differ: IMB's charges the tests to the operation, OSU's does not. Buffers are used again: small ones
-come from the caches.
+Caution: Operations shorter than a sample follow each other without pause. The root moves to the next rank each time. A fixed
+root runs ahead of the others, and the figure becomes that of a pipeline (`--set root=fixed` shows it: half of the time on two
+ranks). Scan and exscan have no root, and their first rank may run ahead. `bandwidth` counts the bytes that must move at least,
+not those that an algorithm sends. For the overlap, the kernel calls MPI_Test `tests` times during the computation, which costs
+time and makes progress. The two formulas differ here: IMB charges the tests to the operation, OSU does not. The buffers are
+reused, so small ones come from the caches.
 
-Source: MPI 3.1; the definition of the time as ReproMPI has it with global clocks (S. Hunold and A. Carpen-Amarie, IEEE TPDS 27,
+Source: MPI 3.1; the definition of the time as in ReproMPI with global clocks (S. Hunold and A. Carpen-Amarie, IEEE TPDS 27,
 2016). Overlap: IMB-NBC, max(0, min(1, (t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU))); OSU micro-benchmarks, max(0, 1 -
 (t_overall - (t_compute - t_test)) / t_pure), both of the means over the ranks.
 """

@@ -1,17 +1,17 @@
 """What a message costs: latency, overhead and gap (LogGP)
 
-A rank sends trains of messages to another, at once or with computing between two, and waits for the one answer. From how the
-time grows with the number of messages follow the parameters of the model LogGP: the latency L, the overhead o that the
-sender's processor spends on a message, the gap g that must lie between two, and G for each further byte. A second
-kernel times a receive whose message is already there: the receiver's overhead.
+One rank sends trains of messages to another, without or with computation between two messages, and waits for one answer. The
+growth of the time with the number of messages gives the parameters of the LogGP model: the latency L, the overhead o that the
+sender's processor spends on a message, the gap g between two messages, and G for each further byte. A second kernel times a
+receive whose message has already arrived: the receiver's overhead.
 
-Reading: A program that sends few large messages pays G, one that sends many small ones pays g, and one that could compute
-meanwhile pays o. Each protocol of the MPI (at once, or after asking) has parameters of its own: a line for each, fitted to the
-gaps. What the lines leave over shows where the model does not hold.
+Reading: A program that sends few large messages pays G. A program that sends many small ones pays g. A program that could
+compute meanwhile pays o. Each protocol of the MPI (eager and rendezvous) has its own parameters: a line for each, fitted to the
+gaps. The distance of the points from the lines shows where the model does not hold.
 
-Caution: Within one machine sender and receiver copy, and a sender waits where the receiver's space is full: the gap is then the
-slower one's copy, and the overhead of large messages contains it. Where the receiver works while the message still arrives, both
-overheads together exceed half of the round trip and no L is left: half of the round trip is then the figure to use.
+Caution: Within one machine sender and receiver copy, and a sender waits if the receiver's space is full. The gap is then the
+slower copy, and the overhead of large messages contains it. If the receiver works while the message still arrives, both
+overheads together exceed half of the round trip, and no L is left. Use half of the round trip then.
 
 Source: A. Alexandrov and others, LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995; trains PRTT(n, d, s) after
 T. Hoefler, A. Lichei and W. Rehm, Low-Overhead LogGP Parameter Assessment for Modern Interconnection Networks, IPDPS 2007.

@@ -1,22 +1,23 @@
 """Throughput of logical topologies: star, ring, chaos (Nettest)
 
-Every channel of a topology carries a message each way at the same time: in the star between the first rank and each other, in
-the ring between each and the next, in chaos between each and each. One-way: who is second on a channel answers only after it
-has received. Two-way: both directions at once. The sum of all bytes over the time of the slowest rank is the throughput.
+Every channel of a topology carries a message each way at the same time. The channels of the star connect the first rank with
+each other rank, those of the ring connect each rank with the next, and those of chaos connect every pair. In one-way mode the
+second rank of a channel answers after it has received. In two-way mode both directions run at once. The throughput is the sum
+of all bytes over the time of the slowest rank.
 
-Reading: The star shows the first rank's own link, the ring all links side by side, chaos the switch under its worst load. With
-full-duplex links of B bytes per second the star cannot pass 2 B however many ranks it has; ring and chaos cannot pass P · B for
-P ranks on P nodes. A ring near its bound and chaos far below it is a switch that blocks. With two ranks all three are the same
-pair: their lines must lie on each other, and what they differ by is scatter. The steadiest topology is the one whose throughput
-varies least (standard deviation over mean) over the sizes from which all of them have 80 % of their best.
+Reading: The star shows the link of the first rank, the ring all links side by side, and chaos the switch under its highest
+load. With full-duplex links of B bytes per second, the star cannot exceed 2 B for any number of ranks. Ring and chaos cannot
+exceed P · B for P ranks on P nodes. If the ring is near its bound and chaos far below it, the switch blocks. With two ranks all
+three topologies are the same pair, so their lines must agree within the scatter. The steadiest topology is the one whose
+throughput varies least (standard deviation over mean) over the sizes from which all of them reach 80 % of their best.
 
-Caution: Without a network bandwidth from a system file B is the best one-way throughput of two ranks in this run, and the
-bounds are what equal, independent links would give, no ceilings: within one machine the ranks share its memory and copy with
-their own processors. At most `outstanding` requests of a rank are in flight, so that chaos of very many ranks comes in waves.
+Caution: If no system file gives the network bandwidth, B is the best one-way throughput of two ranks in this run. The bounds
+then hold for equal, independent links; they are not physical limits. Within one machine the ranks share the memory and copy
+with their own processors. At most `outstanding` requests of a rank are in flight, so chaos with very many ranks runs in waves.
 
 Source: Test nettest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
-of eight nodes used it; in the one-way mode a rank begins towards those after it, which spreads the beginning evenly. The bounds
-follow from counting what each port must send and receive.
+of eight nodes used it. In one-way mode a rank begins with the ranks after it, which spreads the start evenly. The bounds follow
+from the bytes that each port must send and receive.
 """
 
 from collections.abc import Sequence

@@ -1,22 +1,21 @@
 """One-sided communication (put, get, accumulate, atomics)
 
-A rank writes into the memory of another, reads it, adds to it, or changes a single word of it at one stroke (fetch and
-add, compare and swap), and the other takes no part: MPI's windows. Each time is that of the operation with the
-synchronisation that makes it complete, one after the other (latency), or of 64 operations with one synchronisation
-(bandwidth and rate).
+A rank writes into the memory of another rank, reads it, adds to it, or changes a single word atomically (fetch and add, compare
+and swap). The other rank takes no part. The kernel uses MPI windows. The time is that of one operation with the synchronisation
+that completes it (latency), or of 64 operations with one synchronisation (bandwidth and rate).
 
-Reading: Where the network carries one-sided operations out by itself, put and get cost about one way and one round trip of
-the network, and less than a message at small sizes. Where they cost more than a ping-pong, the MPI makes messages of them.
-Fence is a synchronisation of both ranks, lock one that asks the target first; flush under a lock that is held all the time
-is the cheapest. Fresh buffers walk through twice all last-level caches, in the window as well.
+Reading: If the network hardware carries out one-sided operations, a put costs about one way and a get about one round trip of
+the network, less than a message at small sizes. If they cost more than a ping-pong, the MPI turns them into messages. Fence
+synchronises both ranks; lock asks the target first; flush under a permanent lock is the cheapest. Fresh buffers walk through
+twice all last-level caches, in the window as well.
 
-Caution: The target polls MPI while it waits, as an MPI needs that makes messages of one-sided operations: a target that
-computes for long without calling MPI would not answer. Within one machine windows lie in shared memory, and a put is a
-copy; with the transport "no shared memory" the windows are kept out of it, too, as far as the MPI can be determined. Open MPI 4
-would crash at a compare and swap between two ranks of one machine: there its window is one of MPI_Win_allocate_shared, and the
-record says so. The times are the origin's; only a fence is known by both ranks.
+Caution: The target polls MPI while it waits. An MPI that turns one-sided operations into messages needs this: a target that
+computes for long without a call to MPI would not answer. Within one machine windows lie in shared memory, and a put is a copy.
+The transport "no shared memory" keeps windows out of shared memory, too, if the MPI allows it. Open MPI 4 would crash at a
+compare and swap between two ranks of one machine. Its window is one of MPI_Win_allocate_shared there, and the record says so.
+The times are those of the origin; only a fence is known to both ranks.
 
-Source: MPI 3.1, chapter 11; latency and bandwidth with a window of 64 as osu_put_latency, osu_put_bw and their kin have them,
+Source: MPI 3.1, chapter 11; latency and bandwidth with a window of 64 as in osu_put_latency, osu_put_bw and related programs,
 with MPI_Win_allocate and flush.
 """
 

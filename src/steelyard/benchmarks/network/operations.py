@@ -1,24 +1,24 @@
 """Cost of the basic operations of MPI (Mpitest)
 
-Reading the clock, the barrier, the latency of an empty message, messages between neighbours, and the collective operations on 1,
-10 and 100 integers of 32 bits. Each operation on integers is timed in a loop with a barrier behind it; the barrier alone stands
-beside, so that both parts can be determined.
+The kernel times a read of the clock, the barrier, the latency of an empty message, messages between neighbours, and the
+collective operations on 1, 10 and 100 integers of 32 bits. It times each operation on integers in a loop with a barrier after
+it. The time of the barrier alone stands beside it, so both parts are visible.
 
-Reading: The time is that of the operation together with the synchronisation after it, as Mpitest displays it; the difference to
-the barrier alone is what the operation adds. The classes are Mpitest's: "fast" are synchronisation (the barrier), latency (half
-of the round trip of an empty message between neighbours) and reading the clock; "slow" are computing (reduce, allreduce),
-transfers (messages between neighbours, gather, scatter, allgather, alltoall) and broadcasts. From 1 to 100 integers little should
-change: what is paid is the start, not the bytes.
+Reading: The time is that of the operation together with the synchronisation after it, as in Mpitest. The difference from the
+barrier alone is the cost of the operation. The classes are those of Mpitest: "fast" are synchronisation (the barrier), latency
+(half of the round trip of an empty message between neighbours) and reading the clock. "Slow" are computing (reduce, allreduce),
+transfers (messages between neighbours, gather, scatter, allgather, alltoall) and broadcasts. Little should change from 1 to 100
+integers: the start of an operation costs the time, not the bytes.
 
-Caution: The difference is an estimate. A barrier after an operation finds ranks that are apart, or just met, and may take more
-or less than one after another barrier; where it is not above zero it cannot be determined. The clock and the latency are timed
-without a barrier: the one needs no other rank, the other is its own. Of a message between neighbours with integers both ends wait
-for the same barrier, so that sending and receiving are not distinguished.
+Caution: The difference is an estimate. A barrier after an operation may find the ranks further apart or closer together than a
+barrier after another barrier, so it may take more or less time. If the difference is not above zero, it has no value. The clock
+and the latency are timed without a barrier. Both ends of a message between neighbours wait for the same barrier, so sending and
+receiving are not separate.
 
 Source: Test mpitest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
-of eight nodes used it: its classes of operations, and S = T / 2N for the latency. The list of the operations of each class is our
-own; its fixed repetitions (100 of the slow, 100 000 of the fast ones) are replaced by as many as the asked interval needs: the
-record tells them, samples times operations.
+of eight nodes used it: its classes of operations, and S = T / 2N for the latency. The list of the operations of each class is
+our own. Mpitest repeats the slow operations 100 times and the fast ones 100 000 times; here the requested interval decides, and
+the record has the number as samples times operations.
 """
 
 from collections.abc import Mapping, Sequence

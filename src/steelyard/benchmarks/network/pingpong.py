@@ -1,17 +1,17 @@
 """Latency and bandwidth of a pair (ping-pong)
 
-Two ranks send a message to and fro; the time of one way is half of the round trip. From nothing to 64 MiB, with the buffers used
-again and again, and with fresh ones: a walk through twice all last-level caches before a place comes again.
+Two ranks send a message back and forth; the time of one way is half of the round trip. Sizes go from zero to 64 MiB. The kernel
+uses reused buffers and fresh buffers. Fresh buffers walk through twice all last-level caches before an address is used again.
 
-Reading: The left end is the latency, the right end the bandwidth. Where reused buffers are faster than fresh ones, the caches
-serve the copy: an application that has just computed its message elsewhere gets the fresh figure. A step up between two sizes is
-the protocol's switch, from sending at once (eager) to asking first (rendezvous).
+Reading: The left end is the latency, the right end the bandwidth. If reused buffers are faster than fresh ones, the caches
+serve the copy. An application that has just computed its message somewhere else gets the figure of fresh buffers. A step up
+between two sizes is the switch of the protocol from eager to rendezvous.
 
-Caution: Within one machine a message is a copy in memory, and no network is measured. The time of one way is half a round trip:
-a path that is slower in one direction does not show.
+Caution: Within one machine a message is a copy in memory, and no network is measured. The time of one way is half a round trip,
+so a path that is slower in one direction does not show.
 
-Source: MPI_Send and MPI_Recv as IMB PingPong and osu_latency have them; the walk through the caches as IMB's option -off_cache
-defines it; the effect of reused buffers: measurements of MPICH-MX on a Hitachi HA8000.
+Source: MPI_Send and MPI_Recv as in IMB PingPong and osu_latency; the walk through the caches as in IMB's option -off_cache; the
+effect of reused buffers: measurements of MPICH-MX on a Hitachi HA8000.
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select

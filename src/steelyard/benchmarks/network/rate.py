@@ -1,22 +1,20 @@
 """Message rate and bandwidth of many pairs
 
-Ranks i and i + P/2 are a pair; one, two, four … pairs at once send windows of 64 messages, without waiting for each.
-One way, a window is acknowledged by a byte; both ways, each rank sends a window while it receives one. The message
-rate counts all pairs' messages, the bandwidth all their bytes: once where they go one way, and in both directions
-where they go both ways.
+Ranks i and i + P/2 are a pair. One, two, four … pairs send windows of 64 messages at once, without waiting for each message.
+One way, a byte acknowledges each window; both ways, each rank sends a window while it receives one. The message rate counts the
+messages of all pairs, the bandwidth all their bytes: in one direction for one way, in both directions for both ways.
 
-Reading: Against the number of pairs, the message rate rises as long as every core adds its own, and the bandwidth
-until the network is full; a line that falls again shows a network (or a memory) that does not bear the load. The size
-from which a line against the size no longer rises is what a message should have at least. Both ways should reach
-twice one way where the links are full duplex.
+Reading: Over the number of pairs, the message rate rises as long as every core adds its own, and the bandwidth rises until the
+network is full. A line that falls again shows a network (or a memory) that does not bear the load. The size from which a line
+no longer rises is the least that a message should have. Both ways should reach twice one way if the links are full duplex.
 
-Caution: Within one machine all messages are copies in memory, and the pairs share its bandwidth. A window is timed
-until the slowest pair is through; osu_mbw_mr takes the mean of the senders. Each message of a window has a place of
-its own here; osu_bw has all in one place (to be had with --set places=one), which stays in a cache longer. With more
-than two nodes the pairs lie across the middle of the list of nodes.
+Caution: Within one machine all messages are copies in memory, and the pairs share its bandwidth. The time of a window ends with
+the slowest pair; osu_mbw_mr takes the mean of the senders. Each message of a window has its own place here. osu_bw keeps all in
+one place (here: --set places=one), which stays in a cache longer. With more than two nodes the pairs lie across the middle of
+the list of nodes.
 
-Source: One way: osu_bw and osu_mbw_mr of the OSU micro-benchmarks, and IMB Uniband; both ways: osu_bibw and IMB
-Biband. OSU's window of 64 is taken (IMB: 256 since 2021.2).
+Source: One way: osu_bw and osu_mbw_mr of the OSU micro-benchmarks, and IMB Uniband; both ways: osu_bibw and IMB Biband. OSU's
+window of 64 is taken (IMB: 256 since 2021.2).
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select

@@ -1,21 +1,20 @@
 """Sendrecv and Exchange along a chain
 
-All ranks form a closed chain and communicate at once. In Sendrecv each sends a message to its right neighbour and
-receives one from the left, by one call; in Exchange it sends to both neighbours and receives from both. Two ranks in
-every relation, and all; with the same buffers again and again, and with fresh ones that no cache holds; with the
-memory shared, and without.
+All ranks form a closed chain and communicate at once. In Sendrecv each rank sends a message to its right neighbour and receives
+one from the left, by one call. In Exchange it sends to both neighbours and receives from both. The kernel runs with two ranks
+of every relation and with all ranks, with reused and with fresh buffers, with and without shared memory.
 
-Reading: Compare the lines of reused and of fresh buffers: where the reused ones are faster, the caches serve the
-copy. Sending and receiving need two buffers, so that the advantage ends where twice the message exceeds a cache: of
-each rank its own, then of all ranks that share one together. Without shared memory the line is smooth, since the
-network's copy knows no such steps. Where many ranks are slower than two, they share a cache, a memory or a link.
+Reading: Compare the lines of reused and fresh buffers: if the reused ones are faster, the caches serve the copy. Sending and
+receiving need two buffers, so the advantage ends where twice the message exceeds a cache: first the caches of a single rank,
+then those that several ranks share. Without shared memory the line is smooth, since the copy of the network has no such steps.
+If many ranks are slower than two, they share a cache, a memory or a link.
 
-Caution: The bandwidth here is what a rank sends in a second; it receives as much at the same time. IMB counts both,
-which makes twice that of Sendrecv's message and four times that of Exchange's: `imb_bandwidth` is its figure (with
-10⁶ B as its MB). Within one machine a message is a copy in memory, and no network is measured.
+Caution: The bandwidth here is the data that a rank sends in a second; it receives as much at the same time. IMB counts both.
+Its figure, `imb_bandwidth`, is twice the message for Sendrecv and four times for Exchange (with 10⁶ B as its MB). Within one
+machine a message is a copy in memory, and no network is measured.
 
-Source: IMB Sendrecv and Exchange, with the walk through the caches as IMB's option -off_cache defines it. The effect
-of reused buffers on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
+Source: IMB Sendrecv and Exchange, with the walk through the caches as in IMB's option -off_cache. The effect of reused buffers
+on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select

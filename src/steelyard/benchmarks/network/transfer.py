@@ -1,21 +1,21 @@
 """Transfer between nodes, and all pairs of ranks
 
-Rank 0 exchanges messages with each other rank in turn: to and fro (one-way), and in both directions at once
-(two-way). Then all pairs of ranks are measured in rounds in which nobody meets two, as in a tournament, and shown as
-a matrix. With several hosts each has one rank, so that the matrix is one of nodes.
+Rank 0 exchanges messages with each other rank in turn: back and forth (one-way), and in both directions at once (two-way). Then
+the kernel measures all pairs of ranks in rounds, as in a tournament in which each rank meets one other rank per round. The
+result is a matrix. With several hosts each host has one rank, so the matrix is one of nodes.
 
-Reading: All partners of rank 0 should look the same, up to the switches between them: a point that stands out is a
-slow node or link. The matrix tells which: a row and column that are brighter throughout are a node, a single bright
-cell is a link, a block is a switch. Two-way should come near to twice one-way where the links are full duplex.
+Reading: All partners of rank 0 should look the same, except for the switches between them: a point that stands out is a slow
+node or link. The matrix tells which. A row and column that are brighter throughout are a node, a single bright cell is a link,
+a block is a switch. Two-way should be nearly twice one-way if the links are full duplex.
 
-Caution: Within one machine messages are copies in memory, and the matrix shows which caches two processors share. The
-pairs of a round are measured at once: where they share a link or a memory, each sees the others' load; with --set
-together=no they take turns (the preset full has both). A pair's time is that of the slower of its two ranks.
+Caution: Within one machine messages are copies in memory, and the matrix shows which caches two processors share. The pairs of
+a round run at once. If they share a link or a memory, each pair sees the load of the others; with --set together=no they take
+turns (the preset full has both). The time of a pair is that of the slower of its two ranks.
 
-Source: Test "transfer" of the MPI tests of Moscow State University's computing centre: T seconds for N messages of L
-bytes each way give the bandwidth R = 2·N·L / T, both ways (the sum of both directions) as well as one way, and of
-empty messages the latency S = T / 2N. The spread over the partners is the
-difference of the greatest and the least over the median. The rounds: the circle method of tournaments (T. P. Kirkman 1847).
+Source: Test "transfer" of the MPI tests of Moscow State University's computing centre: T seconds for N messages of L bytes each
+way give the bandwidth R = 2·N·L / T, both ways (the sum of both directions) as well as one way, and of empty messages the
+latency S = T / 2N. The spread over the partners is the difference of the greatest and the least over the median. The rounds:
+the circle method of tournaments (T. P. Kirkman 1847).
 """
 
 from collections.abc import Sequence

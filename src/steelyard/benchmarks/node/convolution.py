@@ -1,17 +1,17 @@
 """Two-dimensional convolution (Mont-Blanc 2dcon)
 
-An image of doubles is filtered with five by five weights; beyond its border it is zero. Every pixel takes 25
+The kernel filters an image of doubles with five by five weights. The image is zero beyond its border. Every pixel takes 25
 multiplications and 24 additions.
 
-Reading: Between the memory and the arithmetic: with few threads the arithmetic bounds it, with many the memory. Much
-of the speed is in the registers: rows that are computed together share what they load.
+Reading: The arithmetic limits this kernel with few threads, and the memory with many. Rows that are computed together share
+their loads, so a good use of registers gives much of the speed.
 
-Caution: The filter is applied as it stands, although it is a product of two short ones, by which a program that knows
-of it would save most of the work. Images larger than the last cache are stored past the caches (stores=ordinary and
-stores=streaming choose one). The edge is rounded down to whole cache lines.
+Caution: This filter is a product of two short filters. A program that uses this would save most of the work; the kernel does
+not. It stores images larger than the last-level cache past the caches (stores=ordinary and stores=streaming choose one way). It
+rounds the edge down to whole cache lines.
 
-Source: The kernel "2dcon" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes, filter and this
-program are our own.
+Source: The kernel "2dcon" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes, filter and this program are
+our own.
 """
 
 from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp

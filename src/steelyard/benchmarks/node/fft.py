@@ -1,14 +1,16 @@
 """Fourier transform of a long vector (Mont-Blanc fft)
 
-The transform of n complex numbers in double precision, out of place: few operations for each number, and strides of every size.
+The kernel transforms n complex numbers in double precision, out of place. It does few operations for each number, and its
+strides have every size.
 
-Reading: The own kernel transforms the columns and then the rows of a matrix, eight side by side, so that the memory is passed
-through twice; "fftw" is the site's own library, where there is one, planned beforehand by measuring its variants (its plans
-are kept beside the program, since that takes many seconds). The faster of the two is what the machine can do.
+Reading: Our own kernel transforms the columns and then the rows of a matrix, eight at a time, so it passes over the memory
+twice. "fftw" is the FFTW library of the site, if there is one. FFTW measures its variants before the timed part, and keeps its
+plans beside the program, since that takes many seconds. The faster of the two shows the speed of the machine.
 
-Caution: 5·n·log2 n operations are counted, as usual; an algorithm may do fewer. Memory decides for long vectors: compare with
-memory.stream (16 bytes a number are read and written twice). The own kernel needs vectors of its own between its steps. Bringing
-the vector to a device and back is not in the time; what threads and a device of its own memory exchange between the steps is.
+Caution: The speed counts 5·n·log2 n operations, as usual; an algorithm may do fewer. The memory limits long vectors: compare
+with memory.stream (each number is read and written twice, 16 bytes each time). Our own kernel needs extra vectors between its
+steps. The time does not include the transfer of the vector to a device and back. It includes the data that threads and a device
+with its own memory exchange between the steps.
 
 Source: The kernel "fft" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); the length and this program are our
 own. D. Bailey, FFTs in external or hierarchical memory (1990); T. Stockham (1966) for the order of the device's steps; M. Frigo

@@ -1,17 +1,15 @@
 """Histogram (Mont-Blanc hist)
 
-Random keys of 32 bits are counted in 256 bins by their upper 8 bits. Each worker counts for itself, and then the
-counts are added.
+The kernel counts random 32-bit keys in 256 bins, by their upper 8 bits. Each worker has its own counts, and all counts are
+added at the end.
 
-Reading: The counts lie in the first cache (on a GPU in the local memory of a work group), and the speed is that of
-adding one to a word that is known only when the key has been read. More workers help until the memory gives keys no
-faster.
+Reading: The counts fit into the first-level cache (on a GPU, into the local memory of a work group). The speed is that of an
+increment whose address depends on the key. More workers help until the memory cannot deliver keys faster.
 
-Caution: The keys are spread evenly over the bins. Keys of which many are equal would wait for each other, most of all
-on a GPU.
+Caution: The keys are spread evenly over the bins. If many keys were equal, their increments would wait for each other, most of
+all on a GPU.
 
-Source: The kernel "hist" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are
-our own.
+Source: The kernel "hist" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """
 
 from steelyard.benchmarks.node.modes import BANDWIDTH, TIME, axes_of, figures_of, limit, openmp, rate

@@ -1,15 +1,15 @@
 """Product of two matrices (Mont-Blanc dmmm)
 
-C = A·B for square matrices of doubles: every word that is fetched is used many times over, so that the arithmetic decides.
+The kernel computes C = A·B for square matrices of doubles. It uses every word many times, so the arithmetic limits its speed.
 
-Reading: The own kernel packs both factors for the caches and keeps a tile of the product in the registers; "blas" is the same
-product by the site's own library, where there is one, on the same processors. What of the machine's peak the faster of the two
-reaches is what real programs can have of it. A device keeps tiles of both factors in the memory of its work groups.
+Reading: Our own kernel packs both factors for the caches and keeps a tile of the product in registers. "blas" is the same
+product by the BLAS library of the site, if there is one, on the same processors. The faster of the two shows the share of the
+peak that real programs can reach. A device keeps tiles of both factors in the memory of its work groups.
 
-Caution: 2·n³ operations are counted, as usual. The library is the first found of OpenBLAS, MKL and the system's libblas, or
-what $STEELYARD_BLAS names: a slow one says nothing about the machine, and one without threads is measured with one only.
-Devices with matrix units are not used to their full here, since OpenCL C has no words for them. Bringing the matrices to a
-device and back is not in the time.
+Caution: The speed counts 2·n³ operations, as usual. Steelyard takes the first of OpenBLAS, MKL and the system's libblas that it
+finds, or the library that $STEELYARD_BLAS names. A slow library says nothing about the machine, and a library without threads
+is measured with one thread only. OpenCL C cannot use matrix units, so devices that have them do not reach their full speed
+here. The time does not include the transfer of the matrices to a device and back.
 
 Source: The kernel "dmmm" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); the order and this program are our
 own. The order of the loops is that of K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication (2008);

@@ -1,13 +1,13 @@
 """Sorting by merging (Mont-Blanc msort)
 
-Four million whole numbers of 64 bits are sorted by a parallel merge sort, always the same ones, from a table that stays.
+A parallel merge sort sorts four million 64-bit integers. The input is the same table each time.
 
-Reading: The keys pass through the memory once for each doubling of the sorted runs that a core's cache no longer holds; in
-between all threads wait for each other. So the memory, the barriers and the handling of unpredictable data matter alike. Vectors
-of keys are merged by networks of comparisons without a branch: a processor with wide vectors is at home here.
+Reading: Sorted runs double in length with each pass. Each pass that exceeds a core's cache moves all keys through the memory,
+and all threads wait for each other between passes. So the memory, the barriers and the handling of unpredictable data all
+count. Vectors of keys are merged by networks of comparisons without branches, which suits processors with wide vectors.
 
-Caution: Sorting by the keys' bits (radix sort) can be faster than any sort that compares. A device sorts its share alone, and
-the threads merge the two shares at the end, with the device's copied to them where it has memory of its own.
+Caution: A radix sort, which uses the bits of the keys, can be faster than any sort by comparison. A device sorts its share
+alone. The threads merge both shares at the end, after a copy of the device's share if the device has its own memory.
 
 Source: The kernel "msort" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 K. E. Batcher, Sorting networks and their applications, AFIPS 1968; J. Chhugani et al., Efficient Implementation of Sorting on

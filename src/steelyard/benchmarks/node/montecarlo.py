@@ -1,14 +1,15 @@
 """Markov chains (Mont-Blanc amcd)
 
-1024 independent Markov chains walk through a Gaussian by Metropolis' rule, each with random numbers of its own.
+1024 independent Markov chains walk through a Gaussian distribution by the Metropolis rule. Each chain has its own random
+numbers.
 
-Reading: Nothing is read from memory and nobody waits for anybody: what counts is arithmetic, with whole numbers for the random
-numbers and with floating-point ones for the rest. A chain waits for its own last step, so that a machine must find its
-parallelism among the chains; a device with more units than chains lies partly idle.
+Reading: The kernel does not read from memory, and no thread waits for another. Its speed depends on arithmetic: integer
+arithmetic for the random numbers, floating-point arithmetic for the rest. Each step of a chain needs the step before, so a
+machine must find its parallelism among the chains. A device with more units than chains stays partly idle.
 
-Caution: The exponential function and the generator of random numbers are this program's own, the same operations on every
-machine: the chains are the same, bit for bit, for any number of threads and on every device. A library's faster or more
-accurate ones are not measured.
+Caution: The exponential function and the random number generator are part of this program. They do the same operations on every
+machine, so the chains are identical, bit for bit, for any number of threads and on every device. The functions of a library may
+be faster or more accurate; the kernel does not measure them.
 
 Source: The kernel "amcd" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 N. Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21 (1953).

@@ -1,14 +1,15 @@
 """All pairs of bodies (Mont-Blanc nbody)
 
-The accelerations that bodies in a cube give each other by gravity, each pair calculated, in doubles.
+The kernel computes the gravitational accelerations of bodies in a cube, for every pair of bodies, in double precision.
 
-Reading: All positions fit into the caches, and each is used again and again: what counts is arithmetic, with one reciprocal
-square root in each pair. A processor's vectors, and a device's many units, show here at their best. The speed counts 20
-operations a pair, as is usual for this problem, however they are carried out.
+Reading: All positions fit into the caches, and the kernel uses each position many times. So arithmetic limits its speed, with
+one reciprocal square root for each pair. Wide vectors of a processor and many units of a device show their full effect here.
+The speed counts 20 operations for each pair, as is usual for this problem, whatever the program does.
 
-Caution: How fast a reciprocal square root is differs more between processors than additions and products do: the threads take
-the processor's own guess of it, where it has one, and refine it to a double. So the share of the peak can be compared between
-machines only with care. The symmetry of the forces, which would halve the work, is not used, as on most devices.
+Caution: Processors differ more in the speed of reciprocal square roots than in that of additions and products. The threads use
+the processor's own estimate, if it has one, and refine it to double precision. So compare the share of the peak between
+machines with care. The kernel does not use the symmetry of the forces, which would halve the work; most programs for devices do
+not use it either.
 
 Source: The kernel "nbody" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """

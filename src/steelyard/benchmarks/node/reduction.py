@@ -1,16 +1,16 @@
 """Sum of a long vector (Mont-Blanc red)
 
-s = Σ x over a long vector of doubles: each worker adds up its own part, and then the parts are added.
+The kernel computes s = Σ x over a long vector of doubles. Each worker adds its own part, and all parts are added at the end.
 
-Reading: A vector larger than the caches is read as fast as the memory gives it; nothing is written, so that this is
-the bandwidth of reading alone. A vector that fits into a cache shows how well the additions overlap: one alone takes
-some four cycles, and several sums at once are needed.
+Reading: A vector larger than the caches is read as fast as the memory allows. Nothing is written, so this is the read bandwidth
+alone. A vector that fits into a cache shows how well additions overlap: one addition takes about four cycles, so several sums
+must run at once.
 
-Caution: The numbers are whole, so that their sum is exact in any order; real data give a sum that depends on the
-number of workers. A device that works alone keeps its sum; where both work, bringing it to the host is in the time.
+Caution: The numbers are integers, so their sum is exact in any order. The sum of real data depends on the number of workers. A
+device that works alone keeps its sum. If threads and a device work together, the time includes the transfer of the sum to the
+host.
 
-Source: The kernel "red" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are
-our own.
+Source: The kernel "red" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """
 
 from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp

@@ -1,17 +1,17 @@
 """Sparse matrix times a vector (Mont-Blanc spvm)
 
-y = A·x for a matrix of which most rows have one or two entries, a few have thousands, 16 in the mean.
+The kernel computes y = A·x. Most rows of the matrix have one or two entries, and a few have thousands; the mean is 16.
 
-Reading: Every entry is used once, so that the memory decides where nothing else does: compare the bandwidth with that of
-memory.stream. What is missing is the price of fetching x from the caches, entry by entry, and of rows of unequal lengths.
-Threads share the rows by their entries. They read the matrix in sliced rows: eight short rows of like length side by side, a
-long row by itself, so that a short row costs no more than its entries do. A device reads compressed rows (CSR), and takes
-many short rows, or one long row, for each of its work groups.
+Reading: The kernel uses every entry once, so the memory sets an upper limit: compare the bandwidth with that of memory.stream.
+The difference is the cost of the scattered reads of x and of rows with unequal lengths. The threads share the rows by the
+number of entries. They read the matrix in sliced rows: eight short rows of similar length together, and a long row alone. So a
+short row costs no more than its entries. A device reads compressed rows (CSR); each of its work groups takes many short rows or
+one long row.
 
-Caution: The entries of a row lie within 8192 columns around the diagonal, so that the part of x that is in use stays in the
-caches: a matrix without such order is slower, by far. Counted are 12 bytes an entry (a double and a 32-bit column) and 18 a
-row (its place among the sorted rows, x and y once each); the zeros that fill up the sliced rows, 3 % of the entries, are not
-counted, and compressed rows, whose starts take 4 bytes each, need a little more.
+Caution: The entries of a row lie within 8192 columns of the diagonal, so the part of x in use stays in the caches. A matrix
+without such order is far slower. The count is 12 bytes for each entry (a double and a 32-bit column) and 18 bytes for each row
+(its place among the sorted rows, x and y once each). The zeros that fill up the sliced rows are not counted; they are 3 % of
+the entries. Compressed rows need a little more than the count: 4 bytes for the start of each row.
 
 Source: The kernel "spvm" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); the matrix and this program are our
 own. The threads' sliced rows follow M. Kreutzer et al., A unified sparse matrix data format for efficient general sparse

@@ -1,18 +1,17 @@
 """Three-dimensional stencil (Mont-Blanc 3dstc)
 
-A step of diffusion in a cube of doubles: each point becomes c0 times itself plus c1 times the sum of its six
-neighbours; the border is fixed, and the two grids change places with every step.
+The kernel does steps of diffusion in a cube of doubles. Each point becomes c0 times itself plus c1 times the sum of its six
+neighbours. The border is fixed, and the two grids change places after every step.
 
-Reading: Where three planes stay in a cache, each point is read from the memory once and written once, and the speed
-is that of the memory. In mixed mode the planes at the border between the two shares are exchanged after every step,
-within the time.
+Reading: If three planes fit into a cache, each point is read from the memory once and written once, and the memory sets the
+speed. In mixed mode the two shares exchange the planes at their border after every step; the time includes this.
 
-Caution: 16 bytes a point are counted, which is the least. Ordinary stores read each line before they write it (24
-bytes); grids larger than the last cache are stored past the caches instead (stores=ordinary and stores=streaming
-choose one). The edge is rounded down to whole cache lines.
+Caution: The count is 16 bytes for each point, which is the minimum. Ordinary stores read each line before they write it (24
+bytes). Grids larger than the last-level cache are stored past the caches instead (stores=ordinary and stores=streaming choose
+one way). The kernel rounds the edge down to whole cache lines.
 
-Source: The kernel "3dstc" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes, coefficients and
-this program are our own.
+Source: The kernel "3dstc" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes, coefficients and this program
+are our own.
 """
 
 from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp

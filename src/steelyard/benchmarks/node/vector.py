@@ -1,12 +1,12 @@
 """Sum of two vectors (Mont-Blanc vecop)
 
-c = a + b over long vectors of doubles: the simplest stream through the memory.
+The kernel computes c = a + b over long vectors of doubles. It is the simplest stream through the memory.
 
-Reading: Nothing but the memory matters here: threads that share it add little once it is full. An OpenCL device that has
-memory of its own shows that memory's bandwidth; one that shares the host's cannot be faster than the threads.
+Reading: Only the memory counts here: once its bandwidth is used up, further threads add little. An OpenCL device with its own
+memory shows the bandwidth of that memory. A device that shares the host's memory cannot be faster than the threads.
 
-Caution: Ordinary stores read each line of c before they write it, so that a third more is moved than is counted. Bringing the
-data to a device and back is not in the time: for one sum alone it would take far longer than the sum.
+Caution: Ordinary stores read each line of c before they write it, so a third more bytes are moved than are counted. The time
+does not include the transfer of the data to a device and back, which would take far longer than the sum.
 
 Source: The kernel "vecop" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """

@@ -1,22 +1,22 @@
 """Noise of the operating system (fixed work and fixed time quanta)
 
-One thread on every processor does the same piece of work, about 100 µs without a single access to memory, again and again: all
-that a piece takes beyond the usual was taken away by something else (fixed work). Then the other way round: how much of it
-is done in slices of 100 µs (fixed time).
+One thread on every processor repeats the same piece of work, about 100 µs without any access to memory. If a piece takes longer
+than usual, something else used the processor (fixed work). A second part counts the work that is done in slices of 100 µs
+(fixed time).
 
-Reading: A detour is a quantum that something interrupted. The share of the time that one processor loses is often small; but
-a program whose ranks wait for each other loses the longest detour of all of them, and with thousands of ranks one is nearly
-always hit. Lines in the spectrum are rhythms: 100, 250 or 1000 Hz is the tick of the kernel, lower ones are daemons. Points at
-the same moment on all threads are one event that stopped them all.
+Reading: A detour is a quantum that something interrupted. One processor often loses only a small share of its time. But a
+program whose ranks wait for each other loses the longest detour of all ranks, and with thousands of ranks one of them is nearly
+always interrupted. Lines in the spectrum are periodic events: 100, 250 or 1000 Hz is the timer tick of the kernel, lower
+frequencies are daemons. Points at the same moment on all threads are one event that stopped all of them.
 
-Caution: What shares the machine is in the figure: in a virtual machine also what the hypervisor takes, and on a machine that
-is used meanwhile the other programs, for which a record is then called DISTURBED. Work without memory does not feel what detours
-do to the caches. A rhythm faster than half of the rate of the quanta appears at a lower frequency. Rare detours need long
-observation: what comes once an hour is not observed in seconds.
+Caution: The figure includes everything that shares the machine: other programs, and in a virtual machine also the hypervisor.
+Records with other programs are called DISTURBED. Work without memory accesses does not show the effect of detours on the
+caches. A frequency above half of the rate of the quanta appears as a lower one. Rare detours need long observation: an event
+that comes once an hour is not seen within seconds.
 
 Source: Fixed work and fixed time quanta after the FTQ and FWQ micro-benchmarks (M. Sottile and R. Minnich, Analysis of
-Microbenchmarks for Performance Tuning of Clusters, Cluster 2004); detours as P. Beckman and others define them, The Influence of
-Operating Systems on the Performance of Collective Operations at Extreme Scale, Cluster 2006.
+Microbenchmarks for Performance Tuning of Clusters, Cluster 2004); detours as P. Beckman and others define them, The Influence
+of Operating Systems on the Performance of Collective Operations at Extreme Scale, Cluster 2006.
 """
 
 from itertools import chain

@@ -1,24 +1,24 @@
 """Finite elements: Poisson's equation by assembly and conjugate gradients
 
-An implicit solver as engineering codes have it. The unit cube is cut into hexahedra, bent so that no two are alike; their
-matrices are integrated and added up into one sparse matrix of 27 entries a row, the known values on the faces are imposed, and
-conjugate gradients solve the system until the residual is 1e-10 of the first. Three kernels: `program` is all of it, `assembly`
-the integrals alone, `solver` so many iterations (`iterations`). Ranks have boxes of the mesh, swap the values at their borders
-before each product, and add two sums over all ranks in an iteration.
+This is an implicit solver as in engineering codes. The unit cube is divided into hexahedra, each bent differently. The program
+integrates their matrices, adds them to one sparse matrix with 27 entries in each row, and imposes the known values on the
+faces. Conjugate gradients solve the system until the residual is 1e-10 of the first one. There are three kernels: `program` is
+all of it, `assembly` the integrals alone, `solver` a fixed number of iterations (`iterations`). Ranks have boxes of the mesh.
+They exchange the values at their borders before each product, and add two sums over all ranks in each iteration.
 
-Reading: The assembly is arithmetic on vectors, and scales with cores; the solver reads the whole matrix once an iteration, two
-floating-point operations for twelve bytes: its speed is that of the memory, and a core more helps as long as it brings bandwidth.
-Which of both sets the time of a program depends on how often it assembles. Every run is checked: its error against the analytic
-solution is within that of second order, and the residual is computed again with and without the matrix.
+Reading: The assembly is vector arithmetic and scales with cores. The solver reads the whole matrix in each iteration, with two
+floating-point operations for twelve bytes. So the memory sets its speed, and a further core helps only if it adds bandwidth.
+The share of both depends on how often a program assembles. Every run is checked: its error against the analytic solution is
+within that of second order, and the residual is computed again with and without the matrix.
 
-Caution: There is no preconditioner: the iterations grow with the edge of the mesh, so that the whole program cannot be scaled
-weakly; assembly and solver can. Elements at a border are computed by all who share it, which costs small parts some per cent.
-A matrix that fits into the last cache shows the cache: that of 64³ elements has 89 MB. Bytes are counted as the least that must
-be moved. Ranks may have threads (`--set model=mpi --set threads=2`), pinned to the processors that follow; what disturbs them is
-observed on the first thread of each rank alone.
+Caution: There is no preconditioner, so the number of iterations grows with the edge of the mesh. Weak scaling is therefore
+possible for assembly and solver, but not for the whole program. All ranks that share a border compute its elements, which costs
+small parts some per cent. A matrix that fits into the last-level cache shows the cache; that of 64³ elements has 89 MB. Bytes
+are counted as the least that must move. Ranks may have threads (`--set model=mpi --set threads=2`), pinned to the processors
+that follow. Disturbances are observed on the first thread of each rank only.
 
-Source: The definition is this project's; the method stands in every book on finite elements, as G. Strang, G. Fix, An Analysis of
-the Finite Element Method (1973), and M. Hestenes, E. Stiefel, J. Res. NBS 49 (1952). The problem is of the kind of miniFE.
+Source: The definition is this project's; the method stands in every book on finite elements, as G. Strang, G. Fix, An Analysis
+of the Finite Element Method (1973), and M. Hestenes, E. Stiefel, J. Res. NBS 49 (1952). The problem is of the kind of miniFE.
 """
 
 from dataclasses import replace

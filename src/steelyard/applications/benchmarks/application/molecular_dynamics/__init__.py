@@ -1,27 +1,27 @@
 """Molecular dynamics: Lennard-Jones particles
 
 Particles that attract and repel each other (Lennard-Jones, cut off at 2.5 diameters and shifted) move by Newton's law, in
-double precision and reduced units: density 0.8442, a face-centred cubic lattice with random velocities at the beginning,
-100 steps of 0.005 by velocity Verlet. Forces follow lists of neighbours with a skin of 0.3 diameters, made from link cells,
-and made anew as soon as a particle has crossed half of the skin. Ranks have blocks of the box: they exchange the particles
-near their borders in every step, and hand over those that leave. The speed counts the steps of single particles.
+double precision and reduced units. The density is 0.8442. The start is a face-centred cubic lattice with random velocities; 100
+steps of 0.005 by velocity Verlet follow. The forces use lists of neighbours with a skin of 0.3 diameters, made from link cells.
+The program makes the lists anew when a particle has crossed half of the skin. Ranks have blocks of the box. They exchange the
+particles near their borders in every step, and hand over those that leave. The speed counts the steps of single particles.
 
-Reading: Bound by the instructions of a core: each of a particle's 78 neighbours is loaded from its place in a cache, its
-coordinates are sorted into vectors, and 22 floating-point operations follow, a division among them. `flops` and `bytes` of
-the record tell the balance: 3 operations a byte of lists and particles, so that memory counts only where many cores share it.
-On many ranks the surface of a block counts against its volume: images and messages grow with it, and a reduction over all
-ranks in every step says whether the lists are still good.
+Reading: The instructions of a core limit this program. It loads each of a particle's 78 neighbours from its place in a cache,
+sorts the coordinates into vectors, and does 22 floating-point operations, one of them a division. `flops` and `bytes` of the
+record give the balance: 3 operations for each byte of lists and particles, so memory counts only if many cores share it. On
+many ranks the surface of a block counts against its volume: images and messages grow with it. A reduction over all ranks in
+every step decides whether the lists are still valid.
 
-Caution: Every pair is computed twice, once for each of its particles, so that threads need no common sums: flop/s are of
-what is carried out, and a program that uses the pair's symmetry does half of it for the same particle-steps. The steps are
-the first ones from a lattice, where half of the temperature becomes potential energy. The particles must be a multiple of
-4 and fill a box of whole cells; a prime number of cells is refused. Ranks may have threads (`--set model=mpi --set
-threads=2`), pinned to the processors that follow; what disturbs them is observed on the first thread of each rank alone.
+Caution: The program computes every pair twice, once for each of its particles, so threads need no common sums. Flop/s count the
+operations that it carries out; a program that uses the symmetry of the pairs does half of them for the same particle steps. The
+steps are the first ones from a lattice, in which half of the temperature becomes potential energy. The number of particles must
+be a multiple of 4 and fill a box of whole cells; a prime number of cells is refused. Ranks may have threads (`--set model=mpi
+--set threads=2`), pinned to the processors that follow. Disturbances are observed on the first thread of each rank only.
 
-Source: Our own definition with this fluid's usual parameters. Lists and integration: L. Verlet, Phys. Rev. 159 (1967);
-cells: M. P. Allen, D. J. Tildesley, Computer Simulation of Liquids (2017). Each run is verified: the energy, but for the
-second-order error that the step is known to make (E. Hairer, C. Lubich, G. Wanner, Acta Numerica 12, 2003), the momentum,
-and the forces on 32 particles beside sums over all particles. Written anew.
+Source: Our own definition with this fluid's usual parameters. Lists and integration: L. Verlet, Phys. Rev. 159 (1967); cells:
+M. P. Allen, D. J. Tildesley, Computer Simulation of Liquids (2017). Each run is verified: the energy, but for the second-order
+error that the step is known to make (E. Hairer, C. Lubich, G. Wanner, Acta Numerica 12, 2003), the momentum, and the forces on
+32 particles beside sums over all particles. Written anew.
 """
 
 from dataclasses import replace

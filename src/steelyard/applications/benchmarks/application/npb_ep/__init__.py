@@ -1,17 +1,18 @@
 """NPB EP: random numbers, embarrassingly parallel
 
-Pairs of random numbers become pairs of Gaussian deviates (the polar method), which are added up and counted by size. Nothing is
-shared until three sums at the end; the memory is not used. Every run is verified against the published sums.
+The program turns pairs of random numbers into pairs of Gaussian deviates (the polar method), adds them up and counts them by
+size. The workers share nothing until three sums at the end, and the program does not use the memory. Every run is verified
+against the published sums.
 
-Reading: What is left when neither memory nor network matters: integer multiplication, logarithms and roots. The speed must grow
-with the cores; where that of each falls, clock or power are shared, or cores are busy otherwise.
+Reading: The speed depends on integer multiplication, logarithms and roots, and neither on memory nor on the network. It must
+grow with the cores. If the speed of each core falls, the cores share clock or power, or other programs use them.
 
-Caution: An operation is one random number, not a flop. Vectors make this program several times faster than one that draws number
-after number; it is still the same definition, with the same sums.
+Caution: An operation is one random number, not a flop. With vectors this program is several times faster than one that draws
+number after number. The definition and the sums are the same.
 
-With `scale` (`steelyard scale --weak`) there are so many times the pairs of a class. Nothing is published for them. They are
-verified by what must hold of any number: two batches are added up again by plain loops, and the sums and counts lie where those
-of normally distributed pairs do, within six standard deviations.
+With `scale` (`steelyard scale --weak`) there is a multiple of the pairs of a class. There are no published values for it. It is
+verified by properties of any number: plain loops add up two batches again, and the sums and counts lie within six standard
+deviations of those of normally distributed pairs.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.1; constants and operation counts as in NPB 3.4.1. Written anew.
 """

@@ -1,22 +1,23 @@
 """NPB FT: Fourier transforms in three dimensions
 
-A cube of random complex numbers is transformed once, and its modes are damped, step by step, like heat that spreads; after each
-step it is transformed back. Every run is verified against the published checksums of all steps. Eight lines go side by side
-through the vectors, planes through each core's own cache; ranks hold planes of one direction, then of another, and exchange the
-whole cube in between.
+The program transforms a cube of random complex numbers once and damps its modes step by step, like heat that spreads. After
+each step it transforms the cube back. Every run is verified against the published checksums of all steps. The vectors process
+eight lines at a time, and each core keeps planes in its own cache. Ranks hold planes of one direction, then of another, and
+exchange the whole cube in between.
 
-Reading: The memory is read and written twice in each step: the speed of a node levels off where its bandwidth is used up. With
-ranks everything goes from each to each once a step, and the network's bisection shows.
+Reading: Each step reads and writes the memory twice, so the speed of a node levels off where its bandwidth is used up. With
+ranks, all data go from each rank to each other rank once in a step, and the bisection of the network counts.
 
-Caution: An operation is one of NPB's estimate of the floating-point operations; the metric `flops` counts those that are carried
-out, which are fewer. Generator and tables are within the timed region, as NPB has it.
+Caution: An operation is one of NPB's estimate of the floating-point operations. The metric `flops` counts those that are
+carried out, which are fewer. The generator and the tables are within the timed region, as in NPB.
 
-With `scale` (`steelyard scale --weak`) there are so many times the points of a class, a power of two: edges are doubled along z,
-y and x in turn. Nothing is published for them. They are verified by what must hold of any size: each checksum beside a sum over
-all modes, in which its 1024 points are a geometric series; and the modes beside the initial state, generated anew: its sum, its
-energy, and its numbers at three points.
+With `scale` (`steelyard scale --weak`) there is a multiple of the points of a class, a power of two: the edges double along z,
+y and x in turn. There are no published values for it. It is verified by properties of any size. Each checksum is compared with
+a sum over all modes, in which its 1024 points are a geometric series. The modes are compared with the initial state, generated
+anew: its sum, its energy, and its numbers at three points.
 
-Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.5; classes, checksums and operation counts as in NPB 3.4.1. Written anew.
+Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.5; classes, checksums and operation counts as in NPB 3.4.1. Written
+anew.
 """
 
 from steelyard.applications.benchmarks.application import npb

@@ -1,21 +1,23 @@
 """NPB IS: ranking integers by counting
 
-Millions of keys, bell-shaped over a range of values, are ranked ten times: how many keys are less than each value. Between two
-rankings two keys change. Every run is verified: five published ranks after each ranking, and at the end all keys are put into
-their places and looked through. Threads count their shares of the keys in bytes, a quarter of the cache that words would take (a
-count that overflows is found and repeated in words); ranks send every key to the rank that takes its range of values.
+The program ranks millions of keys with a bell-shaped distribution ten times: it counts how many keys are less than each value.
+Between two rankings two keys change. Every run is verified: five published ranks after each ranking, and at the end the order
+of all keys. Threads count their shares of the keys in bytes, which takes a quarter of the cache that words would take. A count
+that overflows is found and repeated in words. Ranks send every key to the rank that owns its range of values.
 
-Reading: Random increments in a table of the size of a cache: the speed falls where the counts outgrow a level, by class and not
-by threads. With ranks most keys travel at every ranking, and the speed follows the network's bandwidth from all to all.
+Reading: The program increments random entries of a table of the size of a cache. The speed falls where the counts outgrow a
+cache level; this depends on the class and not on the threads. With ranks most keys travel at every ranking, and the speed
+follows the all-to-all bandwidth of the network.
 
-Caution: An operation is one key ranked; there are no flops. Threads rank without moving a key, ranks move them: the two are not
-one program in two models.
+Caution: An operation is one key ranked; there are no flops. Threads rank without moving a key, ranks move them: they are two
+different programs.
 
-With `scale` (`steelyard scale --weak`) there are so many times the keys and the values of a class, a power of two. Nothing is
-published for them: the ranks of five test keys after each ranking are those that a count of all keys, generated anew, gives; at
-the end all keys stand in order and have the same sum.
+With `scale` (`steelyard scale --weak`) there is a multiple of the keys and of the values of a class, a power of two. There are
+no published values for it. A count of all keys, generated anew, gives the ranks of five test keys after each ranking. At the
+end all keys stand in order and have the same sum.
 
-Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.6; classes, test keys and operation counts as in NPB 3.4.1. Written anew.
+Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.6; classes, test keys and operation counts as in NPB 3.4.1. Written
+anew.
 """
 
 from steelyard.applications.benchmarks.application import npb

@@ -1,27 +1,28 @@
 """NPB LU: implicit flow, triangular sweeps
 
-The compressible Navier-Stokes equations on a cubic grid, advanced by symmetric successive over-relaxation: each step solves a
-lower and an upper block-triangular system, point after point in the order of the grid, and computes the residual anew. A point
-must wait for its neighbours in three directions, so that threads and ranks follow each other through the planes as a
-wavefront. Every run is verified against published norms of residual and error and a surface integral.
+The program advances the compressible Navier-Stokes equations on a cubic grid by symmetric successive over-relaxation. Each step
+solves a lower and an upper block-triangular system, point after point in the order of the grid, and computes the residual anew.
+A point must wait for its neighbours in three directions, so threads and ranks pass through the planes as a wavefront. Every run
+is verified against published norms of residual and error and a surface integral.
 
-Reading: Between arithmetic and memory: each point costs several hundred operations a step, and its state, forcing and residual
-are read anew in each of two passes. On many ranks very many small messages count, one a plane, sweep and neighbour: latency
-rather than bandwidth, and the wavefront's start and end, in which some wait, grow with the ranks.
+Reading: The program lies between arithmetic and memory. Each point costs several hundred operations in a step, and each of two
+passes reads its state, forcing and residual anew. On many ranks a very large number of small messages counts: one for each
+plane, sweep and neighbour. So latency matters more than bandwidth. The start and the end of the wavefront, when some workers
+wait, grow with the ranks.
 
-Caution: Operations are NPB's count. Carried out are 714 floating-point operations a point and step, 35 to 36 % of that count, by
-a better algorithm: the blocks of 5 x 5 are never formed, and the residual is computed within the sweep that follows it. Mop/s
-follow the nominal count: a system that runs NPB's own program does nearly three times the arithmetic for the same Mop/s. Points
-of one wavefront are worked on as vectors; the order that NPB prescribes is kept. Blocks of the grid need two points in x and y.
-Class S lasts milliseconds and is for verification only.
+Caution: Operations are NPB's count. The program carries out 714 floating-point operations for each point and step, 35 to 36 %
+of that count, by a better algorithm: it never forms the blocks of 5 x 5, and it computes the residual within the sweep that
+follows. Mop/s follow the nominal count, so a system that runs NPB's own program does nearly three times the arithmetic for the
+same Mop/s. Vectors process the points of one wavefront; the order of NPB is kept. Blocks of the grid need two points in x and
+y. Class S lasts milliseconds and is for verification only.
 
-With `scale` (`steelyard scale --weak`) there is a cube of about so many times the inner points of a class. Nothing is published
-for it. It is verified by what must hold of any size: the residual is that of the flow's equations by their definition, point by
-point; and what one more step changes fulfils the step's two triangular systems, with derivatives of the equations computed anew,
-in the plane in the middle of each block, across the borders of blocks, too.
+With `scale` (`steelyard scale --weak`) the grid is a cube with about a multiple of the inner points of a class. There are no
+published values for it. It is verified by properties of any size. The residual is that of the flow's equations by their
+definition, point by point. The change of one more step fulfils the two triangular systems of the step, with derivatives of the
+equations computed anew, in the middle plane of each block and across the borders of blocks.
 
-Source: NAS Parallel Benchmarks, RNR-94-007 section 3 (LU), NAS-95-020; classes and operation counts as in NPB 3.4.1.
-Written anew.
+Source: NAS Parallel Benchmarks, RNR-94-007 section 3 (LU), NAS-95-020; classes and operation counts as in NPB 3.4.1. Written
+anew.
 """
 
 from steelyard.applications.benchmarks.application import npb

@@ -1,22 +1,22 @@
 """NPB MG: multigrid for Poisson's equation
 
-Poisson's equation in a periodic cube, with twenty point charges, by V-cycles over grids of every power of two down to 2³. Every
-run is verified against the published norm of the residual. The operators follow one another plane by plane while the planes are
-in the cache, so that an iteration passes over the finest grid's arrays once; what a box of lines needs of its neighbours it
-computes again. Ranks have boxes of the large grids, four points of their neighbours around them, and exchange these once in an
-iteration; grids of 16³ and less each of them solves whole.
+The program solves Poisson's equation in a periodic cube, with twenty point charges, by V-cycles over grids of every power of
+two down to 2³. Every run is verified against the published norm of the residual. The operators follow each other plane by plane
+while the planes are in the cache, so an iteration passes over the arrays of the finest grid once. A box of lines computes the
+values that it needs of its neighbours again. Ranks have boxes of the large grids with four points of their neighbours around
+them, and exchange these once in an iteration. Every rank solves grids of 16³ and less as a whole.
 
-Reading: Little arithmetic for each byte: the speed of a core is set by how fast planes come from memory and from the second
-cache, and a node levels off where its bandwidth is used up. With many ranks the time of the small grids, which nobody shares,
-shows.
+Reading: There is little arithmetic for each byte. The memory and the second-level cache set the speed of a core, and a node
+levels off where its bandwidth is used up. With many ranks the time of the small grids counts, since the ranks do not share
+them.
 
-Caution: An operation is one of NPB's estimate of 58 for a point and iteration; the metric `flops` counts those of the loops as
-they are written, without what is computed twice. The residual on the finest grid is never stored: NPB's own program moves
-several times the bytes.
+Caution: An operation is one of NPB's estimate of 58 for each point and iteration. The metric `flops` counts those of the loops,
+without the values that are computed twice. The residual on the finest grid is never stored; NPB's own program moves several
+times the bytes.
 
-With `scale` (`steelyard scale --weak`) the box has so many times the points of a class, a power of two: its edges are doubled
-along z, y and x in turn. Nothing is published for it. It is verified by what must hold of any size: the charges, the sum of the
-residual, which is 0, its norm by plain loops, and by how much the cycles lessen that, as in the class that grew.
+With `scale` (`steelyard scale --weak`) the box has a multiple of the points of a class, a power of two: its edges double along
+z, y and x in turn. There are no published values for it. It is verified by properties of any size: the charges, the sum of the
+residual (which is 0), its norm by plain loops, and the reduction of the norm by the cycles, as in the original class.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.3; classes, norms and operation counts as in NPB 3.4.1. Written anew.
 """

@@ -1,22 +1,22 @@
 """NPB UA: heat from a moving source on a mesh that follows it
 
-Heat is carried and spread in a cube by spectral elements of order 4. The elements are the leaves of an octree that is
-fine around a moving source; every fifth step the mesh is made anew. Large elements meet small ones: the values they
-share are "mortar points", found through indices that change with the mesh. Each step solves a system by ten steps of
-conjugate gradients. Every run is verified against the published integral of the temperature.
+The program computes how heat is carried and spreads in a cube, by spectral elements of order 4. The elements are the leaves of
+an octree that is fine around a moving source; every fifth step makes the mesh anew. Where large elements meet small ones, they
+share values at "mortar points", through indices that change with the mesh. Each step solves a system by ten steps of conjugate
+gradients. Every run is verified against the published integral of the temperature.
 
-Reading: Short dense products within elements alternate with gathers over shared points, so that both vectors and caches
-are tried. Class W takes some 4 MB, A 15 MB, B 60 MB, C 220 MB: the speed falls where the next cache no longer holds it.
-With phases=on the record tells how the time is shared; the mesh is made by all threads, but its octree by one.
+Reading: Short dense products within elements alternate with gathers over shared points, so both vectors and caches count. Class
+W takes about 4 MB, A 15 MB, B 60 MB, C 220 MB: the speed falls where the next cache no longer holds it. With phases=on the
+record has the time of each phase. All threads make the mesh, but one thread makes its octree.
 
-Caution: An operation is one point of one element advanced by one iteration, not a flop. As many elements as a vector
-register has places are computed side by side, and shared sums are gathered by the thread that owns the point, where
-NPB's own program scatters them under locks: this is several times faster, with the same iterations and the same result
-to 11 digits. Ten iterations do not converge, on purpose: a better solver would not be verified. Class S lasts
-milliseconds and is for verification only. There is no UA for ranks.
+Caution: An operation is one point of one element advanced by one iteration, not a flop. A vector register processes as many
+elements at a time as it has places. The thread that owns a point gathers the shared sums, while NPB's own program scatters them
+under locks. This is several times faster, with the same iterations and the same result to 11 digits. Ten iterations do not
+converge, on purpose: a better solver would not be verified. Class S lasts milliseconds and is for verification only. There is
+no UA for ranks.
 
-Source: NAS Parallel Benchmarks, NAS-04-006 and NPB 3.4.1 for classes and operation counts. Mortar elements:
-C. Bernardi, Y. Maday, A. Patera, 1994. Written anew.
+Source: NAS Parallel Benchmarks, NAS-04-006 and NPB 3.4.1 for classes and operation counts. Mortar elements: C. Bernardi, Y.
+Maday, A. Patera, 1994. Written anew.
 """
 
 from steelyard.applications.benchmarks.application import npb

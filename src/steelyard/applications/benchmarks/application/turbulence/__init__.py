@@ -1,24 +1,25 @@
 """Turbulence: the Taylor-Green vortex by Fourier transforms
 
-Incompressible flow in a periodic cube, as direct simulations of turbulence have it: a vortex of one size breaks up into smaller
-ones. Velocities are kept as Fourier modes; in each of a step's three stages velocity and vorticity become values in space, are
-multiplied there, and the product's modes go back: nine transforms of real fields in three dimensions. Of the modes along an axis
-the lower two thirds are kept, so that products are without error. Ranks have columns of modes along z, then planes of z, and all
-goes from each to each six times a step. The speed counts steps of single grid points.
+The program simulates incompressible flow in a periodic cube, as direct simulations of turbulence do: a vortex of one size
+breaks up into smaller ones. Velocities are kept as Fourier modes. Each of the three stages of a step transforms velocity and
+vorticity into space, multiplies them there, and transforms the product back: nine transforms of real fields in three
+dimensions. It keeps the lower two thirds of the modes along an axis, so products have no aliasing error. Ranks have columns of
+modes along z, then planes of z. All data go from each rank to each other rank six times in a step. The speed counts steps of
+single grid points.
 
-Reading: Transforms have few operations for each number that they move: a core is bound by its caches and the memory, a large cube
-by the memory alone. On many ranks the exchange of everything shows the network's bisection: no other application here asks so
-much of it. With `phases=on` the record has the time of columns, planes and the ways between.
+Reading: Transforms do few operations for each number that they move. The caches and the memory limit a core, and the memory
+alone limits a large cube. On many ranks the exchange of all data shows the bisection of the network: no other application here
+needs so much of it. With `phases=on` the record has the time of columns, planes and the exchanges between them.
 
-Caution: The steps are the first ones, in which the flow is smooth and its energy is known; the work of a step is the same at any
-time. `flops` counts what is carried out: lines that are zero are left out, which a program that transforms whole cubes does not.
-The points are a power of two along each axis; a number that is none becomes the next lower one.
+Caution: The steps are the first ones, in which the flow is smooth and its energy is known. The work of a step is the same at
+any time. `flops` counts the operations that are carried out: lines of zeros are left out, which a program that transforms whole
+cubes does not do. The number of points along each axis is a power of two; another number is rounded down to one.
 
 Source: The definition is this project's; the flow is that of G. Taylor, A. Green, Proc. R. Soc. A 158 (1937), with a Reynolds
 number of 1600; the method S. Orszag's, Stud. Appl. Math. 50 (1971); in time J. Williamson, J. Comput. Phys. 35 (1980), of third
 order. Each run is verified: the divergence, and energy and enstrophy beside their series in time, which M. Brachet and others,
-J. Fluid Mech. 130 (1983), computed first. Of another kind than molecular dynamics and finite elements: from all to all, instead
-of neighbours.
+J. Fluid Mech. 130 (1983), computed first. Unlike molecular dynamics and finite elements, it communicates from all to all, not
+between neighbours.
 """
 
 from dataclasses import replace
