@@ -816,11 +816,11 @@ SILENT: dict[str, Callable[[], Evaluation]] = {"scaling": lambda: seen(line(amda
 
 def test_the_finding_says_from_where_on_half_is_lost_with_numbers() -> None:
     (found,) = rule.find(seen(line(amdahl(0.1))))
-    assert "application.npb_cg (cg, class A, threads) uses less than half of its threads from 16 on" in found.seen
+    assert "With 16 threads, the efficiency of application.npb_cg (cg, class A, threads) is below 50 %" in found.seen
     assert "40 %" in found.seen
     assert "32: 24 %" in found.evidence[0]
     assert found.level == "notice"
-    assert "stays" in found.cause
+    assert "does not rise" in found.cause
     (rising,) = rule.find(seen(line(usl(0.02, 0.005))))
     assert "rises" in rising.cause
 
@@ -845,7 +845,7 @@ def test_ranks_without_processors_and_loops_over_memory_have_no_finding() -> Non
 def test_several_sweeps_of_a_benchmark_are_one_finding() -> None:
     both = [*line(amdahl(0.1)), *line(amdahl(0.2), over="ranks", model="mpi")]
     (found,) = rule.find(seen(both))
-    assert "So does another sweep of it." in found.seen
+    assert "The same holds for another sweep of this benchmark." in found.seen
     assert len(found.evidence) == 2
 
 

@@ -289,14 +289,14 @@ def test_a_device_must_be_faster_by_as_much_as_it_draws_more() -> None:
     threads = priced(8.0, 1e-3, "threads")
     (saves,) = spoken("accelerator_energy", [threads, priced(11.0, 0.5e-3, "opencl", device=0)])
     assert saves.level == "good"
-    assert "needs a speed-up above 1.38 (P2/P1) to save energy" in saves.evidence[0]
-    assert "it has 2.00" in saves.evidence[0]
+    assert "needs a speed-up above 1.38 (P2/P1) to save energy and has 2.00" in saves.evidence[0]
+
     assert "draws 11.0 W instead of 8.00 W" in saves.evidence[0]
     (costs,) = spoken("accelerator_energy", [threads, priced(11.0, 0.9e-3, "opencl", device=0)])
     assert costs.level == "notice"
     assert costs.effect == pytest.approx(1.375 / (1 / 0.9))
     (unsure,) = spoken("accelerator_energy", [threads, priced(8.0, 1.005e-3, "opencl", device=0)])
-    assert "is not sure to save any in 1 of 1 kernel" in unsure.seen
+    assert "has no certain effect in 1 of 1 kernel" in unsure.seen
 
 
 def test_the_idle_machine_s_share_is_named() -> None:
@@ -304,7 +304,7 @@ def test_the_idle_machine_s_share_is_named() -> None:
     many = spoken("idle_share", [priced(80.0, 1e-3, "threads")], Power({"rail": steady(60.0)}, idle))
     few = spoken("idle_share", [priced(80.0, 1e-3, "threads")], Power({"rail": steady(20.0)}, idle))
     assert [f.level for f in (*many, *few)] == ["notice", "good"]
-    assert "75 % of what it draws under load" in many[0].seen
+    assert "75 % of its power under load" in many[0].seen
 
 
 def test_of_a_model_nothing_is_found() -> None:
@@ -332,16 +332,18 @@ def together(seconds: float) -> Evaluation:
 def test_both_together_are_set_against_the_better_one_alone() -> None:
     (costs,) = findings.rule("together_energy").find(together(0.48e-3))
     assert costs.level == "notice"
-    assert costs.seen == "Threads and device both together cost more energy than the better one alone in 1 of 1 kernel."
+    assert costs.seen == "Threads and device together use more energy than the better one alone in 1 of 1 kernel."
     assert "together 5.28 mJ, the device alone 5.00 mJ: 1.06 times" in costs.evidence[0]
-    assert "need a speed-up above 1.10 (P2/P1); they have 1.04" in costs.evidence[0]
-    assert "vector by the device alone (--set mode=opencl)" in costs.remedy
+    assert "need a speed-up above 1.10 (P2/P1) and have 1.04" in costs.evidence[0]
+    assert "vector with the device alone (--set mode=opencl)" in costs.remedy
     assert costs.effect == pytest.approx(1.056)
     (unsure,) = findings.rule("together_energy").find(together(0.457e-3))
     assert (unsure.level, unsure.remedy) == ("good", "")
-    assert "not sure in 1 of 1 kernel" in unsure.seen
+    assert "none of 1 kernel, as far as is certain: no certain difference in 1" in unsure.seen
     (saves,) = findings.rule("together_energy").find(together(0.3e-3))
-    assert "nowhere cost more energy than the better one alone, as far as is sure: less in 1 of 1 kernel" in saves.seen
+    assert (
+        "use more energy than the better one alone in none of 1 kernel, as far as is certain: less in 1" in saves.seen
+    )
 
 
 def test_energies_whose_intervals_are_not_known_are_not_compared() -> None:
@@ -369,21 +371,21 @@ def below_roofs(share: float, flops_per_byte: float = 0.1) -> Evaluation:
 def test_a_flop_and_a_byte_have_the_price_of_their_roof() -> None:
     (told,) = findings.rule("energy_roof").find(below_roofs(0.9))
     # 100 W over 40 Gflop/s, and over 12 GB/s that the Triad moves.
-    assert "a flop costs 2.50 nJ and a byte of the memory 8.33 nJ: below 3.33 flop/B" in told.seen
-    assert "so in 1 of 1 kernel that work in memory" in told.seen
-    assert told.evidence[0].startswith("400 Mflop/J: 2.50 nJ (2.45 nJ to 2.55 nJ) a flop, by core.peak peak")
+    assert "a flop costs 2.50 nJ and a byte of the memory 8.33 nJ. Below 3.33 flop/B" in told.seen
+    assert "This holds for 1 of 1 kernel with data in memory" in told.seen
+    assert told.evidence[0].startswith("400 Mflop/J: 2.50 nJ (2.45 nJ to 2.55 nJ) per flop, by core.peak peak")
     assert told.evidence[1].startswith("120 MB/J: 8.33 nJ")
-    assert "1.11 times what its bytes cost at the roof" in told.evidence[2]
-    assert "its flops cost 3 % of that" in told.evidence[2]
+    assert "1.11 times the energy of its bytes at the roof" in told.evidence[2]
+    assert "Its flops cost 3 % of that" in told.evidence[2]
     (dense,) = findings.rule("energy_roof").find(below_roofs(0.4, 10.0))
-    assert "what its flops cost at the roof" not in told.evidence[2]
-    assert "its flops cost at the roof" in dense.evidence[2]
+    assert "the energy of its flops at the roof" not in told.evidence[2]
+    assert "its flops at the roof" in dense.evidence[2]
 
 
 def test_a_kernel_far_below_its_roof_pays_for_the_time() -> None:
     (told,) = findings.rule("energy_roof").find(below_roofs(0.3))
     assert told.level == "notice"
-    assert "1 of them take more than 2 times" in told.seen
+    assert "1 of them use more than 2 times" in told.seen
     assert told.effect == pytest.approx(1 / 0.3, rel=0.02)
 
 

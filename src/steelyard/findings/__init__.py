@@ -1,4 +1,4 @@
-"""Findings: one rule a file, `find(evaluation) -> list[Finding]`, in the groups of this folder and in `findings` of each wing."""
+"""Findings: one rule per file with `find(evaluation) -> list[Finding]`, in this folder's groups and each wing's `findings`."""
 
 import importlib
 import pkgutil
@@ -12,21 +12,21 @@ from steelyard.model import Evaluation, Finding
 
 ORDER = {"serious": 0, "notice": 1, "good": 2}
 DOCTOR = "doctor"
-WRONG = "wrong_result"  # this rule's come before all others: nothing else about those figures matters
-# A doubt of the run's figures concerns whoever reads any of them, the machine all programs on it, a loop its own program.
+WRONG = "wrong_result"  # the findings of this rule come first: wrong figures have no other meaning
+# Doubtful figures concern every reader of the run; the machine concerns all its programs; a loop concerns one program.
 WEIGHTS = {"figures": 4, "machine": 2, "program": 1}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The weightiest finding of a rule, and how many others of the same rule there are."""
+    """The finding of a rule with the greatest weight, and the number of its other findings."""
 
     finding: Finding
     others: int
 
 
 def rules() -> dict[str, str]:
-    """Their names, sorted, each with its module: files of the wings, and of the folders of this one but the doctor's."""
+    """Returns the sorted names of all rules with their modules, from the wings and this folder (without the doctor)."""
     here = Path(__path__[0])
     groups = {f"{__name__}.{m.name}": here / m.name for m in pkgutil.iter_modules(__path__) if m.name != DOCTOR}
     wings = {package: folder for package, folder in doors.packages("findings").items() if package != __name__}
@@ -39,17 +39,17 @@ def rules() -> dict[str, str]:
 
 
 def rule(name: str) -> ModuleType:
-    """The module of a rule."""
+    """Returns the module of a rule."""
     return importlib.import_module(rules()[name])
 
 
 def judge(evaluation: Evaluation) -> Evaluation:
-    """The evaluation with the findings of all rules, in the order of their weight."""
+    """Returns the evaluation with the findings of all rules, ordered by weight."""
     found: list[Finding] = []
     for name, module in rules().items():
         try:
             found += importlib.import_module(module).find(evaluation)
-        except Exception as error:  # one rule that cannot judge must not hide what the others found
+        except Exception as error:  # a rule that fails must not hide the findings of the others
             found.append(_cannot(name, error))
     return replace(evaluation, findings=ranked(found))
 
@@ -59,16 +59,16 @@ def _cannot(rule: str, error: Exception) -> Finding:
     return Finding(
         rule=rule,
         level="notice",
-        seen=f"The rule '{rule}' cannot judge this run ({said}).",
+        seen=f"The rule '{rule}' failed on this run ({said}).",
         evidence=(),
-        cause="Records hold what no program of Steelyard writes: they are damaged, or of a benchmark from outside.",
-        remedy="Measure again. If the records are as they were written, please report this sentence.",
+        cause="The records contain data that Steelyard does not write: they are damaged, or another program wrote them.",
+        remedy="Measure again. If nobody changed the records, please report this message.",
         reach="figures",
     )
 
 
 def weight(finding: Finding) -> float:
-    """What a finding would change, 0 to 4: the share of a time or a figure that is at stake, by whom that concerns."""
+    """Returns the weight of a finding, 0 to 4: the share of the time or figure at stake, times the weight of its reach."""
     effect = finding.effect
     if effect is None or not effect > 0:
         return 0.0
@@ -76,14 +76,14 @@ def weight(finding: Finding) -> float:
 
 
 def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Wrong results, then serious ones, notices, good ones; within each by weight, and by reach where that is equal."""
+    """Sorts findings: wrong results, serious, notices, good; within each by weight, then by reach."""
     return tuple(
         sorted(findings, key=lambda f: (f.rule != WRONG, ORDER[f.level], -weight(f), -WEIGHTS[f.reach])),
     )
 
 
 def kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
-    """The findings in their order, those of one rule as one kind, at the place of its weightiest."""
+    """Groups the ordered findings by rule; a group has the place of its first finding."""
     groups: dict[str, list[Finding]] = {}
     for finding in ranked(findings):
         groups.setdefault(finding.rule, []).append(finding)

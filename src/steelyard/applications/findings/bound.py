@@ -1,4 +1,4 @@
-"""Rule: programs that are bound by the memory, or by communication, where either can be determined"""
+"""Rule: finds programs that the memory or communication limits."""
 
 from typing import NamedTuple
 
@@ -9,14 +9,14 @@ from steelyard.statistics.results.roofs import MEMORY, bandwidths, level_of, wor
 from steelyard.units import percent, quantity
 from steelyard.words import in_words, said
 
-NEAR = 0.6  # of the Triad's bandwidth at as many threads: as in the rule on roofs
-BEYOND = 1.1  # times it: then a good part of the bytes comes from caches, and the memory is not what was reached
-SLOWER = 1.1  # times as long as threads: ranks also split the work in another way, which may cost some percent
+NEAR = 0.6  # of the Triad bandwidth with the same number of threads, as in the rule on roofs
+BEYOND = 1.1  # times the Triad bandwidth: a large part of the bytes then comes from caches
+SLOWER = 1.1  # times as long as threads: ranks divide the work differently, which may cost some percent
 NAMED = 12
 
 
 class Near(NamedTuple):
-    """A program that moves `rate` B/s to and from memory, and its share of what the Triad reached."""
+    """A program that moves `rate` B/s to and from memory, and its share of the Triad bandwidth."""
 
     result: Result
     rate: float
@@ -24,7 +24,7 @@ class Near(NamedTuple):
 
 
 class Costly(NamedTuple):
-    """Ranks against as many threads of one node: the time over theirs."""
+    """Ranks and the same number of threads on one node, with the ratio of their times."""
 
     result: Result
     threads: Result
@@ -32,7 +32,7 @@ class Costly(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for all programs of which either is reported."""
+    """Returns one finding on all programs that the memory or communication limits."""
     timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if not messages.oversubscribed(r)]
     near = [n for r in usable if (n := _near(r, evaluation)) is not None]
@@ -51,8 +51,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             f"{' '.join(said_so)}{caution}",
             (*(_near_line(n) for n in near[:NAMED]), *(_costly_line(c) for c in costly[:NAMED])),
             _cause(near, costly),
-            "More ranks only where each keeps enough work; threads within a node where the program has them; and see whether the "
-            "messages take the fast way (steelyard run --only network)."
+            "Use more ranks only if each has enough work. Use threads within a node if the program supports them. Check that the "
+            "messages use the fast transport (steelyard run --only network)."
             if costly
             else "",
             effect=costly[0].seen.ratio if costly else None,
@@ -62,7 +62,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _near(result: Result, evaluation: Evaluation) -> Near | None:
-    """None unless its bytes come at a rate near the memory's, as the Triad of as many threads found it."""
+    """Returns None unless the rate of its bytes is near the Triad bandwidth with the same number of threads."""
     seconds, record = applications.seconds(result), result.records[0]
     moved = record.work.get("bytes_moved") or record.work.get("bytes")
     if not seconds or not moved or messages.apart(result):
@@ -76,13 +76,13 @@ def _near(result: Result, evaluation: Evaluation) -> Near | None:
 
 
 def _memory(evaluation: Evaluation, threads: int) -> float | None:
-    """The Triad's bandwidth with as many threads; None where it was not measured, or was 0."""
+    """Returns the Triad bandwidth with this number of threads; None if it was not measured, or is 0."""
     roofs = bandwidths(evaluation, threads)
     return next((roof.value for roof in roofs if roof.name == MEMORY and roof.value > 0), None)
 
 
 def _costly(result: Result, among: list[Result]) -> Costly | None:
-    """None unless it surely takes longer than as many threads do on one node for the same problem."""
+    """Returns None unless it certainly takes longer than the same number of threads on one node for the same problem."""
     if not applications.parallel(result) or messages.apart(result) or applications.workers(result) < 2:
         return None
     for other in among:
@@ -105,15 +105,15 @@ def _of_memory(near: list[Near]) -> str:
     most = near[0]
     verb = "are" if len({n.result.benchmark for n in near}) > 1 else "is"
     return (
-        f"{_names([n.result for n in near])} {verb} bound by the memory: {most.result.benchmark} "
-        f"({applications.named(most.result)}) takes {percent(most.share)} of the bandwidth that Triad reached."
+        f"{_names([n.result for n in near])} {verb} memory-bound. {most.result.benchmark} "
+        f"({applications.named(most.result)}) uses {percent(most.share)} of the Triad bandwidth."
     )
 
 
 def _of_messages(costly: list[Costly]) -> str:
     worst = costly[0]
     return (
-        f"Communication takes much of {_names([c.result for c in costly])}: {worst.result.benchmark} "
+        f"Communication takes a large part of the time of {_names([c.result for c in costly])}. {worst.result.benchmark} "
         f"({applications.named(worst.result)}) takes {_ratio(worst)} times as long as {_threads(worst)}."
     )
 
@@ -129,7 +129,7 @@ def _ratio(costly: Costly) -> str:
 def _near_line(near: Near) -> str:
     return (
         f"{near.result.benchmark} ({applications.named(near.result)}) moves {quantity(near.rate, 'B/s')}, {percent(near.share)} "
-        "of the Triad's bandwidth with as many threads."
+        "of the Triad bandwidth with the same number of threads."
     )
 
 
@@ -137,8 +137,8 @@ def _costly_line(costly: Costly) -> str:
     result, share = costly.result, 1 - 1 / costly.seen.ratio
     named, model = applications.named(result, ("model",)), said("model", applications.model(result))
     return (
-        f"{result.benchmark} ({named}): {model} takes {_ratio(costly)} times as long as {_threads(costly)}; up to "
-        f"{percent(share)} of its time is communication."
+        f"{result.benchmark} ({named}): {model} takes {_ratio(costly)} times as long as {_threads(costly)}. "
+        f"Up to {percent(share)} of its time is communication."
     )
 
 
@@ -146,11 +146,11 @@ def _cause(near: list[Near], costly: list[Costly]) -> str:
     parts = []
     if near:
         parts.append(
-            "Bytes that the algorithm must move come as fast as this memory gives them: a faster core changes nothing."
+            "The algorithm must move these bytes, and the memory bandwidth limits their rate: a faster core changes nothing."
         )
     if costly:
         parts.append(
-            "Ranks send what threads find in shared memory, and wait for each other; where the program shares its work out in "
-            "another way for ranks, that is in the difference, too."
+            "Ranks send data that threads read from shared memory, and they wait for each other. If the program divides its work "
+            "differently for ranks, this is part of the difference."
         )
     return " ".join(parts)

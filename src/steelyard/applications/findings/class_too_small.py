@@ -1,4 +1,4 @@
-"""Rule: classes of the NAS Parallel Benchmarks whose runs are too short for a speed"""
+"""Rule: finds classes of the NAS Parallel Benchmarks that are too small for a reliable speed."""
 
 from steelyard.applications.benchmarks.application.npb import results as npb
 from steelyard.model import Evaluation, Finding, Result
@@ -10,7 +10,7 @@ NAMED = 8
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Once for all of them, the shortest first."""
+    """Returns one finding on all of them, the shortest first."""
     known = [(s, r) for r in npb.of(evaluation.results) if (s := applications.seconds(r)) is not None]
     short = [(s, r) for s, r in known if s < LEAST_SECONDS or not applications.large_enough(r)]
     if not short:
@@ -24,11 +24,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "class_too_small",
             "notice",
-            f"{several} of the NAS Parallel Benchmarks rest on runs of {span}: too short for a speed, and no finding uses one.",
+            f"{several} of the NAS Parallel Benchmarks come from runs of {span}. This is too short for a speed, so no other "
+            "finding uses them.",
             tuple(f"{_named(r)}: {quantity(s, 's')}." for s, r in short[:NAMED]) + _more(len(short)),
-            f"Below {quantity(LEAST_SECONDS, 's', 2)} the start and the end of the team, caches that are still filling and a "
-            "single interruption make up a good part of the time. Class S is for verification alone.",
-            "Choose a larger class, as with --set class=A or B: steelyard plan tells how long it would take.",
+            f"Below {quantity(LEAST_SECONDS, 's', 2)} the start and the end of the team, empty caches or a single "
+            "interruption take "
+            "a large part of the time. Class S is only for verification.",
+            "Choose a larger class, for example --set class=A or --set class=B. steelyard plan shows how long it takes.",
         )
     ]
 
@@ -44,4 +46,4 @@ def _named(result: Result) -> str:
 
 
 def _more(count: int) -> tuple[str, ...]:
-    return (f"{count - NAMED} more.",) if count > NAMED else ()
+    return (f"There are {count - NAMED} more.",) if count > NAMED else ()

@@ -1,4 +1,4 @@
-"""Rule: how many of a node's cores are worth loading with applications"""
+"""Rule: finds the number of cores of a node that applications can use well."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ NAMED = 12
 
 @dataclass(frozen=True)
 class Line:
-    """A program on one node, or on so many nodes (`nodes`, None: one alone), by the cores that it loads on each."""
+    """A program on `nodes` nodes (None: a single node), by the number of cores that it uses on each."""
 
     first: Result
     nodes: int | None
@@ -26,22 +26,22 @@ class Line:
 
     @property
     def most(self) -> int:
-        """The most cores that were loaded and had a core for each."""
+        """Returns the most cores that were measured without oversubscription."""
         return max(p.count for p in self.scaling.points if not p.crowded)
 
     @property
     def less(self) -> bool:
-        """Whether fewer than all are worth it for certain."""
+        """Returns whether it is certain that not all cores are worth using."""
         return self.stop.beyond is not None and self.stop.beyond.call == "not worth"
 
     @property
     def all(self) -> bool:
-        """Whether each that was measured is worth it for certain."""
+        """Returns whether it is certain that every measured core is worth using."""
         return self.stop.beyond is None and self.stop.certain
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for all programs; silent where no program tells it for certain."""
+    """Returns one finding on all programs; nothing if no program is certain."""
     lines = [line for line in (*_of_one_node(evaluation), *_of_nodes(evaluation)) if line.less or line.all]
     less = sorted((line for line in lines if line.less), key=lambda line: line.stop.count / line.cores)
     if not lines:
@@ -58,8 +58,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             f"{_sum(less, lines)}{caution}",
             evidence,
             _cause(less),
-            "Load so many cores of each node, and spread the program over more nodes or leave the others to programs of another "
-            "kind; two such programs side by side share the same limit.",
+            "Use only this number of cores per node. Spread the program over more nodes, or leave the other cores to programs "
+            "of another kind: a second program of this kind shares the same limit.",
             effect=less[0].cores / less[0].stop.count,
             reach="program",
         )
@@ -67,12 +67,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _of_one_node(evaluation: Evaluation) -> list[Line]:
-    """Threads, or ranks on a single host."""
+    """Returns the lines of threads, or of ranks on a single host."""
     found = []
     for sweep in sweeps(evaluation, lambda name: name.startswith(applications.EVERY)):
         results = tuple(sweep.results.values())
         one = sweep.over in ("threads", "ranks") and not any(messages.apart(r) for r in results)
-        one &= all(applications.workers(result) == count for count, result in sweep.results.items())  # a core for each
+        one &= all(
+            applications.workers(result) == count for count, result in sweep.results.items()
+        )  # one core per worker
         if one and not sweep.scaling.weak and sweep.scaling.stop and all(applications.timed(r) for r in results):
             cores = max(len(evaluation.run.machine.cpus), 1)
             found.append(Line(results[0], None, cores, sweep.scaling, sweep.scaling.stop, results))
@@ -80,7 +82,7 @@ def _of_one_node(evaluation: Evaluation) -> list[Line]:
 
 
 def _of_nodes(evaluation: Evaluation) -> list[Line]:
-    """Of ranks on as many nodes by how many are on each: of each program the fewest nodes that tell it."""
+    """Returns lines by the ranks per node on the same number of nodes: the fewest nodes for each program."""
     groups: dict[Identity, dict[int, dict[int, Result]]] = {}
     for result in applications.of_all(evaluation.results):
         ranks, each = (cases.number(result, name) for name in ("ranks", "ranks_per_node"))
@@ -115,21 +117,21 @@ def _sum(less: list[Line], lines: list[Line]) -> str:
     span = percent(shares[0]) if len(shares) == 1 else f"{percent(shares[0])} to {percent(shares[-1])}"
     programs = {line.first.benchmark for line in lines}
     limited = {line.first.benchmark for line in less}
-    verb = "have" if len(limited) > 1 else "has"
-    many = f"{_program(worst)} has" if len(programs) == 1 else f"{len(limited)} of {len(programs)} programs {verb}"
+    verb = "use" if len(limited) > 1 else "uses"
+    many = f"{_program(worst)} uses" if len(programs) == 1 else f"{len(limited)} of {len(programs)} programs {verb}"
     return (
-        f"{many} use for {span} of a node's cores only: {_named(worst)} for {worst.stop.count} of {worst.cores}; one more adds "
-        f"{_adds(worst)} of a core's worth."
+        f"{many} only {span} of the cores of a node well. {_named(worst)} uses {worst.stop.count} of {worst.cores}: one more "
+        f"core adds the speed of {_adds(worst)} cores."
     )
 
 
 def _everything(lines: list[Line]) -> str:
     most = min(line.most for line in lines)
     cores = max(line.cores for line in lines)
-    loaded = f"all {cores} cores" if most >= cores else f"{most} of {cores} cores (more were not measured)"
+    loaded = f"all {cores} cores" if most >= cores else f"{most} of {cores} cores (the most that were measured)"
     programs = len({line.first.benchmark for line in lines})
-    them = f"{programs} programs have" if programs > 1 else f"{_program(lines[0])} has"
-    return f"{them} use for {loaded} of a node: each adds at least {percent(HALF)} of a core's worth."
+    them = f"{programs} programs use" if programs > 1 else f"{_program(lines[0])} uses"
+    return f"{them} {loaded} of a node well: each core adds at least {percent(HALF)} of the speed of one core."
 
 
 def _program(line: Line) -> str:
@@ -153,14 +155,14 @@ def _adds(line: Line) -> str:
 
 def _evidence(line: Line) -> str:
     speeds = [f"{p.count}: {percent(p.efficiency.value)}" for p in line.scaling.points if not p.crowded]
-    verdict = f"{line.stop.count} of {line.cores} are worth loading" if line.less else f"all {line.most} are worth it"
-    return f"{_named(line)}: speed of each against that at {line.scaling.base}, by cores loaded: {', '.join(speeds)}; {verdict}."
+    verdict = f"{line.stop.count} of {line.cores} are worth using" if line.less else f"all {line.most} are worth using"
+    return f"{_named(line)}: efficiency relative to {line.scaling.base}, by cores: {', '.join(speeds)}. {verdict.capitalize()}."
 
 
 def _cause(less: list[Line]) -> str:
     if not less:
-        return "What these programs need, each core has for itself."
+        return "These programs use no resource that the cores share."
     return (
-        "Cores share the memory's bandwidth, the last cache, the link to the network and the power: when one of these is used "
-        "up, a further core only waits. The finding 'bound' tells which, where it can be determined."
+        "Cores share the memory bandwidth, the last-level cache, the network link and the power budget. If one of these is "
+        "saturated, a further core only waits. The finding 'bound' names the resource if it can be determined."
     )

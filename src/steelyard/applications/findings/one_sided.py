@@ -1,4 +1,4 @@
-"""Rule: whether one-sided communication (MPI's own, OpenSHMEM) pays against messages, in programs that have both"""
+"""Rule: compares one-sided communication (MPI or OpenSHMEM) with messages in programs that have both"""
 
 from typing import NamedTuple
 
@@ -9,13 +9,13 @@ from steelyard.statistics.results import applications, cases, messages
 from steelyard.units import percent
 from steelyard.words import said
 
-SMALLEST = 0.05  # two starts of one program differ by some percent, since ranks and buffers lie elsewhere
+SMALLEST = 0.05  # two launches of a program differ by some percent, since the placement of ranks and buffers differs
 ONE_SIDED = ("rma", "shmem")
 NAMED = 12
 
 
 class Pair(NamedTuple):
-    """The same class on as many ranks: the time of the one-sided program over that with messages."""
+    """The same class on the same number of ranks: the one-sided program and the program with messages."""
 
     sided: Result
     sent: Result
@@ -23,7 +23,7 @@ class Pair(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for all; results of more ranks than processors, and runs that are too short, are left out."""
+    """Returns one finding on all programs, without oversubscribed results and without runs that are too short."""
     timed = [r for r in npb.of(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if applications.workers(r) > 1 and not messages.oversubscribed(r)]
     matched = [(sent, sided) for model in ONE_SIDED for sent, sided in cases.pairs(usable, "model", "mpi", model)]
@@ -42,9 +42,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
             " ".join(_judged(m, [p for p in pairs if applications.model(p.sided) == m]) for m in models),
             tuple(_line(p) for p in furthest),
             _cause(different, known),
-            "Use the faster one for such exchanges; its gain or loss belongs to this MPI and this transport."
+            "Use the faster variant for such exchanges. The difference is valid for this MPI and this transport only."
             if different
-            else ("" if known else "Take more launches: steelyard run --preset standard, or full."),
+            else ("" if known else "Use more launches: steelyard run --preset standard, or --preset full."),
             effect=max(max(p.seen.ratio, 1 / p.seen.ratio) for p in pairs) if different else None,
             reach="program",
         )
@@ -54,31 +54,31 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _cause(different: bool, known: bool) -> str:
     if different:
         return (
-            "Putting data into another rank's memory spares the matching of messages, but each exchange needs a "
-            "synchronisation of its own; and MPIs often build one on the other."
+            "Writing into the memory of another rank needs no matching of messages, but each exchange needs a separate "
+            "synchronisation. MPIs often implement one on top of the other."
         )
     if known:
-        return "Where computing prevails, or both ways come down to the same copies, it makes no difference."
-    return "The launches differ among themselves by more than the models do, or there were too few of them."
+        return "The programs mostly compute, or both variants use the same copies."
+    return "The launches differ from each other by more than the models do, or there were too few launches."
 
 
 def _judged(model: str, pairs: list[Pair]) -> str:
-    """'OpenSHMEM pays: 1.12 times (1.08 to 1.16) as fast as MPI in 2 of 2 cases.'"""
+    """Returns for example 'OpenSHMEM is up to 1.12 (1.08 to 1.16) times as fast as MPI messages.'"""
     name, calls = said("model", model) or model, [p.seen.call for p in pairs]
     faster, slower = calls.count("FASTER"), calls.count("SLOWER")
     best = min(pairs, key=lambda p: p.seen.ratio)
     worst = max(pairs, key=lambda p: p.seen.ratio)
     rest = f"in {max(faster, slower)} of {len(pairs)} cases" if len(pairs) > 1 else "in the only case"
     if faster and slower:
-        return f"{name} pays in {faster} of {len(pairs)} cases against MPI, and does not in {slower}.{_care(pairs)}"
+        return f"{name} is faster than MPI messages in {faster} of {len(pairs)} cases and slower in {slower}.{_care(pairs)}"
     if faster:
-        return f"{name} pays: it is up to {_speed(best)} times as fast as MPI, surely faster {rest}.{_care(pairs)}"
+        return f"{name} is up to {_speed(best)} times as fast as MPI messages. It is certainly faster {rest}.{_care(pairs)}"
     if slower:
-        return f"{name} does not pay: down to {_speed(worst)} times as fast as MPI, surely slower {rest}.{_care(pairs)}"
+        return f"{name} is only {_speed(worst)} times as fast as MPI messages. It is certainly slower {rest}.{_care(pairs)}"
     if "UNCLEAR" in calls:
-        return f"Whether {name} pays against MPI cannot be determined: the intervals are too wide.{_care(pairs)}"
+        return f"The intervals are too wide to compare {name} with MPI messages.{_care(pairs)}"
     where = f" in any of {len(pairs)} cases" if len(pairs) > 1 else ""
-    return f"{name} and MPI do not differ by more than {percent(SMALLEST)}{where}.{_care(pairs)}"
+    return f"{name} and MPI messages do not differ by more than {percent(SMALLEST)}{where}.{_care(pairs)}"
 
 
 def _care(pairs: list[Pair]) -> str:
@@ -91,6 +91,6 @@ def _speed(pair: Pair) -> str:
 
 
 def _line(pair: Pair) -> str:
-    call = {"FASTER": "pays", "SLOWER": "does not pay", "SAME": "makes no difference"}.get(pair.seen.call, "not told")
+    call = {"FASTER": "faster", "SLOWER": "slower", "SAME": "no difference"}.get(pair.seen.call, "not decided")
     named = applications.named(pair.sided)
-    return f"{pair.sided.benchmark} ({named}): {_speed(pair)} times as fast as with MPI: {call}."
+    return f"{pair.sided.benchmark} ({named}): {_speed(pair)} times as fast as with MPI messages ({call})."

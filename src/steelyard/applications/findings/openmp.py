@@ -1,4 +1,4 @@
-"""Rule: whether OpenMP's threads or our own are faster, in programs that ran on both"""
+"""Rule: compares OpenMP threads with Steelyard's own threads in programs that ran on both"""
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import applications, cases, messages
@@ -9,7 +9,7 @@ NAMED = 12
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for all programs on more than one thread; runs that are too short are left out."""
+    """Returns one finding on all programs with more than one thread; runs that are too short are left out."""
     timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
     timed += [r for r in evaluation.results if r.parameters.get("mode") == "threads" and _kernel_timed(r)]
     usable = [r for r in timed if applications.workers(r) > 1 and not _crowded(r, evaluation)]
@@ -25,7 +25,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "openmp",
             "good" if calls == {"SAME"} else "notice",
-            judged("OpenMP's threads", "our own", rivals)
+            judged("OpenMP threads", "Steelyard threads", rivals)
             + cases.caution(*(x for r in rivals for x in (r.first, r.second))),
             tuple(_line(r) for r in furthest[:NAMED]),
             _cause(different, "UNCLEAR" in calls),
@@ -41,7 +41,7 @@ def _case(result: Result) -> object:
 
 
 def _kernel_timed(result: Result) -> bool:
-    """Of a kernel of the node, which does not name our own threads."""
+    """Returns whether a node kernel has times; it does not name Steelyard's own threads as its model."""
     return result.verdict.level != "INVALID" and bool(messages.seconds(result))
 
 
@@ -50,28 +50,27 @@ def _crowded(result: Result, evaluation: Evaluation) -> bool:
 
 
 def _line(pair: Rivals) -> str:
-    call = {"FASTER": "OpenMP is faster", "SLOWER": "our own are faster", "SAME": "no difference"}
+    call = {"FASTER": "faster", "SLOWER": "slower", "SAME": "no difference"}
     program = f"{applications.program(pair.second)} ({applications.named(pair.second, ('mode',))})"
-    return (
-        f"{program}: {pair.speed} times as fast on OpenMP's threads: {call.get(pair.seen.call, 'not distinguished')}."
-    )
+    return f"{program}: {pair.speed} times as fast with OpenMP threads ({call.get(pair.seen.call, 'not decided')})."
 
 
 def _cause(different: bool, unclear: bool) -> str:
     if different:
         return (
-            "Both compute the same on the same processors. What differs is how the team begins its work, how it meets at a "
-            "barrier, and how it waits: the more often a program meets, the more that counts."
+            "Both compute the same on the same processors. They differ in how threads start, meet at a barrier and wait. The "
+            "difference grows with the number of barriers."
         )
     if unclear:
-        return "The launches differ among themselves by more than the teams do, or there were too few of them."
-    return "These programs meet so seldom that it makes no difference who carries the team."
+        return "The launches differ from each other by more than the two kinds of threads do, or there were too few launches."
+    return "These programs have so few barriers that the kind of threads makes no difference."
 
 
 def _remedy(different: bool, unclear: bool) -> str:
     if different:
         return (
-            "Take the faster one for such programs, and look how the runtime waits: steelyard run --only application --set "
+            "Use the faster kind of threads for such programs. To compare how the OpenMP runtime waits: steelyard "
+            "run --only application --set "
             "model=openmp --set wait_policy=active,passive."
         )
-    return "Take more launches: steelyard run --preset standard, or full." if unclear else ""
+    return "Use more launches: steelyard run --preset standard, or --preset full." if unclear else ""

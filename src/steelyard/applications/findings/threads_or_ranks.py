@@ -1,4 +1,4 @@
-"""Rule: how the same cores are best shared out between ranks and their threads, in programs that ran in several ways"""
+"""Rule: finds the fastest division of the same cores into ranks and threads."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from steelyard.units import percent, quantity
 from steelyard.words import plural
 
 NAMED = 12
-# What a cut of the cores settles; of programs without ranks there is neither MPI nor its ways.
+# The parameters that a division of the cores sets. Programs without ranks have no MPI parameters.
 CUT = ("model", "threads", "ranks", "ranks_per_node", "pinning", "placement", "start", "phases")
 OF_RANKS = ("mpi", "transport", "mapping")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A program on so many cores: the fastest cut, and each other one beside it."""
+    """A program on a number of cores: the fastest division, and the others compared with it."""
 
     fastest: Result
     cores: int
@@ -25,12 +25,12 @@ class Choice:
 
     @property
     def worse(self) -> tuple[Rivals, ...]:
-        """The cuts that surely take longer, the worst first."""
+        """Returns the divisions that certainly take longer, the slowest first."""
         return tuple(sorted((o for o in self.others if o.seen.call == "SLOWER"), key=lambda o: -o.seen.ratio))
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for all programs; more workers than processors, and runs that are too short, are left out."""
+    """Returns one finding on all programs, without oversubscribed results and without runs that are too short."""
     found = _choices(evaluation)
     if not found:
         return []
@@ -59,7 +59,7 @@ def _choices(evaluation: Evaluation) -> list[Choice]:
 
 
 def _alike(evaluation: Evaluation) -> list[list[Result]]:
-    """Results of the same problem on as many cores of as many nodes, of each cut the fastest; two cuts at least."""
+    """Groups results of the same problem, cores and nodes: the fastest of each division, at least two divisions."""
     usable = [r for r in applications.of_all(evaluation.results) if _usable(r, evaluation)]
     groups: dict[tuple[Identity, int, int], dict[tuple[int, int], Result]] = {}
     for result in (r for r in usable if applications.parallel(r)):
@@ -75,7 +75,7 @@ def _alike(evaluation: Evaluation) -> list[list[Result]]:
 
 
 def _add(members: dict[tuple[int, int], Result], result: Result) -> None:
-    """Of one cut the fastest counts: it may have been placed in several ways."""
+    """Adds the result if it is the fastest of its division, which may have several placements."""
     cut = _cut(result)
     if cut not in members or _seconds(result) < _seconds(members[cut]):
         members[cut] = result
@@ -97,7 +97,7 @@ def _nodes(result: Result) -> int:
 
 
 def _cut(result: Result) -> tuple[int, int]:
-    """Ranks, 0 where there are none, and the threads of each."""
+    """Returns the number of ranks (0: none) and of the threads of each."""
     if not applications.parallel(result):
         return 0, applications.workers(result)
     ranks = int(cases.number(result, "ranks") or 1)
@@ -125,15 +125,15 @@ def _sum(matter: list[Choice], found: list[Choice], same: bool) -> str:
     if matter:
         first = matter[0]
         worst = first.worse[0]
-        many = f"in {len(matter)} of {len(found)} cases" if len(found) > 1 else "here"
+        many = f"in {len(matter)} of {len(found)} cases" if len(found) > 1 else "in this case"
         return (
-            f"How cores are shared out between ranks and threads matters {many}: {_program(first)} is fastest with "
-            f"{_named(first.fastest)}; {_named(worst.second)} take {worst.longer} times as long."
+            f"The division of the cores into ranks and threads matters {many}. {_program(first)} is fastest with "
+            f"{_named(first.fastest)}; with {_named(worst.second)} it takes {worst.longer} times as long."
         )
     if same:
         many = f"any of {len(found)} cases" if len(found) > 1 else _program(found[0])
-        return f"Ranks, threads or both on the same cores do not differ by more than {percent(SMALLEST)} in {many}."
-    return "Whether ranks or threads are the better use of the same cores cannot be determined: the intervals are too wide."
+        return f"Divisions of the same cores into ranks and threads do not differ by more than {percent(SMALLEST)} in {many}."
+    return "The intervals are too wide to compare divisions of the same cores into ranks and threads."
 
 
 def _line(choice: Choice) -> str:
@@ -143,21 +143,22 @@ def _line(choice: Choice) -> str:
 
 
 def _call(rivals: Rivals) -> str:
-    return {"SLOWER": "", "SAME": ", no difference"}.get(rivals.seen.call, ", not distinguished")
+    return {"SLOWER": "", "SAME": " (no difference)"}.get(rivals.seen.call, " (not decided)")
 
 
 def _cause(matter: bool, same: bool) -> str:
     if matter:
         return (
-            "Ranks copy what others need and wait for messages, but each has its memory near; threads share memory, but meet at "
-            "barriers, and what another thread wrote comes from its cache or from the other socket."
+            "Ranks copy data for other ranks and wait for messages, but each has its memory nearby. Threads share "
+            "memory, but wait "
+            "at barriers and read data from the caches of other cores or from the other socket."
         )
     if same:
-        return "Computing prevails: neither messages nor barriers take a share of the time that shows."
-    return "The launches differ among themselves by more than the cuts do, or there were too few of them."
+        return "The programs mostly compute: messages and barriers take only a small part of the time."
+    return "The launches differ from each other by more than the divisions do, or there were too few launches."
 
 
 def _remedy(matter: list[Choice], same: bool) -> str:
     if matter:
-        return f"Start such a program with {_named(matter[0].fastest)} on {plural(matter[0].cores, 'core')}."
-    return "" if same else "Take more launches: steelyard run --preset standard, or full."
+        return f"Start this program with {_named(matter[0].fastest)} on {plural(matter[0].cores, 'core')}."
+    return "" if same else "Use more launches: steelyard run --preset standard, or --preset full."

@@ -1,4 +1,4 @@
-"""Rule: whether the cores reach the peak that their pipes, vectors and true clock allow, or what keeps them below it."""
+"""Rule: checks whether the cores reach the peak that their pipes, vectors and true clock allow."""
 
 from collections.abc import Iterable
 from statistics import median
@@ -13,14 +13,14 @@ from steelyard.units import percent, quantity
 from steelyard.words import in_words
 
 BENCHMARK = "core.peak"
-NEAR = 0.97  # of the limit: what the ends of the samples and a moving clock take stays below 3 %
-ABOVE = 1.03  # more cannot be; the clock of the limit is read to half a percent, and moves
-SHARED = 0.85  # of the most additions a cycle that the run saw, as in shared_core
-PIPE = 0.05  # relative: so near must the speed be to that of a pipe less
+NEAR = 0.97  # of the limit: the ends of the samples and a moving clock cost less than 3 %
+ABOVE = 1.03  # the limit is wrong above this share; its clock is accurate to half a percent, and moves
+SHARED = 0.85  # of the most additions per cycle in the run, as in shared_core
+PIPE = 0.05  # relative tolerance for the speed of a processor with one pipe less
 
 
 class Judged(NamedTuple):
-    """A result beside its own limit."""
+    """A result with its limit."""
 
     result: Result
     limit: Limit
@@ -28,7 +28,7 @@ class Judged(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """The widest fused multiply-adds in double precision with the most threads and with one, against their own limits."""
+    """Compares the widest fused multiply-adds in double precision, with the most threads and with one, with their limits."""
     fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma", precision="double")
     fused = [r for r in fused if "flops" in r.metrics and _width(r) in WIDTHS and cases.number(r, "threads")]
     widest = _widest(fused)
@@ -46,15 +46,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     observed = f"The widest vectors reach {reported}.{caution}"
     if max(shares) > ABOVE:
         doubt = max(shares)
-        cause = "The processor has more pipes than the table of processors says, or the clock rose after it was read."
-        remedy = "Give the peak yourself (flops = … in a system file, --system FILE.toml), and report the processor."
+        cause = "The processor has more pipes than the table of processors states, or the clock rose after Steelyard read it."
+        remedy = "Set the peak in a system file (flops = …, --system FILE.toml), and report the processor."
         much = percent(doubt)
-        observed = (
-            f"The widest vectors reach {much} of their limit, and more than the limit cannot be: {reported}.{caution}"
-        )
+        observed = f"The widest vectors reach {much} of their limit, which is impossible: {reported}.{caution}"
         return [Finding("peak", "notice", observed, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
     if min(shares) >= NEAR:
-        cause = "The pipes are busy in every cycle: the peak is as the processor's description says."
+        cause = "The pipes are busy in every cycle, as the table of processors states."
         return [Finding("peak", "good", observed, evidence, cause, "", BENCHMARK)]
     low = min(judged, key=lambda j: j.share)
     narrower = [
@@ -80,7 +78,7 @@ def _alone(results: list[Result]) -> list[Result]:
 
 
 def _speed(result: Result) -> tuple[int, float]:
-    """The more trusted, then the faster of several compilers."""
+    """Sort key: the most trusted result first, then the fastest of several compilers."""
     return -trust.ORDER.index(result.verdict.level), result.metrics["flops"].value
 
 
@@ -100,38 +98,48 @@ def _line(judged: Judged) -> str:
 
 
 def _licence(judged: Judged, machine: Machine) -> list[str]:
-    """What it would be by the clock that the machine has without vectors, where the node's limit is known."""
+    """Returns a sentence on the share of the node limit, which uses the clock without vectors, if that limit is known."""
     whole, clocks = machine.limits.get("flops"), [clock_under_load(r) for r in rests_on(judged.result)]
     known = [clock for clock in clocks if clock]
     if whole is None or whole.value <= 0 or not known or cases.number(judged.result, "threads") != len(machine.cpus):
         return []
     share = judged.result.metrics["flops"].value / whole.value
     clock = quantity(median(known), "Hz")
-    return [f"Under this load the clock is {clock}; of the node's limit ({whole.source}) it is {percent(share)}."]
+    return [f"The clock under this load is {clock}. The result is {percent(share)} of the node limit ({whole.source})."]
 
 
 def _why(low: Judged, narrower: list[Judged], records: Iterable[Record]) -> tuple[str, str]:
-    """Likely cause and remedy."""
+    """Returns the likely cause and the remedy."""
     again = f"steelyard run --only {BENCHMARK}"
     rates = sorted(rate for r in records if (rate := _issued(r)) is not None)
     own = [rate for r in rests_on(low.result) if (rate := _issued(r)) is not None]
     if own and median(own) < SHARED * rates[-1 - len(rates) // 50]:
         cause = (
-            f"The cores were shared: they issued {median(own):.2g} additions per cycle, at other times {rates[-1]:.2g}."
+            f"Other work shared the cores: they issued {median(own):.2g} additions per cycle, and "
+            f"{rates[-1]:.2g} at other times."
         )
-        return cause, f"Leave the other hardware threads idle, in a cloud take whole cores, and repeat: {again}"
+        return (
+            cause,
+            f"Keep the other hardware threads idle, or use whole cores in a cloud. Then measure again: {again}",
+        )
     if low.result.verdict.level == "DISTURBED":
-        return "Other programs took the processors meanwhile.", f"Measure again on a quiet machine: {again}"
+        return (
+            "Other programs used the processors during the measurement.",
+            f"Measure again on a quiet machine: {again}",
+        )
     others = [j for j in narrower if _width(j.result) != _width(low.result)]
     reached = bool(others) and all(j.share >= NEAR for j in others)
     if reached and abs(low.share - 0.5) < PIPE / 2:
-        cause = "Narrower vectors reach their limits, these reach half: the processor has one pipe so wide, not two."
-        return cause, "Give the true peak (flops = … in a system file, --system FILE.toml), and report the processor."
+        cause = (
+            "Narrower vectors reach their limits, but the widest reach half: the processor has one pipe of this "
+            "width, not two."
+        )
+        return cause, "Set the true peak in a system file (flops = …, --system FILE.toml), and report the processor."
     if reached:
-        cause = "Narrower vectors reach their limits: wide ones cost more clock than the reading beside them shows."
-        return cause, "See the clock by width in the figure, and how warm the processor is and what power it may draw."
-    cause = "The clock moves, the cores wait (a quota, a hypervisor), or their pipes are others than supposed."
-    return cause, f"steelyard doctor; then repeat: {again}"
+        cause = "Narrower vectors reach their limits. Wide vectors reduce the clock more than the clock reading shows."
+        return cause, "Check the clock by vector width in the figure, the processor temperature and its power limit."
+    cause = "The clock changes, the cores wait (a quota, a hypervisor), or the table of processors is wrong."
+    return cause, f"Check the settings: steelyard doctor. Then measure again: {again}"
 
 
 def _issued(record: Record) -> float | None:
@@ -144,20 +152,20 @@ def _unknown(best: Result, machine: Machine) -> Finding:
         "peak",
         "notice",
         f"The widest vectors reach {quantity(best.metrics['flops'].value, 'flop/s')} with "
-        f"{in_words('threads', best.parameters.get('threads'))}; what part of the limit that is cannot be said."
+        f"{in_words('threads', best.parameters.get('threads'))}. The limit is unknown, so the share cannot be computed."
         f"{cases.caution(best)}",
         (_no_limit(best, machine),),
         "The processor is not in the table of processors, or its clock could not be measured.",
-        "Write what its maker says into a file (flops = 512e9 for 512 Gflop/s in double precision), and give it: steelyard run "
+        "Write the peak from the data sheet into a file (flops = 512e9 for 512 Gflop/s in double precision): steelyard run "
         "--system FILE.toml",
         BENCHMARK,
     )
 
 
 def _no_limit(best: Result, machine: Machine) -> str:
-    """Why the limit of that result is not known, in a sentence."""
+    """Returns a sentence on the reason why the limit of the result is unknown."""
     if machine.fma_width is None or machine.fma_units is None:
-        return f"The pipes of the processor '{machine.processor}' are not known."
+        return f"The pipes of the processor '{machine.processor}' are unknown."
     if not any(map(clock_under_load, rests_on(best))):
         return "The clock under this load was not measured."
-    return "The number of pipes for vectors of this width is not known."
+    return "The number of pipes for vectors of this width is unknown."

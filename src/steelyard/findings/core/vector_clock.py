@@ -1,4 +1,4 @@
-"""Rule: whether the core clock drops while wide vectors are computed (frequency licence)."""
+"""Rule: checks whether the core clock drops while wide vectors are computed (frequency licence)."""
 
 from statistics import median
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from steelyard.units import quantity
 from steelyard.words import in_words
 
 BENCHMARK = "core.peak"
-DROP = 0.03  # relative: a reading errs by half a percent, and clocks move by one or two
+DROP = 0.03  # relative: a reading is wrong by up to 0.5 %, and clocks move by 1 or 2 %
 
 
 class Clocks(NamedTuple):
-    """Of one number of threads: the clocks (Hz) observed with scalars and with the widest vectors, and with each width."""
+    """The clocks (Hz) for one number of threads: with scalars, with the widest vectors, and with each width."""
 
     threads: int
     scalar: list[float]
@@ -28,13 +28,13 @@ class Clocks(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether the two do not overlap, but for a quarter of each at the ends."""
+        """Returns whether the two do not overlap, without the outer quarter of each."""
         low, high = sorted(self.scalar), sorted(self.wide)
         return low[len(low) // 4] > high[-1 - len(high) // 4]
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Fused multiply-adds on scalars against those on the widest vectors, with the same threads."""
+    """Compares fused multiply-adds on scalars with those on the widest vectors, with the same threads."""
     fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma")
     threads = sorted({int(n) for r in fused if (n := cases.number(r, "threads"))})
     observed = [clocks for n in threads if (clocks := _clocks(n, cases.where(fused, threads=n))) is not None]
@@ -46,24 +46,36 @@ def find(evaluation: Evaluation) -> list[Finding]:
     caution = cases.caution(*fused)
     if worst.drop <= DROP:
         reported = (
-            f"The clock holds under wide vectors: with {widest} it is {quantity(median(worst.wide), 'Hz')}.{caution}"
+            f"Wide vectors do not reduce the clock: it is {quantity(median(worst.wide), 'Hz')} with {widest}.{caution}"
         )
-        return [Finding("vector_clock", "good", reported, evidence, "Width costs no clock.", "", BENCHMARK)]
+        return [
+            Finding(
+                "vector_clock",
+                "good",
+                reported,
+                evidence,
+                "The processor keeps its clock for every vector width.",
+                "",
+                BENCHMARK,
+            )
+        ]
     ends = f"{quantity(median(worst.wide), 'Hz')} with {widest}, {quantity(median(worst.scalar), 'Hz')} with scalars"
     where = in_words("threads", worst.threads)
     if not worst.apart:
         reported = (
-            f"Whether wide vectors cost clock cannot be said: {ends} ({where}), but the readings overlap.{caution}"
+            f"Steelyard cannot decide whether wide vectors reduce the clock: the readings overlap. The clock is {ends} "
+            f"({where}).{caution}"
         )
-        cause = "The clock moves by itself: turbo, other programs, or other guests."
+        cause = "The clock changes for other reasons: turbo, other programs, or other guests."
         return [Finding("vector_clock", "notice", reported, evidence, cause, _again(), BENCHMARK)]
-    reported = f"The clock drops under wide vectors by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
+    reported = f"Wide vectors reduce the clock by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
     cause = (
-        "Wide multiplications draw so much power that the processor lowers its clock for them (frequency licence). Code beside "
-        "them on the same core runs at that clock as well."
+        "The processor lowers its clock because wide multiplications need much power (frequency licence). Other code on the "
+        "same core then also runs at the lower clock."
     )
     remedy = (
-        f"Compare whole programs with narrower vectors where they use wide ones in few places.{_worth(fused, worst)}"
+        "If a program uses wide vectors only in few places, compare it with a build for narrower "
+        f"vectors.{_worth(fused, worst)}"
     )
     effect = 1 / (1 - worst.drop)
     return [
@@ -72,7 +84,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _clocks(threads: int, results: list[Result]) -> Clocks | None:
-    """None without scalars, or without anything wider."""
+    """Returns None without scalars, or without any vectors."""
     by_width: dict[str, list[float]] = {}
     for width in WIDTHS:
         mine = (r for result in results if _width(result) == width for r in rests_on(result))
@@ -100,16 +112,14 @@ def _line(clocks: Clocks) -> str:
 
 
 def _worth(results: list[Result], clocks: Clocks) -> str:
-    """What the widest vectors gain all the same, in double precision; '' where that was not measured."""
+    """Returns a sentence on the gain of the widest vectors in double precision; '' if it was not measured."""
     mine = cases.where(results, threads=clocks.threads, precision="double")
     speeds = {_width(r): r.metrics["flops"].value for r in mine if "flops" in r.metrics}
     known = [width for width in WIDTHS if speeds.get(width, 0.0) > 0]
     if len(known) < 3 or known[-1] != list(clocks.by_width)[-1]:
         return ""
     gain = speeds[known[-1]] / speeds[known[-2]]
-    return (
-        f" Where nothing but arithmetic counts, {_bits(known[-1])} are {gain:.2g} times as fast as {_bits(known[-2])}."
-    )
+    return f" For pure arithmetic, {_bits(known[-1])} are {gain:.2g} times as fast as {_bits(known[-2])}."
 
 
 def _again() -> str:

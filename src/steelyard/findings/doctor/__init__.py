@@ -1,4 +1,4 @@
-"""What in a machine's settings will spoil a measurement, why, and how to change it."""
+"""Settings of a machine that spoil measurements, the reasons, and the commands that change them."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -22,23 +22,23 @@ _INSTALL = (
 
 
 def compiler(machine: Machine) -> Advice:
-    """Without a C++ compiler nothing can be built."""
-    why = "The kernels are built on the machine that they measure, for its processor, by a C++ compiler."
+    """Checks that a C++ compiler is present, without which nothing can be built."""
+    why = "Steelyard compiles its C++ kernels on the measured machine, for its processor."
     if machine.compilers:
         found = "; ".join(f"{tool.name}: {tool.version}" for tool in machine.compilers)
         return Advice("compiler", "fine", f"{found}.", why)
     distribution = (setting(machine, "distribution").value or "").lower()
     command = next((command for words, command in _INSTALL if any(word in distribution for word in words)), "")
-    remedy = "Install g++ 11 or later, or clang++ 14 or later; on a cluster: module load gcc."
-    observed = "No C++ compiler is on the PATH (looked for g++, clang++, icpx, nvc++, armclang++, c++)."
+    remedy = "Install g++ 11 or later, or clang++ 14 or later. On a cluster, load a module: module load gcc."
+    observed = "There is no C++ compiler in PATH (searched: g++, clang++, icpx, nvc++, armclang++, c++)."
     return Advice("compiler", "serious", observed, why, remedy, command, root=bool(command))
 
 
 def clock_source(machine: Machine) -> Advice:
-    """A slow clock costs time inside of what it measures."""
+    """Checks the clock source: a slow clock costs time inside each sample."""
     why = (
-        "Reading the time-stamp counter takes some 20 ns. Other clocks of the kernel leave the process or "
-        "ask a chip on the board: up to some microseconds, a hundred times as much, within every sample."
+        "Reading the time-stamp counter takes about 20 ns. Other clock sources need a system call or a chip on the board. "
+        "This takes up to some microseconds in every sample, a hundred times as long."
     )
     known = setting(machine, "clock_source")
     if known.value is None:
@@ -46,16 +46,16 @@ def clock_source(machine: Machine) -> Advice:
     observed = f"The kernel's clock source is '{known.value}'."
     if machine.architecture not in ("x86_64", "i686") or known.value == "tsc":
         return Advice("clock source", "fine", observed, why)
-    # These are read in the process itself, from a page that the hypervisor keeps.
+    # A process reads these without a system call, from a page of the hypervisor.
     in_process = known.value in ("kvm-clock", "hyperv_clocksource_tsc_page")
     offered = (setting(machine, "clock_sources_offered").value or "").split()
     remedy, command = (
-        "The kernel distrusts the time-stamp counter here; it says why.",
+        "The kernel rejected the time-stamp counter. Its messages contain the reason.",
         "sudo dmesg | grep -i tsc",
     )
     if "tsc" in offered:
         remedy, command = (
-            "The time-stamp counter is offered: choose it.",
+            "The time-stamp counter is available. Select it.",
             f"echo tsc | sudo tee {known.source}",
         )
     level: Literal["serious", "notice"] = "notice" if in_process else "serious"
@@ -63,33 +63,35 @@ def clock_source(machine: Machine) -> Advice:
 
 
 def counters(machine: Machine) -> Advice:
-    """Hardware counters explain figures; they are not needed to measure them."""
-    why = "Instructions, cycles and cache misses stand beside the time of each case, and can explain it. None is wrong without."
+    """Checks the hardware counters, which explain figures but are not needed to measure them."""
+    why = "Instructions, cycles and cache misses help to explain the time of a case. Without them, the figures are still right."
     known = setting(machine, "perf_event_paranoid")
     value = natural(known.value)
     if value is None:
         return unknown("performance counters", known, why)
     observed = f"kernel.perf_event_paranoid is {value}."
     if setting(machine, "performance_counters").value == "none":
-        observed = "This machine shows no performance counters: a virtual machine without them, or no driver."
+        observed = (
+            "This machine has no usable performance counters: it is a virtual machine without them, or the "
+            "driver is missing."
+        )
         remedy = (
-            "Where the machine is virtual and its hypervisor is yours, let the counters through "
-            "(libvirt: <pmu state='on'/>). Figures are right without them."
+            "If you administer the hypervisor of this virtual machine, enable the counters "
+            "(libvirt: <pmu state='on'/>). The figures are right without them."
         )
         return Advice("performance counters", "notice", observed, why, remedy)
     if value <= 2:
-        return Advice("performance counters", "fine", f"{observed} Programs may count their own events.", why)
-    observed = f"{observed} Only root may count events."
-    remedy, command = "Let programs count their own events.", "sudo sysctl kernel.perf_event_paranoid=2"
+        return Advice("performance counters", "fine", f"{observed} Programs can count their own events.", why)
+    observed = f"{observed} Only root can count events."
+    remedy, command = "Allow programs to count their own events.", "sudo sysctl kernel.perf_event_paranoid=2"
     return Advice("performance counters", "notice", observed, why, remedy, command, root=True)
 
 
 def address_randomisation(machine: Machine) -> Advice:
-    """Different addresses at every start are a source of variation, and an honest one."""
+    """Reports address randomisation, a real source of variation that should stay on."""
     why = (
-        "Programs lie at different addresses at every start, and two starts differ a little for it. "
-        "Launches are repeated so that this is in the interval: leave it on. Fixed addresses would hide "
-        "luck, not remove it."
+        "Each start of a program uses different addresses, so two launches differ slightly. Steelyard repeats launches, and "
+        "the interval includes this difference. Leave it on: fixed addresses would hide the effect, not remove it."
     )
     known = setting(machine, "address_randomisation")
     if known.value is None:
@@ -124,5 +126,5 @@ _ORDER = ("serious", "notice", "unknown", "fine")
 
 
 def examine(machine: Machine) -> list[Advice]:
-    """One piece of advice for every rule, the serious ones first."""
+    """Returns one piece of advice for every rule, the serious ones first."""
     return sorted((rule(machine) for rule in _RULES), key=lambda advice: _ORDER.index(advice.level))

@@ -8,15 +8,13 @@ from steelyard.model import Setting
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing that was looked at: what was observed, why it spoils a measurement, and how to change it.
+    """One checked setting: its value, the reason why it spoils a measurement, and the way to change it.
 
-    "serious": figures will be wrong or cannot be had. "notice": figures are right for this setting, but know
-    it. "fine": nothing to do. "unknown": it could not be read, `seen` says why. `remedy` is in words,
-    `command` is what to paste, with sudo where `root` rights are needed; each is "" where there is none.
+    "serious": figures will be wrong or impossible. "notice": figures are valid for this setting only. "fine": nothing
+    to do. "unknown": the setting could not be read, and `seen` gives the reason. `remedy` is a sentence, `command` a
+    command line, with sudo if it needs `root` rights; each is "" if there is none.
 
-    Not a `Finding`, which says what was measured, of which benchmark, with its evidence and its weight. Advice is about a
-    setting, before anything is measured; there is one also where all is well, or where nothing is known; and it has a command
-    to paste.
+    Advice is not a `Finding`: it is about a setting before any measurement, also if the setting is fine or unknown.
     """
 
     name: str
@@ -29,5 +27,5 @@ class Advice:
 
 
 def unknown(name: str, known: Setting, why: str) -> Advice:
-    """The advice for a setting that could not be read."""
-    return Advice(name, "unknown", f"Not known: {known.reason or 'it could not be read'}.", why)
+    """Returns the advice for a setting that could not be read."""
+    return Advice(name, "unknown", f"Unknown: {known.reason or 'the setting could not be read'}.", why)

@@ -1,4 +1,4 @@
-"""What the processor's settings, and those who share it, do to a measurement."""
+"""Advice on the settings of the processor and on other work that shares it."""
 
 from typing import Literal
 
@@ -12,79 +12,83 @@ _CPUFREQ = "/sys/devices/system/cpu/cpu*/cpufreq"
 
 
 def governor(machine: Machine) -> Advice:
-    """A governor that saves power changes the clock while we measure."""
+    """Checks the frequency governor: one that saves power changes the clock during a measurement."""
     why = (
-        "The governor chooses the clock by the load it has observed. A short sample runs before it has made "
-        "up its mind, and is slow for a reason that has nothing to do with the machine."
+        "The governor sets the clock by the load of the recent past. A short sample runs before the clock rises, so it is "
+        "slower than the machine."
     )
     known, driver = setting(machine, "governor"), setting(machine, "frequency_driver").value or ""
     if known.value is None:
         return unknown("governor", known, why)
     observed = f"The frequency governor is '{known.value}'" + (f" (driver {driver})." if driver else ".")
     if known.value == "performance":
-        return Advice("governor", "fine", observed, "The clock is as high as it may be at all times.")
+        return Advice("governor", "fine", observed, "The clock is always as high as permitted.")
     # Under these drivers "powersave" still follows the load; elsewhere it means the lowest clock always.
     follows_load = "pstate" in driver or "powersave" not in known.value
-    remedy = "Choose the governor 'performance' while you measure; it is back to normal after a restart."
+    remedy = "Set the governor to 'performance' while you measure. A restart restores the old setting."
     command = f"echo performance | sudo tee {_CPUFREQ}/scaling_governor"
     return Advice("governor", "notice" if follows_load else "serious", observed, why, remedy, command, root=True)
 
 
 def frequency_limit(machine: Machine) -> Advice:
-    """A clock that is capped below what the processor can do."""
-    why = "Under a cap every figure that depends on the clock is smaller than the processor's own."
+    """Checks whether the clock is limited below the maximum of the processor."""
+    why = "With a frequency limit, every figure that depends on the clock is lower than the processor allows."
     highest, possible = setting(machine, "frequency_max"), setting(machine, "frequency_hardware_max")
     if highest.value is None or possible.value is None:
         return unknown("frequency limit", highest if highest.value is None else possible, why)
     if highest.value == possible.value:
-        return Advice("frequency limit", "fine", f"The clock may rise to {possible.value}, its maximum.", why)
-    observed = f"The clock may rise to {highest.value} only; the processor's maximum is {possible.value}."
-    remedy = "Lift the cap. A laptop on battery may put it back: plug it in."
+        return Advice("frequency limit", "fine", f"The clock can rise to {possible.value}, its maximum.", why)
+    observed = f"The clock can rise to {highest.value} only. The maximum of the processor is {possible.value}."
+    remedy = "Remove the limit. A laptop on battery may set it again: connect it to power."
     command = f"for c in {_CPUFREQ}; do sudo cp $c/cpuinfo_max_freq $c/scaling_max_freq; done"
     return Advice("frequency limit", "notice", observed, why, remedy, command, root=True)
 
 
 def turbo(machine: Machine) -> Advice:
-    """Turbo makes the clock depend on temperature and on the neighbours."""
+    """Checks turbo, which makes the clock depend on the temperature and on the other cores."""
     why = (
-        "With turbo the clock depends on temperature, on how many cores are busy and on the instructions "
-        "they run: one thread looks faster than a share of all. The true clock is measured beside every "
-        "sample, so figures in cycles stay right."
+        "With turbo, the clock depends on the temperature, on the number of busy cores and on their instructions. A thread "
+        "alone is faster than a thread among many. Steelyard measures the true clock beside every sample, so figures in "
+        "cycles stay right."
     )
     known = setting(machine, "turbo")
     if known.value is None:
         return unknown("turbo", known, why)
     if known.value == "off":
-        return Advice("turbo", "fine", "Turbo is off.", "The clock does not rise and fall with the load.")
+        return Advice("turbo", "fine", "Turbo is off.", "The clock does not depend on the load.")
     bit = "1" if "no_turbo" in known.source else "0"
-    remedy = "Switch it off to compare settings or compilers; leave it on to see the machine at its best."
+    remedy = "Switch turbo off to compare settings or compilers. Leave it on to measure the best speed of the machine."
     command = f"echo {bit} | sudo tee {known.source}"
     return Advice("turbo", "notice", "Turbo is on.", why, remedy, command, root=True)
 
 
 def smt(machine: Machine) -> Advice:
-    """Hardware threads of one core share its pipes and its caches."""
+    """Checks SMT: the hardware threads of one core share its pipes and caches."""
     why = (
-        "Two hardware threads of a core share its pipes and caches: whatever runs on the sibling slows "
-        "the one that is measured. Pinned threads here get a core each as long as there are cores; "
-        "unpinned ones may not."
+        "Two hardware threads of a core share its pipes and caches, so work on one slows the other down. Steelyard pins each "
+        "thread to a separate core as long as there are cores. Threads that are not pinned may share a core."
     )
     known = setting(machine, "smt")
     if known.value is None:
         return unknown("smt", known, why)
     if known.value != "on":
-        return Advice("smt", "fine", "Every core shows one hardware thread.", "No thread has a sibling to disturb it.")
-    observed = "Every core shows several hardware threads (SMT is on)."
-    remedy = "Pin the threads, or switch SMT off while you measure ('on', the same way, brings it back)."
+        return Advice(
+            "smt",
+            "fine",
+            "Every core has one hardware thread.",
+            "No hardware thread shares the core with a measured thread.",
+        )
+    observed = "Every core has several hardware threads (SMT is on)."
+    remedy = "Pin the threads, or switch SMT off while you measure. Write 'on' instead of 'off' to restore it."
     command = "echo off | sudo tee /sys/devices/system/cpu/smt/control"
     return Advice("smt", "notice", observed, why, remedy, command, root=True)
 
 
 def cpu_quota(machine: Machine) -> Advice:
-    """A quota stops the process in the middle of a sample."""
+    """Checks the processor quota, which stops the process in the middle of a sample."""
     why = (
-        "A quota does not make the processor slower: it stops the process altogether for the rest of each "
-        "period (usually 0.1 s) once its share is used up. Samples fall into fast ones and stopped ones."
+        "A quota does not make the processor slower. When the process has used its share of a period (usually 0.1 s), the "
+        "quota stops it until the next period. Some samples are fast, and others contain a stop."
     )
     known = setting(machine, "cpu_quota")
     if known.value is None:
@@ -94,35 +98,33 @@ def cpu_quota(machine: Machine) -> Advice:
     observed = f"A control group allows the time of {machine.cpu_quota:g} cores on {len(machine.cpus)} processors."
     value = "max" if known.source.endswith("cpu.max") else "-1"
     remedy = (
-        "Lift the quota: start the container without --cpus, the service without CPUQuota=. If you "
-        f"cannot, use at most {max(1, int(machine.cpu_quota))} of the processors."
+        "Remove the quota: start the container without --cpus, or the service without CPUQuota=. If this is impossible, "
+        f"use at most {max(1, int(machine.cpu_quota))} of the processors."
     )
     command = f"echo {value} | sudo tee {known.source}"
     return Advice("processor quota", "serious", observed, why, remedy, command, root=True)
 
 
 def allowed_processors(machine: Machine) -> Advice:
-    """A process that may use only a part of the machine measures that part."""
-    why = "The figures are those of the processors that this process may use, not of the whole machine."
+    """Checks whether this process may use all processors."""
+    why = "The figures describe only the processors that this process may use, not the whole machine."
     online = readable_cpu_list(setting(machine, "online_cpus").value)
     if not online or not machine.cpus:
         return unknown("allowed processors", setting(machine, "online_cpus"), why)
     if set(online) <= set(machine.cpus):
-        return Advice("allowed processors", "fine", f"All {len(online)} processors may be used.", why)
+        return Advice("allowed processors", "fine", f"This process may use all {len(online)} processors.", why)
     mine = format_cpu_list(machine.cpus)
     observed = f"This process may use {len(machine.cpus)} of {len(online)} processors ({mine})."
     words = "; ".join(f"{s.title}: {s.whole_nodes}" for s in schedulers().values() if s.whole_nodes)
-    remedy = (
-        f"Start it without taskset, numactl or --cpuset-cpus, or ask the batch system for the whole node ({words})."
-    )
+    remedy = f"Start Steelyard without taskset, numactl or --cpuset-cpus, or ask the batch system for the whole node ({words})."
     return Advice("allowed processors", "notice", observed, why, remedy)
 
 
 def isolation(machine: Machine) -> Advice:
-    """Isolated processors are quiet, but nothing goes there by itself."""
+    """Checks isolated processors, which have no other work but must be chosen explicitly."""
     why = (
-        "The scheduler puts nothing on an isolated processor by itself: threads that are not pinned crowd "
-        "on the others, and pinned ones find peace there."
+        "The scheduler never places a thread on an isolated processor by itself. Threads that are not pinned share the other "
+        "processors; threads that are pinned there are not disturbed."
     )
     known = setting(machine, "isolated_cpus")
     if known.value is None:
@@ -132,39 +134,38 @@ def isolation(machine: Machine) -> Advice:
         return Advice("isolated processors", "fine", "No processor is isolated from the scheduler.", why)
     mine = isolated.intersection(machine.cpus)
     if not mine:
-        observed = f"Processors {format_cpu_list(isolated)} are isolated, and this process may use none of them."
-        remedy = "Start with an affinity that includes them, and pin the threads."
+        observed = f"Processors {format_cpu_list(isolated)} are isolated, but this process may use none of them."
+        remedy = "Start Steelyard with an affinity that includes them, and pin the threads."
         command = f"taskset -c {format_cpu_list(isolated.union(machine.cpus))} steelyard run"
         return Advice("isolated processors", "notice", observed, why, remedy, command)
     named = format_cpu_list(mine)
-    observed = f"Processors {named} are isolated, {len(mine)} of {len(machine.cpus)} that may be used."
-    remedy = f"Pin the threads there for the quietest figures: the placement '{named}'."
+    observed = f"Processors {named} are isolated: {len(mine)} of the {len(machine.cpus)} that this process may use."
+    remedy = f"Pin the threads to them with the placement '{named}': other work disturbs them least."
     return Advice("isolated processors", "notice", observed, why, remedy)
 
 
 def hypervisor(machine: Machine) -> Advice:
-    """In a virtual machine others may take the processor away."""
+    """Checks for a hypervisor, whose other guests share the processors."""
     why = (
-        "The host may give the processor to somebody else (steal time), and its caches and memory are "
-        "shared with neighbours that cannot be observed from here; cache sizes and topology are what the "
-        "hypervisor chooses to show. Steal time is watched around every sample."
+        "The host may give the processor to other guests (steal time). They also share caches and memory, which this machine "
+        "cannot observe. The hypervisor decides which cache sizes and topology it reports. Steelyard records the steal "
+        "time around every sample."
     )
     known = setting(machine, "hypervisor")
     if known.value is None:
         return unknown("hypervisor", known, why)
     if known.value == "none":
-        return Advice("hypervisor", "fine", "No hypervisor: the machine is bare.", "Nobody outside takes time from it.")
+        return Advice("hypervisor", "fine", "There is no hypervisor.", "No other guest takes time from this machine.")
     named = "a hypervisor that does not give its name" if known.value == "unnamed" else known.value
-    remedy = "Measure at a quiet hour, or on a dedicated host; trust comparisons of runs that were interleaved."
+    remedy = "Measure while the host has little load, or on a dedicated host. Compare only runs that were interleaved."
     return Advice("hypervisor", "notice", f"This is a virtual machine ({named}).", why, remedy)
 
 
 def mitigations(machine: Machine) -> Advice:
-    """Mitigations make entering the kernel dear."""
+    """Checks the mitigations, which make entering the kernel slow."""
     why = (
-        "Work-arounds for weaknesses of the processor make system calls and context switches dearer. "
-        "Memory and arithmetic hardly feel it; small messages and thread wake-ups do. Compare machines "
-        "with the same ones."
+        "Mitigations of processor vulnerabilities make system calls and context switches slower. They affect small "
+        "messages and thread wake-ups, but hardly memory and arithmetic. Compare machines with the same mitigations."
     )
     known = setting(machine, "mitigations")
     if known.value is None:
@@ -172,27 +173,27 @@ def mitigations(machine: Machine) -> Advice:
     if "mitigated" not in known.value:
         return Advice("mitigations", "fine", f"No mitigation is active ({known.value}).", why)
     remedy = (
-        "Leave them on, unless nobody else can reach this machine: then add mitigations=off to the "
-        "kernel's command line and restart, to see what they cost."
+        "Leave them on unless no other user can access this machine. To measure their cost, add mitigations=off to the "
+        "command line of the kernel and restart."
     )
     return Advice("mitigations", "notice", f"{known.value[0].upper()}{known.value[1:]}.", why, remedy, root=True)
 
 
 def load(machine: Machine) -> Advice:
-    """Other work on the machine while we measure."""
+    """Checks the load of the machine."""
     why = (
-        "Whatever else runs takes time on the measured cores, room in the caches and a share of the "
-        "memory's bandwidth, and the last two are not observed in any processor time."
+        "Other programs use time on the measured cores, space in the caches and memory bandwidth. The processor times do "
+        "not show the last two."
     )
     known = setting(machine, "load_average")
     try:
         recent = float((known.value or "").split()[0])
     except (IndexError, ValueError):
         return unknown("load", known, why)
-    observed = f"On average {recent:.2f} tasks wanted to run in the last minute, on {len(machine.cpus)} processors."
-    # 0.3: an idle desktop or node with its daemons stays below. Half the processors: no core is surely quiet.
+    observed = f"The load average of the last minute is {recent:.2f} tasks on {len(machine.cpus)} processors."
+    # 0.3: the load of an idle desktop or node with its daemons is lower. Half the processors: no core is certainly idle.
     if recent < 0.3:
         return Advice("load", "fine", observed, why)
     level: Literal["serious", "notice"] = "serious" if recent >= max(1.0, len(machine.cpus) / 2) else "notice"
-    remedy = "See what runs, and stop it or wait. After a build the average takes a minute to fall by itself."
+    remedy = "Check which programs run, and stop them or wait. After a build, the average needs a minute to fall."
     return Advice("load", level, observed, why, remedy, "top -o %CPU")

@@ -1,4 +1,4 @@
-"""Rule: speed-ups above the number of threads, ranks or nodes that no cache explains: one of the two times is wrong."""
+"""Rule: finds speed-ups above the number of threads, ranks or nodes that no cache explains."""
 
 from typing import NamedTuple
 
@@ -9,21 +9,21 @@ from steelyard.statistics.results.roofs import MEMORY, level_of, with_work, work
 from steelyard.statistics.results.sweeps import Sweep, sweeps
 from steelyard.units import percent, significant
 
-ABOVE = 1.05  # of the efficiency, by the low end of its interval: what launches and a restless clock do is below
-LEAST_SECONDS = 1e-3  # of the shortest sample: what lasts microseconds is the start of the team
+ABOVE = 1.05  # efficiency (low end of its interval); launches and a moving clock explain less
+LEAST_SECONDS = 1e-3  # of the shortest sample: the start of the thread team dominates shorter ones
 OF_DATA = ("bytes", "accesses", "working_set")  # of the work that an operation counts
 NAMED = 8
 
 
 class Observed(NamedTuple):
-    """A count whose speed-up is above it."""
+    """A point of a sweep whose speed-up is above its count."""
 
     sweep: Sweep
     point: Point
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for each benchmark; silent where each one's share of the data fits a nearer cache, or its size is unknown."""
+    """Returns one finding for each benchmark; none where a nearer cache may explain the speed-up."""
     found: list[Finding] = []
     observed = [Observed(s, p) for s in sweeps(evaluation, least=LEAST_SECONDS) for p in s.scaling.points if _above(p)]
     observed = [s for s in observed if not _nearer(evaluation, s)]
@@ -39,11 +39,11 @@ def _above(point: Point) -> bool:
 
 
 def _nearer(evaluation: Evaluation, observed: Observed) -> bool:
-    """Whether a cache may explain it: a share of the data may come nearer."""
+    """Returns whether a nearer cache may explain the speed-up, because each worker's share of the data is smaller."""
     base, machine = observed.sweep.scaling.base, evaluation.run.machine
     record = with_work(observed.sweep.results[base])
     if observed.sweep.scaling.weak or record is None or not any(record.work.get(name) for name in OF_DATA):
-        return False  # each one's share stays as it is, or there are no data
+        return False  # the share of a worker stays the same, or there are no data
     size = working_set(observed.sweep.results[base])
     if size is None or observed.sweep.over not in ("threads", "ranks"):
         return True
@@ -57,13 +57,13 @@ def _finding(name: str, observed: list[Observed]) -> Finding:
     return Finding(
         "above_ideal",
         "notice",
-        f"{name} {_called(sweep)} is {significant(point.speedup.value)} times as fast with {point.count} {_words(sweep)} as with "
-        f"{sweep.scaling.base}: more than {significant(point.count / sweep.scaling.base)} times cannot be where no cache helps."
+        f"{name} {_called(sweep)} runs {significant(point.speedup.value)} times as fast with {point.count} {_words(sweep)} "
+        f"as with {sweep.scaling.base}. No cache explains a speed-up above {significant(point.count / sweep.scaling.base)}."
         f"{cases.caution(sweep.results[sweep.scaling.base], sweep.results[point.count])}",
         tuple(map(_line, observed[:NAMED])),
-        f"With {sweep.scaling.base} it ran slower than it should (a neighbour on the core, a lower clock, far memory) "
-        "and nothing showed it; or the two did not do the same work.",
-        f"Do not use this speed-up; measure both again: steelyard scale {name}",
+        f"The run with {sweep.scaling.base} was slower than it should be (another program on the core, a lower clock or "
+        "remote memory), and no check showed it. Or the two runs did not do the same work.",
+        f"Do not use this speed-up. Measure both counts again: steelyard scale {name}",
         name,
         effect=point.efficiency.value,
         reach="figures",
@@ -82,6 +82,6 @@ def _called(sweep: Sweep) -> str:
 def _line(observed: Observed) -> str:
     e = observed.point.efficiency
     return (
-        f"{_called(observed.sweep)}, {observed.point.count} {_words(observed.sweep)}: an efficiency of {percent(e.value)} "
+        f"{_called(observed.sweep)}, {observed.point.count} {_words(observed.sweep)}: efficiency {percent(e.value)} "
         f"({percent(e.low or 0)} to {percent(e.high or 0)})."
     )

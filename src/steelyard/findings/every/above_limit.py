@@ -1,4 +1,4 @@
-"""Rule: figures beyond a limit of the machine: the limit or the figure is wrong."""
+"""Rule: finds figures above a limit of the machine, where the limit or the figure is wrong."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from steelyard.statistics.results import cases
 from steelyard.units import percent, quantity
 
 ABOVE = 1.05  # times the limit, by the nearer end of the interval: clocks and rates are known to some percent
-OWN = (efficiency.BENCHMARK, peak.BENCHMARK)  # whose limits have rules of their own
+OWN = (efficiency.BENCHMARK, peak.BENCHMARK)  # other rules judge the limits of these benchmarks
 NAMED = 8
 
 
 class Observed(NamedTuple):
-    """A figure beside its limit; `share` is of it."""
+    """A figure with its limit; `share` is the part of the limit that it reaches."""
 
     result: Result
     value: Value
@@ -23,7 +23,7 @@ class Observed(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for each benchmark that has such figures; the case that is furthest beyond its limit first."""
+    """Returns one finding for each benchmark with such figures, the case furthest above its limit first."""
     found = []
     for name in (n for n in evaluation.benchmarks if n not in OWN):
         mine = [r for r in evaluation.results if r.benchmark == name and r.verdict.level != "INVALID"]
@@ -34,7 +34,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _above(evaluation: Evaluation, result: Result) -> Observed | None:
-    """None where each metric stays below its limit, or has none."""
+    """Returns the first metric above its limit; None if there is none."""
     for metric, value in result.metrics.items():
         benchmark = evaluation.benchmarks.get(result.benchmark)
         limit = benchmark.known_limit(metric, result, evaluation.run.machine) if benchmark else None
@@ -53,13 +53,13 @@ def _finding(name: str, observed: list[Observed], count: int) -> Finding:
     return Finding(
         "above_limit",
         "notice",
-        f"{_called(most)} reaches {quantity(most.value.value, most.value.unit)}, {percent(most.share)} of its limit of "
-        f"{quantity(most.limit.value, most.limit.unit)}: more than the limit cannot be. So it is in {len(observed)} of {count} "
-        f"results of {name}.{cases.caution(most.result)}",
+        f"{_called(most)} reaches {quantity(most.value.value, most.value.unit)}: {percent(most.share)} of its limit of "
+        f"{quantity(most.limit.value, most.limit.unit)}. No figure can be above its limit, but {len(observed)} of {count} "
+        f"results of {name} are.{cases.caution(most.result)}",
         (*(_line(s) for s in observed[:NAMED]), f"The limit: {most.limit.source}."),
-        "The limit is too low (a wrong system file or table of processors, a clock that rose after it was read), or the figure "
-        "counts work that a cache or the compiler spared.",
-        "Use neither the figure nor its share of the limit; give the limit yourself: steelyard run --system FILE.toml",
+        "The limit is too low (a wrong system file or table of processors, or a clock that rose after Steelyard read it). "
+        "Or the figure counts work that a cache or the compiler saved.",
+        "Use neither the figure nor its share of the limit. Set the limit yourself: steelyard run --system FILE.toml",
         name,
         effect=most.share,
         reach="figures",

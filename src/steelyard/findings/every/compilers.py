@@ -1,4 +1,4 @@
-"""Rule: the same kernels built by different compilers, compared."""
+"""Rule: compares the same kernels built by different compilers."""
 
 from itertools import combinations
 from statistics import geometric_mean
@@ -9,12 +9,12 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import cost, launches
 from steelyard.units import percent
 
-SMALLEST = 0.03  # less is rather the placement of code and data than the compiler
+SMALLEST = 0.03  # the placement of code and data explains smaller differences
 NAMED = 12  # kernels that are listed
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """For each pair of toolchains: kernel by kernel, how long the second takes against the first."""
+    """Returns one finding for each pair of toolchains, with the time of the second over that of the first by kernel."""
     usable = [r for r in evaluation.results if r.verdict.level != "INVALID" and cost(r) is not None]
     toolchains = list(dict.fromkeys(str(r.parameters["toolchain"]) for r in usable if "toolchain" in r.parameters))
     found: list[Finding] = []
@@ -34,8 +34,8 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster
     observed = (
-        f"{b} makes {faster} of {len(calls)} cases faster than {a}, {slower} slower; "
-        f"{len(calls) - different} do not differ for sure by more than {percent(SMALLEST)}."
+        f"{b} is faster than {a} in {faster} of {len(calls)} cases and slower in {slower}. "
+        f"In the other {len(calls) - different}, no difference above {percent(SMALLEST)} is certain."
     )
     lines = sorted(kernels.items(), key=lambda item: -_furthest(item[1]))[:NAMED]
     return Finding(
@@ -43,10 +43,10 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
         "notice" if different else "good",
         observed,
         tuple(_line(name, members, b, a) for name, members in lines),
-        "The compilers vectorise, unroll and choose stores differently."
+        "The compilers differ in how they vectorise, unroll and choose stores."
         if different
-        else "These kernels are bound by the memory, or both compilers make the same of them.",
-        "Use the faster one for such loops, and name the compiler with every figure; the same for other "
+        else "The memory limits these kernels, or both compilers generate equally fast code.",
+        "Use the faster compiler for such loops, and name the compiler with every figure. To compare other "
         "flags: steelyard run --toolchain gcc --toolchain 'gcc -O2 -march=native'"
         if different
         else "",
@@ -62,10 +62,10 @@ def _furthest(members: list[tuple[tuple[Result, Result], Comparison]]) -> float:
 def _line(name: tuple[str, str], members: list[tuple[tuple[Result, Result], Comparison]], b: str, a: str) -> str:
     ratios = [c.ratio for _, c in members]
     (first, second), most = max(members, key=lambda m: max(m[1].ratio, 1 / m[1].ratio))
-    text = f"{name[0]} {name[1]}: {b} takes {geometric_mean(ratios):.3f} of the time of {a}"
+    text = f"{name[0]} {name[1]}: {b} takes {geometric_mean(ratios):.3f} times the time of {a}"
     if len(ratios) > 1:
         text += f" (geometric mean of {len(ratios)} cases, {min(ratios):.3f} to {max(ratios):.3f})"
     furthest = (
-        f"; furthest apart {cases.describe(first, but=('elements',))}: {most.call}" if most.call != "SAME" else ""
+        f"; largest difference: {cases.describe(first, but=('elements',))}, {most.call}" if most.call != "SAME" else ""
     )
     return f"{text}{furthest}.{cases.caution(first, second)}"

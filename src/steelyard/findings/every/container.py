@@ -1,4 +1,4 @@
-"""Rule: a control group (container, batch system) limits processors or memory."""
+"""Rule: finds limits of a control group (container, batch system) on processors or memory."""
 
 from steelyard.machine.settings import setting
 from steelyard.model import Evaluation, Finding, Machine
@@ -6,7 +6,7 @@ from steelyard.units import binary_size, quantity
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding on all limits in force, with the time for which they stopped the measurement."""
+    """Returns one finding on all active limits, with the time for which they stopped the measurement."""
     machine = evaluation.run.machine
     limits = [text for text in (_quota(machine), _processors(machine), _memory(machine)) if text]
     stopped = [
@@ -15,7 +15,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         if (seconds := record.surroundings.throttled or 0) > 0
     ]
     if stopped:
-        limits = limits or ["A processor quota is in force."]
+        limits = limits or ["A processor quota is active."]
     if not limits or not evaluation.results:
         return []
     evidence = [
@@ -25,16 +25,16 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
     if stopped:
         total = sum(seconds for _, seconds in stopped)
-        evidence.append(f"The quota stopped {len(stopped)} measurements, for {quantity(total, 's')} in all.")
+        evidence.append(f"The quota stopped {len(stopped)} measurements for {quantity(total, 's')} in total.")
     return [
         Finding(
             "container",
             "serious" if len(stopped) * 2 > len(evaluation.run.records) else "notice",
             " ".join(limits),
             tuple(evidence),
-            "A container or a batch system shares the machine out: the figures are those of the share.",
+            "A container or a batch system gives this process only a part of the machine. The figures describe that part.",
             "Start the container without --cpus, --cpuset-cpus and --memory, or ask the batch system for "
-            "whole nodes (sbatch --exclusive --mem=0); steelyard doctor names the files.",
+            "whole nodes (sbatch --exclusive --mem=0). steelyard doctor names the files with the limits.",
             effect=max(1.0, len(machine.cpus) / machine.cpu_quota) if machine.cpu_quota else None,
             reach="figures",
         )
@@ -45,7 +45,7 @@ def _quota(machine: Machine) -> str:
     if machine.cpu_quota is None:
         return ""
     allowed = len(machine.cpus)
-    return f"A control group allows {machine.cpu_quota:g} cores' worth of time on {allowed} processors."
+    return f"A control group allows the processor time of {machine.cpu_quota:g} cores on {allowed} processors."
 
 
 def _processors(machine: Machine) -> str:

@@ -1,4 +1,4 @@
-"""Rule: which results were disturbed, by what, and in which launches."""
+"""Rule: names the disturbed results, the causes, and the launches."""
 
 from collections import Counter
 
@@ -9,29 +9,29 @@ from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 
-# More than every second result: then the run says more about its neighbours than about the machine.
+# Above this share the run describes the disturbances rather than the machine.
 TOO_MANY = 0.5
-NAMED = 5  # kinds, launches and cases that are listed; the report marks every one
+NAMED = 5  # kinds, launches and cases in the list; the report marks all of them
 
-# Of every kind that disturbs.
+
 REMEDIES = {
-    "competing load": "stop what else runs (top shows it), or keep cores free with cgroups or isolcpus",
-    "steal": "ask for dedicated processors, or measure when the host is quiet",
-    "throttled": "lift the container's processor quota (steelyard doctor)",
-    "page faults": "free memory and switch swapping off while you measure",
-    "core clock": "set the governor to performance and switch turbo off (steelyard doctor)",
-    "shared core": "leave the other hardware threads idle, take a dedicated host, or wait until it is quiet (--wait 30m)",
-    "shared memory": "measure while nobody else uses the memory (--wait 30m), or take a dedicated host",
-    "slow messages": "measure while the network and the other hosts are quiet",
-    "oversubscribed": "ask for at most as many threads as there are processors",
-    "interrupts": "keep devices' interrupts off the measured cores (irqbalance, smp_affinity)",
-    "bimodal": "pin the threads, and look for what alternates: page placement, clock, a neighbour",
-    "drift": "let the machine come to a steady temperature first; measure longer",
+    "competing load": "stop other programs (top shows them), or keep cores free with cgroups or isolcpus",
+    "steal": "ask for dedicated processors, or measure while the host has little other load",
+    "throttled": "remove the processor quota of the container (steelyard doctor shows how)",
+    "page faults": "free some memory and switch swap off while you measure",
+    "core clock": "set the governor to performance and switch turbo off (steelyard doctor shows the commands)",
+    "shared core": "keep the other hardware threads idle, use a dedicated host, or wait for a quiet machine (--wait 30m)",
+    "shared memory": "measure while no other program uses the memory (--wait 30m), or use a dedicated host",
+    "slow messages": "measure while the network and the other hosts have no other load",
+    "oversubscribed": "use at most as many threads as there are processors",
+    "interrupts": "move device interrupts away from the measured cores (irqbalance, smp_affinity)",
+    "bimodal": "pin the threads, and check what alternates: page placement, clock, or another program",
+    "drift": "wait until the temperature of the machine is steady, or measure longer",
 }
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding on all of them; a good one where nothing was disturbed; none without results."""
+    """Returns one finding on all disturbed results; a good one if there are none; nothing without results."""
     measured = [r for r in evaluation.results if r.verdict.level != "INVALID"]
     disturbed = [r for r in measured if r.verdict.level == "DISTURBED"]
     if not measured:
@@ -42,21 +42,26 @@ def find(evaluation: Evaluation) -> list[Finding]:
     clean = sum(1 for r in measured if r.verdict.level == "CLEAN")
     kinds = Counter(name_disturbance(r.verdict) or "an unnamed cause" for r in disturbed)
     causes = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(NAMED))
-    advice = [REMEDIES[kind] for kind, _ in kinds.most_common(3) if kind in REMEDIES]
+
     return [
         Finding(
             "disturbed",
             "serious" if share > TOO_MANY else "notice",
             f"{len(disturbed)} of {len(measured)} results ({percent(share)}) were disturbed: {causes}.",
             (*_examples(disturbed), *_launches(evaluation), *_benchmarks(measured)),
-            "Something else used the processors, caches or memory while samples were taken; each such "
-            "figure is marked wherever it is shown.",
-            f"{'; '.join(advice) or 'Quieten the machine'}; then run again: steelyard run",
-            # So much larger the part that can be relied on would be.
+            "Other work used the processors, caches or memory while samples were taken. Steelyard marks each such "
+            "figure wherever it shows it.",
+            f"{_advice(kinds)} Then run again: steelyard run",
+            # The factor by which the number of reliable results would grow.
             effect=(clean + len(disturbed)) / max(1, clean),
             reach="figures",
         )
     ]
+
+
+def _advice(kinds: Counter[str]) -> str:
+    advice = [REMEDIES[kind] for kind, _ in kinds.most_common(3) if kind in REMEDIES]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in advice or ["stop other work on the machine"])
 
 
 def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
@@ -64,29 +69,29 @@ def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
     repeated = sum(1 for r in evaluation.run.records if r.attempt > 1)
     left_out = sum(1 for r in measured if len(rests_on(r)) < len({x.launch for x in r.records}))
     unsettled = sum(1 for r in measured if r.verdict.level == "UNSETTLED")
-    evidence = [f"Launches or attempts that were disturbed had been repeated {repeated} times."] if repeated else []
+    evidence = [f"Steelyard repeated {repeated} disturbed launches or attempts."] if repeated else []
     if left_out:
-        evidence.append(f"{left_out} results rest on fewer launches, since the disturbed ones were left out.")
+        evidence.append(f"{left_out} results use fewer launches, because the disturbed launches were left out.")
     if unsettled:
         verb = "is" if unsettled == 1 else "are"
-        evidence.append(f"{unsettled} of them {verb} UNSETTLED all the same: too little is known to rely on.")
+        evidence.append(f"{unsettled} of them {verb} UNSETTLED: the measurements are too few or differ too much.")
     return Finding(
         "disturbed",
         "good",
         f"None of the {count} results was disturbed." if count > 1 else "The only result was not disturbed.",
         (
             *evidence,
-            "Watched were competing load, steal, throttling, page faults, interrupts, the true clock, and the pace of cores "
-            "and memory.",
+            "Steelyard checked competing load, steal, throttling, page faults, interrupts, the true clock, and the pace "
+            "of the cores and the memory.",
         ),
-        "The machine was quiet.",
+        "No other work disturbed the machine.",
         "",
         reach="figures",
     )
 
 
 def _examples(disturbed: list[Result]) -> list[str]:
-    """For each kind the first case and its own words."""
+    """Returns the first case of each kind with its evidence."""
     first: dict[str, Result] = {}
     for result in disturbed:
         first.setdefault(name_disturbance(result.verdict) or "", result)
@@ -98,7 +103,7 @@ def _examples(disturbed: list[Result]) -> list[str]:
 
 
 def _launches(evaluation: Evaluation) -> list[str]:
-    """The launches with the greatest share of disturbed cases, of their last attempts."""
+    """Returns the launches with the greatest share of disturbed cases, counted by the last attempts."""
     last = {(r.launch, r.case): r for r in sorted(evaluation.run.records, key=lambda r: r.attempt)}
     all_, bad = (
         Counter(k[0] for k in last),

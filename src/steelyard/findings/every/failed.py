@@ -1,4 +1,4 @@
-"""Rule: cases that could not be measured, grouped by the reason."""
+"""Rule: lists the cases that could not be measured, grouped by the reason."""
 
 import re
 
@@ -7,28 +7,28 @@ from steelyard.programs import is_remark
 from steelyard.statistics.results import cases
 
 NAMED = 6  # cases listed for each reason
-LONG = 300  # characters of a reason: a compiler's or a program's whole output is in the record
+LONG = 300  # characters of a reason; the record contains the complete output
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for each benchmark and reason: serious where nothing of the benchmark could be measured."""
+    """Returns one finding for each benchmark and reason; it is serious if no case of the benchmark was measured."""
     reasons: dict[tuple[str, str], list[Result]] = {}
     for result in evaluation.results:
         last = max(result.records, key=lambda r: (r.launch, r.attempt), default=None)
         errors = [r.error for r in result.records if r.error]
-        # Where another launch succeeded the result stands on that; it is reported all the same.
+        # A case is listed even if another launch of it succeeded.
         if last is not None and errors:
             reasons.setdefault((result.benchmark, _kind(errors[-1])), []).append(result)
     return [_finding(evaluation, name, failed) for (name, _), failed in reasons.items()]
 
 
 def _kind(reason: str) -> str:
-    """The reason without its numbers, so that like ones fall together."""
+    """Returns the reason without its numbers, so that similar reasons form one group."""
     return re.sub(r"\d+(\.\d+)?", "#", _short(reason).splitlines()[0] if reason.strip() else reason)
 
 
 def _short(reason: str) -> str:
-    """Of a program's whole report how it ended and the first line that it printed; other reasons as they are."""
+    """Returns how the program ended and the first line that it printed; other reasons unchanged."""
     report = re.match(r".*?: (the program .*?)\.\nThe command was:\n.*?\nIt said:\n(.*)", reason, re.DOTALL)
     if not report:
         return reason
@@ -49,8 +49,8 @@ def _finding(evaluation: Evaluation, name: str, failed: list[Result]) -> Finding
         "serious" if nothing else "notice",
         f"{len(failed)} of {len(total)} cases of {name} could not be measured: {short}",
         tuple(filter(None, (*(f"{cases.describe(r)}." for r in failed[:NAMED]), more))),
-        "The reason is the program's own; the record holds it whole.",
-        f"Mend what it names, then go on where the run stopped or begin anew: steelyard run --only {name}",
+        "The program reported this reason. The record contains its full text.",
+        f"Fix the problem that the reason names. Then continue the run, or start a new one: steelyard run --only {name}",
         name,
         effect=len(evaluation.results) / max(1, len(evaluation.results) - len(failed)),
     )

@@ -1,4 +1,4 @@
-"""Rule: whether the intervals are as narrow as was asked for."""
+"""Rule: checks whether the intervals are as narrow as the plan requires."""
 
 from statistics import median
 
@@ -7,12 +7,12 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.samples.launches import with_runs
 from steelyard.units import percent, quantity
 
-ENOUGH, FEW = 0.90, 0.50  # shares of the results that reach the width
-NAMED = 5  # of the widest that are listed
+ENOUGH, FEW = 0.90, 0.50  # shares of the results that are within the width
+NAMED = 5  # widest intervals in the list
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """How many results reach the width that the plan asked; good from nine in ten, a notice below half."""
+    """Returns a good finding if nine in ten results are within the width of the plan, a notice below half."""
     asked = _asked(evaluation)
     known = [
         (r, half, asked[r.benchmark])
@@ -35,7 +35,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
                 "good",
                 f"{observed}.",
                 _widest(known),
-                "The samples agree, and so do the launches.",
+                "The samples agree with each other, and so do the launches.",
                 "",
                 reach="figures",
             )
@@ -44,12 +44,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "intervals",
             "notice",
-            f"Only {observed}, as the plan asked."
+            f"Only {observed}, which is the width that the plan requires."
             if reached
-            else f"None of {len(known)} results has a 95 % interval within {wanted}, as the plan asked.",
-            (*_widest(known), f"There were up to {_launches(evaluation)} launches of a case."),
-            "The launches differ among themselves, the machine was disturbed, or the time for a case was too short.",
-            "Take more launches and more time: steelyard run --preset full (or without --budget).",
+            else f"None of {len(known)} results has a 95 % interval within {wanted}, which is the width that the plan requires.",
+            (*_widest(known), f"Each case had up to {_launches(evaluation)} launches."),
+            "The launches differ from each other, the machine was disturbed, or the time for a case was too short.",
+            "Use more launches and more time: steelyard run --preset full (or run without --budget).",
             effect=1 + median(half for _, half, _ in known),
             reach="figures",
         )
@@ -57,7 +57,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _asked(evaluation: Evaluation) -> dict[str, float]:
-    """The widest interval that the plan asked of each benchmark's cases, with what runs differ by."""
+    """Returns the widest interval that the plan allows for each benchmark, with the difference between runs added."""
     found: dict[str, float] = {}
     for launch in evaluation.run.plan.launches:
         for case in launch.cases:
@@ -66,7 +66,7 @@ def _asked(evaluation: Evaluation) -> dict[str, float]:
 
 
 def _half(result: Result) -> float | None:
-    """Half of the interval's width, relative, of the first metric that has one."""
+    """Returns half of the relative interval of the first metric that has one."""
     for value in result.metrics.values():
         half = _relative(value)
         if half is not None:

@@ -1,4 +1,4 @@
-"""Rule: kernels that stay far below their roof, the bandwidth or the arithmetic that this machine was observed to have"""
+"""Rule: finds kernels far below their roofline limit, the measured bandwidth or arithmetic of this machine."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -9,34 +9,35 @@ from steelyard.statistics.results.roofline import Place, Roofline, rooflines
 from steelyard.statistics.results.roofs import MEMORY, SCALAR, working_set
 from steelyard.statistics.validity import trust
 from steelyard.units import percent, quantity
-from steelyard.words import in_words
+from steelyard.words import in_words, plural
 
-BELOW = 0.6  # of the roof: loops that only stream reach 0.8 and more of a roof that a Triad measured
-# Times a roof, beyond which it cannot be one: loops that only read pass the Triad's bandwidth by a third, a peak nothing passes.
+BELOW = 0.6  # of the limit: streaming loops reach 0.8 and more of a limit that Triad measured
+# Times the limit, above which the limit is wrong: loops that only read exceed Triad's bandwidth by a third.
 OVER_MEMORY, OVER_PEAK = 1.5, 1.1
-LEAST = 0.001  # of a roof: what is below it is rather no roof of that kernel
-MOST = 8  # lines of evidence: the lowest are named, the others counted
-SHORT = 8 << 10  # bytes: passes over less take some tens of nanoseconds, and their calls and loop ends show
-NEAR_SCALAR = 1.15  # times the scalar peak at most: vectors would be beyond
-LOST = BELOW / 2  # disturbances that cost more than half are rare: below it there is another cause, too
-# Causes, in the order in which they are looked for, and what each calls for.
-DISTURBED, SLOW_LOOP = "disturbed", "not vectorised, by its speed"
+LEAST = 0.001  # of the limit: a smaller share means that the limit does not apply to the kernel
+MOST = 8  # lines of evidence: the lowest kernels are named, the others are counted
+SHORT = 8 << 10  # bytes: a shorter pass takes some tens of nanoseconds, so calls and loop ends matter
+NEAR_SCALAR = 1.15  # times the scalar peak: vectorised loops are faster
+LOST = BELOW / 2  # disturbances rarely cost more than half: below this share there is another cause, too
+# Causes in the order of the search, each with its remedy.
+DISTURBED, SLOW_LOOP = "disturbed", "not vectorised (judged by its speed)"
 OVERHEAD, ALLOCATE = (
-    "short vectors: overheads of calls and loop ends",
-    "lines read before they are written, not counted",
+    "short vectors: the overhead of calls and loop ends",
+    "cache lines that are read before they are written; these reads are not counted",
 )
-WAITING = "latency: of memory, of each result needed by the next, or of divisions and roots"
+WAITING = "latency: of the memory, of dependent operations, or of divisions and square roots"
 _REMEDIES = {
-    DISTURBED: "measure again on a quiet machine",
-    SLOW_LOOP: "look at the compiler's report on vectors (gcc -fopt-info-vec-missed, clang -Rpass-missed=loop-vectorize)",
-    OVERHEAD: "give the loop longer vectors, or several short ones at once",
-    ALLOCATE: "use streaming stores where the result is not read again soon",
-    WAITING: "give the processor several independent chains of work, and data in the order in which it lies",
+    DISTURBED: "Measure again on a quiet machine.",
+    SLOW_LOOP: "Read the vectorisation report of the compiler (gcc -fopt-info-vec-missed, "
+    "clang -Rpass-missed=loop-vectorize).",
+    OVERHEAD: "Use longer vectors, or process several short ones at once.",
+    ALLOCATE: "Use streaming stores if the result is not read again soon.",
+    WAITING: "Use several independent operations at once, and access the data in the order of its addresses.",
 }
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for all: what lies below its roof, by its likely cause; good where nothing does."""
+    """Returns one finding on all kernels below their limit, by likely cause; a good one if there are none."""
     lines = rooflines(evaluation)
     judged = [(p, p.share, line) for line in lines for p in line.places if p.share is not None and _judged(p, line)]
     low = sorted((item for item in judged if item[1] < BELOW), key=lambda item: item[1])
@@ -47,7 +48,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _beyond(place: Place) -> bool:
-    """Whether it is surely faster than what bounds it. A cache's roof is the Triad's own, and no bound for other loops."""
+    """Returns whether a kernel is certainly faster than its limit. Triad's bandwidth of a cache does not bound other loops."""
     if place.roof is None or not place.bound or place.speed.low is None:
         return False
     most = OVER_PEAK if place.roof.kind == "peak" else OVER_MEMORY if place.roof.name == MEMORY else None
@@ -59,11 +60,11 @@ def _impossible(above: Sequence[Place]) -> Finding:
     return Finding(
         "roof",
         "notice",
-        f"{_line(most)}: more than the roof cannot be, so that the roof or the kernel was measured wrongly. It is so for "
-        f"{len(above)} kernel{'' if len(above) == 1 else 's'}.{cases.caution(most.result)}",
+        f"{_line(most)}. No kernel can exceed its roofline limit: the limit or the kernel was measured wrongly. "
+        f"This concerns {plural(len(above), 'kernel')}.{cases.caution(most.result)}",
         tuple(f"{_line(place)}." for place in above[:MOST]),
-        "The roof was measured while the core was shared or its clock was low, or the kernel's data came from a cache.",
-        "Do not use these shares; measure both again: steelyard run --preset standard --only memory.stream --only core.peak "
+        "The limit was measured while the core was shared or its clock was low, or the data of the kernel came from a cache.",
+        "Do not use these shares. Measure both again: steelyard run --preset standard --only memory.stream --only core.peak "
         f"--only {most.result.benchmark}",
         most.result.benchmark,
         effect=most.share,
@@ -80,11 +81,11 @@ def _below(
     causes = [why(place, line) for place, _, line in low]
     found = [f"{_line(place)}: {cause}." for (place, _, _), cause in zip(low, causes, strict=True)]
     if len(found) > MOST:
-        found = [*found[:MOST], f"{len(found) - MOST} more: see the page Roofline."]
+        found = [*found[:MOST], f"The Roofline page shows {len(found) - MOST} more."]
     counted = {cause: causes.count(cause) for cause in _REMEDIES if cause in causes}
     observed = (
-        f"{len(low)} of {len(judged)} kernels stay below {percent(BELOW)} of the roof above them, the lowest at "
-        f"{percent(low[0][1], 1)}{_reached(large)}.{cases.caution(*(place.result for place, _, _ in low[:1]))}"
+        f"{len(low)} of {len(judged)} kernels reach less than {percent(BELOW)} of their roofline limit (lowest: "
+        f"{percent(low[0][1], 1)}).{_reached(large)}{cases.caution(*(place.result for place, _, _ in low[:1]))}"
     )
     return [
         Finding(
@@ -92,8 +93,8 @@ def _below(
             "notice",
             observed,
             tuple(found),
-            f"Likely: {'; '.join(f'{cause} ({count})' for cause, count in counted.items())}.",
-            f"{'; '.join(_REMEDIES[cause] for cause in counted)}.",
+            f"Likely causes: {'; '.join(f'{cause} ({count})' for cause, count in counted.items())}.",
+            " ".join(_REMEDIES[cause] for cause in counted),
             effect=1 / max(median(share for _, share, _ in low), LEAST),
             reach="program",
         )
@@ -101,7 +102,7 @@ def _below(
 
 
 def why(place: Place, line: Roofline) -> str:
-    """The likeliest reason why a kernel lies below its roof, one of this module's causes."""
+    """Returns the likeliest reason why a kernel is below its limit: one of the causes of this module."""
     result, scalar = place.result, line.roof(SCALAR)
     size = working_set(result)
     if result.verdict.level == "DISTURBED" and (place.share or 0) > LOST:
@@ -109,7 +110,7 @@ def why(place: Place, line: Roofline) -> str:
     if size is not None and size < SHORT:
         return OVERHEAD
     compute = place.roof is not None and place.roof.kind == "peak"
-    # Between a tenth and all of what scalars reach: slower ones wait for something else.
+    # A kernel below a tenth of the scalar peak waits for something else.
     if compute and scalar and 0.1 * scalar.value < place.speed.value <= NEAR_SCALAR * scalar.value:
         return SLOW_LOOP
     work = result.records[0].work
@@ -124,7 +125,7 @@ def why(place: Place, line: Roofline) -> str:
 
 
 def _judged(place: Place, line: Roofline) -> bool:
-    """Not what a roof was measured by, nor what was kept scalar on purpose."""
+    """Returns whether a kernel is judged: no limit was measured with it, and it is not scalar on purpose."""
     return place.result.parameters.get("vectors") != "no" and not any(
         roof.result is place.result for roof in line.roofs
     )
@@ -132,18 +133,20 @@ def _judged(place: Place, line: Roofline) -> bool:
 
 def _line(place: Place) -> str:
     roof = place.roof.name if place.roof else "unknown"
-    above = "the peak, " if place.roof and place.roof.kind == "peak" else "the bandwidth of "
+    limit = f"the peak ({roof})" if place.roof and place.roof.kind == "peak" else f"the bandwidth of {roof}"
     mark = trust.word(place.result.verdict.level)
     return (
         f"{place.result.benchmark} {place.name} with {in_words('threads', place.threads)}, "
-        f"{quantity(place.speed.value, 'flop/s')}{mark}, {percent(place.share or 0, 1)} of {above}{roof}"
+        f"{quantity(place.speed.value, 'flop/s')}{mark}, {percent(place.share or 0, 1)} of {limit}"
     )
 
 
 def _reached(large: Sequence[Place]) -> str:
-    """How many of those that the memory bounds come near it."""
+    """Returns a sentence on how many memory-bound kernels reach the share."""
     reached = sum((place.share or 0) >= BELOW for place in large)
-    return f"; of {len(large)} whose data lie in memory {reached} reach that" if large else ""
+    if not large:
+        return ""
+    return f" Of {plural(len(large), 'kernel')} with their data in memory, {reached} reach {percent(BELOW)}."
 
 
 def _good(count: int, large: Sequence[Place]) -> Finding:
@@ -151,10 +154,10 @@ def _good(count: int, large: Sequence[Place]) -> Finding:
     return Finding(
         "roof",
         "good",
-        f"All {count} kernels with a known roof reach at least {percent(BELOW)} of it."
+        f"All {count} kernels with a roofline limit reach at least {percent(BELOW)} of it."
         if count > 1
-        else f"The only kernel with a known roof reaches {percent(best.share or 0)} of it.",
+        else f"The only kernel with a roofline limit reaches {percent(best.share or 0)} of it.",
         tuple(f"{_line(place)}." for place in sorted(large, key=lambda p: p.share or 0)[:MOST]),
-        "What bounds them is the machine: its memory, its caches or its arithmetic.",
+        "The memory, the caches or the arithmetic of this machine limits them.",
         "",
     )

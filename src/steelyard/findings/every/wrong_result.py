@@ -1,4 +1,4 @@
-"""Rule: a kernel whose check failed computed a wrong result."""
+"""Rule: finds kernels whose check failed, so that they computed a wrong result."""
 
 from steelyard.model import Evaluation, Finding
 from steelyard.statistics.results import cases
@@ -7,7 +7,7 @@ NAMED = 8  # cases that are listed
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One serious finding for each benchmark with a record whose check failed."""
+    """Returns one serious finding for each benchmark with a record whose check failed."""
     found = []
     for name in sorted({r.benchmark for r in evaluation.results}):
         wrong = [
@@ -28,11 +28,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
             Finding(
                 "wrong_result",
                 "serious",
-                f"{len(wrong)} of {total} measurements of {name} computed a wrong result; their figures are not used.",
+                f"{len(wrong)} of {total} measurements of {name} computed a wrong result. Steelyard does not use their figures.",
                 tuple(lines)[:NAMED],
-                "Faulty memory, an overclocked or failing processor, or a compiler that broke the kernel.",
-                f"Try another compiler (steelyard run --only {name} --toolchain clang); if it stays wrong, "
-                "test the memory (memtest86+, or stressapptest) and read the machine-check log (ras-mc-ctl "
+                "Faulty memory, an overclocked or failing processor, or a compiler error.",
+                f"Try another compiler: steelyard run --only {name} --toolchain clang. If the result stays wrong, "
+                "test the memory (memtest86+ or stressapptest) and read the machine-check log (ras-mc-ctl "
                 "--errors).",
                 name,
             )

@@ -1,4 +1,4 @@
-"""Rule: the levels of cache recognised in the latency ladder beside those that the system reports."""
+"""Rule: compares the cache levels in the latency ladder with those that the system reports."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,22 +10,22 @@ from steelyard.statistics.results import cases
 from steelyard.units import binary_size, quantity
 
 BENCHMARK = "memory.latency"
-# A flat part ends before its cache is full, since random lines overflow some sets early, and a ladder may
-# have one point an octave only; beyond the cache's own size it cannot reach.
+# A flat part of the ladder ends before its cache is full, since random lines overflow some sets early, and a
+# ladder may have only one point per octave. It cannot extend beyond the size of the cache.
 SHORTEST, LONGEST = 1 / 3, 1.6
-MEMORY = 2.0  # times the last-level cache: a flat part that ends beyond that is the memory
+MEMORY = 2.0  # times the last-level cache: a flat part that ends beyond this size is the memory
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Good where each reported cache has its flat part of the ladder; otherwise a notice that tells which.
+    """Returns a good finding if each reported cache has a flat part of the ladder, otherwise a notice that names the others.
 
-    None without a ladder that reaches beyond the caches, or where nothing is reported.
+    Returns nothing without a ladder that extends beyond the caches, or if the system reports no cache.
     """
     chase = cases.of(evaluation.results, BENCHMARK, "chase")
     machine = evaluation.run.machine
     reported = [c for cpu in machine.cpus[:1] for c in cache_levels(machine, cpu)]
     found: tuple[Level, ...] = ()
-    with suppress(KeyError, TypeError, ValueError):  # a ladder with odd points is no ladder
+    with suppress(KeyError, TypeError, ValueError):  # a ladder with invalid points
         found = levels(chase)
     sizes = [n for r in chase if (n := cases.number(r, "bytes"))]
     if not found or not reported or not sizes or max(sizes) <= MEMORY * reported[-1].size:
@@ -40,16 +40,16 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _of(cache: Cache, found: Sequence[Level]) -> Level | None:
-    """The flat part that ends where this cache ends, the longest if there are several."""
+    """Returns the flat part that ends near the size of the cache, the longest of several."""
     fitting = [level for level in found if SHORTEST <= level.largest / max(1, cache.size) <= LONGEST]
     return max(fitting, key=lambda level: level.largest, default=None)
 
 
 def _line(cache: Cache, level: Level | None) -> str:
-    name = f"L{cache.level}, reported with {binary_size(cache.size)}"
+    name = f"L{cache.level} ({binary_size(cache.size)} reported)"
     if level is None:
-        return f"{name}: no flat part of the ladder ends near that size."
-    return f"{name}: {quantity(level.latency, 's')}, flat up to {binary_size(level.largest)}."
+        return f"{name}: the latency is not flat up to any size near this one."
+    return f"{name}: the latency is {quantity(level.latency, 's')}, and flat up to {binary_size(level.largest)}."
 
 
 def _finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> Finding:
@@ -57,9 +57,9 @@ def _finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> Findin
         return Finding(
             "cache_levels",
             "good",
-            f"The latency shows all {count} levels of cache that the system reports.",
+            f"The latency shows all {count} cache levels that the system reports.",
             lines,
-            "What is reported is what programs get.",
+            "Programs can use the caches that the system reports.",
             "",
             BENCHMARK,
         )
@@ -67,10 +67,10 @@ def _finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> Findin
     return Finding(
         "cache_levels",
         "notice",
-        f"The latency does not show what the system reports of {names}.",
+        f"The latency does not show these cache levels that the system reports: {names}.",
         lines,
-        "The cache is shared with other cores or guests, or partitioned, so that less of it can be used; "
-        "small pages blur its end; a hypervisor may report what is not there.",
-        "Look with more points and with huge pages: steelyard run --preset full --only memory.latency",
+        "Other cores or guests share the cache, or it is partitioned, so that a program can use only a part of it. "
+        "Or small pages hide its end, or a hypervisor reports a cache that does not exist.",
+        "Measure more sizes, and use huge pages: steelyard run --preset full --only memory.latency",
         BENCHMARK,
     )

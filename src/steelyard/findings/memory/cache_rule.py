@@ -1,4 +1,4 @@
-"""Rule: vectors that are too small for STREAM's rule measure the caches, not the memory."""
+"""Rule: finds vectors that are too small for STREAM's rule, so that they measure the caches and not the memory."""
 
 from steelyard.benchmarks.memory.stream import CACHE_RULE, LARGEST_SHARE, VECTORS
 from steelyard.errors import SteelyardError
@@ -9,11 +9,11 @@ from steelyard.statistics.results import cases
 from steelyard.units import binary_size, percent
 
 BENCHMARK = "memory.stream"
-LEAST = 0.1  # of a pass that comes from memory, at least supposed
+LEAST = 0.1  # the least assumed share of a pass that comes from memory
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """A notice where the largest vectors are smaller than the rule asks, or where it cannot be checked."""
+    """Returns a notice if the largest vectors are smaller than the rule requires, or if the rule cannot be checked."""
     stream = [r for r in evaluation.results if r.benchmark == BENCHMARK and r.metrics]
     sizes = [n for r in stream if (n := cases.number(r, "elements"))]
     if not sizes:
@@ -41,10 +41,10 @@ def _unknown(vector: int) -> Finding:
     return Finding(
         "cache_rule",
         "notice",
-        f"Whether vectors of {binary_size(vector)} are large enough cannot be said: no cache size is known.",
-        ("Neither the kernel's files nor lstopo tell the caches of this machine.",),
-        "A hypervisor or a container hides them.",
-        f"Look whether the bandwidth still falls with larger vectors: steelyard run --only {BENCHMARK} --set "
+        f"No cache size is known. Steelyard cannot check whether vectors of {binary_size(vector)} are large enough.",
+        ("Neither the files of the operating system nor lstopo report the caches of this machine.",),
+        "A hypervisor or a container hides the caches.",
+        f"Check whether the bandwidth still falls with larger vectors: steelyard run --only {BENCHMARK} --set "
         f"kernel=triad --set elements={vector // 2},{vector // 8 * 4}",
         BENCHMARK,
     )
@@ -53,29 +53,29 @@ def _unknown(vector: int) -> Finding:
 def _too_small(machine: Machine, vector: int, cache: int, needed: int) -> Finding:
     possible = int(machine.memory_available * LARGEST_SHARE)
     evidence = [
-        f"The last-level caches that the threads reach hold {binary_size(cache)} together.",
-        f"STREAM's rule asks for {CACHE_RULE} times that in each of {VECTORS} vectors: {binary_size(needed)}.",
+        f"The last-level caches that the threads use hold {binary_size(cache)} in total.",
+        f"STREAM's rule requires {CACHE_RULE} times this size for each of its {VECTORS} vectors: {binary_size(needed)}.",
     ]
     if VECTORS * needed > possible:
         evidence.append(
-            f"That is {binary_size(VECTORS * needed)} in all, and {binary_size(possible)} of memory may be "
-            f"used ({percent(LARGEST_SHARE)} of what was free)."
+            f"The {VECTORS} vectors then need {binary_size(VECTORS * needed)}. Steelyard may use {binary_size(possible)}, "
+            f"{percent(LARGEST_SHARE)} of the free memory."
         )
         cause = "There is too little free memory for the rule."
-        remedy = "Free memory or lift the container's limit (steelyard doctor names it), then run again."
+        remedy = "Free some memory or remove the limit of the container (steelyard doctor names it). Then run again."
     else:
-        cause = "The size was set smaller than the rule asks."
-        remedy = f"Let the rule choose the size: steelyard run --only {BENCHMARK} (without --set elements=…)."
+        cause = "The size was set to less than the rule requires."
+        remedy = f"Let Steelyard choose the size: steelyard run --only {BENCHMARK} (without --set elements=…)."
     return Finding(
         "cache_rule",
         "notice",
-        f"The largest vectors have {binary_size(vector)} each, {vector / cache:.2g} times the last-level "
-        "caches: a part of every pass may come from a cache.",
+        f"The largest vectors have {binary_size(vector)} each, {vector / cache:.2g} times the size of the last-level "
+        "caches. A part of each pass may come from a cache.",
         tuple(evidence),
         cause,
         remedy,
         BENCHMARK,
-        # Of a pass over all vectors so much may come from the caches, and cost nothing beside the rest.
+        # This part of a pass over all vectors may come from the caches, at almost no cost.
         effect=1 / max(1 - cache / (VECTORS * vector), LEAST),
         reach="figures",
     )

@@ -1,4 +1,4 @@
-"""Rule: at the best corner of APEX-MAP one accumulator measures the latency of the addition."""
+"""Rule: checks whether the best corner of APEX-MAP with one accumulator measures the latency of the addition."""
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
@@ -7,11 +7,11 @@ from steelyard.statistics.results.tolerance import at_point
 from steelyard.units import quantity
 
 BENCHMARK = "memory.apexmap"
-BOUND = 1.25  # from here the difference is the loop's, not a matter of the placement of code
+BOUND = 1.25  # a greater factor comes from the loop, not from the placement of code
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One accumulator against the most that were measured, at the best corner with the fewest threads."""
+    """Compares one accumulator with the most that were measured, at the best corner, with the fewest threads."""
     corner = at_point(evaluation, "L")
     alone = [r for r in corner if cases.number(r, "accumulators") == 1]
     compared: list[tuple[Result, Result, Ratio]] = []
@@ -28,20 +28,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "compiler_bound",
             "notice",
-            f"The best corner (L) is bound by the loop: an access costs {_describe(few)} with one accumulator "
-            f"and {_describe(many)} with {cases.value(many, 'accumulators')}, a factor of "
+            f"The loop limits the best corner (L). An access costs {_describe(few)} with one accumulator and "
+            f"{_describe(many)} with {cases.value(many, 'accumulators')}: a factor of "
             f"{factor.value:.2g}.{cases.caution(few, many)}",
             tuple(
-                f"{cases.describe(a, but=('elements', 'accumulators'))}: {r.value:.2f} ({r.low:.2f} to "
-                f"{r.high:.2f}) with 1 against {cases.value(b, 'accumulators')} accumulators."
+                f"{cases.describe(a, but=('elements', 'accumulators'))}: an access with 1 accumulator costs {r.value:.2f} times "
+                f"({r.low:.2f} to {r.high:.2f}) as much as with {cases.value(b, 'accumulators')}."
                 for a, b, r in compared
             ),
-            "With one accumulator every addition waits for the one before it, some two to four cycles; the "
-            "caches could deliver faster. Compilers may not reorder a sum of floating-point numbers unless "
-            "they are told to.",
-            "Take the figure with several accumulators for the memory. In your own sums let the compiler "
-            "reorder: -fassociative-math -fno-signed-zeros -fno-trapping-math (or -ffast-math), or #pragma "
-            "omp simd reduction(+:sum).",
+            "With one accumulator, each addition waits two to four cycles for the previous one, although the caches could "
+            "deliver data faster. By default, compilers may not reorder a sum of floating-point numbers.",
+            "Use the figure with several accumulators to judge the memory. For your own sums, allow the compiler to reorder: "
+            "-fassociative-math -fno-signed-zeros -fno-trapping-math (or -ffast-math), or #pragma omp simd "
+            "reduction(+:sum).",
             BENCHMARK,
             effect=factor.value,
             reach="program",

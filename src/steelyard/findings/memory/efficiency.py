@@ -1,4 +1,4 @@
-"""Rule: the Triad bandwidth against the limit of the memory, or how to tell the limit where it is unknown."""
+"""Rule: compares the Triad bandwidth with the memory limit, or says how to set an unknown limit."""
 
 from steelyard.machine.limits import bandwidth_unknown
 from steelyard.model import Evaluation, Finding, Limit, Result, Value
@@ -10,11 +10,11 @@ BENCHMARK = "memory.stream"
 # Well-tuned systems reach 75 to 90 % of the modules' rate with STREAM (refresh and turnarounds take the
 # rest): the PowerEdge R730xd of `published.csv` reached 116 of 136 GB/s, 85 %.
 NEAR = 0.75
-ABOVE = 1.02  # more than the limit cannot be: the limit or the measurement is wrong
+ABOVE = 1.02  # above it, the limit or the measurement is wrong
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """The best Triad at the most threads, by what the memory moves, against the limit."""
+    """Compares the best Triad at the most threads, counted by the bytes that the memory moves, with the limit."""
     triad = cases.with_most(cases.of(evaluation.results, BENCHMARK, "triad"), "elements")
     triad = [r for r in cases.with_most(triad, "threads") if "bandwidth" in r.metrics]
     if not triad:
@@ -45,20 +45,21 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
     share = moved.value / limit.value
     caution = cases.caution(best)
     observed = (
-        f"Triad moves {quantity(moved.value, moved.unit)}, {percent(share)} of the limit of "
+        f"Triad moves {quantity(moved.value, moved.unit)}: {percent(share)} of the limit of "
         f"{quantity(limit.value, limit.unit)} ({cases.describe(best, but=('elements',))}).{caution}"
     )
     evidence = (
         f"The limit: {limit.source}.",
-        f"As STREAM counts it is {quantity(counted.value, counted.unit)}, {percent(counted.value / limit.value)} of it.",
+        f"By STREAM's count, Triad reaches {quantity(counted.value, counted.unit)}: {percent(counted.value / limit.value)} of "
+        "the limit.",
     )
     if share > ABOVE:
-        cause = "The limit is too low (a wrong system file, or firmware that is wrong), or a cache was measured."
-        remedy = "Check the modules (sudo dmidecode -t memory) and the findings on the size of the vectors."
+        cause = "The limit is too low (a wrong system file or wrong firmware data), or Triad measured a cache."
+        remedy = "Check the memory modules (sudo dmidecode -t memory) and the findings on the vector size."
         return Finding(
             "efficiency",
             "notice",
-            f"{observed} More than the limit cannot be.",
+            f"{observed} No figure can be above its limit.",
             evidence,
             cause,
             remedy,
@@ -78,14 +79,14 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
 
 
 def _why_low(threads: int, processors: int) -> tuple[str, str]:
-    """Likely cause and remedy."""
+    """Returns the likely cause and the remedy."""
     if threads < processors:
-        cause = f"Only {threads} of {processors} processors took part, too few to fill the channels."
-        return cause, f"steelyard run --only {BENCHMARK} --set threads={processors}"
+        cause = f"Only {threads} of {processors} processors were used: too few to fill the memory channels."
+        return cause, f"Use all processors: steelyard run --only {BENCHMARK} --set threads={processors}"
     return (
-        "Threads and memory are badly spread over the nodes, processors are throttled, channels hold unequal "
-        "modules, or other guests use the same memory.",
-        "steelyard doctor; then compare placements: steelyard run --preset standard --only memory.stream "
+        "Threads and memory are unevenly spread over the nodes, processors are throttled, the memory channels hold "
+        "unequal modules, or other guests use the same memory.",
+        "Check the settings: steelyard doctor. Then compare placements: steelyard run --preset standard --only memory.stream "
         "--only memory.placement",
     )
 
@@ -99,11 +100,11 @@ def _unknown(evaluation: Evaluation, best: Result) -> Finding:
     return Finding(
         "efficiency",
         "notice",
-        f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)} ({_how(best)}); what part of the limit that is cannot "
-        "be said, since the limit of the memory is unknown.",
+        f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)} ({_how(best)}). The memory limit is unknown, so the share "
+        "cannot be computed.",
         (bandwidth_unknown(evaluation.run.machine),),
-        "The firmware's tables (SMBIOS) can be read by root only, or a hypervisor hides them.",
-        "Run once as root, or write what you know into a file, memory_channels = 2 and memory_rate = 4800e6 "
-        "for two channels of DDR5-4800, and give it: steelyard run --system FILE.toml",
+        "Only root can read the firmware tables (SMBIOS), or a hypervisor hides them.",
+        "Run Steelyard once as root. Or write the memory data into a file, for example memory_channels = 2 and "
+        "memory_rate = 4800e6 for two channels of DDR5-4800: steelyard run --system FILE.toml",
         BENCHMARK,
     )

@@ -1,4 +1,4 @@
-"""Rule: what small pages cost, at the worst corner of APEX-MAP, in the latency of memory, and in Triad."""
+"""Rule: measures the cost of small pages at the worst corner of APEX-MAP, in the memory latency, and in Triad."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -12,13 +12,13 @@ from steelyard.statistics.results.tolerance import points
 from steelyard.units import binary_size, percent, quantity
 
 WHAT = {"G": "an access at the worst corner (G)", "latency": "a dependent access", "Triad": "a byte of Triad"}
-COSTS = 1.08  # from here it is worth the trouble of a setting
-LADDER = 1.15  # the latency rising so far beyond the caches: page tables that fall out of them, too
-BEYOND = 4  # times the last-level cache: there hardly an access hits it any more
+COSTS = 1.08  # a smaller factor does not justify a setting
+LADDER = 1.15  # rise of the latency beyond the caches: the page tables no longer fit the caches
+BEYOND = 4  # times the last-level cache: almost no access hits it
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Small against huge pages where both were measured; else whether the ladder shows the TLB."""
+    """Compares small with huge pages if both were measured; otherwise checks whether the latency ladder shows the TLB."""
     found = [_compared(evaluation, point.role.point, point.results) for point in points(evaluation)]
     reported = [finding for finding in found if finding]
     return reported or _ladder(evaluation)
@@ -36,7 +36,7 @@ def _compared(evaluation: Evaluation, point: str, results: Sequence[Result]) -> 
             break
     if not compared:
         return None
-    # Of the fewest threads and accumulators: there the translation is not hidden behind other accesses.
+    # With few threads and accumulators, other accesses do not hide the address translation.
     few = min(
         compared,
         key=lambda c: (cases.number(c[0], "threads") or 1, cases.number(c[0], "accumulators") or 1),
@@ -45,7 +45,7 @@ def _compared(evaluation: Evaluation, point: str, results: Sequence[Result]) -> 
 
 
 def _differ(small: Result, huge: Result) -> bool:
-    """Whether the pages were really different, as far as the system told."""
+    """Returns whether the pages differed, as far as the system reports it."""
     a, b = _huge_share(small), _huge_share(huge)
     return a is None or b is None or b - a > 0.5
 
@@ -68,10 +68,9 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
         return Finding(
             "huge_pages",
             "notice",
-            f"With small pages {WHAT[point]} costs {factor.value:.2f} times as much as with {words}.{caution}",
+            f"With small pages, {WHAT[point]} costs {factor.value:.2f} times as much as with {words}.{caution}",
             tuple(filter(None, (*lines, policy))),
-            "The processor keeps few translations of addresses (TLB); accesses far apart wait for the page "
-            "tables, too.",
+            "The processor stores few address translations (TLB). Accesses to distant addresses also wait for the page tables.",
             _remedy(known.value, known.source),
             small.benchmark,
             effect=factor.value,
@@ -80,7 +79,7 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
         return Finding(
             "huge_pages",
             "good",
-            f"The size of the pages hardly matters: {WHAT[point]} costs {factor.value:.2f} times as much "
+            f"The page size has little effect: {WHAT[point]} costs {factor.value:.2f} times as much "
             f"with small pages as with {words}.",
             tuple(lines),
             "The translations fit the TLB, or the page tables fit the caches.",
@@ -92,25 +91,25 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
 
 def _line(small: Result, huge: Result, factor: Ratio) -> str:
     a, b = cost(small), cost(huge)
-    reported = f": {quantity(a.seconds, 's')} and {quantity(b.seconds, 's')}" if a and b else ""
+    reported = f": {quantity(a.seconds, 's')} and {quantity(b.seconds, 's')}," if a and b else ":"
     share = _huge_share(huge)
-    part = "" if share is None else f"; {percent(share)} of the memory had huge pages"
+    part = "" if share is None else f"; huge pages covered {percent(share)} of the memory"
     name = cases.describe(small, but=("elements", "page_size"))
-    pages = f"{cases.value(small, 'page_size')} against {cases.value(huge, 'page_size')}"
-    return f"{name}, {pages}{reported}, {factor.low:.2f} to {factor.high:.2f} times{part}."
+    pages = f"{cases.value(small, 'page_size')} and {cases.value(huge, 'page_size')} pages"
+    return f"{name}, {pages}{reported} a factor of {factor.low:.2f} to {factor.high:.2f}{part}."
 
 
 def _remedy(value: str | None, source: str) -> str:
     if value == "never" and source:
-        return f"Let programs that ask have them: echo madvise | sudo tee {source}; then run again."
+        return f"Allow huge pages for programs that ask for them: echo madvise | sudo tee {source}. Then run again."
     return (
-        "Ask for huge pages in programs with large arrays: GLIBC_TUNABLES=glibc.malloc.hugetlb=1 PROGRAM "
-        "(glibc 2.35 or newer), or madvise(…, MADV_HUGEPAGE) on their memory."
+        "Use huge pages in programs with large arrays: GLIBC_TUNABLES=glibc.malloc.hugetlb=1 PROGRAM "
+        "(glibc 2.35 or newer), or call madvise(…, MADV_HUGEPAGE) for their memory."
     )
 
 
 def _ladder(evaluation: Evaluation) -> list[Finding]:
-    """Huge pages off, and the latency still rising where no cache can be left: the page tables show."""
+    """Returns a finding if huge pages are off and the latency still rises far beyond the caches."""
     machine = evaluation.run.machine
     known = setting(machine, "transparent_huge_pages")
     caches = [c for cpu in machine.cpus[:1] for c in cache_levels(machine, cpu)]
@@ -129,13 +128,13 @@ def _ladder(evaluation: Evaluation) -> list[Finding]:
             Finding(
                 "huge_pages",
                 "notice",
-                f"Huge pages are off, and from {sizes[0]} to {sizes[1]} the latency still rises by "
-                f"{quantity(rise.value - 1, '%', 2)}, where no cache is left.{cases.caution(first, last)}",
+                f"Huge pages are off. From {sizes[0]} to {sizes[1]}, beyond all caches, the latency still rises by "
+                f"{quantity(rise.value - 1, '%', 2)}.{cases.caution(first, last)}",
                 (
                     f"The last-level cache holds {binary_size(caches[-1].size)}.",
-                    f"{known.source} says '{known.value}'.",
+                    f"{known.source} contains '{known.value}'.",
                 ),
-                "With pages of 4 KiB the page tables of so much memory do not fit the TLB, nor then the caches.",
+                "With pages of 4 KiB, the address translations of so much memory fit neither the TLB nor the caches.",
                 _remedy(known.value, known.source),
                 "memory.latency",
                 effect=rise.value,

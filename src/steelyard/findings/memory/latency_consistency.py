@@ -1,4 +1,4 @@
-"""Rule: whether the worst corner of APEX-MAP and the latency ladder tell the same story."""
+"""Rule: checks whether the worst corner of APEX-MAP agrees with the latency ladder."""
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
@@ -8,15 +8,14 @@ from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity
 from steelyard.words import in_words
 
-# Independent accesses cannot be slower than dependent ones; one core has at most some 10 to 48 of them in
-# flight (its line fill buffers, and the next cache's queue). The margins are for pages that lie
-# differently.
+# Independent accesses cannot be slower than dependent ones. One core has at most some 10 to 48 of them in
+# flight (its line fill buffers, and the queue of the next cache). The margins allow for different pages.
 SLOWER, FURTHEST = 0.85, 64
-NEAR = 2.0  # a factor of the working set within which the ladder is taken as the same
+NEAR = 2.0  # greatest factor between the two working sets that are compared
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Time of an access at G, one thread, against the latency of a dependent chain over the same memory."""
+    """Compares the time of an access at G, with one thread, with the latency of a dependent chain over the same memory."""
     worst = [r for r in at_point(evaluation, "G") if (cases.number(r, "threads") or 1) == 1]
     worst = cases.where(worst, memory_policy="local")
     chase = [
@@ -44,14 +43,13 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
         return None
     ladder = int(cases.number(nearest, "bytes") or 0)
     observed = (
-        f"At the worst corner (G) an access takes {quantity(access.seconds, 's')}, in a dependent chain "
-        f"{quantity(latency.seconds, 's')}: on average {overlap.value:.1f} accesses are under way at "
-        f"once.{cases.caution(corner, nearest)}"
+        f"An access takes {quantity(access.seconds, 's')} at the worst corner (G) and {quantity(latency.seconds, 's')} in a "
+        f"dependent chain. On average, {overlap.value:.1f} accesses are in flight at once.{cases.caution(corner, nearest)}"
     )
     evidence = (
         f"G: {cases.describe(corner)}, {binary_size(int(size))} of memory.",
-        f"The chain: {cases.describe(nearest)}, {binary_size(ladder)} of memory.",
-        f"The ratio's interval is {overlap.low:.2f} to {overlap.high:.2f}.",
+        f"Dependent chain: {cases.describe(nearest)}, {binary_size(ladder)} of memory.",
+        f"The interval of the ratio is {overlap.low:.2f} to {overlap.high:.2f}.",
         *_chains(chase, nearest, access.seconds),
     )
     consistent = SLOWER <= overlap.value <= FURTHEST
@@ -59,15 +57,15 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
     return Finding(
         "latency_consistency",
         "good" if consistent and doubt == "CLEAN" else "notice",
-        observed if consistent else f"{observed} That does not fit together.",
+        observed if consistent else f"{observed} The two figures contradict each other.",
         evidence,
-        "The addresses at G are known beforehand, so that the processor fetches several at once: the time "
-        "of an access is the latency over their number."
+        "The addresses at G are known in advance, so the processor fetches several at once. The time of an access is "
+        "the latency divided by this number."
         if consistent
-        else "The two kernels saw different machines: other pages, another memory node, or a disturbance.",
+        else "The two kernels ran under different conditions: other pages, another memory node, or a disturbance.",
         trust.again(doubt)
         if consistent
-        else "Measure both side by side, with equal pages: steelyard run --only memory.apexmap "
+        else "Measure both kernels together, with equal pages: steelyard run --only memory.apexmap "
         "--only memory.latency --set page_size=4k",
         "memory.apexmap",
         effect=None if consistent else max(1 / overlap.value, overlap.value / FURTHEST),
@@ -81,7 +79,7 @@ def _apart(result: Result, size: float) -> float:
 
 
 def _chains(chase: list[Result], nearest: Result, seconds: float) -> list[str]:
-    """Which number of parallel chains over the same memory comes nearest to G."""
+    """Returns a sentence on the number of parallel chains whose access time is nearest to that of G."""
     size = cases.number(nearest, "bytes")
     reported = [
         (abs(c.seconds / seconds - 1), int(n), c.seconds)
@@ -91,4 +89,4 @@ def _chains(chase: list[Result], nearest: Result, seconds: float) -> list[str]:
     if len(reported) < 2:
         return []
     _, chains, cost_ = min(reported)
-    return [f"Nearest comes {in_words('chains', chains)} at {quantity(cost_, 's')} an access."]
+    return [f"The nearest time is {quantity(cost_, 's')} for an access, with {in_words('chains', chains)}."]

@@ -1,4 +1,4 @@
-"""Rule: what it costs to use the memory of another node, beside the distances that the firmware tells."""
+"""Rule: measures the cost of the memory of another node, beside the distances that the firmware reports."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from steelyard.words import in_words
 
 BENCHMARK = "memory.placement"
 KERNELS = {"triad": "a byte of Triad", "chase": "a dependent access"}
-PENALTY = 1.10  # below it programs need not care where their memory is
-ALL_ON_ONE = 0.95  # of the pages asked about: the rest are the runtime's own
+PENALTY = 1.10  # below it, the memory node does not matter to programs
+ALL_ON_ONE = 0.95  # of the sampled pages: the rest belong to the runtime
 PLACES = (
     "pinning",
     "memory_policy",
     "cpu_node",
     "memory_node",
     "placement",
-)  # what may differ in a comparison
+)  # parameters that may differ in a comparison
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class _Remote:
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """For Triad and for latency: the dearest and the cheapest remote node against the local one."""
+    """Compares the slowest and the fastest remote node with the local one, for Triad and for latency."""
     found = []
     for kernel, what in KERNELS.items():
         remote = _remote(cases.of(evaluation.results, BENCHMARK, kernel), evaluation.run.machine)
@@ -57,7 +57,7 @@ def _remote(results: list[Result], machine: Machine) -> list[_Remote]:
 
 
 def _most_threads(found: list[_Remote]) -> list[_Remote]:
-    """Many threads saturate a link that one does not: of each way the greatest number is reported."""
+    """Returns the result with the most threads for each pair of nodes: few threads do not saturate the link."""
     ways: dict[tuple[int, int], _Remote] = {}
     for one in sorted(found, key=lambda f: cases.number(f.result, "threads") or 1):
         ways[one.cpu, one.memory] = one
@@ -80,7 +80,7 @@ def _memory_node(result: Result) -> int | None:
     word, _, number = str(result.parameters.get("memory_policy", "")).partition(":")
     if word == "bind" and number.isdigit():
         return int(number)
-    for record in result.records:  # where the pages were found to be
+    for record in result.records:  # the measured placement of the pages
         pages = record.surroundings.pages
         for node, share in ((pages and pages.nodes) or {}).items():
             if share is not None and share >= ALL_ON_ONE and node.isdigit():
@@ -100,13 +100,14 @@ def _finding(what: str, remote: list[_Remote], machine: Machine) -> Finding:
     return Finding(
         "remote_penalty",
         "notice" if dear or trust.doubtful(doubt) else "good",
-        f"From another node's memory {what} costs {span} as from its own ({threads}).{trust.caution(doubt)}",
+        f"{what[0].upper()}{what[1:]} from the memory of another node costs {span} as from local memory "
+        f"({threads}).{trust.caution(doubt)}",
         tuple(_line(f, machine) for f in reversed(ordered))[:12],
-        "The link between the nodes is narrower and longer than the way to a node's own memory."
+        "The link between the nodes has less bandwidth and more latency than the local memory."
         if dear
-        else "The link between the nodes is fast enough for this.",
-        "Let each thread touch first the data that it will use; pin ranks and memory to a node: numactl "
-        "--cpunodebind=0 --membind=0 PROGRAM; where all threads share data, numactl --interleave=all PROGRAM"
+        else "The link between the nodes does not limit these accesses.",
+        "Let each thread initialise the data that it will use. Bind ranks and memory to a node: numactl "
+        "--cpunodebind=0 --membind=0 PROGRAM. If all threads share data: numactl --interleave=all PROGRAM"
         if dear
         else trust.again(doubt),
         BENCHMARK,
@@ -117,11 +118,11 @@ def _finding(what: str, remote: list[_Remote], machine: Machine) -> Finding:
 def _line(f: _Remote, machine: Machine) -> str:
     text = (
         f"Processors of node {f.cpu}, memory of node {f.memory}: {f.penalty.value:.2f} times the cost of "
-        f"node {f.cpu}'s own ({f.penalty.low:.2f} to {f.penalty.high:.2f})"
+        f"the memory of node {f.cpu} ({f.penalty.low:.2f} to {f.penalty.high:.2f})"
     )
     distances = next((n.distances for n in machine.nodes if n.number == f.cpu), ())
     position = next((i for i, n in enumerate(machine.nodes) if n.number == f.memory), None)
     own = next((i for i, n in enumerate(machine.nodes) if n.number == f.cpu), None)
     if position is not None and own is not None and max(position, own) < len(distances) and distances[own]:
-        text += f"; the firmware's distances (SLIT) say {distances[position] / distances[own]:.1f}"
+        text += f"; the distances in the firmware (SLIT) have a ratio of {distances[position] / distances[own]:.1f}"
     return f"{text}."

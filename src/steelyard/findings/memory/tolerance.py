@@ -1,4 +1,4 @@
-"""Rule: whether threads hide the latency of memory: the cost of an operation at n threads against one."""
+"""Rule: checks whether threads hide the latency of memory: the cost of an operation with n threads and with one."""
 
 from typing import Literal
 
@@ -8,14 +8,14 @@ from steelyard.statistics.results.tolerance import Tolerance, points, tolerance
 from steelyard.statistics.validity import trust
 from steelyard.units import percent
 
-# n threads bring the cost to less than 1.5/n of one thread's; and, at the other end, hardly below it.
+# Tolerant: n threads reduce the cost below 1.5/n of the cost with one. Little tolerant: a speed-up below 1.25.
 TOLERANT, POOR = 1 / 1.5, 1.25
-TOO_WIDE = 1.5  # greatest over least speed-up of the interval: wider than that it holds two verdicts
+TOO_WIDE = 1.5  # greatest over least speed-up of the interval: a wider one contains two verdicts
 AGAIN = "Measure again on a quiet machine: steelyard run"
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """A finding for each point that was measured with one thread and with more, told at the most threads."""
+    """Returns a finding for each point that was measured with one thread and with more; the most threads decide."""
     found = ((point.role, [t for t in tolerance(point) if t.usual]) for point in points(evaluation))
     return [_finding(role, mine) for role, mine in found if mine]
 
@@ -25,19 +25,19 @@ def _finding(role: TolerancePoint, mine: list[Tolerance]) -> Finding:
     judged = _judged(most)
     caution = trust.caution(most.level)
     lines = tuple(
-        f"{t.label}, {t.threads} threads: a speed-up of {t.ratio:.2f} ({t.low:.2f} to {t.high:.2f}), "
+        f"{t.label}, {t.threads} threads: speed-up {t.ratio:.2f} ({t.low:.2f} to {t.high:.2f}), "
         f"efficiency {percent(t.efficiency)}."
         for t in sorted(mine, key=lambda t: t.threads)
     )
     if not judged:
-        observed = f"Whether threads hide the latency cannot be said for {role.title}: the speed-up with "
-        observed += f"{most.threads} threads lies between {most.low:.2f} and {most.high:.2f}.{caution}"
-        cause = "The launches or the samples differ too much."
+        observed = f"Steelyard cannot decide whether threads hide the latency of {role.title}. The speed-up with "
+        observed += f"{most.threads} threads is between {most.low:.2f} and {most.high:.2f}.{caution}"
+        cause = "The launches or the samples differ too much from each other."
         return Finding("tolerance", "notice", observed, lines, cause, AGAIN, most.benchmark)
-    observed = f"The machine is {judged} for {role.title}: with {most.threads} threads an operation costs "
-    observed += f"{1 / most.ratio:.2g} of what it costs with one, {percent(most.efficiency)} of the ideal.{caution}"
+    observed = f"The machine is {judged} for {role.title}: an operation with {most.threads} threads costs "
+    observed += f"{1 / most.ratio:.2g} of its cost with one thread ({percent(most.efficiency)} of the ideal).{caution}"
     if judged == "tolerant":
-        cause = "Each thread has what it needs, and they wait side by side."
+        cause = "Each thread has the resources that it needs, and the threads wait for the memory at the same time."
         level: Literal["notice", "good"] = "notice" if caution else "good"
         return Finding("tolerance", level, observed, lines, cause, trust.again(most.level), most.benchmark)
     return Finding(
@@ -46,7 +46,7 @@ def _finding(role: TolerancePoint, mine: list[Tolerance]) -> Finding:
 
 
 def _judged(most: Tolerance) -> str:
-    """In a word; '' where the interval is too wide for one."""
+    """Returns the verdict in a word; '' if the interval is too wide."""
     if most.high > TOO_WIDE * most.low:
         return ""
     if most.efficiency >= TOLERANT:
@@ -57,4 +57,4 @@ def _judged(most: Tolerance) -> str:
 def _remedy(role: TolerancePoint, most: Tolerance) -> str:
     if role.remedy:
         return role.remedy.format(threads=most.threads)
-    return f"See from how many threads on it no longer falls: steelyard run --preset standard --only {most.benchmark}"
+    return f"Measure from how many threads on the cost no longer falls: steelyard run --preset standard --only {most.benchmark}"

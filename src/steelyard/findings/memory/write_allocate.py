@@ -1,4 +1,4 @@
-"""Rule: what ordinary stores cost, since each line that is written is read first (write-allocate)."""
+"""Rule: measures the cost of ordinary stores, which read each cache line before they write it (write-allocate)."""
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
@@ -7,14 +7,13 @@ from steelyard.units import quantity
 from steelyard.words import in_words
 
 BENCHMARK = "memory.stream"
-# Triad reads two vectors and writes one; with write-allocate it reads that one, too: four transfers instead
-# of three.
+# Triad reads two vectors and writes one. With write-allocate it also reads the third: four transfers, not three.
 EXPECTED = 4 / 3
-SEEN = 1.08  # a quarter of it: less cannot be distinguished from other differences of the two loops
+SEEN = 1.08  # a quarter of the effect: other differences of the two loops explain less
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Ordinary against streaming stores at the largest size and the most threads."""
+    """Compares ordinary with streaming stores at the largest size and the most threads."""
     triad = cases.with_most(cases.of(evaluation.results, BENCHMARK, "triad"), "elements")
     compared = [
         (a, b, r) for a, b in cases.pairs(triad, "stores", "ordinary", "streaming") if (r := ratio(a, b)) is not None
@@ -25,8 +24,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     lines = tuple(_line(*c) for c in sorted(compared, key=lambda c: cases.number(c[0], "threads") or 0))
     caution = cases.caution(ordinary, streaming)
     observed = (
-        f"With {in_words('threads', cases.value(ordinary, 'threads'))} Triad takes {factor.value:.2f} "
-        f"times as long with ordinary stores as with streaming ones.{caution}"
+        f"With {in_words('threads', cases.value(ordinary, 'threads'))}, Triad takes {factor.value:.2f} "
+        f"times as long with ordinary stores as with streaming stores.{caution}"
     )
     return _judge(observed, lines, factor, not caution)
 
@@ -34,26 +33,25 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _judge(observed: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> list[Finding]:
     if factor.value > SEEN and factor.low > 1:
         cause = (
-            "Write-allocate: the memory reads every line before it is written, so that Triad moves four "
-            f"vectors instead of the three that STREAM counts (a factor of {EXPECTED:.2f} where the memory "
-            "is the limit)."
+            "Write-allocate: the processor reads each cache line before it writes it. Triad then moves four vectors, but "
+            f"STREAM counts three (a factor of {EXPECTED:.2f} if the memory is the limit)."
         )
         remedy = (
-            "Let loops that only write use streaming stores: -qopt-streaming-stores=always (Intel), "
-            "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc); compare systems by the same kind of "
+            "Use streaming stores in loops that only write: -qopt-streaming-stores=always (Intel), "
+            "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc). Compare systems with the same kind of "
             "stores: steelyard run --only memory.stream --set stores=ordinary,streaming"
         )
         return [Finding("write_allocate", "notice", observed, lines, cause, remedy, BENCHMARK, factor.value, "program")]
     if factor.value < 1 / SEEN and factor.high < 1:
-        cause = "Streaming stores wait for their few write-combining buffers: dearer here than reading."
-        remedy = "Use ordinary stores here: steelyard run --only memory.stream --set stores=ordinary"
+        cause = "Streaming stores wait for the few write-combining buffers. This costs more than the additional reads."
+        remedy = "Use ordinary stores on this machine: steelyard run --only memory.stream --set stores=ordinary"
         return [
             Finding("write_allocate", "notice", observed, lines, cause, remedy, BENCHMARK, 1 / factor.value, "program")
         ]
     if factor.high < SEEN and factor.low > 1 / SEEN and certain:
         cause = (
-            "Either the processor recognises whole lines being written and does not read them first, or "
-            "something other than the memory is the limit here."
+            "The processor recognises lines that are written completely and does not read them first, or the memory is "
+            "not the limit."
         )
         return [Finding("write_allocate", "good", observed, lines, cause, "", BENCHMARK)]
     return []
@@ -65,6 +63,6 @@ def _line(ordinary: Result, streaming: Result, factor: Ratio) -> str:
         bandwidth = result.metrics.get("bandwidth")
         if bandwidth:
             reported.append(f"{quantity(bandwidth.value, bandwidth.unit)} {word}")
-    counted = f" ({', '.join(reported)}, counted as STREAM counts)" if reported else ""
+    counted = f" ({', '.join(reported)}, by STREAM's count)" if reported else ""
     name = cases.describe(ordinary, but=("elements", "stores"))
     return f"{name}: a factor of {factor.value:.2f}, {factor.low:.2f} to {factor.high:.2f}{counted}."

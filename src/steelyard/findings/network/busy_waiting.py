@@ -1,4 +1,4 @@
-"""Rule: ranks that wait in a loop on processors which they share: every message then costs a turn of the scheduler."""
+"""Rule: finds ranks that share a processor and wait in a loop, so that each message takes a time slice of the scheduler."""
 
 from statistics import median
 from typing import NamedTuple
@@ -11,18 +11,18 @@ from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity.observations import numbers
 from steelyard.units import quantity, significant
 
-SLOWER = 10.0  # times what the number of ranks explains
-# Linux lets a task run for 0.7 to 3 ms before another that waits gets its turn (sched/base_slice_ns, min_granularity_ns).
+SLOWER = 10.0  # times the slowdown that the number of ranks explains
+# Linux runs a task for 0.7 to 3 ms before a waiting one gets the processor (sched/base_slice_ns, min_granularity_ns).
 TURN = 0.7e-3
-SMALL = 64 << 10  # bytes: a message that takes milliseconds for itself proves nothing
-WAITED = 0.2  # of the time, for a processor: what waits for the network alone sleeps or runs
+SMALL = 64 << 10  # bytes: the transfer of a larger message may itself take milliseconds
+WAITED = 0.2  # of the time, waiting for a processor; a rank that waits for the network sleeps or runs
 NAMED = 8  # results that are listed
 
 MOVING = ("ranks", "partner", "pairs", "round", "placement")  # parameters that change with the number of ranks
 
 
 class Observed(NamedTuple):
-    """A result of more ranks than processors, the same with fewer ranks, and how many times the time of an operation is."""
+    """A result with more ranks than processors, the same case with fewer ranks, and the ratio of their times."""
 
     crowded: Result
     spare: Result | None
@@ -30,8 +30,8 @@ class Observed(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """By MPI: small messages and collectives that take far longer with more ranks than processors."""
-    # What sends no messages does not wait for any.
+    """Returns one finding for each MPI on small messages and collectives that more ranks than processors make far slower."""
+    # Kernels without messages do not wait for any.
     known = [r for r in evaluation.results if r.benchmark.startswith("network.") and cases.number(r, "ranks")]
     usable = [r for r in known if messages.size(r) <= SMALL and messages.operation(r) > 0]
     spare: dict[Identity, Result] = {}
@@ -50,7 +50,7 @@ def _ranks(result: Result) -> float:
 
 
 def _examine(crowded: Result, spare: Result | None) -> Observed | None:
-    """None where the ranks' number explains the time: all of them exchange with all, and take turns on a processor."""
+    """Returns None if the number of ranks explains the time: all ranks exchange with all, and take turns on a processor."""
     seconds = messages.operation(crowded)
     if spare is None:
         return Observed(crowded, None, seconds / TURN) if seconds > TURN and _waited(crowded) > WAITED else None
@@ -60,7 +60,7 @@ def _examine(crowded: Result, spare: Result | None) -> Observed | None:
 
 
 def _waited(result: Result) -> float:
-    """Of the time, in how much a rank could have run but had no processor: the median of the records; may exceed 1."""
+    """Returns the share of the time in which ranks waited for a processor, the median of the records; it may exceed 1."""
     samples = [r.surroundings.samples for r in rests_on(result)]
     columns = [(numbers(s.waited), numbers(s.seconds)) for s in samples]
     known = [float(w.sum() / s.sum()) for w, s in columns if len(w) == len(s) and s.sum() > 0]
@@ -69,27 +69,27 @@ def _waited(result: Result) -> float:
 
 def _finding(mpi: str, observed: list[Observed]) -> Finding:
     most = observed[0]
-    reported = f"{mpi or 'The MPI'} waits in a loop: with {_ranks(most.crowded):g} ranks on fewer processors an operation takes "
+    reported = f"{mpi or 'The MPI'} waits in a loop. With {_ranks(most.crowded):g} ranks on fewer processors an operation takes "
     if most.spare is not None:
         reported += (
-            f"up to {significant(most.factor, 2)} times as long as with {_ranks(most.spare):g} "
+            f"up to {significant(most.factor, 2)} times as long as with {_ranks(most.spare):g} ranks "
             f"({quantity(messages.operation(most.crowded), 's')} instead of {quantity(messages.operation(most.spare), 's')})."
         )
     else:
-        reported += f"{quantity(messages.operation(most.crowded), 's')}, longer than a turn of the scheduler."
+        reported += f"{quantity(messages.operation(most.crowded), 's')}, longer than a time slice of the scheduler."
     lines: dict[str, str] = {}
-    for each in observed:  # the worst of a kernel and size comes first
+    for each in observed:  # the worst of each kernel and size comes first
         lines.setdefault(_called(each.crowded), _times(each))
     known = labelled(mpi)
-    advice = (known and known.waiting) or "see how it is told to yield"
+    advice = (known and known.waiting) or "read in the manual of the MPI how its ranks yield the processor"
     return Finding(
         "busy_waiting",
         "notice",
         reported,
         tuple(f"{what}: {times}." for what, times in lines.items())[:NAMED],
-        "A rank that waits for a message looks for it again and again, and keeps the processor from the rank that should send "
-        "it, until the scheduler takes it away: each message costs a turn of about a millisecond.",
-        f"Start at most one rank a processor. Where there must be more: {advice}; see whether it helps here.",
+        "A waiting rank checks for its message again and again. It keeps the processor busy until the scheduler runs the "
+        "rank that should send the message. Each message then costs a time slice of about a millisecond.",
+        f"Start at most one rank per processor. If you need more ranks: {advice}. Then measure whether it helps.",
         effect=most.factor,
         reach="program",
     )

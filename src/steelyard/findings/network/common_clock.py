@@ -1,4 +1,4 @@
-"""Rule: how exactly the clocks of the ranks agree, by which collectives begin and end: measured where they are the same."""
+"""Rule: measures the accuracy of the common clock of the ranks, by which collectives begin and end."""
 
 import math
 from collections.abc import Iterable
@@ -10,26 +10,26 @@ from steelyard.statistics.results import messages
 from steelyard.statistics.validity.observations import numbers
 from steelyard.units import percent, quantity
 
-EXACT = 1e-6  # s: some tenths of what the shortest collective takes within a machine
-MATTERS = 0.01  # of a sample that began by the clock: half of the width that is usually asked
-MOST = 0.95  # of the records, whose error is reported; the rest was hit by something else
+EXACT = 1e-6  # s: some tenths of the shortest collective within a machine
+MATTERS = 0.01  # of a sample that began by the clock: half of the usual width of an interval
+MOST = 0.95  # share of the records; the error of the others has another cause
 
-SAME = "Ranks of one machine have one clock; measured by messages, it seems to differ by up to"
-SEVERAL = "The clocks of ranks on several machines are brought together with an uncertainty of half a round trip, up to"
-GOOD = "So exact is the common clock by which collectives begin and end."
-GOOD_BETWEEN = "The way between the machines is short beside what is measured by the clock."
+SAME = "The ranks of a machine share one clock. Measured with messages, it appears to differ by up to"
+SEVERAL = "The clocks of ranks on several machines are aligned with an uncertainty of half a round trip, up to"
+GOOD = "The common clock by which collectives begin and end has this accuracy."
+GOOD_BETWEEN = "The latency between the machines is small compared with the times that the clock measures."
 CAUSE = (
-    "The offset of two clocks follows from the least of 60 round trips: it may be wrong by half of the difference between the "
-    "way there and the way back, and each is longer where ranks wait for their processor."
+    "The offset of two clocks follows from the shortest of 60 round trips. It may be wrong by half of the difference between "
+    "the two directions, and each direction is longer if ranks wait for their processor."
 )
 REMEDY = (
-    "Do not believe differences of times that began by the clock where they are smaller; let them begin by a barrier instead: "
-    "--set start=barrier. Measure with one rank a processor on a quiet machine."
+    "Do not use smaller differences between times that began by the clock. Start with a barrier instead: --set start=barrier. "
+    "Measure with one rank per processor on a quiet machine."
 )
 
 
 class Observed(NamedTuple):
-    """A record and what is known of its clocks: the greatest `error` (s) within a machine, or the uncertainty between two."""
+    """A record with its greatest clock `error` (s) within a machine, or its greatest uncertainty between two machines."""
 
     record: Record
     error: float
@@ -37,7 +37,7 @@ class Observed(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding on ranks whose machine has one clock, so that the offset is the error, and one on those of several."""
+    """Returns one finding on ranks of one machine, where the offset is the error, and one on ranks of several machines."""
     records = [r for r in evaluation.run.records if r.verdict.level != "INVALID"]
     alone = [r for r in records if not r.surroundings.oversubscribed] or records
     same = [observed for r in alone if (observed := _within(r))]
@@ -57,7 +57,7 @@ def _between(record: Record) -> Observed | None:
 
 
 def _clocks(record: Record) -> Iterable[tuple[float, float, float, bool]]:
-    """Of each rank but the first: offset, uncertainty and residual (NaN: unknown), and whether it has rank 0's clock."""
+    """Returns offset, uncertainty and residual (NaN: unknown) of each rank but rank 0, and whether it has rank 0's clock."""
     ranks, hosts = record.surroundings.ranks, messages.hosts(record)
     columns = [numbers(column) for column in (ranks.clock.offset, ranks.clock.uncertainty, ranks.clock.residual)]
     if not hosts or any(len(column) != len(hosts) for column in columns):
@@ -81,9 +81,9 @@ def _finding(observed: list[Observed], what: str, good: str) -> list[Finding]:
 
 def _spread(observed: list[Observed]) -> Iterable[str]:
     errors, missed = [s.error for s in observed], [s.residual for s in observed if s.residual is not None]
-    yield f"The median is {quantity(median(errors), 's')}, the worst {quantity(max(errors), 's')}."
+    yield f"The median is {quantity(median(errors), 's')}, the maximum {quantity(max(errors), 's')}."
     if missed:
-        yield f"New measurements missed what the older ones foretold by {quantity(median(missed), 's')} (their median)."
+        yield f"New measurements differ from the prediction of the older ones by {quantity(median(missed), 's')} (median)."
 
 
 def _by_transport(observed: list[Observed]) -> list[str]:
@@ -97,7 +97,7 @@ def _by_transport(observed: list[Observed]) -> list[str]:
 
 
 def _shortest(observed: list[Observed]) -> float | None:
-    """The median sample (s) of the record that began by the clock and has the shortest."""
+    """Returns the shortest median sample (s) of the records that began by the clock."""
     started = (s.record for s in observed if s.record.parameters.get("start") == "clock" and s.record.samples)
     return min((median(r.samples) * r.operations for r in started), default=None)
 
@@ -106,6 +106,6 @@ def _share(shortest: float | None, error: float) -> list[str]:
     if shortest is None or not shortest > 0:
         return []
     return [
-        f"The shortest samples that began by the clock took {quantity(shortest, 's')}: it is "
-        f"{percent(error / shortest, 1)} of them."
+        f"The shortest samples that began by the clock took {quantity(shortest, 's')}. The error is "
+        f"{percent(error / shortest, 1)} of this time."
     ]

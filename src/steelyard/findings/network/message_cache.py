@@ -1,4 +1,4 @@
-"""Rule: bandwidth of messages that only a reused buffer has: which cache gives it, and what an application can count on."""
+"""Rule: finds message bandwidths that only reused buffers reach, because the data lie in a cache."""
 
 from collections.abc import Iterator
 
@@ -11,17 +11,17 @@ from steelyard.units import binary_size, quantity, significant
 
 NAMED = 8  # curves that are listed
 CAUSE = (
-    "The benchmark sends from the same buffer and receives into the same one again and again, so that the copy finds both "
-    "in a cache. An application's message was computed or is used elsewhere, and comes from memory or another cache."
+    "The benchmark uses the same send buffer and the same receive buffer again and again, so both stay in a cache. An "
+    "application computes its message or uses it elsewhere, so the message comes from memory or another cache."
 )
 REMEDY = (
-    "Count on the figures of fresh buffers (--set buffers=fresh); with the Intel MPI Benchmarks measure with -off_cache and "
-    "the size of all last-level caches. Only a program that sends what it has just written gets more."
+    "Use the figures of fresh buffers (--set buffers=fresh). With the Intel MPI Benchmarks, measure with -off_cache and the "
+    "size of all last-level caches. Only a program that sends data which it has just written is faster."
 )
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """For each benchmark all its curves, by placement, number of ranks and MPI; nothing where reuse changes nothing."""
+    """Returns one finding for each benchmark on all its curves; nothing if reused buffers make no difference."""
     found: list[Finding] = []
     roles = [(name, role) for name, role in playing(evaluation, Messages) if role.reused]
     for benchmark in dict.fromkeys(name for name, _ in roles):
@@ -39,9 +39,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _finding(benchmark: str, observed: list[Observed]) -> Finding:
     most = observed[0].artefact
     reported = (
-        f"Where buffers are used again, messages of {messages.sizes(most.first, most.last)} look up to "
-        f"{significant(most.factor, 2)} times as fast as they are ({_called(observed[0])}): an application can count on "
-        f"{quantity(most.bandwidth, 'B/s')} at {binary_size(int(most.size))}, not on {quantity(most.apparent, 'B/s')}."
+        f"Reused buffers make messages of {messages.sizes(most.first, most.last)} appear up to "
+        f"{significant(most.factor, 2)} times faster than fresh buffers ({_called(observed[0])}). At "
+        f"{binary_size(int(most.size))} an application gets {quantity(most.bandwidth, 'B/s')}, not "
+        f"{quantity(most.apparent, 'B/s')}."
         f"{cases.caution(*_at(observed[0]))}"
     )
     lines = tuple(line for s in observed[:NAMED] for line in _lines(s))
@@ -60,8 +61,8 @@ def _lines(observed: Observed) -> Iterator[str]:
     a, name = observed.artefact, _called(observed)
     interval = f" ({quantity(a.low, 'B/s')} to {quantity(a.high, 'B/s')})" if a.low is not None else ""
     yield (
-        f"{name}: {len(a.sizes)} of {observed.compared} sizes, most at {binary_size(int(a.size))}: "
-        f"{quantity(a.apparent, 'B/s')} with reused buffers, {quantity(a.bandwidth, 'B/s')}{interval} with fresh ones."
+        f"{name}: {len(a.sizes)} of {observed.compared} sizes; largest difference at {binary_size(int(a.size))}: "
+        f"{quantity(a.apparent, 'B/s')} with reused buffers, {quantity(a.bandwidth, 'B/s')}{interval} with fresh buffers."
     )
     held = {"core": observed.caches.core, "last": observed.caches.last, "memory": None}
     for part in a.parts:

@@ -1,4 +1,4 @@
-"""Rule: two MPIs on the same machine, compared: which is faster with small messages, and which with large ones."""
+"""Rule: compares two MPIs on the same machine, with small and with large messages."""
 
 from itertools import combinations
 from statistics import geometric_mean
@@ -9,13 +9,13 @@ from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import cases, messages
 from steelyard.units import binary_size, percent
 
-SMALLEST = 0.05  # two starts of one MPI differ by some percent, since ranks and buffers lie elsewhere
-SMALL = 8 << 10  # bytes: up to here most MPIs send at once (eager), and the time is that of a message, not of its bytes
+SMALLEST = 0.05  # two launches of one MPI differ by some percent, since the placement of ranks and buffers differs
+SMALL = 8 << 10  # bytes: most MPIs send up to this size at once (eager), and the latency dominates
 NAMED = 12  # lines
 
 
 class Pair(NamedTuple):
-    """The same case with two MPIs: the time of the second over that of the first."""
+    """The same case with two MPIs, and the time of the second over that of the first."""
 
     first: Result
     second: Result
@@ -23,7 +23,7 @@ class Pair(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """For each two MPIs, benchmark by benchmark; results of more ranks than processors are left out."""
+    """Returns one finding for each pair of MPIs; results with more ranks than processors are left out."""
     known = [r for r in evaluation.results if "mpi" in r.parameters and messages.seconds(r)]
     usable = [r for r in known if r.verdict.level != "INVALID" and not messages.oversubscribed(r)]
     mpis = list(dict.fromkeys(str(r.parameters["mpi"]) for r in usable))
@@ -43,10 +43,10 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster > 0
     reported = (
-        f"{b} is faster than {a} in {faster} of {len(calls)} cases, slower in {slower}; the others do not differ for sure by "
-        f"more than {percent(SMALLEST)}.{_sums(pairs)}"
+        f"{b} is faster than {a} in {faster} of {len(calls)} cases and slower in {slower}. In the other cases, no difference "
+        f"above {percent(SMALLEST)} is certain.{_sums(pairs)}"
         if different
-        else f"{b} and {a} do not differ for sure by more than {percent(SMALLEST)} in any of {len(calls)} cases."
+        else f"No difference above {percent(SMALLEST)} between {b} and {a} is certain in any of {len(calls)} cases."
     )
     groups: dict[tuple[str, ...], list[Pair]] = {}
     for pair in pairs:
@@ -58,10 +58,11 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
         "notice" if different else "good",
         reported,
         tuple(_line(name, members, a, b) for name, members in furthest),
-        "MPIs differ in how they cross shared memory, in where the protocol changes, and in the algorithms of collectives."
+        "MPIs differ in how they use shared memory, in the size at which the protocol changes, and in their "
+        "collective algorithms."
         if different
-        else "Both come down to the same copies and the same network.",
-        "Use the MPI that is faster where the program spends its time, and name the MPI with every figure."
+        else "Both MPIs use the same copies and the same network.",
+        "Use the MPI that is faster for the operations of your program, and name the MPI with every figure."
         if different
         else "",
         effect=geometric_mean(map(_apart, pairs)) if different else None,
@@ -76,14 +77,14 @@ def _range(result: Result) -> str:
 
 
 def _sums(pairs: list[Pair]) -> str:
-    """A sentence, with a space before it, on small and large messages, as the MPI sends them by default."""
-    said = {"small": f"with messages up to {binary_size(SMALL)}", "large": "with larger ones"}
+    """Returns a sentence on small and large messages over the default transport, with a space before it."""
+    said = {"small": f"for messages up to {binary_size(SMALL)}", "large": "for larger messages"}
     sums = []
     for size, words in said.items():
         ratios = [p.seen.ratio for p in pairs if _range(p.first) == size and messages.transport(p.first) == "default"]
         if ratios:
-            sums.append(f"{words} {geometric_mean(ratios):.2f} times")
-    return f" It takes {', '.join(sums)} as long (geometric means)." if sums else ""
+            sums.append(f"{geometric_mean(ratios):.2f} times as long {words}")
+    return f" It takes {' and '.join(sums)} (geometric means)." if sums else ""
 
 
 def _apart(pair: Pair) -> float:
@@ -99,7 +100,7 @@ def _line(name: tuple[str, ...], pairs: list[Pair], a: str, b: str) -> str:
     most = max(pairs, key=_apart)
     if len(ratios) > 1:
         counted = f"{calls.count('FASTER')} faster, {calls.count('SLOWER')} slower"
-        text += f" ({len(ratios)} cases; {counted}; furthest apart {most.seen.ratio:.2f}{_at(most.first)})"
+        text += f" ({len(ratios)} cases; {counted}; largest difference {most.seen.ratio:.2f}{_at(most.first)})"
     return f"{text}.{cases.caution(*most[:2])}"
 
 

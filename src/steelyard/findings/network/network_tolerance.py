@@ -1,4 +1,4 @@
-"""Rule: whether more pairs at once hide the network's latency: their rate against that of one pair, by the size of messages."""
+"""Rule: checks whether more pairs of ranks at once hide the latency of the network, by message size."""
 
 from steelyard.findings.memory.tolerance import POOR, TOLERANT, TOO_WIDE
 from steelyard.model import Evaluation, Finding
@@ -9,14 +9,14 @@ from steelyard.statistics.results.network_tolerance import PairTolerance, tolera
 from steelyard.units import binary_size, percent
 
 CAUSES = {
-    "tolerant": "Each pair's messages are under way while the others' are: what counts is how fast they are issued.",
-    True: "The pairs share what one of them nearly fills: the adapter, its slot, the link, or a switch between the halves.",
-    False: "Within one machine messages are copies: the pairs share the caches and the memory.",
+    "tolerant": "The messages of all pairs are in flight at the same time, so the rate depends on how fast ranks send them.",
+    True: "The pairs share a resource that one pair nearly saturates: the adapter, its slot, the link, or a switch.",
+    False: "Messages within one machine are copies, so the pairs share the caches and the memory.",
 }
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """For each rate of pairs the smallest and the largest message, at the most pairs; silent for one pair."""
+    """Returns one finding for each kernel with pairs, on its smallest and largest message at the most pairs."""
     found = []
     for benchmark, role in playing(evaluation, PairsPoint):
         mine = cases.of(evaluation.results, benchmark, role.kernel)
@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def judged(one: PairTolerance) -> str:
-    """In a word; '' where the interval is too wide for one. The same limits as for threads."""
+    """Returns the verdict in a word; '' if the interval is too wide. The limits are those for threads."""
     if one.high > TOO_WIDE * one.low:
         return ""
     if one.efficiency >= TOLERANT:
@@ -39,9 +39,10 @@ def _finding(benchmark: str, title: str, curves: list[list[PairTolerance]]) -> F
     ends = [most[0]] if most[0].size == most[-1].size else [most[0], most[-1]]
     words = [judged(one) for one in ends]
     apart = messages.over_a_network(ends[0].many)
-    where = "The network is" if apart else "Within one machine, the passing of messages is"
+    where = "The network is" if apart else "Message passing within this machine is"
     said = "; ".join(
-        f"{word or 'not to be judged (too wide)'} with {_describe(one)}" for word, one in zip(words, ends, strict=True)
+        f"{word or 'not decided (the interval is too wide)'} for {_describe(one)}"
+        for word, one in zip(words, ends, strict=True)
     )
     good = all(word == "tolerant" for word in words)
     care = cases.caution(*(r for t in ends for r in (t.one, t.many)))
@@ -53,25 +54,26 @@ def _finding(benchmark: str, title: str, curves: list[list[PairTolerance]]) -> F
         CAUSES["tolerant"] if good else CAUSES[apart],
         ""
         if good
-        else f"See from how many pairs on the rate no longer grows: steelyard run --preset standard --only {benchmark}",
+        else f"Measure from how many pairs on the rate no longer grows: steelyard run --preset standard --only {benchmark}",
         benchmark,
         effect=None if good else max(1.0, 1 / min(one.efficiency for one in ends)),
     )
 
 
 def _describe(one: PairTolerance) -> str:
-    gain = f"{one.ratio:.2f} times the rate of one, {percent(one.efficiency)} of the ideal"
-    return f"{binary_size(one.size)}: {one.pairs} pairs get {gain}"
+    gain = f"{one.ratio:.2f} times the rate of one pair ({percent(one.efficiency)} of the ideal)"
+    return f"messages of {binary_size(one.size)}, where {one.pairs} pairs reach {gain}"
 
 
 def _few(curves: list[list[PairTolerance]]) -> list[list[PairTolerance]]:
-    """The smallest, a middle and the largest size."""
+    """Returns the smallest, a middle and the largest size."""
     return [curves[i] for i in sorted({0, len(curves) // 2, len(curves) - 1})]
 
 
 def _line(one: PairTolerance) -> str:
     kernel = one.many.kernel.replace("_", " ")
     return (
-        f"{kernel}, {binary_size(one.size)} ({messages.called(one.many)}), {one.pairs} pairs: {one.ratio:.2f} times the rate of "
-        f"one ({one.low:.2f} to {one.high:.2f}), efficiency {percent(one.efficiency)}."
+        f"{kernel}, {binary_size(one.size)} ({messages.called(one.many)}), {one.pairs} pairs: {one.ratio:.2f} times the "
+        f"rate of one pair ({one.low:.2f} to {one.high:.2f}), efficiency "
+        f"{percent(one.efficiency)}."
     )

@@ -1,4 +1,4 @@
-"""Rule: how far the partners of rank 0 lie apart in latency and bandwidth: whether one node talks to all others alike."""
+"""Rule: compares the latency and the bandwidth between rank 0 and each of its partners."""
 
 from steelyard.model import Evaluation, Finding
 from steelyard.statistics.results import cases, messages
@@ -10,7 +10,7 @@ ALIKE = 0.10  # relative: the cluster of Celeron servers stayed below 7 % in its
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding on latency and both bandwidths; nothing for fewer than two partners, or where ranks share processors."""
+    """Returns one finding on latency and both bandwidths; nothing for one partner, or if ranks share processors."""
     usable = [r for r in evaluation.results if r.benchmark == BENCHMARK and not messages.oversubscribed(r)]
     found = spreads(usable)
     if not found:
@@ -20,8 +20,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     alike = most.share <= ALIKE
     partners = len(most.results)
     observed = (
-        f"The {partners} partners of rank 0 {'are alike' if alike else 'differ'}: {_what(most)} spreads by "
-        f"{quantity(most.share, '%', 2)} over them.{cases.caution(*most.results)}"
+        f"The {partners} partners of rank 0 {'are alike' if alike else 'differ'}: {_what(most)} varies by "
+        f"{quantity(most.share, '%', 2)} among them.{cases.caution(*most.results)}"
     )
     return [
         Finding(
@@ -29,13 +29,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "good" if alike else "notice",
             observed,
             tuple(_line(s) for s in sorted(found, key=lambda s: -s.share)),
-            "All ways from rank 0 are as long and as wide."
+            "All paths from rank 0 have the same latency and bandwidth."
             if alike
-            else "The ways differ: switches, links or cards between nodes, or one of them is busy."
+            else "The paths differ in switches, links or network cards, or one of them carries other traffic."
             if apart
-            else "Within one machine the ways differ by the caches and sockets that two processors share.",
-            "" if alike else "See which partner it is, and whether it stands out for other ranks, too: the matrix of all pairs "
-            "in network.transfer.",
+            else "Within one machine, the paths differ by the caches and sockets that two processors share.",
+            "" if alike else "Find the partner that differs. Check in the matrix of all pairs of network.transfer whether other "
+            "ranks show the same.",
             BENCHMARK,
             effect=None if alike else 1 + most.share,
         )

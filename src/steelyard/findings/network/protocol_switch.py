@@ -1,4 +1,4 @@
-"""Rule: where a message takes longer at once, since the MPI asks the receiver first: eager messages end, rendezvous begins."""
+"""Rule: finds the message size at which the MPI changes from the eager to the rendezvous protocol."""
 
 from typing import NamedTuple
 
@@ -12,18 +12,18 @@ from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.units import binary_size, quantity, significant
 
-PINGPONG = "network.pingpong"  # whose curves need no name: a message is one way of it
-NAMED = 3  # curves of each kind that are listed: the many partners of a transfer shall not fill the list
+PINGPONG = "network.pingpong"  # its curves need no name: a message is one direction of it
+NAMED = 3  # curves of each kind in the list, which the many partners of a transfer would fill
 
 CAUSE = (
-    "Up to a limit the MPI sends at once into a buffer of its own (eager); beyond it asks the receiver first, and copies "
-    "once (rendezvous). The question costs a round trip, and a limit that is too low or too high costs more."
+    "Up to a limit, the MPI sends at once into its own buffer (eager). Above the limit, it first asks the receiver and then "
+    "copies once (rendezvous), which costs a round trip. A limit that is too low or too high costs more."
 )
-REMEDY = "Move the limit and measure again, or keep the program's messages on the better side: "
+REMEDY = "Change the limit and measure again, or choose message sizes on the faster side of it. Settings: "
 
 
 class Observed(NamedTuple):
-    """The `switches` of a curve (at least one), the greatest first, and the lines between them; `title`: what kind of curve."""
+    """The `switches` of a curve (at least one, the greatest first), the lines between them, and the `title` of its kind."""
 
     title: str
     curve: list[Result]
@@ -32,10 +32,10 @@ class Observed(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding on all kinds of curves: of each placement, transport and MPI the buffers that show it best."""
+    """Returns one finding on all kinds of curves, with the clearest buffers for each placement, transport and MPI."""
     clearest: dict[Identity, Observed] = {}
-    judged: dict[str, set[Identity]] = {}  # by what the curves are called
-    # By the benchmarks' names the ping-pong comes first: where it shows a switch, it is reported by that.
+    judged: dict[str, set[Identity]] = {}  # by the title of the curves
+    # The ping-pong comes first by its name: if it shows a switch, the finding names it.
     for benchmark, role in ((name, role) for name, role in playing(evaluation, Messages) if role.title):
         for curve in messages.curves(cases.of(evaluation.results, benchmark, role.kernel)):
             lines = regions(messages.times(curve))
@@ -52,7 +52,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _switches(evaluation: Evaluation, title: str, curve: list[Result], lines: tuple[Region, ...]) -> Observed | None:
     caches = messages.caches(evaluation.run.machine, curve[0])
     reused = cases.value(curve[0], "buffers") == "reused"
-    # Buffers that outgrow a cache take longer at once, too, without any change of protocol: fresh ones never lay in one.
+    # Reused buffers that exceed a cache also take longer at once, without a change of protocol; fresh ones lie in no cache.
     found = [s for s in switches(lines) if not (reused and place(s.after, caches) != place(s.size, caches))]
     return Observed(title, curve, sorted(found, key=lambda s: -s.factor), lines) if found else None
 
@@ -60,8 +60,8 @@ def _switches(evaluation: Evaluation, title: str, curve: list[Result], lines: tu
 def _finding(observed: list[Observed], judged: dict[str, set[Identity]]) -> Finding:
     most = observed[0].switches[0]
     reported = (
-        f"From {binary_size(int(most.size))} on a message takes {significant(most.factor, 2)} times as long as smaller ones "
-        f"foretell ({_called(observed[0])}): above {binary_size(int(most.after))} the MPI changes its protocol."
+        f"From {binary_size(int(most.size))} on, a message takes {significant(most.factor, 2)} times as long as the smaller "
+        f"messages predict ({_called(observed[0])}). The MPI changes its protocol above {binary_size(int(most.after))}."
         f"{cases.caution(*observed[0].curve)}"
     )
     named = [s for title in judged for s in [s for s in observed if s.title == title][:NAMED]]
@@ -81,18 +81,20 @@ def _finding(observed: list[Observed], judged: dict[str, set[Identity]]) -> Find
 
 
 def _limits(observed: list[Observed]) -> str:
-    """What holds the limit, of each MPI that shows a switch and of the layer below."""
+    """Returns the names of the settings for the limit, of each MPI with a switch and of UCX."""
     mpis = dict.fromkeys(str(s.curve[0].parameters.get("mpi", "")) for s in observed)
     known = {k.name: f"{k.title} {k.eager}" for k in map(labelled, mpis) if k and k.eager}
     return ", ".join([*known.values(), "UCX UCX_RNDV_THRESH."])
 
 
 def _without(observed: list[Observed], judged: dict[str, set[Identity]]) -> list[str]:
-    """How many curves of each kind show one; where all of a single kind do, the lines say it."""
+    """Returns how many curves of each kind show a switch; nothing for a single kind, whose lines show it."""
     if len(judged) < 2:
         return []
     counts = {title: sum(s.title == title for s in observed) for title in judged}
-    return [f"{title}: a switch shows in {count or 'none'} of {len(judged[title])}." for title, count in counts.items()]
+    return [
+        f"{title}: {count or 'none'} of {len(judged[title])} curves show a switch." for title, count in counts.items()
+    ]
 
 
 def _called(observed: Observed) -> str:
@@ -112,7 +114,7 @@ def _jumps(observed: Observed) -> str:
 
 
 def _lines(observed: Observed) -> str:
-    what = "one way" if observed.curve[0].benchmark == PINGPONG else "a message"
+    what = "one direction" if observed.curve[0].benchmark == PINGPONG else "a message"
     return f"The time of {what} of n bytes, {_called(observed)}: {'; '.join(map(_line, observed.regions))}."
 
 

@@ -1,4 +1,4 @@
-"""Rule: results of more ranks than processors, and what they do not mean."""
+"""Rule: finds results with more ranks than processors, which do not describe the network or the memory."""
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases, messages
@@ -8,7 +8,7 @@ NAMED = 8  # benchmarks that are listed
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding on all of them; nothing where each rank had a processor of its own."""
+    """Returns one finding on all of them; nothing if each rank had its own processor."""
     measured = [r for r in evaluation.results if r.verdict.level != "INVALID" and "ranks" in r.parameters]
     crowded = [r for r in measured if messages.oversubscribed(r)]
     if not crowded:
@@ -18,7 +18,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         by_benchmark.setdefault(result.benchmark, []).append(result)
     most = max(crowded, key=lambda r: cases.number(r, "ranks") or 0)
     reported = (
-        f"{len(crowded)} of {len(measured)} results of many ranks were measured with more ranks than processors "
+        f"{len(crowded)} of {len(measured)} results with several ranks used more ranks than processors "
         f"(up to {in_words('ranks', most.parameters['ranks'])}{_processors(most)})."
     )
     lines = [f"{name}: {_counted(found)}." for name, found in sorted(by_benchmark.items())[:NAMED]]
@@ -28,11 +28,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "notice",
             reported,
             tuple(lines),
-            "The ranks take turns on the processors: while one waits for a message, the one that should send it may not be "
-            "running. Their latencies, message rates, bandwidths, overlap and times of collectives tell of the scheduler and of "
-            "how the MPI waits, not of the network or the memory; each such result is marked.",
-            "Ask for at most one rank a processor (--set ranks=…), or for more hosts (--hosts); use these results only to see "
-            "that programs work.",
+            "The ranks take turns on the processors: while one rank waits for a message, its sender may not be "
+            "running. Latencies, "
+            "message rates, bandwidths and times of collectives then describe the scheduler and how the MPI waits. They do "
+            "not describe the network or the memory. Each such result is marked.",
+            "Use at most one rank per processor (--set ranks=…), or more hosts (--hosts). Use these results only to check that "
+            "programs work.",
             effect=len(measured) / max(1, len(measured) - len(crowded)),
             reach="figures",
         )
@@ -40,7 +41,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _processors(result: Result) -> str:
-    """On how many processors the ranks were, where the record tells; those of hosts that share a machine count once."""
+    """Returns the number of processors that the ranks used, if the record has it; a shared machine counts once."""
     for record in result.records:
         shared = record.surroundings.ranks.colocated
         placed = zip(messages.hosts(record), messages.processors(record), strict=False)

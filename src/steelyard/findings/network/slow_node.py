@@ -1,4 +1,4 @@
-"""Rule: a node, link or rank that is slow beside its peers, told by their own scatter; or that none is."""
+"""Rule: finds a node, link or rank that is slower than its peers by more than their scatter."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -11,36 +11,38 @@ from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity, significant
 
 NAMED = 8  # looks that are listed
-# Relative, from launch to launch: a node that takes twice as long would still be found among few.
+# Relative scatter between launches at which a node that takes twice as long is still found among few.
 PRECISE = 0.25
-LEAST_CHANCE = 1e-6  # less is no better known
+LEAST_CHANCE = 1e-6  # smaller values are not accurate
 
 CAUSES = {
-    "node": "Something of this node alone: its network card, cable or switch port, its memory or processor (clock, a missing "
+    "node": "The cause is in this node alone: its network card, cable or switch port, its memory or processor (clock, a missing "
     "module), or another program on it.",
-    "link": "Something between these two alone: a switch's port or path, a route, or one cable of several.",
-    "rank": "Something of this processor alone: its clock, interrupts or another program on it, or a slower kind of core.",
+    "link": "The cause is between these two alone: a switch port, a path through the switches, a route, or one of "
+    "several cables.",
+    "rank": "The cause is in this processor alone: its clock, interrupts or another program on it, or a slower kind of core.",
 }
 REMEDIES = {
-    "node": "Leave the node out until it is mended. Compare it with a good one by itself (steelyard run there, and steelyard "
-    "compare), then exchange cable and port.",
-    "link": "Look at the errors and the speed of both ports, exchange the cable, and measure the two with others: steelyard run "
+    "node": "Do not use the node until it is repaired. Compare it with a good node (steelyard run on each, then "
+    "steelyard compare). "
+    "Then exchange cable and port.",
+    "link": "Check the errors and the speed of both ports and exchange the cable. Measure both nodes with others: steelyard run "
     "--only network.transfer --hosts …",
-    "rank": "See what else runs there (top, /proc/interrupts) and which clock it has (steelyard run --only memory.cores); leave "
-    "it out if it stays so.",
+    "rank": "Check which programs and interrupts use the processor (top, /proc/interrupts) and its clock (steelyard run --only "
+    "memory.cores). If it stays slow, do not use it.",
 }
 THIRD = (
-    "Measure a third node of the same kind with both: steelyard run --only cluster --hosts A,B,C. Or measure each by itself "
-    "(steelyard run there) and use steelyard compare."
+    "Measure a third node of the same kind with both: steelyard run --only cluster --hosts A,B,C. Or measure each node alone "
+    "(steelyard run on each) and use steelyard compare."
 )
 TURNS = (
-    "There were more ranks than processors: pairs of ranks that shared one are left out, and a factor is the least that "
-    "explains the others."
+    "There were more ranks than processors. Pairs of ranks that shared a processor are left out; a factor is the smallest "
+    "one that explains the other pairs."
 )
 
 
 class Slow(NamedTuple):
-    """That `who` was slow in a look: `kind` is "node", "link" or "rank"."""
+    """A slow node, link or rank (`kind`) with its name (`who`) and the comparison (`look`) that shows it."""
 
     kind: str
     who: str
@@ -51,13 +53,13 @@ class Slow(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """A finding for each slow node, link and rank; one that is good where there is none and enough was measured."""
+    """Returns a finding for each slow node, link and rank; a good one if there is none and the comparisons are precise."""
     alike = {(name, role.kernel) for name, role in playing(evaluation, Witness)}
     reported = tell(evaluation.results, evaluation.run.machine, alike)
     slow = sorted((s for t in reported for s in _slow(t)), key=lambda s: -s.factor)
     nodes = {host for s in slow if s.kind == "node" for host in s.hosts}
     nodes |= {t.look.hosts[t.of_two.ranks[0]] for t in reported if t.of_two}
-    # A rank of a slow node, and a link that ends there, are reported with it.
+    # The finding on a slow node covers its ranks and its links.
     slow = [s for s in slow if s.kind == "node" or not s.hosts & nodes or not s.look.apart]
     by_name: dict[tuple[str, str], list[Slow]] = {}
     for s in slow:
@@ -68,7 +70,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _of_two(reported: list[Report]) -> list[Finding]:
-    """That one of two nodes is slower: which of them is the unusual one, no comparison of two can say."""
+    """Returns a finding that one of two nodes is slower; a comparison of two cannot say which one is unusual."""
     unequal = [(t.look, t.of_two) for t in reported if t.of_two]
     if not unequal:
         return []
@@ -76,7 +78,7 @@ def _of_two(reported: list[Report]) -> list[Finding]:
     slower, faster = look.names[most.ranks[0]], look.names[1 - most.ranks[0]]
     observed = (
         f"Node {slower} takes {significant(most.factor, 2)} times as long as node {faster}{_at(look)}. Two nodes alone do not "
-        f"show which one is unusual.{trust.caution(min((x.level for x, _ in unequal), key=trust.ORDER.index))}"
+        f"show which of them is unusual.{trust.caution(min((x.level for x, _ in unequal), key=trust.ORDER.index))}"
     )
     evidence = [
         f"{x.what}: {x.names[two.ranks[0]]} takes {significant(two.factor, 2)} times as long ({_chance(two.p)})."
@@ -84,7 +86,7 @@ def _of_two(reported: list[Report]) -> list[Finding]:
     ]
     equal = [t.look.what for t in reported if t.look.apart and len(t.look.names) == 2 and not t.of_two]
     if equal:
-        evidence.append(f"No difference is certain in: {'; '.join(equal[:NAMED])}.")
+        evidence.append(f"These comparisons show no certain difference: {'; '.join(equal[:NAMED])}.")
     return [Finding("slow_node", "notice", observed, tuple(evidence), CAUSES["node"], THIRD, effect=most.factor)]
 
 
@@ -116,14 +118,14 @@ def _finding(mine: list[Slow], reported: list[Report]) -> Finding:
     others = [
         t.look.what for t in reported if t.single is not None and t.look not in named and most.who in t.look.names
     ]
-    clear = [f"It does not stand out in: {'; '.join(others[:NAMED])}."] if others else []
+    clear = [f"It does not differ from its peers in: {'; '.join(others[:NAMED])}."] if others else []
     level: Literal["serious", "notice"] = "serious" if most.look.apart else "notice"
     evidence = (*map(_shown, mine[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in mine) else []))
     return Finding("slow_node", level, observed, evidence, CAUSES[most.kind], REMEDIES[most.kind], effect=most.factor)
 
 
 def _shown(slow: Slow) -> str:
-    return f"{slow.look.what}: {significant(slow.factor, 2)} times; chance makes one of them look so with {_chance(slow.p)}."
+    return f"{slow.look.what}: {significant(slow.factor, 2)} times the time of its peers ({_chance(slow.p)} by chance)."
 
 
 def _at(look: Look) -> str:
@@ -131,9 +133,13 @@ def _at(look: Look) -> str:
 
 
 def _sizes(mine: list[Slow], most: Slow) -> str:
-    """From which size of message it shows, where several do."""
+    """Returns the smallest message size that shows it, if several sizes do."""
     sizes = sorted({s.look.size for s in mine if s.look.size is not None})
-    return f", and shows from {binary_size(sizes[0])} on" if len(sizes) > 1 and most.look.size is not None else ""
+    return (
+        f"; the smallest size with an effect is {binary_size(sizes[0])}"
+        if len(sizes) > 1 and most.look.size is not None
+        else ""
+    )
 
 
 def _good(reported: list[Report]) -> list[Finding]:
@@ -141,15 +147,18 @@ def _good(reported: list[Report]) -> list[Finding]:
     if not judged:
         return []
     apart = [t for t in judged if t.look.apart] or judged
-    apart = [t for t in apart if not t.look.partners] or apart  # all of them rather than those of one
+    apart = [
+        t for t in apart if not t.look.partners
+    ] or apart  # comparisons of all nodes are better than those of one rank's partners
     count = max(len(t.look.names) for t in apart)
     among = f"the {count} partners of rank 0" if apart[0].look.partners else str(count)
     links = any(t.links is not None for t in apart)
     who = ("No node and no link" if links else "No node") if apart[0].look.apart else "No rank"
-    observed, cause = f"{who} stands out among {among}.", "All are alike within their scatter."
+    observed = f"{who} among {among} is slower than the others."
+    cause = "The differences are not greater than the scatter of each."
     return [Finding("slow_node", "good", observed, tuple(map(_line, judged[:NAMED])), cause, "")]
 
 
 def _line(reported: Report) -> str:
-    scatter = f"; one varies by {quantity(reported.scatter, '%', 2)} from launch to launch" if reported.scatter else ""
+    scatter = f"; each varies by {quantity(reported.scatter, '%', 2)} between launches" if reported.scatter else ""
     return f"{reported.look.what}: {len(reported.look.names)} were compared{scatter}."

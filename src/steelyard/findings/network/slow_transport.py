@@ -1,4 +1,4 @@
-"""Rule: whether messages take the fast way: shared memory within a machine, and the network's full rate between two."""
+"""Rule: checks whether messages use the fast transport: shared memory within a machine, the full network rate between two."""
 
 from typing import NamedTuple
 
@@ -9,15 +9,15 @@ from steelyard.statistics.results.cost import Ratio, cost, ratio
 from steelyard.units import binary_size, percent, quantity, significant
 
 BENCHMARK = "network.pingpong"
-SMALL = 1 << 10  # bytes: up to here a message costs what its way costs, not what its bytes do
-# A copy through shared memory takes less than a microsecond, a way through the kernel's network several.
+SMALL = 1 << 10  # bytes: up to this size, the latency of the transport dominates
+# A copy through shared memory takes less than a microsecond; the network stack of the kernel takes several.
 SHARED, SAME, KERNEL = 2.0, 1.2, 2e-6
-ABOVE = 1.05  # times the link's rate: more cannot be
-LINK_SHARE = 0.5  # of the link's rate; TCP on a fast fabric and one slot too narrow stay below it
+ABOVE = 1.05  # times the link rate: a greater figure is wrong
+LINK_SHARE = 0.5  # of the link rate; TCP on a fast fabric or a slot that is too narrow reaches less
 
 
 class Observed(NamedTuple):
-    """The same small message by default and without shared memory; `gain` is how much longer the latter takes."""
+    """The same small message by default and without shared memory; `gain` is the ratio of the two times."""
 
     usual: Result
     other: Result
@@ -25,7 +25,7 @@ class Observed(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """By MPI: within a machine from ping-pongs with and without shared memory; between machines where the rate is known."""
+    """Returns findings for each MPI: within a machine with and without shared memory, between machines if the rate is known."""
     usable = [r for r in evaluation.results if not messages.oversubscribed(r)]
     pingpong = [r for r in cases.of(usable, BENCHMARK, "pingpong") if cases.value(r, "buffers") == "reused"]
     found: list[Finding] = []
@@ -45,34 +45,43 @@ def _within(mpi: str, results: list[Result]) -> list[Finding]:
     least, caution = min(observed, key=lambda s: s.gain.value), cases.caution(*(r for s in observed for r in s[:2]))
     if all(s.gain.high < SAME for s in observed) and _seconds(least.other) < KERNEL:
         reported = (
-            f"The transport 'no shared memory' of {mpi or 'the MPI'} is as fast as the default: {_line(least)}{caution} So short "
-            f"is no way through the kernel's network."
+            f"The transport 'no shared memory' of {mpi or 'the MPI'} is as fast as the default: {_line(least)}{caution} "
+            "The network stack of the kernel cannot be that fast."
         )
-        cause = "The MPI's switch did not take: some layer below still uses shared memory."
-        remedy = "Do not take these results for those of a network; see which transport it takes (UCX_LOG_LEVEL=info, fi_info)."
+        cause = "The setting of the MPI had no effect: a lower layer still uses shared memory."
+        remedy = (
+            "Do not use these results as those of a network. Check which transport the MPI uses "
+            "(UCX_LOG_LEVEL=info, fi_info)."
+        )
         return [Finding("slow_transport", "notice", reported, lines, cause, remedy, BENCHMARK)]
     if all(s.gain.high < SAME for s in observed):
         reported = f"{mpi or 'The MPI'} is no faster with shared memory than without: {_line(least)}{caution}"
-        cause = "Shared memory is not used within this machine: its component is missing, switched off, or may not be used here."
-        remedy = f"{_advice(mpi)}. In a container allow it enough of /dev/shm."
+        cause = "The MPI does not use shared memory on this machine: its component is missing, switched off or not permitted."
+        remedy = f"{_advice(mpi)}. In a container, make /dev/shm large enough."
         return [Finding("slow_transport", "notice", reported, lines, cause, remedy, BENCHMARK)]
     if all(s.gain.low > SHARED for s in observed):
         first = min(observed, key=lambda s: messages.size(s.usual))
         reported = (
-            f"{mpi or 'The MPI'} uses shared memory within the machine: without it a message of "
+            f"{mpi or 'The MPI'} uses shared memory within the machine. Without it, a message of "
             f"{binary_size(messages.size(first.usual))} takes {quantity(_seconds(first.other), 's')} instead of "
             f"{quantity(_seconds(first.usual), 's')}, {significant(first.gain.value, 2)} times as long.{caution}"
         )
         return [
             Finding(
-                "slow_transport", "good", reported, lines, "The copy goes without the kernel's network.", "", BENCHMARK
+                "slow_transport",
+                "good",
+                reported,
+                lines,
+                "The copy does not use the network stack of the kernel.",
+                "",
+                BENCHMARK,
             )
         ]
     return []
 
 
 def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
-    """Only where a system file tells the link's rate: what networks a host has the settings do not tell."""
+    """Returns a finding if a system file contains the link rate; the settings do not show which networks a host has."""
     link = machine.limits.get("network_bandwidth")
     across = [r for r in cases.where(results, transport="default", placement="other node") if "bandwidth" in r.metrics]
     if link is None or not link.value > 0 or not across:
@@ -84,14 +93,12 @@ def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]
     if not 0 < rate < LINK_SHARE * link.value:
         return []
     reported = (
-        f"Between two hosts {mpi or 'the MPI'} reaches {quantity(rate, 'B/s')}, {percent(rate / link.value)} of the link's "
-        f"{quantity(link.value, 'B/s')}.{cases.caution(best)}"
+        f"Between two hosts, {mpi or 'the MPI'} reaches {quantity(rate, 'B/s')}: {percent(rate / link.value)} of the link rate "
+        f"of {quantity(link.value, 'B/s')}.{cases.caution(best)}"
     )
-    evidence = (f"The best is {binary_size(messages.size(best))}; the link's rate: {link.source}.",)
-    cause = (
-        "The messages may go by TCP or another network than the one that is meant, or the card's slot is too narrow."
-    )
-    remedy = f"See which the MPI takes ({_verbose(mpi)})."
+    evidence = (f"The fastest message size is {binary_size(messages.size(best))}. The link rate: {link.source}.",)
+    cause = "The messages may use TCP or the wrong network, or the slot of the network card is too narrow."
+    remedy = f"Check which network the MPI uses ({_verbose(mpi)})."
     return [Finding("slow_transport", "notice", reported, evidence, cause, remedy, BENCHMARK, effect=link.value / rate)]
 
 
@@ -99,12 +106,12 @@ def _beyond(best: Result, rate: float, link: Limit) -> Finding:
     return Finding(
         "slow_transport",
         "notice",
-        f"Between two hosts a message of {binary_size(messages.size(best))} moves {quantity(rate, 'B/s')}, "
-        f"{percent(rate / link.value)} of the link's {quantity(link.value, 'B/s')}: more than the link cannot be."
+        f"Between two hosts, messages of {binary_size(messages.size(best))} reach {quantity(rate, 'B/s')}: "
+        f"{percent(rate / link.value)} of the link rate of {quantity(link.value, 'B/s')}. No message can exceed the link rate."
         f"{cases.caution(best)}",
-        (f"The link's rate: {link.source}.",),
-        "The rate in the system file is not that of this link, there are several links, or the hosts share a machine.",
-        "Mend network_bandwidth in the system file, or see over which network the MPI goes.",
+        (f"The link rate: {link.source}.",),
+        "The system file has the rate of another link, there are several links, or the hosts are the same machine.",
+        "Correct network_bandwidth in the system file, or check which network the MPI uses.",
         BENCHMARK,
         effect=rate / link.value,
         reach="figures",
@@ -122,7 +129,7 @@ def _line(observed: Observed) -> str:
 
 
 def _seconds(result: Result) -> float:
-    """Of one way; of results that have a ratio, which have a cost."""
+    """Returns the time of one direction."""
     known = cost(result)
     return known.seconds if known else 0.0
 
@@ -132,12 +139,12 @@ def _advice(mpi: str) -> str:
     return (
         f"{known.title}: {known.shared_memory}"
         if known and known.shared_memory
-        else "See how this MPI is told its transport"
+        else "Read in the manual of this MPI how to choose its transport"
     )
 
 
 def _verbose(mpi: str) -> str:
-    """How it is made to tell its transport: by its own switch, or by those of the layers below."""
+    """Returns the settings with which the MPI and the layers below it report their transport."""
     known = labelled(mpi)
     own = [f"{known.title}: {known.verbose}"] if known and known.verbose else []
     return "; ".join([*own, "UCX: UCX_LOG_LEVEL=info", "libfabric: fi_info"])

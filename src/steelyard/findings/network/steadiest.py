@@ -1,4 +1,4 @@
-"""Rule: which of star, ring and chaos is the steadiest: its throughput varies least over the sizes of messages."""
+"""Rule: finds the topology (star, ring or chaos) whose throughput varies least over the message sizes."""
 
 from steelyard.model import Evaluation, Finding
 from steelyard.statistics.results import cases, messages
@@ -7,11 +7,11 @@ from steelyard.units import quantity
 from steelyard.words import in_words
 
 BENCHMARK = "network.nettest"
-CLEAR = 1.2  # times the variation of the steadiest, from which the next one is called less steady
+CLEAR = 1.2  # times the variation of the steadiest: the next topology is called less steady from here on
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """For the most ranks; nothing for fewer than four, or where ranks share processors."""
+    """Returns one finding for the most ranks; nothing for fewer than four, or if ranks share processors."""
     usable = [r for r in evaluation.results if r.benchmark == BENCHMARK and not messages.oversubscribed(r)]
     found = steadiness(usable)
     if not found:
@@ -25,8 +25,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
         reported = f"{first.topology.capitalize()} and {second.topology} are about as steady"
     ranks = in_words("ranks", first.results[0].parameters["ranks"])
     observed = (
-        f"{reported} ({ranks}): from {span} its throughput varies by {quantity(first.variation, '%', 2)} over the sizes, "
-        f"that of the {second.topology} by {quantity(second.variation, '%', 2)}.{cases.caution(*first.results)}"
+        f"{reported} ({ranks}). For messages of {span}, its throughput varies by {quantity(first.variation, '%', 2)} over the "
+        f"sizes; the throughput of the {second.topology} varies by "
+        f"{quantity(second.variation, '%', 2)}.{cases.caution(*first.results)}"
     )
     return [
         Finding(
@@ -34,8 +35,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "good",
             observed,
             tuple(_line(s) for rows in found for s in rows),
-            "Where each rank has one partner on either side, few messages meet at a port; where many meet, it depends on their "
-            "size how they get past each other.",
+            "If each rank has only two partners, few messages meet at a port. If many messages meet, the throughput depends on "
+            "their size.",
             "",
             BENCHMARK,
         )

@@ -1,4 +1,4 @@
-"""Rule: whether messages in both directions at once reach nearly twice the bandwidth of one direction."""
+"""Rule: checks whether messages in both directions at once reach nearly twice the bandwidth of one direction."""
 
 from statistics import median
 from typing import NamedTuple
@@ -10,23 +10,24 @@ from steelyard.statistics.results.identity import identity
 from steelyard.units import quantity
 from steelyard.words import in_words
 
-# A full-duplex link gives twice; with less than one and a half the directions stand in each other's way.
+# A full-duplex link gives twice the bandwidth; below one and a half, the directions slow each other down.
 FULL = 1.5
-# More than twice cannot be: one of the two figures is wrong. A margin for what the launches differ by.
+# Above twice, one of the two figures is wrong. The margin allows for the scatter between launches.
 IMPOSSIBLE = 2.0 * 1.05
-LEAST_BYTES = 64 << 10  # shorter messages are bound by what a message costs, not by the link
-KNOWN = 2.0  # greatest over least gain of an interval: a wider one holds both judgements
+LEAST_BYTES = 64 << 10  # the cost of a message limits shorter ones, not the link
+KNOWN = 2.0  # greatest over least gain of an interval: a wider one contains both verdicts
 NAMED = 8  # pairs of results that are listed
 
 CAUSES = {
-    True: "The two directions share something that one alone fills: a half-duplex or wrongly negotiated link, the card's bus, "
-    "or the one core that drives it.",
-    False: "Within one machine messages are copies: both directions share the cores that copy, the caches and the memory.",
+    True: "The two directions share a resource that one direction saturates: a half-duplex or wrongly negotiated "
+    "link, the bus of "
+    "the network card, or the one core that drives it.",
+    False: "Messages within one machine are copies, so both directions share the cores that copy, the caches and the memory.",
 }
 REMEDIES = {
-    True: "Look at the link's duplex and speed on both ends (ethtool, ibstat) and at the width of the card's slot (lspci -vv); "
-    "measure with more pairs: steelyard run --only network.rate",
-    False: "Count on the figure of both directions where a program sends and receives at once; nothing is broken.",
+    True: "Check duplex and speed of the link on both ends (ethtool, ibstat) and the width of the slot of the network card "
+    "(lspci -vv). Measure with more pairs: steelyard run --only network.rate",
+    False: "Use the figure of both directions for programs that send and receive at once. Nothing is broken.",
 }
 
 
@@ -39,7 +40,7 @@ class Observed(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """For transfer and rate: all pairs of ranks and large sizes where both were measured, without oversubscribed ones."""
+    """Compares both directions for transfer and rate, for large sizes and without oversubscribed results."""
     found: list[Finding] = []
     for benchmark in ("network.transfer", "network.rate"):
         mine = [r for r in evaluation.results if r.benchmark == benchmark and messages.size(r) >= LEAST_BYTES]
@@ -50,7 +51,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _compared(results: list[Result]) -> list[Observed]:
-    """Costs are of a message, so that their ratio is that of the bandwidths."""
+    """Pairs the results; a cost is the time of a message, so the ratio of costs is the ratio of bandwidths."""
     one_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="one-way")
     two_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="two-way")
     one_way += cases.of(results, "network.rate", "one_way")
@@ -72,13 +73,14 @@ def _impossible(benchmark: str, impossible: list[Observed], count: int) -> Findi
     return Finding(
         "two_way",
         "notice",
-        f"Both directions at once reach {most.gain.value:.2f} times the bandwidth of one ({_called(most)}): more than twice "
-        f"cannot be, so that one of the two is wrong. It is so in {_in(len(impossible), count)}."
+        f"Both directions at once reach {most.gain.value:.2f} times the bandwidth of one ({_called(most)}). More than twice "
+        f"is impossible, so one of the two figures is wrong. This concerns {_in(len(impossible), count)}."
         f"{cases.caution(most.one, most.both)}",
         tuple(map(_line, impossible[:NAMED])),
-        "Two directions carry at most twice what one does. The figure of one direction is too low (another program on its cores, "
-        "a sender that waits for the receiver's answer), or that of both counts bytes that were still on their way.",
-        f"Use neither figure; measure both again on a quiet machine: steelyard run --preset standard --only {benchmark}",
+        "Two directions have at most twice the bandwidth of one. The figure of one direction is too low (another program on its "
+        "cores, or a sender that waits for an answer of the receiver). Or the figure of both counts bytes that were still in "
+        "flight.",
+        f"Use neither figure. Measure both again on a quiet machine: steelyard run --preset standard --only {benchmark}",
         benchmark,
         effect=most.gain.value / 2,
         reach="figures",
@@ -92,8 +94,8 @@ def _possible(benchmark: str, observed: list[Observed]) -> list[Finding]:
     if poor and middle < FULL:
         worst = poor[0]
         reported = (
-            f"Both directions at once reach {worst.gain.value:.2f} times the bandwidth of one ({_called(worst)}); in "
-            f"{len(poor)} of {len(observed)} comparisons it is less than {FULL:g} times for sure."
+            f"Both directions at once reach {worst.gain.value:.2f} times the bandwidth of one ({_called(worst)}). In "
+            f"{len(poor)} of {len(observed)} comparisons, the factor is certainly below {FULL:g}."
             f"{cases.caution(worst.one, worst.both)}"
         )
         apart = messages.over_a_network(worst.one)
@@ -102,9 +104,9 @@ def _possible(benchmark: str, observed: list[Observed]) -> list[Finding]:
     if not poor and sum(s.gain.low > FULL for s in observed) * 2 > len(observed):
         reported = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_of(len(observed))}."
         cause = (
-            "The links carry both directions side by side."
+            "The links carry both directions at the same time."
             if messages.over_a_network(observed[0].one)
-            else "The copies go on side by side."
+            else "The copies of both directions run at the same time."
         )
         return [Finding("two_way", "good", reported, evidence, cause, "", benchmark)]
     return []

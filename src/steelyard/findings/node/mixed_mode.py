@@ -1,4 +1,4 @@
-"""Rule: whether threads and an OpenCL device together do a kernel faster than the better of both alone."""
+"""Rule: checks whether threads and an OpenCL device together run a kernel faster than the better of both alone."""
 
 from statistics import median
 from typing import NamedTuple
@@ -11,13 +11,13 @@ from steelyard.statistics.results.shared_work import sides
 from steelyard.units import percent, quantity
 from steelyard.words import in_words, plural
 
-SMALLEST = 0.03  # less is chance: two starts differ by so much, and the share was chosen by single turns
-LOSS = 1.10  # worth a notice: both alone were tried when the share was chosen, so that it should not lose at all
+SMALLEST = 0.03  # two launches differ by this much, and single trials chose the share of the work
+LOSS = 1.10  # a notice from here on: mixed mode tried both alone, so it should never be slower
 NAMED = 12  # kernels that are listed
 
 
 class Observed(NamedTuple):
-    """A kernel in mixed mode, by the threads alone, by the device alone; `seen` compares with the better of these."""
+    """A kernel in mixed mode, with threads alone and with the device alone; `seen` compares with the faster of the two."""
 
     mixed: Result
     threads: Result
@@ -34,7 +34,7 @@ class Observed(NamedTuple):
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding for each device and toolchain: the kernels that were measured in all three modes."""
+    """Returns one finding for each device and toolchain on the kernels that were measured in all three modes."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
     groups: dict[Identity, list[tuple[Result, Result, Result]]] = {}
     for three in _threes([r for r in usable if messages.seconds(r)]):
@@ -50,7 +50,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
-    """Mixed, threads and device: of the same case, the same threads, the same device."""
+    """Returns mixed mode, threads alone and device alone of the same case, with the same threads and device."""
     return [(s.mixed, s.threads, s.device) for s in sides(results) if s.threads and s.device]
 
 
@@ -62,16 +62,16 @@ def _finding(machine: Machine, observed: list[Observed]) -> Finding:
     reported = [
         f"faster in {_listed(pays, len(observed))}" if pays else f"faster in none of {plural(len(observed), 'kernel')}"
     ]
-    reported += [f"slower by more than {percent(LOSS - 1)} in {_listed(loses, len(observed))}"] if loses else []
+    reported += [f"more than {percent(LOSS - 1)} slower in {_listed(loses, len(observed))}"] if loses else []
     unsure = sum(s.seen.call == "UNCLEAR" for s in observed)
     rest = len(observed) - len(pays) - len(loses) - unsure
-    reported += [f"{rest} without a difference that matters"] if rest else []
-    reported += [f"{unsure} not sure"] if unsure else []
+    reported += [f"no relevant difference in {rest}"] if rest else []
+    reported += [f"not certain in {unsure}"] if unsure else []
     ordered = sorted(observed, key=lambda s: (not s.loses, s.seen.ratio))
     return Finding(
         "mixed_mode",
         "notice" if loses else "good",
-        f"Threads and {called} together, against the better of both alone: {'; '.join(reported)}.",
+        f"Threads and {called} together, compared with the faster of both alone: {'; '.join(reported)}.",
         tuple(_line(s) for s in ordered[:NAMED]),
         _cause(device, bool(pays), bool(loses)),
         _remedy(device, pays) if loses else "",
@@ -89,26 +89,28 @@ def _listed(members: list[Observed], of: int) -> str:
 
 def _cause(device: Device | None, pays: bool, loses: bool) -> str:
     if device and device.kind == "CPU":
-        gain = "; where it is faster, one side's code alone does not use the cores fully" if pays else ""
+        gain = " Kernels are faster together if one side alone does not use the cores fully." if pays else ""
         return (
-            "The device is the machine's own processors: its threads and ours share the same cores, so that together they can "
-            f"do no more work, and wait for each other{gain}."
+            "The device is the processor itself. Its threads and those of Steelyard share the cores, so together they can do no "
+            f"more work and wait for each other.{gain}"
         )
     if loses:
         return (
-            "The two disturb each other: over the memory that they share, the link between them, or the processor that must "
-            "also drive the device; or the machine changed after the share was chosen."
+            "Threads and device slow each other down: they share the memory or the link between them, or a core must also drive "
+            "the device. Or the machine changed after the share was chosen."
         )
     if pays:
-        return "Both work at the same time, and each has as much as it finishes in the same time."
-    return "One side is so much faster that what the other could take off it is less than handing it over costs."
+        return "Both work at the same time, and their shares of the work take equally long."
+    return "One side is much faster: transferring work to the other side costs more time than it saves."
 
 
 def _remedy(device: Device | None, pays: list[Observed]) -> str:
     if device and device.kind == "CPU":
-        return "Use the threads alone on these cores: --set mode=threads; a device of its own (a GPU) is what the mode is for."
-    keep = f" Keep it for {', '.join(s.mixed.kernel for s in pays[:NAMED])}." if pays else ""
-    return f"Use the better of both alone for these kernels, or leave a core free to drive the device (--set threads=…).{keep}"
+        return (
+            "Use threads alone on these cores: --set mode=threads. Mixed mode is for a separate device such as a GPU."
+        )
+    keep = f" Keep mixed mode for {', '.join(s.mixed.kernel for s in pays[:NAMED])}." if pays else ""
+    return f"Use the faster of both alone for these kernels, or leave a core free to drive the device (--set threads=…).{keep}"
 
 
 def _line(observed: Observed) -> str:
@@ -124,12 +126,12 @@ def _line(observed: Observed) -> str:
 
 
 def _share(result: Result) -> str:
-    """Which share of the work the device had, as the kernel chose it: the median of the launches."""
+    """Returns a phrase on the device's share of the work, the median of the launches."""
     reported = ((r.surroundings.details or {}).get("share") for r in result.records)
     shares = [share for share in reported if isinstance(share, int | float)]
     if not shares:
-        return "how the work was split is not known"
+        return "the share of the device is unknown"
     share = median(shares)
     if share in (0, 1):
-        return f"all was left to the {'device' if share else 'threads'}"
-    return f"the device had {percent(share)} of the work"
+        return f"the {'device' if share else 'threads'} did all the work"
+    return f"the device did {percent(share)} of the work"

@@ -1,4 +1,4 @@
-"""Rule: what the operating system takes from the ranks, in which rhythm, and what that costs ranks that wait for each other."""
+"""Rule: measures the time that the operating system takes from the ranks, its rhythm, and its cost for ranks that wait."""
 
 from collections.abc import Sequence
 
@@ -12,20 +12,20 @@ from steelyard.statistics.results.waiting_losses import Loss, of_ranks, of_threa
 from steelyard.units import quantity, significant
 
 BENCHMARK = "noise.quanta"
-LOST, SLOWER = 0.01, 0.05  # of the time: less is hidden by what launches differ by
-BURSTS = (1e-4, 1e-3, 1e-2)  # s of computing between two meetings; the middle one is judged
-MANY = 1024  # ranks, for which a small machine's noise is reported, too
-FASTEST = 4.0  # quanta in a period: a rhythm that seems faster may be the mirror of another one
+LOST, SLOWER = 0.01, 0.05  # of the time: the differences between launches hide less
+BURSTS = (1e-4, 1e-3, 1e-2)  # s of computing between two synchronisations; the middle one is judged
+MANY = 1024  # ranks for which the effect is also predicted on a small machine
+FASTEST = 4.0  # quanta in a period: a faster rhythm may be an alias of another one
 TICKS = (100.0, 250.0, 300.0, 1000.0)  # Hz that Linux offers
 
 REMEDY = (
-    "Leave a core of each node to the system, keep daemons and interrupts off the others (isolcpus, nohz_full, irqbalance), "
-    "and look for what else runs (top); steelyard doctor tells the settings."
+    "Leave one core of each node to the system. Keep daemons and interrupts off the other cores (isolcpus, nohz_full, "
+    "irqbalance), and check which other programs run (top). steelyard doctor shows the settings."
 )
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """From the fixed work quanta of the most processors; what collectives lost stands beside it."""
+    """Returns one finding from the fixed work quanta on the most processors, with the measured loss of collectives."""
     quanta = [r for r in evaluation.results if (r.benchmark, r.kernel) == (BENCHMARK, "fixed_work")]
     for result in cases.with_most(quanta, "threads"):
         for record in rests_on(result):
@@ -47,9 +47,8 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, observed: D
     ranks = max(2, sum(host.slots for host in machine.hosts) or len(machine.cpus))
     slower = expected_collective_slowdown(observed, ranks, BURSTS[1]).slowdown
     reported = (
-        f"A processor loses {quantity(observed.lost, '%', 2)} of its time{_detours(observed)}. {ranks} ranks that "
-        f"wait for each other "
-        f"after every {quantity(BURSTS[1], 's', 1)} of computing should take {quantity(slower, '%', 2)} longer."
+        f"The system takes {quantity(observed.lost, '%', 2)} of a processor's time{_detours(observed)}. {ranks} ranks that "
+        f"synchronise after every {quantity(BURSTS[1], 's', 1)} of computing should take {quantity(slower, '%', 2)} longer."
         f"{cases.caution(result)}"
     )
     rhythms = _fundamental(series.tones(record), observed.base)
@@ -61,7 +60,13 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, observed: D
     )
     if observed.lost <= LOST and slower <= SLOWER:
         return Finding(
-            "noise", "good", reported, evidence, "The system is quiet enough for so many ranks.", "", BENCHMARK
+            "noise",
+            "good",
+            reported,
+            evidence,
+            "The noise of the system is low enough for this number of ranks.",
+            "",
+            BENCHMARK,
         )
     cause, effect = _cause(machine, result, rhythms), 1 + max(slower, observed.lost)
     return Finding("noise", "notice", reported, evidence, cause, REMEDY, BENCHMARK, effect=effect)
@@ -69,12 +74,15 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, observed: D
 
 def _detours(observed: Detours) -> str:
     if observed.greatest is None:
-        return ", none of it in single detours"
-    return f", in {significant(observed.count / observed.seconds)} detours a second of up to {quantity(observed.greatest, 's')}"
+        return ", without single detours"
+    return (
+        f", in {significant(observed.count / observed.seconds)} interruptions (detours) per second of up to "
+        f"{quantity(observed.greatest, 's')}"
+    )
 
 
 def _fundamental(tones: Sequence[Tone], quantum: float) -> list[Tone]:
-    """Without multiples of a slower one's frequency (one thread's tone is another's overtone), and what is too fast."""
+    """Removes the multiples of a slower frequency (one thread's tone may be another's overtone) and too fast tones."""
     found: list[Tone] = []
     for tone in sorted((t for t in tones if t.period > FASTEST * quantum), key=lambda t: t.frequency):
         multiples = ((round(tone.frequency / f.frequency), f) for f in found)
@@ -88,28 +96,29 @@ def _is_tick(tone: Tone) -> bool:
 
 
 def _rhythm(tone: Tone) -> str:
-    what = ": the tick of the kernel" if _is_tick(tone) else ""
+    what = ": the timer tick of the kernel" if _is_tick(tone) else ""
     return f"Detours come at {quantity(tone.frequency, 'Hz')}, every {quantity(tone.period, 's')}{what}."
 
 
 def _expected(observed: Detours, ranks: int) -> str:
     found = (expected_collective_slowdown(observed, ranks, burst) for burst in BURSTS)
-    parts = (f"{quantity(s.slowdown, '%', 2)} with {quantity(s.burst, 's', 1)}" for s in found)
+    parts = (f"{quantity(s.slowdown, '%', 2)} for {quantity(s.burst, 's', 1)}" for s in found)
     return (
-        f"Expected of {ranks} ranks that are hit like this one, by the computing between meetings: {', '.join(parts)}."
+        f"Expected slowdown of {ranks} ranks with this noise, by the computing time between synchronisations: "
+        f"{', '.join(parts)}."
     )
 
 
 def _measured(loss: Loss) -> str:
     return (
-        f"Measured: {loss.what} that met after each {quantity(loss.burst, 's')} took {quantity(loss.measured, '%', 2)} longer on "
-        f"average; detours explain {quantity(loss.expected, '%', 2)}."
+        f"Measured: {loss.what} that synchronised after each {quantity(loss.burst, 's')} took "
+        f"{quantity(loss.measured, '%', 2)} longer on average. The detours explain {quantity(loss.expected, '%', 2)}."
     )
 
 
 def _cause(machine: Machine, result: Result, rhythms: Sequence[Tone]) -> str:
     virtual = any(s.name == "hypervisor" and s.value not in (None, "none") for s in machine.settings)
-    who = ["the kernel's tick"] if any(map(_is_tick, rhythms)) else []
+    who = ["the timer tick of the kernel"] if any(map(_is_tick, rhythms)) else []
     who += ["other programs"] if result.verdict.level == "DISTURBED" else []
     who += ["daemons", "interrupts", *(["the hypervisor, which runs other guests"] if virtual else [])]
-    return f"Taken by {', '.join(who)}. The more ranks wait for each other, the likelier one of them is hit."
+    return f"Likely causes: {', '.join(who)}. With more ranks, an interruption of one of them becomes more likely."

@@ -1,4 +1,4 @@
-"""Rule: whether an accelerator saves energy: the speed-up that it needs is the ratio of the powers."""
+"""Rule: checks whether an accelerator saves energy: its speed-up must be above the ratio of the powers."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ NAMED = 12  # kernels that are listed
 
 @dataclass(frozen=True)
 class Pair:
-    """A kernel by the threads alone and by a device, both with their power: P2/P1 is `needed`, t1/t2 `speedup`."""
+    """A kernel with threads alone and with a device, both with their power: P2/P1 is `needed`, t1/t2 `speedup`."""
 
     threads: Result
     other: Result
@@ -29,7 +29,7 @@ class Pair:
 
     @property
     def saves(self) -> bool | None:
-        """None where the intervals of the two energies meet."""
+        """Returns whether the device saves energy; None if the intervals of the two energies overlap."""
         a, b = self.threads.metrics["energy"], self.other.metrics["energy"]
         if a.low is None or a.high is None or b.low is None or b.high is None:
             return None
@@ -37,14 +37,14 @@ class Pair:
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding on all kernels that were measured by threads and by a device."""
+    """Returns one finding on all kernels that were measured with threads and with a device."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and "energy" in r.metrics]
     pairs = _pairs(usable)
     return [_finding(pairs, basis(evaluation.power))] if pairs else []
 
 
 def _pairs(results: list[Result]) -> list[Pair]:
-    """Of the same case; with the most threads."""
+    """Returns the pairs of each case with the most threads."""
     best: dict[str, dict[Identity, Result]] = {"threads": {}, "opencl": {}}
     for r in sorted(results, key=lambda r: cases.number(r, "threads") or 0):
         if (found := best.get(str(r.parameters["mode"]))) is not None:
@@ -58,17 +58,17 @@ def _finding(pairs: list[Pair], by: str) -> Finding:
     parts = (
         (len(saves), "saves energy in"),
         (len(costs), "costs more energy in"),
-        (rest, "is not sure to save any in"),
+        (rest, "has no certain effect in"),
     )
     said = ", ".join(f"{words} {count}" for count, words in parts if count)
     ordered = sorted(pairs, key=lambda p: p.speedup / p.needed)
     return Finding(
         "accelerator_energy",
         "notice" if costs else "good",
-        f"{by}Against the threads the device {said} of {plural(len(pairs), 'kernel')}.",
+        f"{by}Compared with threads, the device {said} of {plural(len(pairs), 'kernel')}.",
         tuple(_line(p) for p in ordered[:NAMED]),
-        "Energy is power times time: what draws P2/P1 times the power must be more than P2/P1 times as fast.",
-        f"For least energy run {', '.join(p.threads.kernel for p in costs[:NAMED])} by the threads: --set mode=threads."
+        "Energy is power times time. A device that draws P2/P1 times the power must be more than P2/P1 times as fast.",
+        f"To save energy, run {', '.join(p.threads.kernel for p in costs[:NAMED])} with threads: --set mode=threads."
         if costs
         else "",
         effect=max((p.needed / p.speedup for p in costs), default=None),
@@ -77,17 +77,17 @@ def _finding(pairs: list[Pair], by: str) -> Finding:
 
 
 def _line(pair: Pair) -> str:
-    needs = f"the device needs a speed-up above {pair.needed:.2f} (P2/P1) to save energy"
+    needs = f"the device needs a speed-up above {pair.needed:.2f} (P2/P1) to save energy and has {pair.speedup:.2f}"
     return (
-        f"{pair.other.benchmark} {pair.other.kernel}: {needs}, since it draws {_written(pair.other.metrics['power'])} instead of "
-        f"{_written(pair.threads.metrics['power'])}; it has {pair.speedup:.2f}, and an operation takes "
+        f"{pair.other.benchmark} {pair.other.kernel}: {needs}. It draws {_written(pair.other.metrics['power'])} instead of "
+        f"{_written(pair.threads.metrics['power'])}, and an operation takes "
         f"{_written(pair.other.metrics['energy'])} instead of {_written(pair.threads.metrics['energy'])}."
         f"{cases.caution(pair.other, pair.threads)}"
     )
 
 
 def _seconds(result: Result) -> float:
-    """Of an operation."""
+    """Returns the time of an operation."""
     return result.metrics["energy"].value / result.metrics["power"].value
 
 

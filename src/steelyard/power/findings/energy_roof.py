@@ -1,8 +1,8 @@
-"""Rule: what a flop and a byte cost in joules at the roofs, which of the two a kernel pays for, and which pays much more.
+"""Rule: measures the energy of a flop and of a byte at the roofs, and finds kernels that use much more.
 
-The constant part of a node's power is in both prices, since it is drawn while the roof is reached. So a kernel that does both
-at the same time costs about the greater of the two, and not their sum: J. W. Choi, D. Bedard, R. Fowler, R. Vuduc, A Roofline
-Model of Energy, IPDPS 2013.
+Both prices contain the constant part of a node's power, since the node also draws it at the roof. So a kernel that
+computes and moves data at the same time costs about the greater of the two, not their sum: J. W. Choi, D. Bedard,
+R. Fowler, R. Vuduc, A Roofline Model of Energy, IPDPS 2013.
 """
 
 from collections.abc import Iterable
@@ -16,13 +16,13 @@ from steelyard.telemetry.watched import basis
 from steelyard.units import percent, quantity, significant
 from steelyard.words import in_words, plural
 
-NAMED = 8  # kernels that are listed, those that cost most over what they need first
-MUCH = 2.0  # times what its work costs at the roofs: a kernel that reaches half of a roof at equal power
+NAMED = 8  # kernels in the list, ordered by the ratio of their energy to the energy at the roof
+MUCH = 2.0  # times the energy at the roofs: a kernel that reaches half of a roof at equal power
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Joules of a flop, and of a byte of the memory, each with its interval, at a roof that was measured."""
+    """Energy (J) of a flop and of a byte of the memory at the measured roofs, each with its interval."""
 
     flop: Value
     byte: Value
@@ -30,13 +30,13 @@ class Prices:
 
     @property
     def balance(self) -> float:
-        """Flop/B at which both cost as much."""
+        """Returns the intensity (flop/B) at which flops and bytes cost the same."""
         return self.byte.value / self.flop.value
 
 
 @dataclass(frozen=True)
 class Paid:
-    """A kernel whose data lie in memory: what its flops and its bytes cost at the roofs, and what it took (J)."""
+    """A kernel with its data in memory: the energy (J) of its flops and bytes at the roofs, and its measured energy."""
 
     place: Place
     flops: float
@@ -53,12 +53,12 @@ class Paid:
 
     @property
     def much(self) -> bool:
-        """For sure."""
+        """Returns whether the kernel certainly uses much more energy than at the roof."""
         return (self.joules.low or 0.0) / self.needed > MUCH
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Of the roofline with the most threads at which both roofs have an energy."""
+    """Returns one finding on the roofline with the most threads whose two roofs have an energy."""
     for line in reversed(rooflines(evaluation)):
         if prices := _prices(line):
             return [_finding(line, prices, list(_paid(line, prices)), basis(evaluation.power))]
@@ -72,7 +72,7 @@ def _prices(line: Roofline) -> Prices | None:
 
 
 def _price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
-    """Energy of an operation over its work of that name."""
+    """Returns the energy of an operation divided by its work of one of these names."""
     if (
         roof is None
         or (energy := roof.result.metrics.get("energy")) is None
@@ -98,24 +98,24 @@ def _finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Findi
     much = [p for p in paid if p.much]
     threads = in_words("threads", line.threads)
     reported = [
-        f"At the roofs ({threads}) a flop costs {quantity(prices.flop.value, 'J')} and a byte of the memory "
-        f"{quantity(prices.byte.value, 'J')}: below {significant(prices.balance)} flop/B the bytes cost the more"
+        f"At the roofs ({threads}), a flop costs {quantity(prices.flop.value, 'J')} and a byte of the memory "
+        f"{quantity(prices.byte.value, 'J')}. Below {significant(prices.balance)} flop/B, the bytes cost more than the flops"
     ]
     if paid:
         bytes_first = sum(p.bytes > p.flops for p in paid)
-        reported.append(f"so in {bytes_first} of {plural(len(paid), 'kernel')} that work in memory")
+        reported.append(f"This holds for {bytes_first} of {plural(len(paid), 'kernel')} with data in memory")
     if much:
-        reported.append(f"{len(much)} of them take more than {MUCH:.0f} times what their work costs there")
+        reported.append(f"{len(much)} of them use more than {MUCH:.0f} times the energy of their work at the roof")
     ordered = sorted(paid, key=lambda p: -p.times)
     return Finding(
         "energy_roof",
         "notice" if much else "good",
-        f"{by}{'; '.join(reported)}.{cases.caution(*prices.results)}",
+        f"{by}{'. '.join(reported)}.{cases.caution(*prices.results)}",
         (*_bases(prices), *(_line(p) for p in ordered[:NAMED])),
-        "Power is drawn for each second: what stays below its roof draws the idle machine's, too, for longer."
+        "A kernel below its roof takes longer, and the machine draws its idle power during the additional time, too."
         if much
-        else "The idle machine's power is in both prices: it is drawn while the roof is reached.",
-        "Bring these kernels nearer to their roof (the page Roofline tells which): that saves energy before anything else does."
+        else "Both prices contain the idle power, because the machine also draws it at the roof.",
+        "Bring these kernels closer to their roof, which saves the most energy. The Roofline page shows the roof of each."
         if much
         else "",
         effect=max((p.times for p in much), default=None),
@@ -130,7 +130,7 @@ def _bases(prices: Prices) -> Iterable[str]:
             between = f" ({quantity(value.low, 'J')} to {quantity(value.high, 'J')})"
         called = "byte" if unit == "B" else unit
         by = f"{result.benchmark} {cases.describe(result, but=('threads', 'elements'))}"
-        price = f"{quantity(value.value, 'J')}{between} a {called}"
+        price = f"{quantity(value.value, 'J')}{between} per {called}"
         yield f"{quantity(1 / value.value, f'{unit}/J')}: {price}, by {by}.{cases.caution(result)}"
 
 
@@ -139,6 +139,6 @@ def _line(paid: Paid) -> str:
     share = min(paid.bytes, paid.flops) / paid.needed
     return (
         f"{paid.place.result.benchmark} {paid.place.name}: {quantity(paid.joules.value, 'J')}, {significant(paid.times)} times "
-        f"what its {first} cost at the roof ({quantity(paid.needed, 'J')}); its {other} cost {percent(share)} of that."
+        f"the energy of its {first} at the roof ({quantity(paid.needed, 'J')}). Its {other} cost {percent(share)} of that."
         f"{cases.caution(paid.place.result)}"
     )

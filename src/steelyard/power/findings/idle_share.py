@@ -1,4 +1,4 @@
-"""Rule: how much of what the machine draws under load it draws as well when it does nothing."""
+"""Rule: compares the power of the idle machine with its power under load."""
 
 from statistics import median
 
@@ -6,7 +6,7 @@ from steelyard.model import Evaluation, Finding
 from steelyard.telemetry.watched import Stretch, cost, courses, modelled, not_idle
 from steelyard.units import percent, quantity
 
-MUCH = 0.5  # of the power under load: from there on waiting costs as much as working
+MUCH = 0.5  # of the power under load: above it, an idle second costs more than half of a busy second
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -16,7 +16,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []
     known = courses(power.traces)
     totals = cost(known, Stretch("idle", *power.idle)).totals
-    if modelled(power.traces) or not totals:  # of a model the user gave both
+    if modelled(power.traces) or not totals:  # the user sets both powers of a model
         return []
     source = max(totals, key=lambda name: totals[name].joules)
     idle, loaded = totals[source], median(value.value for value in found)
@@ -25,16 +25,18 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "idle_share",
             "notice" if share > MUCH else "good",
-            f"The idle machine draws {percent(share)} of what it draws under load ({quantity(idle.power, 'W')} of "
+            f"The idle machine draws {percent(share)} of its power under load ({quantity(idle.power, 'W')} of "
             f"{quantity(loaded, 'W')}, by {source}).",
             (
-                f"idle for {quantity(idle.seconds, 's')}: {quantity(idle.low / idle.seconds, 'W')} to "
-                f"{quantity(idle.high / idle.seconds, 'W')}; median of {len(found)} cases under load: {quantity(loaded, 'W')}.",
+                f"Idle for {quantity(idle.seconds, 's')}: {quantity(idle.low / idle.seconds, 'W')} to "
+                f"{quantity(idle.high / idle.seconds, 'W')}. Median of {len(found)} cases under load: {quantity(loaded, 'W')}.",
             ),
-            "Fans, memory, power supplies and cores that do not sleep deeply draw power whether work is done or not."
+            "Fans, memory, power supplies and cores without deep sleep states draw power even if the machine does no work."
             if share > MUCH
-            else "What the machine draws follows its load.",
-            "Keep it busy or switch it off: a faster program saves nearly as much energy as time. Let idle cores sleep."
+            else "The power of the machine follows its load.",
+            "Keep the machine busy or switch it off, and allow idle cores to sleep. A faster program saves nearly as "
+            "much energy as "
+            "time."
             if share > MUCH
             else "",
             effect=1 / (1 - share) if MUCH < share < 1 else None,

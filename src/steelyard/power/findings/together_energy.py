@@ -1,4 +1,4 @@
-"""Rule: whether threads and an OpenCL device together take less energy than the better of both alone."""
+"""Rule: checks whether threads and an OpenCL device together use less energy than the better of both alone."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ NAMED = 12  # kernels that are listed
 
 @dataclass(frozen=True)
 class Observed:
-    """A kernel by both sides together, and by the one that takes less energy alone; `ratio` of the energies, `low` … `high`."""
+    """A kernel in mixed mode and by the side that uses less energy alone; `ratio` of the energies, `low` to `high`."""
 
     mixed: Result
     best: Result
@@ -28,7 +28,7 @@ class Observed:
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """One finding on all kernels that were measured by both together, and by threads or device alone."""
+    """Returns one finding on all kernels that were measured in mixed mode and with threads or device alone."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and _sure(r)]
     observed = [_compare(one) for one in sides(usable) if one.threads or one.device]
     return [_finding(observed, basis(evaluation.power))] if observed else []
@@ -51,19 +51,19 @@ def _finding(observed: list[Observed], by: str) -> Finding:
     rest = len(observed) - len(costs) - len(saves)
     many = plural(len(observed), "kernel")
     others = [f"less in {len(saves)}"] if saves else []
-    others += [f"not sure in {rest}"] if rest else []
+    others += [f"no certain difference in {rest}"] if rest else []
     if costs:
-        said = ", ".join((f"cost more energy than the better one alone in {len(costs)} of {many}", *others))
+        said = ", ".join((f"use more energy than the better one alone in {len(costs)} of {many}", *others))
     else:
-        said = f"nowhere cost more energy than the better one alone, as far as is sure: {', '.join(others)} of {many}"
+        said = f"use more energy than the better one alone in none of {many}, as far as is certain: {', '.join(others)}"
     ordered = sorted(observed, key=lambda s: -s.ratio)
     return Finding(
         "together_energy",
         "notice" if costs else "good",
-        f"{by}Threads and device both together {said}.",
+        f"{by}Threads and device together {said}.",
         tuple(_line(s) for s in ordered[:NAMED]),
-        "The second side adds its power for as long as both work. What it takes off the time must be more than that adds: the "
-        "speed-up over one alone must be above the ratio of the powers, P2/P1.",
+        "The second side draws additional power while both work. Both together save energy only if their speed-up over one side "
+        "alone is above the ratio of the powers, P2/P1.",
         _remedy(costs) if costs else "",
         effect=max((s.ratio for s in costs), default=None),
         reach="program",
@@ -77,24 +77,23 @@ def _line(observed: Observed) -> str:
         f"{both.benchmark} {both.kernel}: together {_describe(both, 'energy')}, {observed.name} alone "
         f"{_describe(one, 'energy')}: "
         f"{observed.ratio:.2f} times ({observed.low:.2f} to {observed.high:.2f}). Together they draw "
-        f"{_describe(both, 'power')} instead of "
-        f"{_describe(one, 'power')}, and need a speed-up above {needed:.2f} (P2/P1); they have "
-        f"{_seconds(one) / _seconds(both):.2f}."
+        f"{_describe(both, 'power')} instead of {_describe(one, 'power')}. They need a speed-up above {needed:.2f} "
+        f"(P2/P1) and have {_seconds(one) / _seconds(both):.2f}."
         f"{cases.caution(both, one)}"
     )
 
 
 def _remedy(costs: list[Observed]) -> str:
-    """Where least energy is wanted: each kernel by the side that takes less of it."""
+    """Returns the advice to run each kernel on the side that uses less energy."""
     parts = []
     for side, mode in (("the device", "opencl"), ("the threads", "threads")):
         if mine := [s.mixed.kernel for s in costs if s.name == side]:
-            parts.append(f"{', '.join(mine[:NAMED])} by {side} alone (--set mode={mode})")
-    return f"Where energy counts and not time, run {'; '.join(parts)}."
+            parts.append(f"{', '.join(mine[:NAMED])} with {side} alone (--set mode={mode})")
+    return f"To save energy, run {'; '.join(parts)}."
 
 
 def _seconds(result: Result) -> float:
-    """Of an operation."""
+    """Returns the time of an operation."""
     return result.metrics["energy"].value / result.metrics["power"].value
 
 

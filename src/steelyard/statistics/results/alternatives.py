@@ -42,19 +42,20 @@ def compared(pairs: Sequence[tuple[Result, Result]], smallest: float = SMALLEST)
 
 
 def judged(second: str, first: str, rivals: Sequence[Rivals], smallest: float = SMALLEST) -> str:
-    """'OpenMP's threads are faster than our own: up to 1.20 (1.15 to 1.25) times as fast, surely in 2 of 3 cases.'"""
+    """Returns for example 'OpenMP threads are up to 1.20 (1.15 to 1.25) times as fast as Steelyard threads …'"""
     calls = [r.seen.call for r in rivals]
     faster, slower, many = calls.count("FASTER"), calls.count("SLOWER"), len(calls)
-    rest = f"surely in {max(faster, slower)} of {many} cases" if many > 1 else "in the only case"
+    word = "faster" if faster else "slower"
+    rest = f", certainly {word} in {max(faster, slower)} of {many} cases" if many > 1 else ""
     if faster and slower:
-        return f"{second} are faster than {first} in {faster} of {many} cases, and slower in {slower}."
+        return f"{second} are faster than {first} in {faster} of {many} cases and slower in {slower}."
     if faster:
         best = min(rivals, key=lambda r: r.seen.ratio)
-        return f"{second} are faster than {first}: up to {best.speed} times as fast, {rest}."
+        return f"{second} are {'up to ' if many > 1 else ''}{best.speed} times as fast as {first}{rest}."
     if slower:
         worst = max(rivals, key=lambda r: r.seen.ratio)
-        return f"{second} are slower than {first}: down to {worst.speed} times as fast, {rest}."
+        return f"{second} are only {worst.speed} times as fast as {first}{rest}."
     if "UNCLEAR" in calls:
-        return f"Whether {second} or {first} are faster cannot be determined: the intervals are too wide."
+        return f"The intervals are too wide to decide whether {second} or {first} are faster."
     where = f" in any of {many} cases" if many > 1 else ""
     return f"{second} and {first} do not differ by more than {percent(smallest)}{where}."
