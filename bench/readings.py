@@ -1,13 +1,14 @@
 """The embedded store: how many readings a second it takes from a collector, and how long its answers take.
 
-    python bench/readings.py [--readings 100000000] [--folder FOLDER]
+    python bench/readings.py [--readings 100000000] [--each 1000] [--folder FOLDER]
 
-1,080 nodes with a sensor each, read once a second; their batches of 1,000 readings come 128 at a time, as a collector hands
-them over. Asked are an hour of one sensor, two hours of a job's 16 nodes, and a day of all nodes by the minute and by the hour.
+1,080 nodes with a sensor each, read once a second; their batches of 1,000 readings (--each) come 128 at a time, as a collector
+hands them over. Asked are an hour of one sensor, two hours of a job's 16 nodes, and a day of all nodes by minute and by hour.
 """
 
 import argparse
 import contextlib
+import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,9 +19,10 @@ import numpy as np
 
 from steelyard.model.sensor import Sensor
 from steelyard.power.message import Batch
+from steelyard.power.stores._database import FILE
 from steelyard.power.stores.embedded import Embedded
 
-NODES, EACH, AT_ONCE = 1080, 1000, 128
+NODES, AT_ONCE = 1080, 128
 SECOND = 10**9  # ns
 DAY = 86400 * SECOND
 START = 1_790_000_000 * SECOND // DAY * DAY
@@ -30,21 +32,22 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--readings", type=int, default=100_000_000)
     asked.add_argument("--folder", type=Path)
+    asked.add_argument("--each", type=int, default=1000, help="readings of a batch")
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary) / "store"
-        seconds, processor = filled(folder, given.readings // EACH)
-        size = sum(f.stat().st_size for f in (folder / "segments").iterdir())
+        seconds, processor = filled(folder, given.readings // given.each, given.each)
         print(f"{given.readings / seconds:,.0f} readings/s written, {processor / seconds:.2f} processors busy")
-        print(f"{size / given.readings:.2f} bytes a reading, {len(list((folder / 'segments').iterdir()))} segments")
+        print(f"{size(folder) / given.readings:.2f} bytes a reading")
         with timed("opened"):
             store = Embedded(folder)
-        with timed("tidied up: rollups of all hours, a day's files made one"):
+        with timed("tidied up: parts of all batches, rollups of all hours"):
             store.tidy(START + 3 * DAY)
-        for level in (1, 60, 3600):
-            rolled = sum(f.stat().st_size for f in (folder / "rollups" / str(level)).iterdir())
-            print(f"  rollups of {level} s: {rolled / given.readings:.2f} bytes a reading")
-        store = Embedded(folder)
+        print(f"{size(folder) / given.readings:.2f} bytes a reading with its rollups")
+        with sqlite3.connect(folder / FILE) as base:
+            for table, of in (("parts", "1"), ("rollups", "level")):
+                for name, rolled in base.execute(f"select {of}, sum(length(body)) from {table} group by {of}"):
+                    print(f"  {table} {name}: {rolled / given.readings:.2f} bytes a reading")
         nodes = [(f"cluster/node{node}", "power") for node in range(NODES)]
         hour = 3600 * SECOND
         for _ in range(3):
@@ -60,6 +63,10 @@ def main() -> None:
                 store.rollup(nodes, 3600, START, START + DAY)
 
 
+def size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
 @contextlib.contextmanager
 def timed(what: str) -> Iterator[None]:
     began = time.monotonic()
@@ -67,13 +74,13 @@ def timed(what: str) -> Iterator[None]:
     print(f"{time.monotonic() - began:7.3f} s  {what}", flush=True)
 
 
-def filled(folder: Path, batches: int) -> tuple[float, float]:
+def filled(folder: Path, batches: int, each: int) -> tuple[float, float]:
     """Seconds, and seconds of processors, that writing takes."""
     store = Embedded(folder, make=True)
     for node in range(NODES):
         store.describe(f"cluster/node{node}", [Sensor("power", "power", "BMC")])
-    chance, number = np.random.default_rng(1), np.zeros(EACH, dtype=np.uint16)
-    values = [np.round(chance.normal(200, 20, EACH), 1) for _ in range(1024)]
+    chance, number = np.random.default_rng(1), np.zeros(each, dtype=np.uint16)
+    values = [np.round(chance.normal(200, 20, each), 1) for _ in range(1024)]
     began, spent = time.monotonic(), time.process_time()
     for first in range(0, batches, AT_ONCE):
         some = range(first, min(first + AT_ONCE, batches))
@@ -83,7 +90,7 @@ def filled(folder: Path, batches: int) -> tuple[float, float]:
 
 def _batch(place: int, number: np.ndarray, value: np.ndarray) -> Batch:
     node, turn = place % NODES, place // NODES
-    at = START + (turn * EACH + np.arange(EACH)) * SECOND
+    at = START + (turn * len(value) + np.arange(len(value))) * SECOND
     return Batch(f"cluster/node{node}", UUID(int=node), turn, ("power",), number, at, value)
 
 

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 if __name__ == "__main__":
     import atheris
 
@@ -32,7 +34,7 @@ with watched:
     from steelyard.machine import hostlist, system_file
     from steelyard.model.sensor import Sensor
     from steelyard.power import buffer, message, moments, topics
-    from steelyard.power.stores._index import Index
+    from steelyard.power.stores._packing import packed, unpacked
     from steelyard.records import power
     from steelyard.telemetry.sensors import command, csv, ipmi, nvidia, redfish, rocm
     from steelyard.telemetry.sensors import slurm as counters
@@ -213,19 +215,11 @@ def records_jsonl(data: bytes) -> None:
     records._read_records(data.splitlines(keepends=True))
 
 
-@reader('{"node":"c/n","sensors":[{"name":"a","quantity":"power","source":"x"}]}\n')
-def sensors_of_a_store(data: bytes) -> None:
-    with file(data, "sensors.jsonl") as path:
-        (path.parent / "segments").mkdir()
-        (path.parent / "format.json").write_text('{"format": 1}')
-        Index(path.parent)
-
-
-@reader('{"format": 1}')
-def format_of_a_store(data: bytes) -> None:
-    with file(data, "format.json") as path:
-        (path.parent / "segments").mkdir()
-        Index(path.parent)
+@reader(packed([np.arange(3), np.array([1.5, 2.5, 2.25])]))
+def columns_of_a_store(data: bytes) -> None:
+    for body in (data, data[:2] + zlib.compress(data[2:])):
+        with contextlib.suppress(ValueError):
+            unpacked(body, 2)
 
 
 @reader(

@@ -28,7 +28,8 @@ from oracle import SENSOR, judge
 
 from steelyard.model.sensor import Sensor
 from steelyard.power.message import Batch, Gap, describe, encode
-from steelyard.power.stores._index import Index
+from steelyard.power.stores._database import FILE
+from steelyard.power.stores._tidying import is_stored, key
 from steelyard.power.stores.embedded import Embedded
 from steelyard.power.topics import Topics
 
@@ -90,12 +91,17 @@ class Chain:
         while time.monotonic() < until:
             assert self.collector.poll() is None, self.said()
             time.sleep(1)
-            known = Index(self.store) if (self.store / "format.json").exists() else None
-            missing = [each for each in self.batches.values() if not (known and known.has(each))]
+            missing = [each for each in self.batches.values() if not self.has(each)]
             if not missing:
                 return
             for each in missing[:AT_ONCE]:
                 self.publish(TOPICS.readings(each.node), encode(each))
+
+    def has(self, batch: Batch) -> bool:
+        if not (self.store / FILE).exists():
+            return False
+        with Embedded(self.store)._database.reading() as base:
+            return is_stored(base, key(batch))
 
     def said(self) -> str:
         return (self.folder / "collector").read_text(errors="replace")

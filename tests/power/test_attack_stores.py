@@ -1,6 +1,6 @@
 """Stores with damaged bytes: each question is answered or refused in words, and tidying ends.
 
-STEELYARD_DAMAGE=3000 tries so many damages. The store's files are Parquet, which DuckDB reads, and JSON.
+STEELYARD_DAMAGE=3000 tries so many damages. The store's file is a database of SQLite, with compressed columns and JSON in it.
 """
 
 import os
@@ -41,6 +41,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made.write([batch(day, now - day * DAY - HOUR)])
     made.tidy(now)
     made.keep({"readings": 1e5})
+    made.write([batch(7, now - DAY)])
+    made.close()  # so that all of it is in one file
     return made._folder
 
 

@@ -1,8 +1,10 @@
 """The commands of power: from sensors into a store, by a broker or without, and out of it again; moments and mistakes."""
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ from test_power_broker import Mosquitto, mosquitto, real, site  # noqa: F401 - a
 from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from steelyard.power.moments import moment
+from steelyard.power.stores._database import FILE
 from steelyard.power.stores.embedded import Embedded
 
 NOW = 1_790_000_000_000_000_000
@@ -54,8 +57,9 @@ def test_what_a_store_keeps_is_said_and_done(tmp_path: Path, capsys: pytest.Capt
     assert command("power", "agent", "--store", folder, *MODEL, "--every", "20ms", "--moments", 3) == 0
     capsys.readouterr()
     assert command("power", "tidy", "--store", folder, "--keep", "readings=30d", "--keep", "1h=forever") == 0
-    kept = json.loads((folder / "keep.json").read_text())
-    assert (kept["readings"], kept["1s"]) == (30 * 86400.0, 7 * 86400.0)
+    with contextlib.closing(sqlite3.connect(folder / FILE)) as base:
+        kept = dict(base.execute("select name, value from settings"))
+    assert kept["readings"] == 30 * 86400.0
     assert kept["1h"] > 1e9
     for words, said in (
         ("1day=3d", "names nothing"),

@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import json
-import math
 import re
 import shutil
 import signal
@@ -199,13 +198,8 @@ def test_a_reading_older_than_five_minutes_is_left_out(folder: Path) -> None:
 def test_the_text_is_openmetrics_letter_by_letter(tmp_path: Path) -> None:
     store = Embedded(tmp_path / "store", make=True)
     odd = Sensor("b", "fan", 'a "word"\\n\né', part_of="a/b", modelled=True)
-    broken = {
-        Sensor("nan", "power", "x"): math.nan,
-        Sensor("below", "energy", "x"): -1.0,
-        Sensor("inf", "clock", "x"): math.inf,
-    }
     columns = {odd: [1e16], Sensor("t", "time", "x"): [1e-7], Sensor("m", "memory", "x"): [-2.5]}
-    columns |= {sensor: [value] for sensor, value in broken.items()}
+    columns[Sensor("below", "energy", "x")] = [-1.0]
     store.describe("c/n", tuple(columns))
     written = batch("c/n", 1, columns)
     written.at[:] += 1
@@ -321,23 +315,6 @@ def test_what_is_too_much_is_said(
     monkeypatch.setattr(readings, limit, value)
     with pytest.raises(TooMuch, match=why), Readings(Embedded(folder)).query() as query:
         query.trace("cluster/n1", RAIL, T0 * SECOND, (T0 + 600) * SECOND)
-
-
-def test_a_segment_that_is_replaced_meanwhile_is_asked_for_again(folder: Path) -> None:
-    class Merged(Embedded):
-        failures = 2
-
-        def sensors(self) -> dict[str, tuple[Sensor, ...]]:
-            if self.failures:
-                self.failures -= 1
-                raise OSError("no such file")
-            return super().sensors()
-
-    store = Merged(folder)
-    assert set(Readings(store).sensors()) == {"cluster/n1", "cluster/n2"}
-    store.failures = 3
-    with pytest.raises(MachineFailed, match="cannot be read: no such file"):
-        Readings(store).sensors()
 
 
 # ---------------------------------------------------------------------- our own API

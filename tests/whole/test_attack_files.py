@@ -74,10 +74,7 @@ def store(folder: Path) -> None:
         made.write([Batch("c/n", UUID(int=1), day, ("power",), np.zeros(100, np.uint16), at, np.ones(100))])
     made.tidy(now)
     made.keep({"1s": 1e6})
-    sorted((folder / "store" / "segments").glob("*.parquet"))[0].rename(folder / "store/segments/1-2-a.parquet")
-    sorted((folder / "store" / "rollups" / "3600").glob("*.parquet"))[0].rename(
-        folder / "store/rollups/3600/9-9.parquet"
-    )
+    made.close()
 
 
 def trace(folder: Path) -> None:
@@ -121,17 +118,10 @@ READERS = {
     "query: run.json": Reader(
         ("query", "select 1"), "runs/a/run.json", lambda folder: (folder / "runs/a").mkdir(parents=True)
     ),
-    "store: format.json": Reader(("power", "query", "--store", "store"), "store/format.json", store),
-    "store: sensors.jsonl": Reader(("power", "query", "--store", "store", "c/n"), "store/sensors.jsonl", store),
-    "store: segment": Reader(("power", "query", "--store", "store", "c/n"), "store/segments/1-2-a.parquet", store),
-    "store: rollup": Reader(
-        ("power", "query", "--store", "store", "c/n", "--from", "now-3d", "--every", "1h"),
-        "store/rollups/3600/9-9.parquet",
-        store,
-    ),
-    "tidy: keep.json": Reader(("power", "tidy", "--store", "store"), "store/keep.json", store),
-    "tidy: lock": Reader(("power", "tidy", "--store", "store"), "store/lock", store),
-    "tidy: segment": Reader(("power", "tidy", "--store", "store"), "store/segments/1-2-a.parquet", store),
+    "store: readings.sqlite": Reader(("power", "query", "--store", "store", "c/n"), "store/readings.sqlite", store),
+    "store: its log": Reader(("power", "query", "--store", "store", "c/n"), "store/readings.sqlite-wal", store),
+    "tidy: readings.sqlite": Reader(("power", "tidy", "--store", "store"), "store/readings.sqlite", store),
+    "tidy: its log": Reader(("power", "tidy", "--store", "store"), "store/readings.sqlite-wal", store),
     "whatif: rank-1.trace": Reader(("whatif", "trace", "--network", "L=1us"), "trace/rank-1.trace", trace),
     "whatif: records.parquet": Reader(("whatif", "trace", "--network", "L=1us"), "trace/records.parquet", table),
     "whatif: traces.otf2": Reader(("whatif", "trace", "--network", "L=1us"), "trace/traces.otf2", otf2),

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import msgspec
 import numpy as np
@@ -67,11 +67,6 @@ class Batch:
     at: Moments
     value: Values
     gaps: tuple[Gap, ...] = ()
-
-    @property
-    def source(self) -> str:
-        """Writer and node as one name. If another node uses the same writer, its source is a different one."""
-        return uuid5(self.writer, self.node).hex
 
 
 @dataclass(frozen=True, slots=True)

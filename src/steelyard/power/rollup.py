@@ -15,6 +15,8 @@ from steelyard.telemetry.energy import NANO, Course, course
 NAMES = {"1s": 1, "1min": 60, "1h": 3600}  # seconds of a stretch
 LEVELS = tuple(NAMES.values())
 SECOND = 1_000_000_000  # ns
+HOUR = 3600 * SECOND  # ns
+MARGIN = 600 * SECOND  # ns: how far a reading counts beyond its own moment; slower sensors are known in part only
 
 
 @dataclass(frozen=True)

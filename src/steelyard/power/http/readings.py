@@ -2,25 +2,22 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
 
 import numpy as np
 
-from steelyard.errors import MachineFailed, SteelyardError, UsageError
+from steelyard.errors import UsageError
 from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.power.message import Gap
 from steelyard.power.rollup import SECOND, joined
 from steelyard.power.stores import END, Store
 
-Answer = TypeVar("Answer")
 Name = tuple[str, str]  # node ("SYSTEM/NODE") and sensor
 
 MOST_READINGS = 20_000_000  # of a query, and as many stretches: 320 MB
 LONGEST = 30.0  # seconds of a query
 AT_ONCE = 2  # queries; others wait
-TRIES = 3
 _PIECE = 6 * 3600 * SECOND  # the first piece of a trace
 _LONGEST_PIECE = 32 * 86400 * SECOND
 _MANY = 500_000  # readings of a piece: the next one is shorter
@@ -46,37 +43,24 @@ class Readings:
             yield Query(self)
 
     def sensors(self) -> dict[str, tuple[Sensor, ...]]:
-        return self.asked(self._store.sensors)
+        with self._asking:
+            return self._store.sensors()
 
     def newest(self, start: int, end: int) -> dict[Name, Reading]:
-        return self.asked(lambda: self._store.newest(start, end))
+        with self._asking:
+            return self._store.newest(start, end)
 
     def gaps(self, node: str, start: int, end: int) -> list[Gap]:
-        return self.asked(lambda: self._store.gaps(node, start, end))
+        with self._asking:
+            return self._store.gaps(node, start, end)
 
     def trace(self, node: str, sensor: str, start: int, end: int) -> Trace:
-        return self.asked(lambda: self._store.trace(node, sensor, start, end))
+        with self._asking:
+            return self._store.trace(node, sensor, start, end)
 
     def rollup(self, sensors: Sequence[Name], level: int, start: int, end: int) -> Rollup:
-        return self.asked(lambda: self._store.rollup(sensors, level, start, end))
-
-    def asked(self, question: Callable[[], Answer]) -> Answer:
-        """A collector may replace a segment between the look and the read: asked again, the store knows."""
-        for _ in range(TRIES - 1):
-            try:
-                with self._asking:
-                    return question()
-            except SteelyardError:
-                raise
-            except Exception:
-                time.sleep(0.05)
-        try:
-            with self._asking:
-                return question()
-        except SteelyardError:
-            raise
-        except Exception as error:
-            raise MachineFailed(f"The store cannot be read: {str(error).partition(chr(10))[0]}.") from error
+        with self._asking:
+            return self._store.rollup(sensors, level, start, end)
 
 
 class Query:

@@ -1,123 +1,193 @@
-"""What an embedded store does now and then: rollups of hours that are over, few files instead of many, and retention."""
+"""What an embedded store does now and then: parts of batches, rollups of hours that are over, and retention."""
 
-import json
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
+import itertools
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
 
-from steelyard.errors import MachineFailed
-from steelyard.files import replacing, settings_in
-from steelyard.model.plain import from_json, from_plain
-from steelyard.power.rollup import LEVELS, NAMES, SECOND
-from steelyard.power.stores import AHEAD, _readings
-from steelyard.power.stores._index import Index
-from steelyard.power.stores._rollups import HOUR, Rollups
-from steelyard.power.stores._segments import Segment, database, files, metadata, together, written
+import numpy as np
 
-TIER = 16  # segments of about one size become one
-LARGEST = 128 << 20  # bytes: segments of that size stay as they are
+from steelyard.model.sensor import Moments, Rollup, Values
+from steelyard.power.message import Batch, Refused, decode
+from steelyard.power.rollup import HOUR, LEVELS, MARGIN, NAMES, SECOND, each_level, joined
+from steelyard.power.stores import AHEAD
+from steelyard.power.stores._columns import columns
+from steelyard.power.stores._packing import FAST, SMALL, packed
+from steelyard.power.stores._snapshot import CHUNKS, Snapshot, chosen, chunk_body
+
 LATE = 900 * SECOND  # ns after an hour until it has rollups: what comes later costs making them anew
-DAY = 24 * HOUR
-
-Keeping = Mapping[str, float]  # seconds for which "readings", "1s", "1min" and "1h" are kept; what is not named: always
+MOST = 65536  # readings of a part
+AT_ONCE = 8 << 20  # bytes of batches that become parts in one transaction: others may write in between
+TURN = 0.5  # seconds of a transaction that makes rollups
+NUMBER = 1 << 63  # a sequence has 64 bits without a sign, a number of SQLite has a sign
 # A second's rollups are made again from the readings while these are there, and take more room than they.
-USUAL: Keeping = {"1s": 7 * 86400.0}
+USUAL: Mapping[str, float] = {"1s": 7 * 86400.0}
+
+Key = tuple[str, bytes, int]
+Note = Callable[[str], None]
 
 
-class Tidying:
-    """The caller holds the store's lock."""
+def key(batch: Batch) -> Key:
+    return batch.node, batch.writer.bytes, batch.sequence - NUMBER
 
-    def __init__(self, index: Index, rollups: Rollups) -> None:
-        self._index, self._rollups = index, rollups
-        self._hours: dict[str, set[int]] = {}  # of each segment
 
-    def merge(self) -> None:
-        """Many segments of a day and of about one size become one, so that few are looked at."""
-        tiers: dict[tuple[int, int], list[Segment]] = {}
-        for segment in self._index.read.values():
-            size = segment.path.stat().st_size
-            if size < LARGEST:
-                tiers.setdefault((segment.first // DAY, size.bit_length() // 4), []).append(segment)
-        for members in tiers.values():
-            if len(members) >= TIER:
-                self._one(members)
+def is_stored(base: sqlite3.Connection, of: Key) -> bool:
+    """Whether the batch is there, as it came or as parts."""
+    row = base.execute(
+        "select last from stored where node = ? and writer = ? and first <= ? order by first desc limit 1", of
+    ).fetchone()
+    if row and row[0] >= of[2]:
+        return True
+    return (
+        base.execute("select 1 from batches where node = ? and writer = ? and sequence = ?", of).fetchone() is not None
+    )
 
-    def hour(self, now: int) -> bool:
-        """Makes the rollups of an hour that is over and has none yet; whether there was one."""
-        self._hours = {name: hours for name, hours in self._hours.items() if name in self._index.read}
-        there = self._rollups.hours()
-        for hour in sorted({hour for segment in self._index.read.values() for hour in self._of(segment)} - there):
-            if (hour + 1) * HOUR + LATE <= now:
-                known = {(node, s.name): s for node, sensors in self._index.sensors.items() for s in sensors}
-                segments = list(self._index.read.values())
-                self._rollups.keep(hour, _readings.rolled(segments, known, LEVELS, hour * HOUR, (hour + 1) * HOUR))
-                return True
-        return False
 
-    def days(self, now: int) -> None:
-        """The segments of each day that is over become one, and its rollups too. All hours have been made."""
-        groups: dict[int, list[Segment]] = {}
-        for segment in self._index.read.values():
-            if segment.first // DAY * DAY + DAY + LATE < now and segment.path.stat().st_size < LARGEST:
-                groups.setdefault(segment.first // DAY, []).append(segment)
-        for members in groups.values():
-            if len(members) > 1:
-                self._one(members)
-        self._rollups.merge(now)
+def move(base: sqlite3.Connection, note: Note) -> bool:
+    """Makes parts of some batches; whether there were any."""
+    keys: list[Key] = []
+    batches: list[Batch] = []
+    damaged: list[Key] = []
+    size = 0
+    for node, writer, sequence, body in base.execute(
+        "select node, writer, sequence, body from batches where readings >= 0 order by node, writer, sequence"
+    ):
+        try:
+            batches.append(decode(node, body))
+            keys.append((node, writer, sequence))
+        except (Refused, TypeError):
+            damaged.append((node, writer, sequence))
+        size += len(body)
+        if size > AT_ONCE:
+            break
+    where = "where node = ? and writer = ? and sequence = ?"
+    base.executemany(f"update batches set readings = -1 {where}", damaged)  # stays for somebody to look at
+    base.executemany(f"delete from batches {where}", keys)
+    _remember(base, keys)
+    _add_parts(base, [batch for batch in batches if len(batch.at)], Snapshot(base, note).removed)
+    return bool(keys)
 
-    def retain(self, now: int) -> None:
-        """Removes what is older than it is to be kept; readings only where their hours have rollups."""
-        keeping = kept(self._index.folder)
-        if "readings" in keeping:
-            before, there = now - round(keeping["readings"] * SECOND), self._rollups.hours()
-            old = [s for s in self._index.read.values() if s.last < before and self._of(s) <= there]
-            if any(self._of(s) for s in old):
-                self._one(old, empty=True)
-            # The moments of these say nothing of their age. No batch is known by them (see `Embedded`), so they can go.
-            ahead = [s for s in self._index.read.values() if s.first > now + AHEAD]
-            for segment in (s for s in ahead if s.path.stat().st_mtime_ns < before):
-                del self._index.read[segment.path.name]
-                segment.path.unlink(missing_ok=True)
-        for name, level in NAMES.items():
-            if name in keeping:
-                self._rollups.drop(level, now - round(keeping[name] * SECOND))
 
-    def _of(self, segment: Segment) -> set[int]:
-        name = segment.path.name
-        if name not in self._hours:
-            self._hours[name] = _readings.hours(segment) if segment.last else set()
-        return self._hours[name]
+def roll(base: sqlite3.Connection, note: Note, now: int) -> bool:
+    """Makes rollups of some hours that are over, each of a sensor; whether there were any."""
+    snapshot, until = Snapshot(base, note), time.monotonic() + TURN
+    known = {(node, sensor.name): sensor for node, sensors in snapshot.sensors().items() for sensor in sensors}
+    keeping, newest = {**USUAL, **snapshot.settings()}, _newest(base, now)
+    rows = base.execute(
+        "select node, sensor, hour from hours where stale and hour < ? order by hour limit 1000",
+        ((now - LATE) // HOUR,),
+    ).fetchall()
+    for *of, hour in rows:
+        node, name = of
+        _merge(base, snapshot, node, name, hour)
+        if sensor := known.get((node, name)):
+            begin, end = hour * HOUR, (hour + 1) * HOUR
+            trace = snapshot.trace(node, sensor, max(begin - MARGIN, 0), end + MARGIN)
+            for (word, level), made in zip(NAMES.items(), each_level(node, trace, LEVELS, begin, end), strict=True):
+                # A row that retention has removed must not come back with one hour only.
+                if (hour // CHUNKS[level] + 1) * CHUNKS[level] * HOUR > newest - keeping.get(word, 1e12) * SECOND:
+                    _keep(base, snapshot, (node, name), level, hour, made)
+        base.execute("update hours set stale = 0 where node = ? and sensor = ? and hour = ?", (node, name, hour))
+        if time.monotonic() > until:
+            break
+    return bool(rows)
 
-    def _one(self, members: list[Segment], empty: bool = False) -> None:
-        """One segment instead of these; an `empty` one only remembers which batches were stored, so that none comes again."""
-        about = metadata([member.path for member in members])
-        parts = [(m, a) for m in members if not isinstance(a := about[m.path.name], Exception)]
-        if len(parts) < len(members):
-            return  # one was damaged since: it stays for somebody to look at
-        span, merged = together(parts)
-        chosen = f"select * from {files(members)} order by node, sensor, moment"
-        if empty:
-            span, merged, chosen = (
-                (0, 0),
-                replace(merged, removed=span[1]),
-                f"select * from {files(members)} where false",
+
+def retain(base: sqlite3.Connection, now: int) -> None:
+    """Removes what is older than it is to be kept; readings only where their hours have rollups."""
+    keeping = {**USUAL, **dict(base.execute("select name, value from settings"))}
+    ahead, now = (now + AHEAD) // HOUR, _newest(base, now)
+    if "readings" in keeping:
+        before = now - round(keeping["readings"] * SECOND)
+        old = (
+            "from parts where hour < ? and not exists (select 1 from hours h where h.node = parts.node "
+            "and h.sensor = parts.sensor and h.hour = parts.hour and h.stale)"
+        )
+        last = base.execute(f"select max(hour) {old}", (before // HOUR,)).fetchone()[0]
+        if last is not None:
+            base.execute(f"delete {old}", (before // HOUR,))
+            base.execute(
+                "insert or replace into settings values ('removed', ?)", (max(last, keeping.get("removed", -1)),)
             )
-        with database() as opened:
-            self._index.learn(written(self._index.segments, opened, chosen, span, merged), merged)
-        self._index.remove_replaced()
+        # The moments of these say nothing of their age.
+        base.execute("delete from parts where hour > ? and stored < ?", (ahead, before))
+    for word, level in NAMES.items():
+        if word in keeping:
+            hour = (now - round(keeping[word] * SECOND)) // HOUR
+            base.execute("delete from rollups where level = ? and chunk < ?", (level, hour // CHUNKS[level]))
 
 
-def kept(folder: Path) -> Keeping:
-    """For how long the store keeps what. MachineFailed where its keep.json is damaged."""
-    try:
-        return {**USUAL, **from_plain(dict[str, float], from_json(settings_in(folder / "keep.json").encode()))}
-    except FileNotFoundError:
-        return USUAL
-    except ValueError as error:
-        raise MachineFailed(f"The store's '{folder / 'keep.json'}' cannot be read: {error}.") from None
+def _newest(base: sqlite3.Connection, now: int) -> int:
+    """`now`, or the end of the newest hour with readings: a clock that is ahead must not remove everything."""
+    (hour,) = base.execute("select max(hour) from parts where hour <= ?", ((now + AHEAD) // HOUR,)).fetchone()
+    return now if hour is None else min(now, (hour + 1) * HOUR)
 
 
-def keep(folder: Path, keeping: Keeping) -> None:
-    """From now on the store keeps readings and rollups for so long."""
-    with replacing(folder / "keep.json") as making:
-        making.write_text(json.dumps(dict(keeping)))
+def _remember(base: sqlite3.Connection, keys: Sequence[Key]) -> None:
+    """Keeps which batches became parts, as stretches of sequences that follow each other."""
+    for (node, writer), same in itertools.groupby(keys, lambda of: of[:2]):
+        numbers = np.array([number for _, _, number in same], dtype=np.int64)
+        for run in np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1):
+            first, last = int(run[0]), int(run[-1])
+            asked = "select first, last from stored where node = ? and writer = ? and first <= ? order by first desc limit 1"
+            while row := base.execute(asked, (node, writer, min(last + 1, NUMBER - 1))).fetchone():
+                if row[1] < first - 1:
+                    break
+                base.execute("delete from stored where node = ? and writer = ? and first = ?", (node, writer, row[0]))
+                first, last = min(first, row[0]), max(last, row[1])
+            base.execute("insert into stored values (?, ?, ?, ?)", (node, writer, first, last))
+
+
+def _add_parts(base: sqlite3.Connection, batches: Sequence[Batch], removed: int) -> None:
+    if not batches:
+        return
+    names, found = columns(batches)
+    hours = found["moment"] // HOUR
+    edges = np.flatnonzero((np.diff(found["id"]) != 0) | (np.diff(hours) != 0)) + 1
+    told: set[tuple[str, str, int]] = set()  # a reading tells of the time before it, too
+    after: set[tuple[str, str, int]] = set()
+    for begin, end in itertools.pairwise([0, *edges.tolist(), len(hours)]):
+        (node, sensor), at = names[found["id"][begin]], found["moment"][begin:end]
+        _insert(base, node, sensor, at, found["value"][begin:end], FAST)
+        told |= {(node, sensor, moment // HOUR) for moment in (max(int(at[0]) - MARGIN, 0), int(at[0]))}
+        after.add((node, sensor, (int(at[-1]) + MARGIN) // HOUR))
+    base.executemany("insert or replace into hours values (?, ?, ?, 1)", [of for of in told if of[2] > removed])
+    kept = [of for of in after if of[2] > removed]
+    base.executemany("update hours set stale = 1 where node = ? and sensor = ? and hour = ?", kept)
+
+
+def _insert(base: sqlite3.Connection, node: str, sensor: str, at: Moments, value: Values, level: int) -> None:
+    """Adds readings of one hour, in the order of time."""
+    for first in range(0, len(at), MOST):
+        some, values = at[first : first + MOST], value[first : first + MOST]
+        span = (int(some[0]) // HOUR, int(some[0]), int(some[-1]))
+        row = (node, sensor, *span, len(some), time.time_ns(), packed([some, values], level))
+        base.execute("insert into parts values (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _merge(base: sqlite3.Connection, snapshot: Snapshot, node: str, sensor: str, hour: int) -> None:
+    """The parts of an hour become one."""
+    where = "from parts where node = ? and sensor = ? and hour = ?"
+    parts, readings = base.execute(f"select count(*), sum(readings) {where}", (node, sensor, hour)).fetchone()
+    if parts <= 1 + (readings or 0) // MOST:
+        return
+    found = list(snapshot.parts(node, sensor, hour * HOUR, (hour + 1) * HOUR - 1))
+    if len(found) < parts:
+        return  # one is damaged: it stays for somebody to look at
+    at, value = (np.concatenate([part[column] for part in found]) for column in (0, 1))
+    order = np.argsort(at, kind="stable")
+    base.execute(f"delete {where}", (node, sensor, hour))
+    _insert(base, node, sensor, at[order], value[order], SMALL)
+
+
+def _keep(
+    base: sqlite3.Connection, snapshot: Snapshot, of: tuple[str, str], level: int, hour: int, made: Rollup
+) -> None:
+    """Puts the rollups of an hour into their row, in place of those that it has."""
+    chunk = hour // CHUNKS[level]
+    parts = [made]
+    if before := snapshot.chunk(level, *of, chunk):
+        parts.append(chosen(before, np.flatnonzero(before.at // HOUR != hour)))
+    whole = joined(parts, level)
+    body = chunk_body(chosen(whole, np.argsort(whole.at)))
+    base.execute("insert or replace into rollups values (?, ?, ?, ?, ?)", (level, *of, chunk, body))

@@ -15,13 +15,12 @@ import numpy as np
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.power.message import Batch, Gap
-from steelyard.power.rollup import SECOND, joined, rolled
+from steelyard.power.rollup import HOUR, MARGIN, joined, rolled
 from steelyard.power.stores import END
 from steelyard.power.stores._columns import columns
 from steelyard.power.stores._place import connected
-from steelyard.power.stores._readings import MARGIN
 
-HOUR = 3600 * SECOND  # ns: of a partition; at ten readings a second 36,000 rows
+# A partition is an hour: at ten readings a second 36,000 rows.
 ROWS = 500  # of one statement, all of one partition: Cassandra limits those of several
 AT_ONCE = 64  # statements under way that write
 READING = 8  # those that read: an answer may be long

@@ -1,0 +1,213 @@
+"""The file of an embedded store, an SQLite database in WAL mode, and transactions in it.
+
+A store may come from somebody else: only a database with exactly our tables is read, and a question ends after a number of
+steps that the size of the file bounds. Files beside it must be ordinary: SQLite writes to what it takes for its log.
+"""
+
+import contextlib
+import os
+import sqlite3
+import stat
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.errors import MachineFailed, UsageError
+from steelyard.model.plain import visible
+
+FILE = "readings.sqlite"
+FORMAT = 2
+APPLICATION = 0x5374796C  # of SQLite's header: "Styl"
+PAGES = 10_000  # that are given back at once
+WAIT = 60.0  # seconds that a writer waits for others
+LONGEST_VALUE = 64 << 20  # bytes of a text or a blob
+STEPS = 1_000_000  # steps of SQLite's machine between two looks at how many there were
+FREE_STEPS, STEPS_A_BYTE = 200, 20  # looks that every question has, and steps for each byte of the file
+SCHEMA = (
+    "CREATE TABLE described (node text primary key, sensors text)",
+    # What has come lately, as it came.
+    "CREATE TABLE batches (node text, writer blob, sequence integer, first integer, last integer, readings integer, body blob, "
+    "primary key (node, writer, sequence))",
+    # Which batches have become parts.
+    "CREATE TABLE stored (node text, writer blob, first integer, last integer, primary key (node, writer, first)) without rowid",
+    "CREATE TABLE parts (node text, sensor text, hour integer, first integer, last integer, readings integer, "
+    "stored integer, body blob)",
+    "CREATE INDEX parts_of_sensor on parts (node, sensor, hour, first, last)",
+    "CREATE INDEX parts_of_hour on parts (hour)",
+    "CREATE TABLE hours (node text, sensor text, hour integer, stale integer, primary key (node, sensor, hour)) without rowid",
+    "CREATE INDEX stale_hours on hours (hour) where stale",
+    "CREATE TABLE rollups (level integer, node text, sensor text, chunk integer, body blob, "
+    "primary key (level, node, sensor, chunk))",
+    "CREATE TABLE gaps (node text, gap text)",
+    "CREATE INDEX gaps_of_node on gaps (node)",
+    "CREATE TABLE settings (name text primary key, value real)",
+)
+# What a damaged value raises where it is read.
+DAMAGE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
+
+
+class Database:
+    """UsageError for a folder that is no store, MachineFailed for one that cannot be read or is of another format."""
+
+    def __init__(self, folder: Path, make: bool = False) -> None:
+        self._folder, self._path = folder, folder / FILE
+        self._turn = threading.RLock()
+        self._steps = 0
+        self._count_steps()
+        with self._said("be opened"):
+            if make:
+                _make(folder)
+            self._base = self._opened()
+            self._identity = _identity(self._path)
+            self.close = weakref.finalize(self, self._base.close)
+            try:
+                self._expect_ours()
+            except BaseException:
+                self.close()
+                raise
+
+    @contextlib.contextmanager
+    def reading(self, what: str = "be read") -> Iterator[sqlite3.Connection]:
+        """All questions within it see the same moment of the store."""
+        with self._transaction(what, "deferred") as base:
+            yield base
+
+    @contextlib.contextmanager
+    def writing(self, what: str = "be written") -> Iterator[sqlite3.Connection]:
+        """What is done within it is done as a whole, and on the disk at the end. Writers take turns."""
+        with self._transaction(what, "immediate") as base:
+            yield base
+
+    def shrink(self) -> None:
+        """Gives free pages back to the file system where they are many. Others may write in between."""
+        with self._turn, self._said("be tidied up"):
+            before = self._number("page_count")
+            while self._number("freelist_count") * 4 > before:
+                self._count_steps()
+                self._base.execute(f"pragma incremental_vacuum({PAGES})").fetchall()
+                if (pages := self._number("page_count")) >= before:
+                    return
+                before = pages
+
+    def _number(self, pragma: str) -> int:
+        return int(self._base.execute(f"pragma {pragma}").fetchone()[0])
+
+    @contextlib.contextmanager
+    def _transaction(self, what: str, kind: str) -> Iterator[sqlite3.Connection]:
+        with self._turn, self._said(what):
+            if self._base.in_transaction:
+                yield self._base
+                return
+            if _identity(self._path) != self._identity:
+                raise OSError("its file was replaced")
+            self._count_steps()
+            self._base.execute(f"begin {kind}")
+            try:
+                yield self._base
+                self._base.execute("commit")
+            finally:
+                if self._base.in_transaction:
+                    self._base.execute("rollback")
+
+    def _opened(self) -> sqlite3.Connection:
+        if not os.path.lexists(self._path):
+            if (self._folder / "format.json").exists():
+                raise MachineFailed(
+                    f"The store '{self._folder}' is of an earlier format (1). Read it with the Steelyard that wrote it "
+                    "('steelyard power export'), and give a new folder here."
+                )
+            raise UsageError(f"'{self._folder}' is no store of readings: it has no {FILE}.")
+        for path in self._files():
+            with contextlib.suppress(FileNotFoundError):  # who closes the store last removes the log
+                if not stat.S_ISREG(path.lstat().st_mode):
+                    raise OSError(f"'{path.name}' is no ordinary file")
+        # A journal may name any file, and SQLite removes that. Our databases have a log instead.
+        if os.path.lexists(self._path.with_name(f"{FILE}-journal")):
+            raise OSError(f"there is a '{FILE}-journal', which no store has")
+        mode = "mode=rw"
+        if not os.access(self._folder, os.W_OK) or not os.access(self._path, os.W_OK):
+            mode = "mode=ro" if self._files()[1].exists() else "mode=ro&immutable=1"
+        base = sqlite3.connect(
+            f"{self._path.absolute().as_uri()}?{mode}", WAIT, isolation_level=None, check_same_thread=False, uri=True
+        )
+        base.text_factory = lambda text: text.decode(errors="replace")
+        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        base.set_progress_handler(self._is_too_long, STEPS)
+        # full: a commit is on the disk when it returns.
+        for setting in ("trusted_schema = off", "cell_size_check = on", "mmap_size = 0", "synchronous = full"):
+            base.execute(f"pragma {setting}")
+        base.execute(f"pragma journal_size_limit = {LONGEST_VALUE}")
+        return base
+
+    def _expect_ours(self) -> None:
+        with self.reading("be opened") as base:
+            if self._number("application_id") != APPLICATION:
+                raise MachineFailed(f"The store '{self._folder}' cannot be read: its {FILE} is of another program.")
+            if (version := self._number("user_version")) != FORMAT:
+                raise MachineFailed(
+                    f"The store '{self._folder}' is of format {version}; this Steelyard knows {FORMAT}. Take a newer one."
+                )
+            if {text for (text,) in base.execute("select sql from sqlite_master where sql is not null")} != {*SCHEMA}:
+                raise MachineFailed(f"The store '{self._folder}' cannot be read: its tables are not those of a store.")
+
+    def _count_steps(self) -> None:
+        """Begins anew: below 0 are the looks that are left."""
+        self._steps = -FREE_STEPS - sum(map(_size, self._files())) * STEPS_A_BYTE // STEPS
+
+    def _is_too_long(self) -> bool:
+        self._steps += 1
+        return self._steps > 0
+
+    def _files(self) -> tuple[Path, Path, Path]:
+        return self._path, self._path.with_name(f"{FILE}-wal"), self._path.with_name(f"{FILE}-shm")
+
+    @contextlib.contextmanager
+    def _said(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error, *DAMAGE) as error:
+            why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+            raise MachineFailed(f"The store '{self._folder}' cannot {what}: {visible(why)}.") from error
+
+
+def _make(folder: Path) -> None:
+    """The file is made elsewhere and gets its name when it is whole: others may make it, too."""
+    names = {p.name for p in folder.iterdir() if not p.name.startswith(".steelyard-")} if folder.exists() else set()
+    if FILE in names or "format.json" in names:
+        return
+    if names:
+        raise UsageError(
+            f"'{folder}' is not a store of readings and contains other files. Give the path of a new or empty folder."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".steelyard-", dir=folder) as making:
+        path = Path(making) / FILE
+        base = sqlite3.connect(path, isolation_level=None)
+        try:
+            base.execute("pragma page_size = 8192")
+            base.execute("pragma auto_vacuum = incremental")
+            base.execute("pragma journal_mode = wal")
+            base.executescript(f"begin; {'; '.join(SCHEMA)}; commit;")
+            base.execute(f"pragma application_id = {APPLICATION}")
+            base.execute(f"pragma user_version = {FORMAT}")
+        finally:
+            base.close()
+        with contextlib.suppress(FileExistsError):
+            os.link(path, folder / FILE)
+    folder_file = os.open(folder, os.O_RDONLY)
+    os.fsync(folder_file)
+    os.close(folder_file)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

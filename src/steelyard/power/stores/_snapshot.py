@@ -1,0 +1,213 @@
+"""What an embedded store answers about a sensor, from one moment of its database."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.model.plain import from_json, from_plain
+from steelyard.model.sensor import Moments, Reading, Rollup, Sensor, Trace, Values
+from steelyard.power.message import Batch, Gap, Refused, decode, is_name
+from steelyard.power.rollup import HOUR, LEVELS, MARGIN, each_level, joined
+from steelyard.power.stores._columns import columns
+from steelyard.power.stores._database import DAMAGE
+from steelyard.power.stores._packing import packed, unpacked
+
+Content = TypeVar("Content")
+CHUNKS = dict(zip(LEVELS, (1, 24, 720), strict=True))  # hours that a row of rollups holds
+COLUMNS = ("count", "least", "mean", "greatest", "joules", "known")
+
+
+class Snapshot:
+    """`note` is told what cannot be read: it is left out."""
+
+    def __init__(self, base: sqlite3.Connection, note: Callable[[str], None]) -> None:
+        self._base, self._note = base, note
+        self._fresh: tuple[tuple[object, ...], list[Batch]] = ((), [])
+
+    # ------------------------------------------------------------------ sensors and settings
+
+    def sensors(self, node: str | None = None) -> dict[str, tuple[Sensor, ...]]:
+        """What the sensors of one node, or of each, are."""
+        where, of = ("", ()) if node is None else (" where node = ?", (node,))
+        found = {}
+        for name, text in self._base.execute(f"select node, sensors from described{where}", of):
+            sensors = self._read("description of a node", _from_text, tuple[Sensor, ...], text)
+            if sensors is not None and is_name(name):
+                found[name] = sensors
+        return found
+
+    def gaps(self, node: str, start: int, end: int) -> list[Gap]:
+        texts = self._base.execute("select distinct gap from gaps where node = ?", (node,))
+        found = [self._read(f"gap of {node}", _from_text, Gap, text) for (text,) in texts]
+        return sorted(
+            (gap for gap in found if gap and gap.start <= end and gap.end >= start), key=lambda g: (g.start, g.end)
+        )
+
+    def settings(self) -> dict[str, float]:
+        return dict(self._base.execute("select name, value from settings"))
+
+    @property
+    def removed(self) -> int:
+        """The hours up to this one (since 1970) whose readings have been removed."""
+        return int(self.settings().get("removed", -1))
+
+    # ------------------------------------------------------------------ readings
+
+    def trace(self, node: str, sensor: Sensor, start: int, end: int) -> Trace:
+        """The readings from `start` to `end` (ns since 1970) in the order of time, each once."""
+        found = [*self.parts(node, sensor.name, start, end), *self._lately(node, sensor.name, start, end)]
+        at = np.concatenate([np.empty(0, np.int64), *(part[0] for part in found)])
+        value = np.concatenate([np.empty(0), *(part[1] for part in found)])
+        order = np.lexsort((value, at))
+        at, value = at[order], value[order]
+        wanted = (at >= start) & (at <= end)
+        wanted[1:] &= (np.diff(at) != 0) | (np.diff(value) != 0)
+        return Trace(sensor, at[wanted], value[wanted])
+
+    def parts(self, node: str, sensor: str, start: int, end: int) -> Iterator[tuple[Moments, Values]]:
+        """The parts that have readings from `start` to `end`, the newest first."""
+        rows = self._base.execute(
+            "select body from parts where node = ? and sensor = ? and hour between ? and ? and first <= ? and last >= ? "
+            "order by hour desc, last desc",
+            (node, sensor, start // HOUR, end // HOUR, end, start),
+        )
+        for (body,) in rows:
+            found = self._read(f"part of {node}/{sensor}", unpacked, body, 2)
+            if found:
+                yield found[0], found[1]
+
+    def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
+        """Returns the newest reading of each (node, sensor) from `start` to `end` (ns since 1970)."""
+        found: dict[tuple[str, str], Reading] = {}
+        for node, sensors in self.sensors().items():
+            found |= self._newest_fresh(node, start, end)
+            for sensor in (each.name for each in sensors):
+                newest = found[node, sensor].at if (node, sensor) in found else start - 1
+                for at, value in self.parts(node, sensor, newest + 1, end):
+                    if at[-1] <= newest:
+                        break  # so are those that follow
+                    place = int(np.searchsorted(at, end, "right")) - 1
+                    if at[place] > newest:
+                        newest = int(at[place])
+                        found[node, sensor] = Reading(sensor, newest, float(value[place]))
+        return found
+
+    def _newest_fresh(self, node: str, start: int, end: int) -> dict[tuple[str, str], Reading]:
+        batches = self.fresh(node, start, end)
+        if not batches:
+            return {}
+        names, found = columns(batches)
+        inside = (found["moment"] >= start) & (found["moment"] <= end)
+        number, at, value = (found[name][inside] for name in ("id", "moment", "value"))
+        lasts = np.flatnonzero(np.diff(number, append=-1))
+        return {
+            names[number[last]]: Reading(names[number[last]][1], int(at[last]), float(value[last])) for last in lasts
+        }
+
+    def _lately(self, node: str, sensor: str, start: int, end: int) -> Iterator[tuple[Moments, Values]]:
+        for batch in self.fresh(node, start, end):
+            if sensor in batch.sensors:
+                mine = batch.number == batch.sensors.index(sensor)
+                yield batch.at[mine], batch.value[mine]
+
+    def fresh(self, node: str, start: int, end: int) -> list[Batch]:
+        """The batches of a node that are no parts yet; those of one node are kept until another is asked for."""
+        if self._fresh[0] != (node, start, end):
+            rows = self._base.execute(
+                "select body from batches where node = ? and first <= ? and last >= ?", (node, end, start)
+            )
+            found = (self._read(f"batch of {node}", decode, node, body) for (body,) in rows)
+            self._fresh = (node, start, end), [batch for batch in found if batch]
+        return self._fresh[1]
+
+    # ------------------------------------------------------------------ rollups
+
+    def rollup(self, node: str, sensor: Sensor, level: int, start: int, end: int) -> Rollup:
+        """The stretches of `level` seconds that begin from `start` up to `end`: those that are kept, and the others made."""
+        kept, ready = self._kept(node, sensor.name, level, start, end)
+        parts = [kept]
+        for first, last in _between(ready.tolist(), start, end):
+            trace = self.trace(node, sensor, max(first - MARGIN, 0), last + MARGIN)
+            touched = np.unique(np.concatenate((np.maximum(trace.at - MARGIN, 0), trace.at)) // HOUR)
+            for run in np.split(touched, np.flatnonzero(np.diff(touched) != 1) + 1):
+                if len(run):
+                    begin, until = max(int(run[0]) * HOUR, first), min((int(run[-1]) + 1) * HOUR, last)
+                    around = (trace.at >= begin - MARGIN) & (trace.at <= until + MARGIN)
+                    of = Trace(sensor, trace.at[around], trace.value[around])
+                    parts += each_level(node, of, (level,), begin, until) if begin < until else []
+        found = joined(parts, level)
+        return chosen(found, np.argsort(found.at, kind="stable")) if len(parts) > 1 else found
+
+    def chunk(self, level: int, node: str, sensor: str, chunk: int) -> Rollup | None:
+        row = self._base.execute(
+            "select body from rollups where level = ? and node = ? and sensor = ? and chunk = ?",
+            (level, node, sensor, chunk),
+        ).fetchone()
+        return self._unpacked(level, (node, sensor), row[0]) if row else None
+
+    def _kept(self, node: str, sensor: str, level: int, start: int, end: int) -> tuple[Rollup, NDArray[np.int64]]:
+        """The rollups that are kept, and the hours of which they are all there are."""
+        first, last = start // HOUR, (end - 1) // HOUR
+        rows = self._base.execute(
+            "select chunk, body from rollups where level = ? and node = ? and sensor = ? and chunk between ? and ? "
+            "order by chunk",
+            (level, node, sensor, first // CHUNKS[level], last // CHUNKS[level]),
+        ).fetchall()
+        chunks = {chunk: found for chunk, body in rows if (found := self._unpacked(level, (node, sensor), body))}
+        ready = np.array(
+            [
+                hour
+                for (hour,) in self._base.execute(
+                    "select hour from hours where node = ? and sensor = ? and hour between ? and ? and not stale order by hour",
+                    (node, sensor, first, last),
+                )
+                if hour // CHUNKS[level] in chunks
+            ],
+            dtype=np.int64,
+        )
+        removed = self.removed
+        for batch in self.fresh(node, max(start - MARGIN, 0), end + MARGIN):
+            low, high = (int(batch.at.min()) - MARGIN) // HOUR, (int(batch.at.max()) + MARGIN) // HOUR
+            ready = ready[(ready <= removed) | (ready < low) | (ready > high)]
+        found = joined(list(chunks.values()), level)
+        wanted = np.isin(found.at // HOUR, ready) & (found.at >= start) & (found.at < end)
+        return chosen(found, np.flatnonzero(wanted)), ready
+
+    def _unpacked(self, level: int, of: tuple[str, str], body: bytes) -> Rollup | None:
+        found = self._read(f"rollup of {'/'.join(of)}", unpacked, body, 1 + len(COLUMNS))
+        return Rollup(level, (of,), np.zeros(len(found[0]), np.int32), *found) if found else None
+
+    def _read(self, what: str, read: Callable[..., Content], *of: object) -> Content | None:
+        try:
+            return read(*of)
+        except (Refused, *DAMAGE) as error:
+            self._note(f"A {what} is left out: it is damaged ({error}).")
+            return None
+
+
+def _from_text(kind: type[Content], text: str) -> Content:
+    return from_plain(kind, from_json(text.encode()))
+
+
+def chunk_body(found: Rollup) -> bytes:
+    return packed([getattr(found, name) for name in ("at", *COLUMNS)])
+
+
+def chosen(found: Rollup, rows: NDArray[np.int64]) -> Rollup:
+    """Only these rows, in this order."""
+    columns = (getattr(found, name)[rows] for name in ("number", "at", *COLUMNS))
+    return Rollup(found.seconds, found.sensors, *columns)
+
+
+def _between(hours: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """From and to which moment the time from `start` to `end` is that lies in none of these hours, which are in order."""
+    begin = start
+    for hour in hours:
+        if hour * HOUR > begin:
+            yield begin, hour * HOUR
+        begin = max(begin, (hour + 1) * HOUR)
+    if begin < end:
+        yield begin, end
