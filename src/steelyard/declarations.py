@@ -1,4 +1,4 @@
-"""What is found by itself: a declaration in each file of a folder, and those that other packages add by an entry point."""
+"""Finds declarations: one in each file of a folder, and one behind each entry point of other packages."""
 
 import importlib
 import pkgutil

@@ -48,7 +48,7 @@ def _requirements(extra: str) -> Sequence[str]:
 
 
 def owners(program: str, packages: Sequence[str]) -> list[str]:
-    """Those of the packages that are installed and bring a program of that name: two of them overwrite each other's."""
+    """Returns the installed packages that bring a program of that name. Two such packages overwrite each other's program."""
     found = []
     for name in packages:
         try:

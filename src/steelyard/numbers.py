@@ -30,7 +30,7 @@ def whole(text: str, where: str, least: int = 1, most: int = GREATEST) -> int:
 
 
 def option(name: str, least: int = -GREATEST, most: int = GREATEST) -> Callable[[object], int]:
-    """What reads the whole number of an option of the command line."""
+    """Returns a function that reads the integer of a command-line option."""
     return lambda text: whole(str(text), f"(given by {name})", least, most)
 
 
@@ -51,7 +51,7 @@ def size(text: str, where: str) -> int:
 
 
 def host_and_port(place: str) -> tuple[str, str]:
-    """Of 'host:80' the host and the port; the port is "" where the text does not end with one."""
+    """Splits 'host:80' into host and port; the port is "" if the text does not end with one."""
     host, _, port = place.rpartition(":")
     return (host, port) if port.isascii() and port.isdecimal() else (place, "")
 

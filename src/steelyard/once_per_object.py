@@ -1,4 +1,4 @@
-"""What follows from one object that never changes is worked out once."""
+"""Computes a value that follows from an immutable object once."""
 
 import weakref
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Asks a program: what it prints within a time and a size. What hangs is ended, with the processes that it started.
+"""Asks a program: what it prints within a time and a size. A program that hangs is ended with all processes that it started.
 
 An answer is searched for by its form, line by line, on standard output and then on standard error: where a variable such as
 LD_PRELOAD is wrong, every program prints lines that are not its own.

@@ -33,7 +33,7 @@ _MANY = 6  # programs of a group, from which on compiling their header once save
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a build is: programs done, of those that were missing."""
+    """Progress of a build: how many of the missing programs are done."""
 
     done: int
     total: int

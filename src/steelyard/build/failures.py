@@ -1,4 +1,4 @@
-"""What a failed build says, as an error for the user."""
+"""Turns the output of a failed build into an error for the user."""
 
 import re
 from collections.abc import Iterator

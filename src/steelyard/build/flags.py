@@ -28,7 +28,7 @@ _SAFE = re.compile(
 
 
 def unsafe(flags: str) -> list[str]:
-    """Those of the flags that are in no form that is known to be safe, in their order.
+    """Returns the flags whose form is not known to be safe, in their order.
 
     All of them if no shell could read the flags.
     """

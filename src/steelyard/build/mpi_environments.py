@@ -94,7 +94,7 @@ def remove(name: str) -> Path:
 
 
 def _requirement(name: str) -> str:
-    """What pip is asked for. UsageError for an MPI without a package."""
+    """The package that pip installs. UsageError for an MPI without a package."""
     flavour, dash, version = name.partition("-")
     packages = installable()
     if flavour not in packages:

@@ -1,4 +1,4 @@
-"""What a program is made of, and where the cache keeps it: under a hash of everything that it is made of."""
+"""The parts of a program, and its place in the cache: under a hash of all parts."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ LIBRARIES = ("-pthread", "-ldl")  # threads; OpenCL and the site's BLAS are look
 
 
 def program_name(benchmark: str, model: str = "") -> str:
-    """Of the benchmark's program: that of a programming model, where it has several."""
+    """Name of the program of a benchmark: with the programming model if it has several."""
     return f"{benchmark}.{model}" if model else benchmark
 
 
@@ -35,7 +35,7 @@ class Object:
 
     @cached_property
     def key(self) -> str:
-        """Of the compiler, its flags, the MPI, the source and every header of ours that it includes."""
+        """Hash of the compiler, its flags, the MPI, the source and all our headers that it includes."""
         digest = hashlib.sha256(_surroundings(self.toolchain, self.mpi).encode())
         for path in sorted(included(self.source)):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -48,7 +48,7 @@ class Object:
 
     @property
     def effort(self) -> float:
-        """How long it takes to compile, against others: the standard headers, and our own text."""
+        """Relative time of compilation: the standard headers plus our own text."""
         # Bytes; with GCC 12 the standard headers and the harness's own take as long as some 20 kB of kernels.
         own = (path for path in included(self.source) if path.parent != NATIVE or self.source.parent == NATIVE)
         return 20_000.0 + sum(path.stat().st_size for path in own)
@@ -86,7 +86,7 @@ class Program:
 
     @cached_property
     def key(self) -> str:
-        """Of its objects and of what it is linked with."""
+        """Hash of the objects and of the libraries that are linked."""
         parts = (
             "".join(obj.key for obj in self.objects)
             + " ".join((*self.linking, *self.libraries))
@@ -101,7 +101,7 @@ class Program:
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """What it is linked with besides MPI. OpenSHMEM comes with the MPI, as a library of its own beside it."""
+        """Libraries that are linked besides MPI. OpenSHMEM comes with the MPI, as a library of its own beside it."""
         if self.alone:
             return ()
         return (*LIBRARIES, "-loshmem") if self.name.endswith(".shmem") else LIBRARIES
@@ -157,7 +157,7 @@ def _includes(path: Path, _changed: int) -> tuple[Path, ...]:
 
 
 def _surroundings(toolchain: Toolchain, mpi: Tool | None) -> str:
-    """What besides the text decides about the code. One MPI is one, by whatever path its wrapper was named."""
+    """Returns everything but the source that decides about the code. One MPI is one, by whatever path its wrapper was named."""
     parts = [toolchain.compiler, toolchain.version, *compiler_flags(toolchain)]
     if mpi:
         parts += [str(Path(mpi.path).parent.resolve() / Path(mpi.path).name), mpi.version]
@@ -168,7 +168,7 @@ def _surroundings(toolchain: Toolchain, mpi: Tool | None) -> str:
 
 @lru_cache
 def _processor() -> str:
-    """What the compiler looks at: the name and the abilities of the first processor; "" where the system does not say."""
+    """Returns the name and the features of the first processor, which the compiler uses; "" where the system does not say."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

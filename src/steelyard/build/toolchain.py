@@ -66,7 +66,7 @@ def resolve(text: str, machine: Machine, named: bool = False) -> Toolchain:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """(the compiler, its flags as they stand). What caches or distributes compilations, and stands before it, is left out."""
+    """(the compiler, its flags as they stand). Programs in front of it that cache or distribute compilations are left out."""
     if is_file(Path(text)):
         return text, ""
     rest = text.strip()
@@ -110,7 +110,7 @@ def _toolchain(tool: Tool, flags: str) -> Toolchain:
 
 
 def _completed(flags: str) -> tuple[str, str]:
-    """(the user's own flags, those with ours in front). What was completed once means the same once more."""
+    """(the user's own flags, those with ours in front). A complete name keeps its meaning."""
     own = " ".join(flags.split())
     for front in (FLAGS, *FLAGS.split()):
         rest = own.removeprefix(front).strip()
@@ -120,7 +120,7 @@ def _completed(flags: str) -> tuple[str, str]:
 
 
 def _ours(own: str) -> str:
-    """Those of our flags in whose place none of a user's stands."""
+    """Returns our flags that no flag of the user replaces."""
     ours = zip(FLAGS.split(), (_OPTIMISATION, _PROCESSOR), strict=True)
     return " ".join(flag for flag, form in ours if not any(form.fullmatch(word) for word in own.split()))
 

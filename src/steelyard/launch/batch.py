@@ -20,7 +20,7 @@ class Listener:
     """Hears what becomes of a job; this one does nothing with it."""
 
     def remarked(self, words: str) -> None:
-        """What the scheduler, or the site, had to say when the job was submitted."""
+        """Message of the scheduler or the site at submission."""
 
     def changed(self, sentence: str) -> None:
         """The job has another state."""
@@ -31,7 +31,7 @@ class Listener:
 
 @dataclass(frozen=True)
 class Around:
-    """What following a job depends on besides the job; tests replace it."""
+    """The clock and the commands that follow a job; tests replace them."""
 
     ask: Ask = scheduler.ask
     sleep: Callable[[float], None] = time.sleep
@@ -124,7 +124,7 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
 
 
 def _beyond(path: Path, start: int) -> bytes:
-    """What a file holds beyond its first `start` bytes; nothing while it is not there yet."""
+    """Returns the content of a file after its first `start` bytes; "" if there is no file yet."""
     try:
         with path.open("rb") as file:  # opened anew: a network file system then looks for what is new
             file.seek(start)

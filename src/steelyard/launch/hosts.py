@@ -63,7 +63,7 @@ def _of_file(path: Path) -> tuple[Host, ...]:
 
 
 def _slots(rest: str, where: str) -> str:
-    """What the words behind a host say of its slots; "1" where they say nothing."""
+    """Returns the slots that the words behind a host state; "1" where they say nothing."""
     first = rest.split(None, 1)[0]
     if first.isascii() and first.isdecimal():
         return first

@@ -27,7 +27,7 @@ done
 
 @dataclass(frozen=True)
 class Kept:
-    """What belongs together: processes whose environment has `environment`."""
+    """Processes that belong together: their environment contains `environment`."""
 
     mark: str
 
@@ -38,7 +38,7 @@ class Kept:
     def end(self, number: int, seconds: float) -> None:
         """Sends the signal to all of them; those that are there after so many seconds are killed.
 
-        What cannot be killed (another user's, or one that waits for a device) is given up after some seconds more.
+        A process that cannot be killed (another user's, or one that waits for a device) is left after some more seconds.
         """
         until, asked, gone = time.monotonic() + seconds, set[int](), 0
         while gone < GONE and time.monotonic() < until + KILLED:

@@ -21,7 +21,7 @@ RANKS_GRACE = 5.0  # and a launcher, to end its ranks on all hosts: Open MPI 4 n
 
 
 class Conversation(Protocol):
-    """What the orchestrator needs of a program; tests put a fake in its place."""
+    """A program as the runner sees it; tests replace it."""
 
     def ask(self, line: str, seconds: float) -> dict[str, Any]:
         """Sends a case and returns its record; ProgramFailed when the program dies or takes longer than `seconds`."""

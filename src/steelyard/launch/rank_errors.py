@@ -1,4 +1,4 @@
-"""What the ranks of a parallel program told on the error channel: which one died, which one says nothing any more."""
+"""Reads the error channel of a parallel program: which rank died, and which rank is silent."""
 
 import json
 import re
@@ -20,8 +20,8 @@ class Report:
 def explain(said: str, ranks: int | None, over_time: bool) -> str:
     """Who is to blame, in a sentence, from all that a launch of `ranks` wrote to its error channel; "" where nobody is known.
 
-    Ranks that wait say so when the time is over: the one that is silent is frozen, cut off, or was never started. Those that the
-    launcher ends because another died say so, too: the one that died does not.
+    Ranks that wait say so when the time is over: the one that is silent is frozen, cut off, or was never started. A rank that the
+    launcher ends after the death of another rank reports that, too; the rank that died does not.
     """
     reported = list(_reports(said))
     here = {t.rank: t for t in reported if t.what == "here"}
@@ -54,7 +54,7 @@ def _death(said: str, reported: list[Report], here: dict[int, Report]) -> str:
 
 
 def without_reports(said: str) -> str:
-    """What the program and its launcher wrote themselves."""
+    """Returns the text that the program and its launcher wrote."""
     return "\n".join(line for line in said.splitlines() if not line.startswith('{"steelyard":'))
 
 

@@ -99,7 +99,7 @@ def trouble(name: str) -> str:
 
 
 def _ssh(name: str) -> Mapping[str, str]:
-    """What ssh would do for that name, after the user's and the site's settings; {} where there is no ssh."""
+    """Returns the settings of ssh for that name, by the user and the site; {} if there is no ssh."""
     if not shutil.which("ssh"):
         return {}
     try:

@@ -42,7 +42,7 @@ def _by_itself() -> str:
 
 
 def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str]) -> dict[str, Benchmark]:
-    """Those of the chosen benchmarks that can be run, with those of their programs that can be built.
+    """Returns the chosen benchmarks that can run here, with the programs that can be built.
 
     Without an MPI the parallel ones are left out, or refused if asked for.
     """
@@ -61,7 +61,7 @@ def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str])
 
 
 def _able(sources: Sequence[Source], found: Site) -> tuple[Source, ...]:
-    """Those that this site can build: the parallel ones with an MPI, OpenSHMEM's with an MPI that brings it along."""
+    """Returns the sources that this site can build: parallel ones need an MPI, those of OpenSHMEM an MPI that includes it."""
     with_shmem = tuple(name for name, mpi in found.mpis.items() if has_shmem(mpi))
     return tuple(
         replace(s, mpis=with_shmem) if s.model == "shmem" else s

@@ -1,4 +1,4 @@
-"""How a launch of the plan is started: alone, or as ranks by the launcher of the site. Pure."""
+"""Starts a launch of the plan: alone, or as ranks by the launcher of the site. Pure."""
 
 import os
 from collections.abc import Mapping
@@ -28,7 +28,8 @@ def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Starte
 
 
 def ranks_per_node(parameters: Parameters) -> int | None:
-    """How many ranks each host gets; a pair is on one host or on two, as its relation says. None: as many as its slots."""
+    """Returns the number of ranks on each host. The relation of a pair says whether it is on one host or on two. None: as many
+    as its slots."""
     placement = str(parameters.get("placement", "compact"))
     if placement in PAIRS:
         return 1 if placement == "other node" else 2

@@ -27,7 +27,7 @@ GRACE = 4.0  # seconds that a command has to end when this process is ended; bat
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended (128 + signal where one ended it, as a shell says it), its time, and that of each phase.
+    """The exit code of a command (128 + signal if a signal ended it), its time, and the time of each phase.
 
     `ended`: the signal that this process was sent meanwhile to end, 0 where none was.
     """
@@ -127,7 +127,7 @@ def _listen(pipe: int, ended: int, marks: list[tuple[int, str]]) -> None:
 def _phases(marks: Sequence[tuple[int, str]], end: int) -> Iterator[Stretch]:
     """A line names the phase that begins with it; an empty one ends the phase before.
 
-    What the command wrote as it ended may be read after its end: it came while it ran.
+    Marks that the command wrote at its end may be read after its end; they belong to its time.
     """
     for (begin, name), (after, _) in itertools.pairwise([*((min(at, end), name) for at, name in marks), (end, "")]):
         if name:

@@ -1,4 +1,4 @@
-"""What the machine is: topology, caches, memory modules, settings, tools, and the limits that follow."""
+"""Describes the machine: topology, caches, memory modules, settings, tools, and the limits that follow."""
 
 import os
 import socket
@@ -39,10 +39,10 @@ _NO_NAMES = (
 def describe(root: Path = Path("/"), system_file: Path | None = None, whole: bool = True) -> Machine:
     """Everything that the kernel's own files below `root` tell, without root rights; bytes, quota in cores.
 
-    What cannot be read is None or absent, and a note or the setting's reason says why; the memory alone is 0
-    where not even /proc/meminfo tells it. Under a `root` other than / nothing is asked of the running system.
-    `system_file` adds what the user knows. Raises UsageError for a wrong system file, nothing else. Without `whole` neither
-    MPIs nor OpenCL devices nor libraries are looked for: that takes longest, and who compiles a program needs compilers alone.
+    A fact that cannot be read is None or absent, and a note or the setting's reason says why. The size of the memory is 0 if even
+    /proc/meminfo does not state it. Under a `root` other than / nothing is asked of the running system. `system_file` adds what
+    the user knows. Raises UsageError for a wrong system file, nothing else. Without `whole` neither MPIs nor OpenCL devices nor
+    libraries are looked for: that takes longest, and who compiles a program needs compilers alone.
     """
     files = KernelFiles(root)
     cpuinfo, kinds = read_cpuinfo(files)

@@ -1,4 +1,4 @@
-"""What the control groups (versions 1, 2 or both at once) allow: processor time, processors and memory."""
+"""Reads the limits of control groups (versions 1, 2 or both): processor time, processors and memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _UNLIMITED = 1 << 60
 
 @dataclass(frozen=True)
 class Allowance:
-    """What is allowed: `cpu_quota` in cores, memory in bytes; None: no limit. The paths are the sources."""
+    """The limits: `cpu_quota` in cores, memory in bytes; None: no limit. The paths are the sources."""
 
     version: str
     cpu_quota: float | None = None

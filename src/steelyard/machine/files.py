@@ -16,7 +16,7 @@ _BLANKS = string.whitespace + "\0"  # a zero byte ends the strings of a device t
 
 @dataclass(frozen=True)
 class Reading:
-    """What a file said, stripped. `text` None: it could not be read, `reason` says why."""
+    """Returns the content of a file, stripped. `text` None: it could not be read, `reason` says why."""
 
     text: str | None
     reason: str = ""

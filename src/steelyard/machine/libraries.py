@@ -61,7 +61,8 @@ for files, function, threaded in json.loads(sys.argv[1]):
 
 
 def find_libraries() -> tuple[Library, ...]:
-    """Those that the programs will find. What a variable names is among them in any case: a case that cannot load it says so."""
+    """Returns the libraries that the programs will find. What a variable names is among them in any case: a case that cannot
+    load it says so."""
     named = [os.environ.get(wanted.variable, "") for wanted in WANTED]
     answers = _ask(
         tuple((own and (own,)) or wanted.files for own, wanted in zip(named, WANTED, strict=True)),

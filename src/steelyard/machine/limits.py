@@ -15,8 +15,8 @@ _WITH_64_BIT_CHANNELS = ("DDR", "DDR2", "DDR2 FB-DIMM", "DDR3", "DDR4", "DDR5")
 def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
     """The ceilings of `machine`: "memory_bandwidth", "memory_bandwidth_node" (B/s) and "flops" (flop/s).
 
-    A limit that the machine already has (from a system file) stays. `true_clock` is the measured core clock
-    under load in hertz; without it there are no flops. What is not known is absent.
+    A limit that the machine already has (from a system file) stays. `true_clock` is the measured core clock under load in hertz;
+    without it there are no flops. Unknown limits are absent.
     """
     found = dict(machine.limits)
     if "memory_bandwidth" not in found:

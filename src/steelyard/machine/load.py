@@ -1,4 +1,4 @@
-"""How busy the machine is at this moment, and waiting until it is quiet."""
+"""Reads the load of the machine, and waits until it is quiet."""
 
 import os
 import time

@@ -117,7 +117,7 @@ def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What the kernel's files tell of one node without processors, or of one made of memory for a specific purpose."""
+    """Facts of the kernel on a node without processors, or on one made of specific-purpose memory."""
 
     named: (
         str  # "GPU", "CXL", "persistent" by a driver or the firmware; "special": for a purpose that is not told; or ""

@@ -1,4 +1,4 @@
-"""What an OpenMP runtime reads when its program starts: how many threads, on which processors, and how they wait."""
+"""Environment variables of an OpenMP runtime: number of threads, their processors, and the way they wait."""
 
 from collections.abc import Mapping
 

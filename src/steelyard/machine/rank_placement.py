@@ -25,7 +25,7 @@ def pair_placements(machine: Machine) -> tuple[str, ...]:
 
 
 def relation(machine: Machine, a: int, b: int) -> str:
-    """How the processors `a` and `b` of one machine lie to each other: one of `PAIRS`."""
+    """Returns the relation of the processors `a` and `b` of one machine: one of `PAIRS`."""
     first, second = _core(machine, a), _core(machine, b)
     last = max((c.level for c in machine.caches if c.kind != "instruction"), default=0)
     share = any(
@@ -69,7 +69,7 @@ def place_ranks(machine: Machine, ranks: int, ranks_per_node: int | None, placem
 
 
 def ranks_here(machine: Machine, ranks: int, ranks_per_node: int | None) -> int:
-    """How many of `ranks` the first host gets. UsageError where they are more than there is room for."""
+    """Returns how many of the `ranks` the first host gets. UsageError where they are more than there is room for."""
     slots = sum(host.slots for host in machine.hosts)
     if machine.hosts and ranks > slots:
         named = ", ".join(f"{h.name}:{h.slots}" for h in machine.hosts)

@@ -29,7 +29,7 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class SystemFile:
-    """What a system file states. `name` None: it gives none."""
+    """The content of a system file. `name` None: it gives none."""
 
     name: str | None
     limits: dict[str, Limit]

@@ -53,7 +53,7 @@ def find_tools(
 
 
 def _wrappers(folders: Iterable[str], environments: Iterable[Path]) -> list[str]:
-    """Of the MPIs on the path, then of those in environments of their own."""
+    """Names of wrappers: first the MPIs on the path, then those in environments of their own."""
     names = tuple(dict.fromkeys(name for flavour in mpi.flavours().values() for name in flavour.wrappers))
     form = re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?")
     wrappers = _programs(folders, form, names)
@@ -192,7 +192,7 @@ def has_header(wrapper: str, header: str) -> bool:
 
 
 def _asked(command: list[str]) -> Answer:
-    """What a program answers; nothing where it cannot be started. Hangs."""
+    """Returns the answer of a program; "" if it cannot be started. Hangs."""
     try:
         return ask(command, environment={**os.environ, "LC_ALL": "C"})
     except Hangs:

@@ -17,7 +17,7 @@ _CPU = "/sys/devices/system/cpu"
 
 @dataclass(frozen=True)
 class Topology:
-    """What the kernel tells of the machine's build; processors that are offline are left out."""
+    """Reads the topology of the machine from the kernel; offline processors are left out."""
 
     online: tuple[int, ...]
     cores: tuple[Core, ...]

@@ -1,4 +1,4 @@
-"""What a benchmark declares."""
+"""The declaration of a benchmark."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress

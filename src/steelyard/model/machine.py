@@ -1,4 +1,4 @@
-"""What a machine is, its tools and the site around them."""
+"""A machine, its tools, and the site around them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -82,7 +82,7 @@ class Toolchain:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the start of a parallel program needs besides the plan: the MPIs by their names in it, and who starts."""
+    """Needed besides the plan to start a parallel program: the MPIs by their names in the plan, and the launcher."""
 
     mpis: Mapping[str, Tool] = field(default_factory=dict)
     launcher: str = "mpiexec"  # or that of a scheduler, "srun"
@@ -136,7 +136,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What was evaluated. `cpus` are those that this process may use; `cpu_quota` is in cores (None: no quota)."""
+    """The machine that was evaluated. `cpus` are those that this process may use; `cpu_quota` is in cores (None: no quota)."""
 
     system: str
     host: str

@@ -18,7 +18,7 @@ class Part:
     """Of what was observed: its fields in the order in which they are written."""
 
     def given(self) -> dict[str, Any]:
-        """What was given, in its order, as plain data."""
+        """Returns the given fields, in their order, as plain data."""
         return {name: value.given() if isinstance(value, Part) else value for name, value in vars(self).items()}
 
 
@@ -51,7 +51,7 @@ class Around(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Samples(Columns):
-    """What was observed of each sample."""
+    """Observations of each sample."""
 
     at: Column = None
     seconds: Column = None
@@ -136,7 +136,7 @@ class Pages(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class RankClocks(Part):
-    """How well the ranks' clocks agreed."""
+    """Agreement of the clocks of the ranks."""
 
     offset: Column = None
     uncertainty: Column = None
@@ -145,7 +145,7 @@ class RankClocks(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class RanksObserved(Columns):
-    """What each rank saw."""
+    """Observations of each rank."""
 
     hosts: Sequence[str] | None = None
     cpus: Sequence[Whole] | None = None

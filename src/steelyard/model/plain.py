@@ -32,7 +32,7 @@ def scalar(text: str) -> Scalar:
 
 
 def to_plain(value: Any) -> Any:
-    """Dictionaries, lists and scalars. What is not finite becomes None: JSON has no NaN."""
+    """Dictionaries, lists and scalars. Values that are not finite become None: JSON has no NaN."""
     return msgspec.json.decode(to_json(value))
 
 
@@ -45,7 +45,7 @@ def to_json(value: Any) -> bytes:
 
 
 def other(value: Any) -> Any:
-    """What msgspec does not know, as what it knows: a mapping that is no dictionary, a number of NumPy."""
+    """Converts types that msgspec does not know: other mappings to dictionaries, numbers of NumPy to numbers."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, array):

@@ -1,4 +1,4 @@
-"""What a run will do: cases, launches, the plan."""
+"""The plan of a run: cases and launches."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,8 @@ from steelyard.model.scalars import Parameters
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How long a case is sampled: until the 95 % interval of the median is within ± `width` (relative), or `seconds` are over."""
+    """Length of the sampling of a case: until the 95 % interval of the median is within ± `width` (relative), or `seconds` are
+    over."""
 
     width: float = 0.02
     seconds: float = 1.0
@@ -52,7 +53,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run will do: launches in the order in which they are started, already shuffled with `seed`."""
+    """The launches of a run in the order of their start, already shuffled with `seed`."""
 
     preset: str
     seed: int

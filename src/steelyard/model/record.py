@@ -1,4 +1,4 @@
-"""What was measured: a record, its verdict, and the result of several."""
+"""Measurements: a record, its verdict, and the result of several records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -20,8 +20,8 @@ SIZES = (
 class Headline:
     """A main figure of a run: where it comes from, by parameters at their least or most, and a metric recognised by its unit.
 
-    `name` tells it from others for who writes sentences about it; `order`: the lower the earlier. `usual`: values that are
-    taken where they were measured. Of the values of `best` that which is fastest, clean or not, since another is slower by its
+    `name` tells it from others for who writes sentences about it; `order`: the lower the earlier. `usual`: values that are taken
+    where they were measured. Takes the fastest of the values of `best`, clean or not, since other values are slower by their
     nature. `fits`: what a result must be to bear the title at all. `of_memory`: where its data fit a cache it says so.
     """
 

@@ -1,4 +1,4 @@
-"""What all nouns are made of: the kinds of numbers and words."""
+"""Kinds of numbers and words that all other types are made of."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

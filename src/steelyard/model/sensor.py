@@ -1,4 +1,4 @@
-"""What a machine says of its power and energy: a sensor, and the readings of one over time."""
+"""Power and energy of a machine: a sensor, and its readings over time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -94,7 +94,7 @@ class Rollup:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What the sensors of a run said, by their names, and when the machine was idle (ns since 1970).
+    """Readings of the sensors of a run by name, and the idle time of the machine (ns since 1970).
 
     `busy` is the number of cores that others kept busy meanwhile (None: not known).
     """

@@ -44,7 +44,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Flavour:
-    """What Steelyard knows of an MPI. `name` stands in the records, before the version; `title` is how its makers write it.
+    """The facts of an MPI. `name` stands in the records, before the version; `title` is how its makers write it.
 
     The C++ wrapper says who it is: asked `question` (one word), a line that it says fits the regular expression `answer`,
     whose groups, with dots between them, are the version. `words` is the command line of its mpiexec, after mpiexec itself, with
@@ -93,7 +93,7 @@ def flavours() -> dict[str, Flavour]:
 
 
 def of(mpi: Tool) -> Flavour:
-    """That of an MPI. MachineFailed where its file, or the package that brought it, is gone."""
+    """Returns the flavour of an MPI. MachineFailed where its file, or the package that brought it, is gone."""
     found = flavours().get(mpi.name)
     if found is None:
         raise MachineFailed(
@@ -104,12 +104,12 @@ def of(mpi: Tool) -> Flavour:
 
 
 def labelled(label: str) -> Flavour | None:
-    """That of the name in a record, "mpich-5.0.2"; None where nothing is known of it."""
+    """Returns the flavour of the name in a record, "mpich-5.0.2"; None where nothing is known of it."""
     return flavours().get(label.rpartition("-")[0])
 
 
 def environment(job: Job) -> dict[str, str]:
-    """What every rank must find in its environment, whoever starts it."""
+    """Returns the variables that every rank needs in its environment, for any launcher."""
     cpus = {"STEELYARD_CPUS": ",".join(map(str, job.cpus))} if job.cpus else {}
     return {**_own(job), **cpus, **job.environment}
 

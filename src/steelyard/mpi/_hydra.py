@@ -1,4 +1,4 @@
-"""What MPICH and the MPIs made of it share: the launcher Hydra."""
+"""Hydra, the launcher of MPICH and of the MPIs that are based on it."""
 
 from steelyard.mpi import Job, names, slots
 

@@ -106,7 +106,7 @@ def _start_seconds(cases: list[Case], machine: Machine) -> float:
 
 
 def _crowded(machine: Machine, case: Case, share: int) -> float:
-    """By how much what is not sampled takes longer where ranks share a processor: a rough figure.
+    """Rough factor by which set-up takes longer if ranks share a processor.
 
     Measured with 8 and 32 ranks a processor (Open MPI 4): starts took 1.3 and 4.5 times as long, all together 1.3 and 7 times.
     """
@@ -167,7 +167,7 @@ def _cases(
     settings: Mapping[str, Sequence[Scalar]],
     mpis: Sequence[str] = (),
 ) -> list[Case]:
-    """Those that the program of `source` carries out."""
+    """Returns the axes that the program of `source` carries out."""
     found: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
     for block in benchmark.axes(machine, effort):
         if source.model not in block.values.get("model", ("",)):

@@ -40,7 +40,7 @@ def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
 
 
 def _outside(paths: Iterable[Path]) -> dict[str, Benchmark]:
-    """Those behind the entry point, and in `paths`."""
+    """Returns the benchmarks behind the entry point and in `paths`."""
     found: dict[str, Benchmark] = {}
     for point in importlib.metadata.entry_points(group="steelyard.benchmarks"):
         module = point.load()

@@ -1,7 +1,7 @@
-"""What cannot be planned: settings that no chosen benchmark knows, or whose value none of them could carry out. Pure.
+"""Refuses settings that no chosen benchmark knows, and values that none of them can carry out. Pure.
 
-`plan`, `run`, `scale` and `submit` refuse the same. What only a program can find out (a library that is missing, memory that
-another has taken) is no matter of the plan: it becomes a record with its reason.
+`plan`, `run`, `scale` and `submit` refuse the same. The plan does not check facts that only a program can find out, such as a
+missing library or occupied memory. These become a record with the reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -109,7 +109,7 @@ def _memory_policy(value: str, machine: Machine, anywhere: bool) -> None:
 
 
 def _reason(name: str, value: Scalar, blocks: Sequence[Axes]) -> str:
-    """What a benchmark expects of a parameter where the value is not that; '' where it may be.
+    """Returns the values that a benchmark allows for a parameter if this value is not allowed; '' if it is.
 
     A parameter that a benchmark's axes give whole numbers is a count, and so on; its bounds win over what follows from these.
     """
@@ -135,7 +135,7 @@ def _reason(name: str, value: Scalar, blocks: Sequence[Axes]) -> str:
 
 
 def turns(machine: Machine, parameters: Parameters) -> float:
-    """How many ranks share a processor of the first host: 1 where each has its own, or the case has none."""
+    """Returns how many ranks share a processor of the first host: 1 if each has its own, or if the case has no ranks."""
     if "ranks" not in parameters or not machine.cpus:
         return 1.0
     per_node = int(parameters.get("ranks_per_node", 0)) or None
@@ -143,7 +143,7 @@ def turns(machine: Machine, parameters: Parameters) -> float:
 
 
 def warnings(made: Plan, machine: Machine) -> list[str]:
-    """What a user should know before the plan is carried out, a sentence or two each."""
+    """Returns notes for the user before the plan is carried out, one or two sentences each."""
     cases = [c for launch in made.launches for c in launch.cases if "ranks" in c.parameters]
     worst = max(cases, key=lambda c: turns(machine, c.parameters), default=None)
     if worst is None or turns(machine, worst.parameters) < CROWDED:

@@ -22,7 +22,7 @@ Records = Callable[[int, int], Sequence[Record]]  # by launch and case of the pl
 
 @dataclass
 class Patience:
-    """How long cases may wait for quiet: a share of the time spent otherwise, of which late cases have as much as early ones.
+    """Time that cases may wait for a quiet machine: a share of the other time, the same for early and late cases.
 
     After a wait in vain the next case is offered half as long.
     """
@@ -32,7 +32,7 @@ class Patience:
     offer: float = LONGEST_WAIT
 
     def ask(self, elapsed: float) -> float:
-        """How long the next case may wait, so many seconds after the run began."""
+        """Returns how long the next case may wait, in seconds, at this time after the start of the run."""
         earned = self.share * (LONGEST_WAIT + elapsed - self.spent) - self.spent
         return max(0.0, min(earned, self.offer))
 
@@ -76,7 +76,7 @@ def launches(plan: Plan, records: Records, time_left: Callable[[], float]) -> It
 
 
 def added(plan: Plan) -> tuple[Launch, ...]:
-    """Those of its launches that were added: of a repetition beyond the preset's, or that lacks cases of the first."""
+    """Returns the launches that were added: their repetition is beyond that of the preset, or cases of the first are missing."""
     effort = EFFORTS.get(plan.preset)
     sizes = Counter[int]()
     for launch in plan.launches:

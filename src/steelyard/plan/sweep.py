@@ -57,7 +57,7 @@ def _counts(words: str) -> tuple[int, ...]:
 
 
 def shape(asked: Wanted, paths: Sequence[Path] = ()) -> Shape:
-    """What makes the plan of an ordinary run that of the sweep: the benchmark with other axes, and the settings left to apply."""
+    """Changes the plan of an ordinary run into that of a sweep: the benchmark with other axes, and the remaining settings."""
 
     def shaped(
         chosen: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Settings
@@ -157,7 +157,7 @@ def _key(block: Axes) -> tuple[frozenset[Scalar], ...]:
 
 
 def _chosen(blocks: Sequence[Axes], axis: str) -> list[Axes]:
-    """Of the blocks of a kernel, model and mode the one with the most counts, or else the greatest."""
+    """Returns the block with the most counts of each kernel, model and mode; if equal, the one with the greatest counts."""
     having = [b for b in blocks if axis in b.values]
     # Threads beside an OpenCL device stand aside where there are threads alone.
     having = [b for b in having if "device" not in b.values] or having

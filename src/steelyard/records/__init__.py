@@ -68,7 +68,8 @@ _PLACES = msgspec.json.Decoder(_Place)
 
 
 def finished_cases(path: Path) -> int:
-    """How many cases of the run have a record. Only two fields of each are read: a hundredth of the time that all of it takes."""
+    """Returns how many cases of the run have a record. Only two fields of each are read: a hundredth of the time that all of
+    it takes."""
     found = set()
     with _opened(path, "records.jsonl") as file:
         for line in lines(file):

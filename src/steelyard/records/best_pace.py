@@ -76,7 +76,7 @@ class Best:
 
 
 def learned(run: Run) -> Best:
-    """What the machine had shown before a run and in all of it."""
+    """Returns the best pace of the machine before and during a run."""
     best = Best(run.shown.best)
     for record in run.records:
         best.learn(record)
@@ -84,7 +84,7 @@ def learned(run: Run) -> Best:
 
 
 def load(machine: Machine) -> Shown:
-    """What this machine has shown in earlier runs; nothing where it is measured for the first time."""
+    """Returns the best pace of this machine in earlier runs; empty if there were none."""
     runs = _kept(_file(machine))
     best: dict[str, float] = {}
     for _, shown in runs:
@@ -136,7 +136,7 @@ def _file(machine: Machine) -> Path:
 
 
 def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:
-    """What a best may be good for: toolchain; what is computed, and by how many; how messages go."""
+    """Key of a best pace: the toolchain, the computation and its number of workers, the way of messages."""
     count = parameters.get("ranks", parameters.get("threads", 1))
     between = [str(parameters.get(name, "")) for name in BETWEEN]
     return (str(parameters.get("toolchain", "")), benchmark, kernel, str(count), *between)
@@ -144,7 +144,7 @@ def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:
 
 @lru_cache(maxsize=10_000)
 def _keys(case: _Case) -> Mapping[Kind, str]:
-    """Of each kind: the core's clock depends on what is computed and by how many, messages on how they go."""
+    """Keys of each kind: the core clock depends on the computation and its number of workers, messages on their way."""
     toolchain, benchmark, kernel, count, *between = case
     words: Mapping[Kind, Sequence[str]] = {"core_clock": (benchmark, kernel, count), "exchange": between}
     return {kind: " ".join((kind, toolchain, *words.get(kind, ()))) for kind in MEASURES}

@@ -1,4 +1,4 @@
-"""What was made of a run once, in the user's cache: under a hash of the run's files and of this program's.
+"""Keeps data that were derived from a run in the user's cache, under a hash of the run's files and of this package.
 
 `key` is that of what follows from these two alone: nothing of a run with benchmarks from outside is kept under it. An entry
 names the hash of its own content, so that one that was cut off or damaged is made anew.

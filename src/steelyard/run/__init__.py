@@ -33,7 +33,7 @@ RESTLESS_SHARE = 0.05  # of its time that a run waited for quiet: from then on i
 
 @dataclass
 class Surroundings:
-    """What the evaluation depends on besides the plan; tests replace it (design: time can be replaced)."""
+    """The clock and the start of programs; tests replace them."""
 
     now: Callable[[], float] = time.monotonic
     start: Callable[[list[str], Mapping[str, str], int | None], Conversation] = Program
@@ -226,7 +226,7 @@ class Evaluator:
         return max(0.0, (self._expected - self._expected_done) * pace)
 
     def _patience(self, elapsed: float) -> float:
-        """How long the next case may wait: not so long that the run takes more than what a restless one may."""
+        """Returns how long the next case may wait, so that the run stays within the limit for a disturbed machine."""
         most = self.budget if self.budget is not None else second.length(self.plan, restless=True)
         return max(0.0, min(self.patience.ask(elapsed), most - elapsed - self._left(elapsed)))
 
@@ -239,7 +239,7 @@ class Evaluator:
         self._last = record
 
     def _remember(self, record: Record) -> None:
-        """What says later whether the case is settled; the readings beside its samples are on the disk."""
+        """Keeps what decides later whether the case is settled; the readings beside its samples are on the disk."""
         self.best.learn(record)
         kept = Observed(oversubscribed=record.surroundings.oversubscribed)
         self._records.setdefault(identity(record), []).append(replace(record, surroundings=kept))

@@ -52,7 +52,7 @@ def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setu
 
 
 def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
-    """Those of the plan, by their names in it."""
+    """Returns the tools of the plan by their names in it."""
     known: dict[str, Toolchain] = {}
     for then in run.toolchains.values():
         named = trusted or remembered.used("compiler", then.compiler)
@@ -87,7 +87,7 @@ def _gone(run: Run, name: str, known: Mapping[str, Toolchain], trusted: bool) ->
 
 
 def _mpis(run: Run, here: Machine, trusted: bool) -> dict[str, Tool]:
-    """Those of the plan, by their names in it."""
+    """Returns the MPIs of the plan by their names in it."""
     names = {str(c.parameters["mpi"]) for x in run.plan.launches for c in x.cases if "mpi" in c.parameters}
     return {name: _mpi(run, name, here, trusted) for name in sorted(names)}
 

@@ -1,4 +1,4 @@
-"""How a case is asked for, in a line that a program reads, and what its answer becomes: a record."""
+"""Writes the line that asks a program for a case, and turns its answer into a record."""
 
 import math
 from collections.abc import Mapping

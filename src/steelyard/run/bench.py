@@ -27,7 +27,7 @@ class Bench:
         self._best = Best({})
 
     def learn(self) -> None:
-        """What the machine shows when it is quiet: what a neighbour who stays is known by."""
+        """The pace of the quiet machine, by which a lasting disturbance is recognised."""
         for _ in range(LEARNED):
             wait_until_quiet(2.0)
             self.measure()

@@ -125,7 +125,7 @@ def _as_then(here: Machine, run: Run, plan: Plan) -> Machine:
 
 
 def _left_behind(a: Run, b: Run, alone: tuple[int, int]) -> list[str]:
-    """What the two runs had and the new ones have not, a sentence each."""
+    """Returns a sentence for each part of the two runs that the new ones lack."""
     notes = [f"{n} cases that only {run.id} has were not measured." for n, run in zip(alone, (a, b), strict=True) if n]
     lost = [f"{d.group} {d.name.replace('_', ' ')}" for d in differences(a, b) if d.group in NOT_BROUGHT_BACK]
     if lost:

@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = ("issued", "stream", "chase")
 
 @dataclass(frozen=True)
 class Look:
-    """How often the machine's pace was within bounds of its best."""
+    """Share of the time in which the pace of the machine was within bounds of its best."""
 
     share: float
 
@@ -70,7 +70,7 @@ def at(program: Conversation, machine: Machine, toolchain: str, known: Shown, se
 
 
 def _share(looks: Looks, earlier: Mapping[Kind, float]) -> float | None:
-    """Of the readings those within bounds; the third best of them stands for a machine of which nothing is known."""
+    """Returns the readings within bounds. If nothing is known of the machine, the third best reading is its best."""
     inside = None
     for kind in KINDS:
         readings = numbers(looks.of(kind))
@@ -101,7 +101,7 @@ def prepare(look: Looking, wait: float, usual: float, restless: float, say: Call
 
 
 def sentence(observed: Look, usual: float, restless: float, waited: bool) -> str:
-    """What a user is reported before a run on a machine that is not quiet."""
+    """Returns the message for the user before a run on a machine that is not quiet."""
     if observed.never:
         offer = "" if waited else " To begin when the machine is quiet: --wait 30m."
         return (

@@ -38,7 +38,7 @@ TURNS, TURN_SECONDS = 2000, 1e-3
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found: "unknown" where the machine did not let it be judged."""
+    """Result of a check: "unknown" where the machine did not let it be judged."""
 
     name: str
     state: Literal["passed", "failed", "unknown"]
@@ -198,7 +198,7 @@ def competitor(cpu: int, nice: int = 0) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _scatter(values: Sequence[float]) -> float:
-    """How far apart nine tenths of the values lie, relative."""
+    """Returns the relative width of the middle nine tenths of the values."""
     ordered = sorted(values)
     return ordered[-1 - len(ordered) // 20] / ordered[len(ordered) // 20] - 1
 

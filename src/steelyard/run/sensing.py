@@ -22,14 +22,15 @@ IDLE_WINDOWS = 10  # and as many windows of the slowest sensor at least
 
 @dataclass(frozen=True)
 class Sensing:
-    """What is read, and every how many seconds. `wanted`: the user asked for it, so that cases last as long as it needs."""
+    """The devices to read, and the seconds between two readings. `wanted`: the user asked for it, so that cases last as long
+    as it needs."""
 
     devices: tuple[Device, ...]
     period: float = PERIOD
     wanted: bool = False
 
     def seconds(self, width: float) -> float:
-        """How long a case must last for its energy to be known to ± `width`."""
+        """Returns how long a case must last, in seconds, for its energy to be known to ± `width`."""
         reported = [s for device in self.devices for s in device.sensors if s.quantity in ("energy", "power")]
         return max(seconds_for(sensor, width, self.period) for sensor in reported)
 

@@ -70,7 +70,7 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
 
 
 def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
-    """What this command names that can start any program: an earlier run may name it again."""
+    """Returns the names in this command that can start any program; a resumed run may name them again."""
     return {
         "compiler": [t.compiler for t in here.toolchains.values()],
         "flags": [t.flags for t in here.toolchains.values() if unsafe(t.flags)],
@@ -87,7 +87,7 @@ def _how_long(plan: Plan, seconds: float, width: float) -> str:
 
 
 def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict[str, Any]:
-    """What a run's folder says about what it was carried out with."""
+    """Returns the facts on tools and versions for the folder of a run."""
     return {
         "versions": {"steelyard": __version__, "python": platform.python_version(), "kernel": platform.release()},
         "toolchains": to_plain(here.toolchains),

@@ -1,4 +1,4 @@
-"""What a user asked for, and what it is carried out with: both resolved once, at the edge."""
+"""Resolves a user's request once: machine, compilers, MPIs, hosts and benchmarks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ Programs = Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asked for, understood: lengths in seconds, settings as values. What is named is looked for by `resolve`."""
+    """A user's request: lengths in seconds, settings as values. `resolve` looks for the things that it names."""
 
     effort: Effort
     only: Sequence[str] = ()
@@ -39,7 +39,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Setup:
-    """What plans, programs and launches rest on. `benchmarks` are those that can be built and started here."""
+    """Everything that plans, programs and launches need. `benchmarks` are those that can be built and started here."""
 
     machine: Machine
     toolchains: Mapping[str, Toolchain]  # by the names that stand in plans and records
@@ -85,7 +85,7 @@ def machine(system: str | None = None) -> Machine:
 
 
 def resolve(request: Request) -> Setup:
-    """What there is here of what was asked for. UsageError for what there is not."""
+    """Finds on this machine what the request asks for. UsageError for what there is not."""
     here = replace(machine(request.system), hosts=site.hosts(request.hosts))
     found = site.site(request.mpis, request.launcher, request.launcher_words, here)
     toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]

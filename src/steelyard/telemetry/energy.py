@@ -202,7 +202,8 @@ def _summed(joules: Values) -> Values:
 
 
 def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | None:
-    """What was used from `begin` to `end` (ns since 1970), whose clock and the device's may differ by `clock` seconds.
+    """Returns the energy used from `begin` to `end` (ns since 1970). Their clock and that of the device may differ by `clock`
+    seconds.
 
     None where the readings tell of less than half of that time. ValueError where it ends before it begins.
     """
@@ -280,5 +281,6 @@ def _greatest(of: Course, a: float, b: float) -> tuple[float | None, float]:
 
 
 def seconds_for(sensor: Sensor, width: float, period: float) -> float:
-    """How long a stretch must be for half of its interval to be `width` (relative), read every `period` seconds."""
+    """Returns how long a stretch must be, in seconds, so that half of its interval is `width` (relative), read every `period`
+    seconds."""
     return max(sensor.window, period, sensor.update) / width

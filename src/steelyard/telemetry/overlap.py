@@ -48,7 +48,7 @@ class _Table:
     doubt: NDArray[np.float64]  # W
 
     def tolerance(self, places: Sequence[int]) -> tuple[Values, Values]:
-        """What those may differ by in each block, and how much more a change of power is."""
+        """Allowed difference in each block, and the least change of power that exceeds it."""
         skew = self.doubt[[*places]].sum(axis=0)
         steps = self.steps[[*places]]
         if len(places) == 2 and not any(self.courses[place].sensor.resolution for place in places):
@@ -108,7 +108,7 @@ def thinned(of: Course) -> Course:
 
 
 def sentences(known: Mapping[str, Course]) -> list[str]:
-    """What was found, a sentence for each sensor that holds others."""
+    """Returns a sentence for each sensor that contains others."""
     groups: dict[Overlap, list[Sensor]] = {}
     for course in known.values():
         if course.overlap:
@@ -262,7 +262,7 @@ def _alike(table: _Table, whole: int, parts: Sequence[int], numbered: bool = Fal
 
 
 def _turns(watts: Values, apart: float) -> int:
-    """How many different changes of the power there are, in steps of that: a load that comes and goes makes two."""
+    """Returns the number of different changes of power, in steps of the resolution: a load that starts and ends makes two."""
     steps = np.round(watts / apart).astype(np.int64)
     changes = np.stack((steps[:-1], steps[1:]), axis=1)[steps[:-1] != steps[1:]]
     return len(np.unique(changes, axis=0)) if len(changes) else 0

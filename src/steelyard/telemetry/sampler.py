@@ -52,7 +52,7 @@ class Memory:
 
 
 class Keeper(Protocol):
-    """What takes the readings: memory, a file, a store."""
+    """The receiver of readings: memory, a file, a store."""
 
     def describe(self, sensors: Sequence[Sensor]) -> None: ...
 
@@ -112,8 +112,8 @@ class Sampler:
 
 
 def added_up(sensors: Sequence[Sensor]) -> list[Sensor]:
-    """Those of energy and power that may be added: of one source nothing that another one of it holds, and no modelled one
-    beside measured ones."""
+    """Returns the sensors of energy and power that may be added: no sensor that another one of its source contains, and no
+    modelled one beside measured ones."""
     usable = [s for s in sensors if s.quantity in ("energy", "power")]
     names = {s.name for s in usable}
     whole = [s for s in usable if s.part_of not in names]

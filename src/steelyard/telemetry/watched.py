@@ -1,4 +1,4 @@
-"""What a stretch of time cost by each sensor, and by each source in all: of a command, of its phases, of a case."""
+"""Energy of a stretch of time by each sensor, and by each source in all: of a command, of its phases, of a case."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a stretch of time cost. `parts` by the sensor's name; `totals` by source: of its sensors that are part of no other."""
+    """The energy of a stretch of time. `parts` by the sensor's name; `totals` by source: of its sensors that are part of no
+    other."""
 
     stretch: Stretch
     parts: Mapping[str, Energy]
@@ -33,7 +34,7 @@ class Cost:
 
 
 class _Claim(NamedTuple):
-    """What a source holds, and its mean power with bounds, in W."""
+    """The content of a source, and its mean power with bounds, in W."""
 
     source: str
     scope: Scope
@@ -43,7 +44,8 @@ class _Claim(NamedTuple):
 
 
 def courses(traces: Mapping[str, Trace]) -> dict[str, Course]:
-    """Of those traces that have one; a sensor that another one holds by what they say is part of that."""
+    """Returns the courses of the traces that have one. A sensor that another one contains, by their readings, is part of that
+    one."""
     return overlap.resolved({name: found for name, trace in traces.items() if (found := course(trace))})
 
 
@@ -54,14 +56,14 @@ def modelled(traces: Mapping[str, Trace]) -> bool:
 
 
 def basis(power: Power | None) -> str:
-    """What a sentence on energy begins with where it rests on a model; '' where it was measured."""
+    """Returns the beginning of a sentence on energy that rests on a model; '' if it was measured."""
     return "By power that is modelled, not measured: " if power and modelled(power.traces) else ""
 
 
 def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost:
     """Sensors of which too little is known for that time are left out, and so is the total of their source.
 
-    Of a time without length (two phases that were marked at once) nothing is known.
+    A time without length (two phases that were marked at once) has no energy.
     """
     if stretch.end <= stretch.begin:
         return Cost(stretch, {}, {})
@@ -104,7 +106,7 @@ def not_idle(busy: float | None) -> str:
 
 
 def above(spent: Energy, idle: Energy) -> Energy:
-    """What was used beyond the power of the idle machine; its interval holds that of both."""
+    """Returns the energy beyond that of the idle machine; its interval contains those of both."""
     base = idle.power * spent.seconds
     scale = spent.seconds / idle.seconds
     low, high = spent.low - idle.high * scale, spent.high - idle.low * scale

@@ -27,7 +27,7 @@ Ask = Callable[[Sequence[str], str], Answer]
 
 @dataclass(frozen=True)
 class Allocation:
-    """What a scheduler gave this job: its number, and the hosts in its order with the ranks that each may be given."""
+    """The allocation of this job: its number, and its hosts in order, with the number of ranks of each."""
 
     job: str
     hosts: tuple[Host, ...]
@@ -35,7 +35,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class Launcher:
-    """How ranks are started: a command line and its environment, from the one that is there. Both are pure functions.
+    """The start of ranks: a command line and its environment. Both are pure functions.
 
     `name` is what --launcher calls it, and the program that must be on the PATH for it to be taken by itself.
     """
@@ -78,7 +78,8 @@ FINAL = {
 
 @dataclass(frozen=True)
 class State:
-    """What a scheduler says of a job: `nodes` and `host` are "" before it starts, `code` and `signal` 0 until it has ended."""
+    """State of a job, as its scheduler says: `nodes` and `host` are "" before it starts, `code` and `signal` 0 until it has
+    ended."""
 
     name: str  # one of FINAL, or what the user shall read in small letters: PENDING, RUNNING …
     reason: str = ""
@@ -116,7 +117,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Batch:
-    """How a run becomes a job, and what becomes of the job."""
+    """The submission of a run as a job, and the state of the job."""
 
     commands: tuple[str, ...]  # that must be on the PATH; the first one submits
     submit: tuple[str, ...]  # reads the script from standard input
@@ -162,7 +163,7 @@ def schedulers() -> dict[str, Scheduler]:
 
 
 def launchers() -> dict[str, Launcher]:
-    """What starts ranks: the MPI's own mpiexec, and what schedulers bring along."""
+    """Returns the launchers of ranks: the mpiexec of the MPI, and those of schedulers."""
     from steelyard.launch import mpiexec  # which knows the machine: a command that starts nothing need not load that
 
     brought = (scheduler.launcher for scheduler in schedulers().values())
@@ -201,7 +202,8 @@ def submitting(name: str | None) -> tuple[Scheduler, Batch]:
 
 
 def told(done: Answer, read: Callable[[str], State]) -> tuple[State | None, str]:
-    """What `read` finds in an answer; None, and what was printed, where it finds nothing: another version may print anything."""
+    """Returns what `read` finds in an answer; None, and what was printed, where it finds nothing: another version may print
+    anything."""
     try:
         return read(done.stdout), ""
     except Exception:

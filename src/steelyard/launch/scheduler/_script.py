@@ -1,4 +1,4 @@
-"""What the files of several schedulers share: lists of hosts, the batch script, and times as they write them."""
+"""Shared by several schedulers: lists of hosts, the batch script, and the notation of times."""
 
 import shlex
 from collections import Counter

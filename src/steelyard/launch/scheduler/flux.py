@@ -121,7 +121,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
 
 
 def read_state(about: Mapping[str, object]) -> State:
-    """What flux jobs --json says of a job as a State."""
+    """Reads the state of a job from the answer of flux jobs --json."""
     name, nodes = str(about["status"]), str(about.get("nodelist", ""))
     host = (hostlist.expand(nodes) or ("",))[0]
     took, code = about.get("runtime"), about.get("returncode")

@@ -189,7 +189,7 @@ def read_state(said: str) -> State:
 
 
 def lost_nodes(nodes: str, ask: Ask) -> list[str]:
-    """Those of the nodes (n[1-4]) that are down or silent now."""
+    """Returns the nodes of the list (n[1-4]) that are down or do not answer now."""
     done = ask(["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T"], "")
     pairs = (line.split() for line in done.stdout.splitlines())
     return sorted(

@@ -17,7 +17,7 @@ GROUP = "steelyard.sensor"  # the entry point by which another package adds a ki
 
 
 class Device(Protocol):
-    """What can be asked for readings: one or several sensors that are read together.
+    """A source of readings: one or several sensors that are read together.
 
     It may have `notes`, a sequence of sentences on what it cannot say; `opened` prints none of them.
     """
@@ -26,7 +26,7 @@ class Device(Protocol):
     def sensors(self) -> Sequence[Sensor]: ...
 
     def read(self) -> Sequence[Reading]:
-        """What its sensors say now; a sensor that gives nothing this time is left out. OSError where it cannot be asked."""
+        """Returns the readings of its sensors now; a sensor without a reading is left out. OSError where it cannot be asked."""
         ...
 
     def close(self) -> None: ...
@@ -34,7 +34,7 @@ class Device(Protocol):
 
 @dataclass(frozen=True)
 class Found:
-    """What was found of a kind: devices that can be read, and a sentence for each that is there and cannot."""
+    """The devices of a kind: those that can be read, and a sentence for each that cannot."""
 
     devices: tuple[Device, ...] = ()
     refused: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def find(root: Path = Path("/"), light: bool = False) -> Found:
 
 
 def notes(devices: Sequence[Device]) -> list[str]:
-    """What the devices cannot say, a sentence each."""
+    """Returns a sentence for each limit of the devices."""
     return [sentence for device in devices for sentence in getattr(device, "notes", ())]
 
 

@@ -1,4 +1,4 @@
-"""What a Redfish service says of the power of each chassis, whichever of the schemas it has (DMTF DSP0268).
+"""Reads the power of each chassis from a Redfish service, in any of the schemas (DMTF DSP0268).
 
 `Power` is deprecated since 2020.4; `EnvironmentMetrics`, the supplies of `PowerSubsystem` and the chassis' `Sensors` came in its
 place. The first of them that gives the power of the whole chassis counts.

@@ -16,7 +16,7 @@ Parser = Callable[[str], Mapping[Sensor, float]]
 
 
 def answer(command: Sequence[str]) -> str:
-    """What a program prints. OSError with a sentence where it cannot be started, fails, or does not end."""
+    """Returns the output of a program. OSError with a sentence where it cannot be started, fails, or does not end."""
     called = shlex.join(command)
     try:
         done = ask(command, SECONDS, environment={**os.environ, "LC_ALL": "C"})

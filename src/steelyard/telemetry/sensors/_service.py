@@ -111,7 +111,7 @@ def _secret(settings: Mapping[str, str], name: str) -> str:
 
 
 def _opener(authority: str | None, secure: bool) -> "OpenerDirector":
-    """What opens addresses: certificates are checked, those of the system or of the file that was given; no redirection."""
+    """Returns an opener of addresses. It checks certificates against the system or the given file, and follows no redirection."""
     import ssl
     from urllib.request import HTTPDefaultErrorHandler, HTTPErrorProcessor, HTTPHandler, HTTPSHandler, OpenerDirector
 

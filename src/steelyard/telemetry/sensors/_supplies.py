@@ -17,7 +17,7 @@ _NO_POWER = re.compile(r"\b(?:max|maximum|peak|rated|capacity|limit|cap|loss)\b"
 def feeding(labels: Sequence[str]) -> list[int]:
     """The places of the power sensors whose sum is what all of a board draws: one, one for each supply, or none.
 
-    What goes into a supply holds what comes out of it, and both hold what its parts draw.
+    The input of a supply contains its output, and both contain the power of its parts.
     """
     names = [_words(label) for label in labels]
     whole = [place for place, name in enumerate(names) if _WHOLE.match(name) and not _NO_POWER.search(name)]

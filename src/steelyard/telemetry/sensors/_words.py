@@ -38,7 +38,7 @@ MOST_DIGITS = 40  # of a printed number; more is none of a device's, and slow to
 
 
 def measured(unit: str) -> tuple[Quantity, float] | None:
-    """What a printed unit measures, and its factor to the quantity's own unit: 'mW' → ('power', 0.001). None: not known."""
+    """Returns the quantity of a printed unit, and its factor to the SI unit: 'mW' → ('power', 0.001). None: not known."""
     return _PRINTED.get(unit.strip())
 
 

@@ -13,7 +13,7 @@ _SOURCE = "command"
 
 
 def parse(text: str, place: str, name: str, unit: str, window: float) -> dict[Sensor, float]:
-    """What an answer says: lines that have a unit and name of their own, or one number, which has those that were given."""
+    """Reads an answer: lines with their own unit and name, or one number with the given ones."""
     lines = text.splitlines()
     kept = _measured(map(_words, lines))
     alone = [line for line in lines if number(line) is not None]
@@ -27,7 +27,7 @@ def parse(text: str, place: str, name: str, unit: str, window: float) -> dict[Se
 
 
 def _measured(lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, float, tuple[Quantity, float]]]:
-    """Of each line that gives a value in a unit: its label, the value, the unit."""
+    """Returns label, value and unit of each line that has a value with a unit."""
     return [
         (label, value, known)
         for label, printed, of in lines

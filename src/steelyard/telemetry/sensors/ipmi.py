@@ -1,4 +1,4 @@
-"""What a BMC measures, by ipmitool: the power reading of DCMI, the sensors of its repository, and a site's raw command."""
+"""Reads a BMC by ipmitool: the power reading of DCMI, the sensors of its repository, and a raw command of the site."""
 
 import os
 import re
@@ -62,7 +62,7 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
 
 
 def _feeding(labels: Mapping[int, str], watts: Mapping[int, float]) -> list[int]:
-    """Those that hold all of the board's power; what says 0 W of all of it has no reading."""
+    """Returns the sensors that contain all power of the board; a sensor of the whole board that says 0 W has no reading."""
     places = list(labels)
     top = [places[place] for place in feeding([*labels.values()])]
     if not top or any(watts[place] > 0 for place in top):

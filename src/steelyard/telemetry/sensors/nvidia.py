@@ -20,7 +20,7 @@ _MEGA = 1e6  # clocks are printed in MHz
 def parse(text: str) -> dict[Sensor, float]:
     """A line a GPU: index, power averaged (W, newer drivers), power (W), temperature (°C), clock of the multiprocessors (MHz).
 
-    What is '[N/A]' is left out.
+    Values '[N/A]' are left out.
     """
     found: dict[Sensor, float] = {}
     for line in text.splitlines():

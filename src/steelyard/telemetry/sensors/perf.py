@@ -106,7 +106,7 @@ def find(root: Path, opener: Opener = open_event) -> Found:
 
 
 def _counting(events: Sequence[Event], opener: Opener) -> list[Event]:
-    """Those whose count moves: a hypervisor, and some firmware, show counters that are connected to nothing."""
+    """Returns the counters that move: hypervisors and some firmware show counters that measure nothing."""
     device = Events(events, opener)
     try:
         end = time.monotonic() + _PATIENCE
@@ -140,7 +140,7 @@ def _events(root: Path, had: set[str]) -> list[Event]:
 
 
 def _packages(root: Path, cpus: Sequence[int]) -> dict[int, str]:
-    """What powercap calls the package of each processor: with the die where one package has several."""
+    """Returns powercap's name of the package of each processor: with the die if a package has several."""
     places = {}
     for cpu in cpus:
         topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"

@@ -81,7 +81,7 @@ def _sensor(path: Path, unit: str, update: float) -> Sensor:
 
 
 def _reading(sensor: Sensor) -> Reading | None:
-    """What a counter says, at its own time stamp where it has one; None where it says nothing that can be used."""
+    """Returns the reading of a counter, at its own time stamp if it has one; None where it says nothing that can be used."""
     match = _LINE.fullmatch(label(sensor.place))
     if match is None:
         return None

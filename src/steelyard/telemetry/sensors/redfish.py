@@ -1,4 +1,4 @@
-"""What a BMC says of its chassis' power over Redfish (DMTF DSP0266), by HTTPS."""
+"""Reads the power of the chassis of a BMC by Redfish (DMTF DSP0266), over HTTPS."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

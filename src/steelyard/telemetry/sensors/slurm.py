@@ -1,4 +1,4 @@
-"""What Slurm says of this node's power (acct_gather_energy, external sensors), by scontrol."""
+"""Reads the power of this node from Slurm (acct_gather_energy, external sensors), by scontrol."""
 
 import os
 import re
@@ -69,7 +69,7 @@ def _sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Se
 
 
 def _gathered(text: str) -> dict[str, float]:
-    """What `scontrol show config` says is sampled, and every how many seconds (0: never)."""
+    """Returns the sampled quantity of `scontrol show config` and its period in seconds (0: never)."""
     said = dict(re.findall(r"^(\w+)\s*=\s*(.*?)\s*$", text, re.MULTILINE))
     kinds = {"AcctGather": said.get("AcctGatherEnergyType", ""), "ExtSensors": said.get("ExtSensorsType", "")}
     plugins = {name: kind.rpartition("/")[2] for name, kind in kinds.items()}
