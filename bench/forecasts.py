@@ -90,9 +90,19 @@ def _work(program: str, nodes: int) -> Iterator[tuple[bool, str]]:
 
 
 def _replay(trace: Path, cluster: smpi.Cluster, mode: str) -> float:
-    words = [sys.executable, "-m", "steelyard", "whatif", str(trace), "--network", cluster.network, "--mode", mode]
-    words += ["--flops", f"{smpi.SPEED * cluster.speed:g}", "--json", "--quiet"]
-    words += ["--tree", cluster.tree] if mode == "event" and cluster.tree else []
+    words = [
+        sys.executable,
+        "-m",
+        "steelyard",
+        "whatif",
+        str(trace),
+        "--set",
+        f"network={cluster.network}",
+        "--set",
+        f"mode={mode}",
+    ]
+    words += ["--set", f"flops={smpi.SPEED * cluster.speed:g}", "--json", "--quiet"]
+    words += ["--set", f"tree={cluster.tree}"] if mode == "event" and cluster.tree else []
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)

@@ -92,7 +92,7 @@ def seconds(*words: str | Path) -> float:
 def whole(trace: Path, mode: str) -> float:
     """Seconds of the command as a user gives it; the cache keeps nothing of the trace, which is new each time."""
     steelyard = (sys.executable, "-m", "steelyard", "whatif")
-    return seconds(*steelyard, trace, "--network", "L=50us,G=8ns/B", "--mode", mode, "--flops", "1e9")
+    return seconds(*steelyard, trace, "--set", "network=L=50us,G=8ns/B", "--set", f"mode={mode}", "--set", "flops=1e9")
 
 
 def loggopsim(programs: Path, trace: Path, folder: Path) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from sources import benchmarks as of_benchmarks
-from sources import commands, constants, evidence, fields, words
+from sources import commands, constants, evidence, fields, scenario, words
 
 from steelyard.model import Benchmark
 from steelyard.plan import catalogue
@@ -28,6 +28,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "exported": partial(fields.described, "Value", "Finding"),
     },
     "method.md": {"constants": constants.named},
+    "whatif.md": {"scenario": scenario.keys},
     "settings.md": {"presets": constants.presets, "system file": constants.system_keys},
 }
 

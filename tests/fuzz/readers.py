@@ -39,7 +39,7 @@ with watched:
     from steelyard.telemetry.sensors import command, csv, ipmi, nvidia, redfish, rocm
     from steelyard.telemetry.sensors import slurm as counters
     from steelyard.telemetry.sensors._service import Service
-    from steelyard.whatif import network, perturbation, tree
+    from steelyard.whatif import load_scenario, read_scenario, section_points
 
 REFUSALS = (SteelyardError, message.Refused, output.Unmatched)
 LONGEST = 4096  # bytes of a text
@@ -101,17 +101,30 @@ def application_toml(data: bytes) -> None:
         description.read(path)
 
 
+@reader(
+    '[network]\nlatency = ["1us", "2us"]\n[scenario.A]\ncore.region."3-5" = 8\n',
+    'mode = "event"\nnetwork = {L = "1us", within = {L = "9ns"}}\ntree = {nodes = 4, uplink = "1GB/s"}\n',
+)
+def scenario_toml(data: bytes) -> None:
+    with file(data, "scenario.toml") as path:
+        section_points(read_scenario(load_scenario(path), ["network=L=1us"]), path.parent)
+
+
 @reader("nodes=15,switches=36,uplink=20Gbit/s,hop=100ns", 'nodes = 4\nuplink = "1GB/s"\n')
 def tree_toml(data: bytes) -> None:
     with file(data, "tree.toml") as path:
-        tree.trees(str(path))
+        section_points(read_scenario(None, ["network.latency=1us", f"tree={path}"]), path.parent)
 
 
 @reader(
-    "L=1us:2us,o=1ns,G=6ns/B,S=64k", "probability=0.01,rto=200ms,sack=on", "period=10ms,duration=50us", "within:L=1us"
+    "L=1us:2us,o=1ns,G=6ns/B,S=64k", "probability=0.01,rto=200ms,sack=on", "period=10ms,duration=50us", "2,4@rank=1-3"
 )
 def whatif_words(data: bytes) -> None:
-    each(data, network.networks, network.insides, perturbation.losses, perturbation.noises, tree.trees)
+    def read(table: str) -> Callable[[str], object]:
+        settings = ["network.latency=1us"]
+        return lambda text: section_points(read_scenario(None, [*settings, f"{table}={text}"]), Path("no-runs"))
+
+    each(data, *map(read, ("network.within", "loss", "noise", "core", "places", "region", "affected")))
 
 
 @reader("floor(sqrt(memory / 8)) ** 2 % n", "divisor(12, 5) + min(1, 2.5e3)")

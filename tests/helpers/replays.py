@@ -12,7 +12,7 @@ from typing import Any
 from steelyard import whatif
 from steelyard.machine import describe
 from steelyard.model import Machine
-from steelyard.whatif import engine, question
+from steelyard.whatif import engine
 
 
 @cache
@@ -47,13 +47,18 @@ def asked(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def points(*settings: str) -> tuple[whatif.Point, ...]:
+    """The points of a scenario that these values of --set make, such as "network=L=1us"."""
+    (section,) = whatif.section_points(whatif.read_scenario(None, settings), Path("no-runs")).values()
+    return section
+
+
 def answered(
     trace: Path, network: str, loss: str = "", core: float = 1.0
 ) -> tuple[whatif.Answer, whatif.Question, engine.Trace]:
     """An answer about one network, at one speed of the cores; of losses eight draws."""
-    losses = whatif.losses(loss) if loss else [whatif.Loss()]
-    points = question.sweep(whatif.networks(network), [whatif.ONE_SWITCH], losses, [whatif.Noise()], [core], [1.0])
-    asked = whatif.Question(points, repeats=8)
+    conditions = points(f"network={network}", f"core={core}", *([f"loss={loss}"] if loss else []))
+    asked = whatif.Question(conditions, repeats=8)
     with engine.engine(trace, this_machine(), 1e9) as running:
         return whatif.answer(running, asked), asked, running.trace
 

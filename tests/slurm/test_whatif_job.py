@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 QUESTION = (
-    "--network", "L=25us:50us,o=5us,G=8ns/B", "--loss", "probability=0.01%:0.1%:1%:5%,rto=5ms:200ms", "--core", "1:1.5:2:4",
-    "--seed", "5", "--json",
+    "--set", "network=L=25us:50us,o=5us,G=8ns/B", "--set", "loss=probability=0.01%:0.1%:1%:5%,rto=5ms:200ms",
+    "--set", "core=1:1.5:2:4", "--set", "seed=5", "--json",
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from damage import unpack
-from replays import answered, stencil, this_machine, ti
+from replays import answered, points, stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.command_line import cli
 from steelyard.errors import UsageError
@@ -179,11 +179,10 @@ def test_few_times_of_a_cost_say_the_same_as_all_of_them(bends: list[tuple[float
 
 def _asked(trace: Path, losses: str = "", noises: str = "", affected: Sequence[float] = (1.0,)) -> tuple[Answer, int]:
     """An answer about a sweep, and the number of ranks."""
-    lost = whatif.losses(losses) if losses else [whatif.Loss()]
-    noisy = whatif.noises(noises) if noises else [whatif.Noise()]
-    points = question.sweep(whatif.networks("L=20us"), [whatif.ONE_SWITCH], lost, noisy, [1.0], affected)
+    settings = ["network=L=20us", f"affected={':'.join(map(str, affected))}"]
+    settings += [f"loss={losses}"] * bool(losses) + [f"noise={noises}"] * bool(noises)
     with engine.engine(trace, this_machine(), 1e9) as running:
-        return whatif.answer(running, whatif.Question(points, repeats=16)), running.trace.ranks
+        return whatif.answer(running, whatif.Question(points(*settings), repeats=16)), running.trace.ranks
 
 
 def test_losses_are_drawn_against_the_ranks_concerned_and_against_the_probability(tmp_path: Path) -> None:
@@ -201,9 +200,7 @@ def test_losses_are_drawn_against_the_ranks_concerned_and_against_the_probabilit
         (p.point.affected, p.point.loss): p.time / b.time
         for p, b in zip(found.predictions, found.undisturbed, strict=True)
     }
-    assert by_ranks.series[1].y == tuple(
-        at[share, whatif.losses("probability=1%,rto=200ms")[0]] for share in (0.25, 0.5, 1)
-    )
+    assert by_ranks.series[1].y == tuple(at[share, whatif.Loss(probability=0.01, rto=0.2)] for share in (0.25, 0.5, 1))
 
 
 def test_noise_is_a_map_of_its_length_and_period(tmp_path: Path) -> None:

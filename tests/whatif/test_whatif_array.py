@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from replays import stencil, this_machine, ti
+from replays import points, stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.command_line import cli
 from steelyard.errors import UsageError
@@ -21,16 +21,13 @@ def slurms() -> batch.BatchSystem:
 
 
 def asked(repeats: int) -> question.Question:
-    points = question.sweep(
-        whatif.networks("L=25us:50us,o=5us,G=8ns/B,S=1k:64k"),
-        [whatif.ONE_SWITCH],
-        whatif.losses("probability=0.1%:1%:5%,rto=5ms:200ms"),
-        [whatif.Noise()],
-        whatif.cores("1:2,4@rank=3"),
-        [1.0],
-        [1, 2],
+    conditions = points(
+        "network=L=25us:50us,o=5us,G=8ns/B,S=1k:64k",
+        "loss=probability=0.1%:1%:5%,rto=5ms:200ms",
+        "core=1:2,4@rank=3",
+        "ranks_per_node=1:2",
     )
-    return question.Question(points, repeats, seed=7, threads=1)
+    return question.Question(conditions, repeats, seed=7, threads=1)
 
 
 @pytest.mark.parametrize("tasks", [1, 3, pytest.param(7, marks=pytest.mark.long)])
@@ -55,8 +52,8 @@ def test_all_tasks_together_answer_what_one_engine_does(tmp_path: Path, tasks: i
 def test_a_task_replays_the_same_part_of_the_trace(tmp_path: Path) -> None:
     ranks = [record(24, 100, 0, folded(1)), record(24, 5000, 0, folded(0)), record(1, 7000, 0), FINALIZE]
     trace = by_hand(tmp_path / "trace", [rank_file(0, 1, ranks)])
-    (line,) = (text for _, text in question.lines(question.Question((question.Point(whatif.networks("L=1us")[0]),))))
-    array.lay_out(tmp_path, array.Work(str(trace), 1e9, engine.part(None, "1"), (line,), 1))
+    (line,) = (text for _, text in question.lines(question.Question(points("network=L=1us"))))
+    array.lay_out(tmp_path, array.Work(str(trace), 1e9, engine.Part(regions=(1, 1)), (line,), 1))
     array.carry_out(tmp_path, 0)
     found = array.gather(tmp_path, "1", 1, slurms(), lambda done, of: None)
     assert found[line]["time"] == [5_000_000]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_network_models import trains
 from typer.testing import CliRunner
 
-from replays import stencil, this_machine, ti
+from replays import points, stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
@@ -40,11 +40,11 @@ def refused(*words: str) -> str:
 
 def test_one_question_is_one_object_and_a_sweep_a_list(tmp_path: Path) -> None:
     trace = str(ti(tmp_path, [["bcast 1024 0"]] * 8))
-    one = json.loads(said(trace, "--network", BOOK, "--json"))
+    one = json.loads(said(trace, "--set", f"network={BOOK}", "--json"))
     assert one["time"] == pytest.approx(34.914e-6, rel=1e-12)
     assert (one["events"], one["seed"], one["draws"], one["slowdown"]) == (21, 1, 1, 1)
     assert one["seconds"] > 0
-    several = json.loads(said(trace, "--network", "L=1us:2us,o=0:1us", "--core", "1:2", "--json"))
+    several = json.loads(said(trace, "--set", "network=L=1us:2us,o=0:1us", "--set", "core=1:2", "--json"))
     assert [(x["network"]["across"][0]["L"], x["network"]["across"][0]["o"], x["core"]) for x in several] == [
         (L, o, core) for L in (1e-6, 2e-6) for o in (0, 1e-6) for core in (1, 2)
     ]
@@ -53,21 +53,23 @@ def test_one_question_is_one_object_and_a_sweep_a_list(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_figures_and_another_one_others(tmp_path: Path) -> None:
     trace = str(ti(tmp_path, stencil(4, 20, 100_000, 1000)))
-    words = (trace, "--network", BOOK, "--loss", "probability=1%,rto=5ms", "--json", "--repeats", "9")
+    words = (trace, "--set", f"network={BOOK}", "--set", "loss=probability=1%,rto=5ms", "--json", "--set", "repeats=9")
 
     def figures(*more: str) -> dict[str, object]:
         return {k: v for k, v in json.loads(said(*words, *more)).items() if k != "seconds"}
 
     assert figures() == figures()
-    assert figures("--seed", "1") == figures()
-    other = figures("--seed", "2")
+    assert figures("--set", "seed=1") == figures()
+    other = figures("--set", "seed=2")
     assert other["time"] != figures()["time"]
     assert other["low"] < other["time"] < other["high"]  # type: ignore[operator]
 
 
 def test_a_table_shows_what_differs_and_what_was_drawn(tmp_path: Path) -> None:
     trace = str(ti(tmp_path, stencil(4, 20, 100_000, 1000)))
-    shown = said(trace, "--network", BOOK, "--loss", "probability=0.1%:1%,rto=5ms:200ms", "--seed", "3")
+    shown = said(
+        trace, "--set", f"network={BOOK}", "--set", "loss=probability=0.1%:1%,rto=5ms:200ms", "--set", "seed=3"
+    )
     assert "16 ranks, 1280 messages" in shown
     assert "seed 3" in shown
     rows = [line for line in shown.splitlines() if "s – " in line]
@@ -83,15 +85,15 @@ def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["compute 1000000"]] * 10)
     words = (
         str(trace),
-        "--network",
-        "L=0",
-        "--noise",
-        "probability=100%,duration=1ms",
-        "--affected",
-        "0:10%:1",
+        "--set",
+        "network=L=0",
+        "--set",
+        "noise=probability=100%,duration=1ms",
+        "--set",
+        "affected=0:10%:1",
         "--json",
     )
-    nobody, one, everybody = json.loads(said(*words, "--repeats", "3"))
+    nobody, one, everybody = json.loads(said(*words, "--set", "repeats=3"))
     assert nobody["times"] == [pytest.approx(1e-3)] * 3
     assert one["times"] == everybody["times"] == [pytest.approx(2e-3)] * 3
 
@@ -100,7 +102,20 @@ def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
 def test_a_timer_that_counts_ticks_ends_with_one(tmp_path: Path, rto: str, tick: str, wait: float) -> None:
     trace = str(ti(tmp_path, [["send 1 0 1"], ["recv 0 0 1"]]))
     loss = f"probability=1%,rto={rto},tick={tick},sack=on"
-    found = json.loads(said(trace, "--network", "L=0", "--loss", loss, "--mode", "event", "--repeats", "600", "--json"))
+    found = json.loads(
+        said(
+            trace,
+            "--set",
+            "network=L=0",
+            "--set",
+            f"loss={loss}",
+            "--set",
+            "mode=event",
+            "--set",
+            "repeats=600",
+            "--json",
+        )
+    )
     assert min(t for t in found["times"] if t) == pytest.approx(wait)
 
 
@@ -108,8 +123,8 @@ def test_what_is_sent_again_because_others_came_may_be_lost_once_more(tmp_path: 
     # The second message shows a round trip later that the first one was lost; its copy is lost with the same probability.
     trace = str(ti(tmp_path, [["send 1 0 1", "compute 1000", "send 1 0 1"], ["recv 0 0 1", "recv 0 0 1"]]))
     lost, repeats = 0.3, 4000
-    words = ("--mode", "event", "--network", "L=1ms", "--loss", f"probability={lost},rto=200ms,sack=on")
-    times = json.loads(said(trace, *words, "--repeats", str(repeats), "--json"))["times"]
+    words = ("--set", "mode=event", "--set", "network=L=1ms", "--set", f"loss=probability={lost},rto=200ms,sack=on")
+    times = json.loads(said(trace, *words, "--set", f"repeats={repeats}", "--json"))["times"]
     once, twice = (sum(abs(time - after) < 1e-4 for time in times) for after in (3e-3, 203e-3))
     assert once / repeats == pytest.approx(lost * (1 - lost) ** 2, abs=0.03)
     share = lost / (1 + lost)
@@ -119,7 +134,16 @@ def test_what_is_sent_again_because_others_came_may_be_lost_once_more(tmp_path: 
 def test_a_loss_that_others_reveal_has_a_page_with_timelines(tmp_path: Path) -> None:
     trace = str(ti(tmp_path, stencil(2, 20, 100_000, 1000)))
     page = tmp_path / "page.html"
-    words = ("--mode", "event", "--network", BOOK, "--loss", "probability=1%,sack=on", "--report", str(page))
+    words = (
+        "--set",
+        "mode=event",
+        "--set",
+        f"network={BOOK}",
+        "--set",
+        "loss=probability=1%,sack=on",
+        "--report",
+        str(page),
+    )
     assert "seed 1" in said(trace, *words)
     assert "timelines" in page.read_text()
 
@@ -127,36 +151,45 @@ def test_a_loss_that_others_reveal_has_a_page_with_timelines(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--network", "L=2"), "--network, L: '2' is not a length of time such as 2500ns, 2.5us or 200ms."),
-        (("--network", "l=2us"), "--network knows no 'l'. Did you mean 'L'?"),
-        (("--network", "L=1us,L=2us"), "--network names 'L' twice; a list is written with colons, as L=1:2."),
-        (("--network", "L"), "--network: no run 'L'"),
-        (("--network", "L=1us,G=fast"), "--network, G: 'fast' is not a time for each byte such as 0.08ns/B"),
-        (("--loss", "probability=2"), "--loss, probability: '2' is no share"),
-        (("--loss", "probability=0.5"), "--loss: a probability of 0.5 is not below 0.5."),
-        (("--loss", "fast=maybe"), "--loss, fast: 'maybe' is neither on nor off."),
-        (("--loss", "probability=1%,sack=on"), "sack=on asks when the next packet of a connection comes"),
-        (("--noise", "period=1ms,duration=1ms"), "--noise: an interruption must be shorter than its period."),
-        (("--noise", "period=1ms,duration=1us,probability=0.1"), "--noise: name a period or a probability, not both."),
-        (("--ranks-per-node", "0"), "--ranks-per-node: '0' is not a whole number above 0."),
+        (("--set", "network=L=2"), "--set network.L: '2' is not a length of time such as 2500ns, 2.5us or 200ms."),
+        (("--set", "network=l=2us"), "--set network.l: there is no such key."),
         (
-            ("--network", BOOK, "--network", "L=1us"),
-            "--network names one network, and one more each that begins with 'within:'",
+            ("--set", "network=L=1us,L=2us"),
+            "--set network: 'L' is given twice. A sweep has colons between its values, such as 1:2.",
         ),
-        (("--network", BOOK, "--network", "within:S=5"), "--network within knows no 'S'."),
-        (("--places", "cach=2"), "--places knows no 'cach'. Did you mean 'cache'?"),
-        (("--core", "0"), "--core: '0' is no factor: expected a number above 0."),
-        (("--tree", "nodes=0"), "--tree, nodes: '0' is not a whole number above 0."),
-        (("--tree", "switches=2"), "--tree: 'switches' says how many switches share one above"),
-        (("--tree", "mont-blank"), "--tree: 'mont-blank' is neither a file nor a name. Did you mean 'mont-blanc'?"),
-        (("--mode", "fluid"), "--mode 'fluid' is neither dataflow nor event."),
-        (("--flops", "1:2"), "--flops is one number"),
+        (("--set", "network=L"), "no run 'L'"),
+        (("--set", "network=L=1us,G=fast"), "--set network.G: 'fast' is not a time for each byte such as 0.08ns/B"),
+        (("--set", "loss=probability=2"), "--set loss.probability: '2' is no share"),
+        (("--set", "loss=probability=0.5"), "--set loss: a probability of 0.5 is too high: expected less than 0.5."),
+        (("--set", "loss=fast=maybe"), "--set loss.fast: 'maybe' is neither on nor off."),
+        (("--set", "loss=probability=1%,sack=on"), "sack=on asks when the next packet of a connection comes"),
+        (("--set", "noise=period=1ms,duration=1ms"), "--set noise: an interruption must be shorter than its period."),
+        (
+            ("--set", "noise=period=1ms,duration=1us,probability=0.1"),
+            "--set noise: name a period or a probability, not both.",
+        ),
+        (("--set", "ranks_per_node=0"), "--set ranks_per_node: '0' is not a whole number from 1 to 1073741824."),
+        (
+            ("--set", f"network={BOOK}", "--set", "network=L=1us"),
+            "--set network: the key is given twice.",
+        ),
+        (("--set", f"network={BOOK}", "--set", "network.within=S=5"), "--set network.within.S: there is no such key."),
+        (("--set", "places=cach=2"), "--set places.cach: there is no such key. Did you mean 'cache'?"),
+        (("--set", "core=0"), "--set core.all: '0' is no factor: expected a number above 0."),
+        (("--set", "tree=nodes=0"), "--set tree.nodes: '0' is not a whole number from 1 to 1073741824."),
+        (("--set", "tree=switches=2"), "--set tree: 'switches' needs 'nodes'"),
+        (
+            ("--set", "tree=mont-blank"),
+            "--set tree.name: 'mont-blank' is neither a file nor a name. Did you mean 'mont-blanc'?",
+        ),
+        (("--set", "mode=fluid"), "--set mode: 'fluid' is not allowed: expected dataflow or event."),
+        (("--set", "flops=1:2"), "--set flops: '1:2' is not a factor such as 1.1."),
     ],
 )
 def test_mistakes_get_a_sentence(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
-    given_ = words if "--network" in words else ("--network", BOOK, *words)
+    given_ = words if words[1].startswith("network") else ("--set", f"network={BOOK}", *words)
     trace = str(ti(tmp_path, [["compute 1"]]))
-    if sentence.startswith("--network: no run"):
+    if sentence.startswith("no run"):
         failed: Any = CliRunner().invoke(app, ["whatif", trace, *given_, "--runs", str(tmp_path)]).exception
         assert "'L'" in failed.shown()
     else:
@@ -164,10 +197,10 @@ def test_mistakes_get_a_sentence(tmp_path: Path, words: tuple[str, ...], sentenc
 
 
 def test_a_trace_that_is_none_gets_a_sentence(tmp_path: Path) -> None:
-    assert "There is no trace '" in refused(str(tmp_path / "missing"), "--network", BOOK)
-    assert "has no trace: no file rank-0.trace" in refused(str(tmp_path), "--network", BOOK)
+    assert "There is no trace '" in refused(str(tmp_path / "missing"), "--set", f"network={BOOK}")
+    assert "has no trace: no file rank-0.trace" in refused(str(tmp_path), "--set", f"network={BOOK}")
     (tmp_path / "x").write_text("0 init\n0 jump\n", encoding="utf-8")
-    assert "x, line 2: 'jump' is no action known here." in refused(str(tmp_path / "x"), "--network", BOOK)
+    assert "x, line 2: 'jump' is no action known here." in refused(str(tmp_path / "x"), "--set", f"network={BOOK}")
 
 
 def test_a_run_gives_the_network_that_it_measured() -> None:
@@ -209,17 +242,17 @@ def test_a_run_gives_the_network_of_each_place_that_it_measured() -> None:
 
 def test_ranks_of_a_node_pay_for_the_place_in_which_they_lie(tmp_path: Path) -> None:
     chain = [["send 1 0 1"], *([f"recv {r - 1} 0 1", f"send {r + 1} 0 1"] for r in range(1, 7)), ["recv 6 0 1"]]
-    near = ("within:L=1us", "socket:L=100ns", "cache:L=10ns")
-    words = [word for text in ("L=10us", *near) for word in ("--network", text)]
-    line = (str(ti(tmp_path, chain)), *words, "--ranks-per-node", "4:8", "--places", "cache=2,socket=4")
+    near = (".within=L=1us", ".socket=L=100ns", ".cache=L=10ns")
+    words = [word for text in ("=L=10us", *near) for word in ("--set", f"network{text}")]
+    line = (str(ti(tmp_path, chain)), *words, "--set", "ranks_per_node=4:8", "--set", "places=cache=2,socket=4")
     found = json.loads(said(*line, "--json"))
     # Four pairs share a cache, two meet in a socket, the two halves in a node or between two.
     assert [row["time"] for row in found] == pytest.approx([10.24e-6, 1.24e-6], rel=1e-12)
     assert [row["places"] for row in found] == [{"cache": 2, "socket": 4}] * 2
-    swept = said(*line[:-1], "cache=1:2:4")
+    swept = said(*line[:-1], "places=cache=1:2:4")
     assert "1 a cache" in swept
     assert "4 a cache" in swept
-    (plain,) = {row["time"] for row in json.loads(said(*line[:-4], "--ranks-per-node", "8:9", "--json"))}
+    (plain,) = {row["time"] for row in json.loads(said(*line[:-4], "--set", "ranks_per_node=8:9", "--json"))}
     assert plain == pytest.approx(7e-6, rel=1e-12)
 
 
@@ -244,9 +277,9 @@ def test_times_are_read_as_they_are_written(number: float, unit: str) -> None:
 
 @given(st.text(max_size=30))
 def test_no_words_end_in_another_error_than_a_sentence(text: str) -> None:
-    for read in (whatif.networks, whatif.losses, whatif.noises):
+    for table in ("network", "loss", "noise", "core", "tree", "region"):
         try:
-            read(text)
+            whatif.read_scenario(None, [f"{table}={text}"])
         except UsageError as error:
             assert error.shown()
 
@@ -255,7 +288,17 @@ def test_no_words_end_in_another_error_than_a_sentence(text: str) -> None:
 def test_a_sweep_over_ranks_on_a_node_pays_what_each_pair_of_them_does(tmp_path: Path, mode: str) -> None:
     chain = [["send 1 0 1"], *([f"recv {r - 1} 0 1", f"send {r + 1} 0 1"] for r in (1, 2)), ["recv 2 0 1"]]
     trace = str(ti(tmp_path, chain))
-    words = (trace, "--network", "L=10us", "--network", "within:L=1us:2us", "--ranks-per-node", "1:2:4", "--mode", mode)
+    words = (
+        trace,
+        "--set",
+        "network=L=10us",
+        "--set",
+        "network.within=L=1us:2us",
+        "--set",
+        "ranks_per_node=1:2:4",
+        "--set",
+        f"mode={mode}",
+    )
     found = json.loads(said(*words, "--json"))
     assert [row["network"]["within"][0]["L"] for row in found[::3]] == [
         1e-6,
@@ -272,9 +315,7 @@ def test_a_sweep_over_ranks_on_a_node_pays_what_each_pair_of_them_does(tmp_path:
 
 
 def test_points_that_need_one_layout_of_operations_go_to_the_engine_together() -> None:
-    networks = whatif.networks("S=10:20,L=1us:2us")
-    points = question.sweep(networks, [whatif.ONE_SWITCH], [whatif.Loss()], [whatif.Noise()], [1.0], [1.0])
-    lines = list(question.lines(question.Question(points)))
+    lines = list(question.lines(question.Question(points("network=S=10:20,L=1us:2us"))))
     assert [len(part.points) for part, _ in lines] == [2, 2]
     assert "eager=10 " in lines[0][1]
     assert network.IDEAL.eager > 1 << 40
@@ -282,18 +323,18 @@ def test_points_that_need_one_layout_of_operations_go_to_the_engine_together() -
 
 def test_the_prototypes_tree_is_slower_than_one_switch_where_all_leave_their_blade(tmp_path: Path) -> None:
     far = [[f"send {(r + 30) % 60} 0 100000", f"recv {(r - 30) % 60} 0 100000"] for r in range(60)]
-    words = (str(ti(tmp_path, far)), "--network", "L=30us,G=1Gbit/s,S=1m", "--json", "--mode", "event", "--tree")
-    alone, tree = (json.loads(said(*words, word))["time"] for word in ("nodes=60", "mont-blanc"))
+    words = (str(ti(tmp_path, far)), "--set", "network=L=30us,G=1Gbit/s,S=1m", "--json", "--set", "mode=event", "--set")
+    alone, tree = (json.loads(said(*words, word))["time"] for word in ("tree=nodes=60", "tree=mont-blanc"))
     # 15 nodes of 1 Gbit/s share 20 Gbit/s: nobody waits. With one uplink of 10 Gbit/s a third would.
     assert tree == pytest.approx(alone, rel=0.1)
-    assert json.loads(said(*words, "nodes=15,switches=36,uplink=10Gbit/s"))["time"] > 1.3 * alone
+    assert json.loads(said(*words, "tree=nodes=15,switches=36,uplink=10Gbit/s"))["time"] > 1.3 * alone
 
 
 def test_a_tree_may_stand_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "ours.toml"
     file.write_text('nodes = 2\nuplink = "1GB/s"\nhop = "1us"\n', encoding="utf-8")
-    (found,) = whatif.trees(str(file))
+    (found,) = (point.tree for point in points("network=L=1us", f"tree={file}"))
     assert (found.nodes, found.switches, found.uplinks[0].hop, found.name) == (2, 0, 1e-6, "ours")
     file.write_text("nodes = [", encoding="utf-8")
-    with pytest.raises(UsageError, match="cannot be read as TOML"):
-        whatif.trees(str(file))
+    with pytest.raises(UsageError, match="is no valid TOML"):
+        points("network=L=1us", f"tree={file}")

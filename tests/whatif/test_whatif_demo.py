@@ -9,10 +9,11 @@ from typer.testing import CliRunner
 
 import builders
 from mpis import mpi
+from steelyard import whatif
 from steelyard.command_line.cli import app
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model import Machine
-from steelyard.whatif import demo, networks, tracing
+from steelyard.whatif import demo, tracing
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def test_one_command_traces_a_program_and_says_what_loss_and_noise_would_do_to_i
     size: str, calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "SIZE", size)
-    found = CliRunner().invoke(app, ["whatif", "--demo", "--json", "--repeats", "8"])
+    found = CliRunner().invoke(app, ["whatif", "--demo", "--json", "--set", "repeats=8"])
     assert found.exit_code == 0, found.output
     rows = json.loads(found.stdout)
     lost = [r for r in rows if r["loss"]["probability"]]
@@ -45,7 +46,7 @@ def test_one_command_traces_a_program_and_says_what_loss_and_noise_would_do_to_i
     assert "Noise of the system" in text
     (folder,) = (path for path in tmp_path.glob("demo-*") if path.is_dir())
     assert sorted(path.name for path in folder.iterdir())[0] == "rank-0.trace"
-    again = CliRunner().invoke(app, ["whatif", str(folder), "--network", demo.NETWORK, "--json"])
+    again = CliRunner().invoke(app, ["whatif", str(folder), "--set", "network=L=15us,o=3us,g=1us,G=0.8ns/B", "--json"])
     assert json.loads(again.stdout)["time"] == rows[0]["undisturbed"]
 
 
@@ -60,7 +61,16 @@ def test_every_mpi_of_this_machine_traces_the_demo(here: Machine, tmp_path: Path
 
 def test_conditions_of_the_users_own_are_asked_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "SIZE", "S")
-    words = ["whatif", "--demo", "--core", "2", "--network", "L=1us,G=0.1ns/B", "--report", str(tmp_path / "own.html")]
+    words = [
+        "whatif",
+        "--demo",
+        "--set",
+        "core=2",
+        "--set",
+        "network=L=1us,G=0.1ns/B",
+        "--report",
+        str(tmp_path / "own.html"),
+    ]
     found = CliRunner().invoke(app, [*words, "--json", "--quiet"])
     assert found.exit_code == 0, found.output
     row = json.loads(found.stdout)
@@ -89,8 +99,9 @@ def test_a_program_that_went_wrong_is_not_replayed(tmp_path: Path) -> None:
         demo._expect_right(found, made)
 
 
-def test_of_two_ranks_none_is_lossy_alone() -> None:
-    own = networks(demo.NETWORK)
-    assert [s.title for s in demo.sweeps(own, 2)] == ["Lost packets", "Noise of the system"]
-    _, some, _ = demo.sweeps(own, 4)
-    assert sorted({p.affected for p in some.points}) == [0.25, 0.5, 0.75, 1.0]
+def test_of_two_ranks_none_is_lossy_alone(tmp_path: Path) -> None:
+    def sections(ranks: int) -> dict[str, tuple[whatif.Point, ...]]:
+        return whatif.section_points(whatif.read_scenario(demo.scenario(ranks, []), []), tmp_path)
+
+    assert list(sections(2)) == ["Lost packets", "Noise of the system"]
+    assert sorted({p.affected for p in sections(4)[demo.SOME_RANKS]}) == [0.25, 0.5, 0.75, 1.0]

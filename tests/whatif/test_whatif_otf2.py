@@ -252,7 +252,7 @@ def test_sums_of_bytes_are_shared_out_evenly_and_the_command_says_so(tmp_path: P
             a.together(rank, "ALLGATHERV", 2 * (8 + rank), 17)
 
     folder = foreign(tmp_path / "x", write)
-    network = ["--network", "L=1us,G=1ns/B"]
+    network = ["--set", "network=L=1us,G=1ns/B"]
     shown = CliRunner().invoke(app, ["whatif", str(folder), *network]).output
     assert "Of 1 call of MPI_Alltoallv the archive has the sum of bytes alone" in " ".join(shown.split())
     found = json.loads(CliRunner().invoke(app, ["whatif", str(folder / "traces.otf2"), *network, "--json"]).output)

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from replays import Parameters, asked, ti
+from replays import Parameters, asked, points, ti
+from steelyard import whatif
 from steelyard.command_line import cli
 from steelyard.errors import UsageError
-from steelyard.whatif import cores, engine
+from steelyard.whatif import engine
 from traces import FINALIZE, by_hand, folded, rank_file, record
 
 P = Parameters(L=1_000_000, o=100_000, g=50_000, O=3, G=100)
@@ -143,26 +144,25 @@ def test_iterations_are_begun_by_a_collective(tmp_path: Path) -> None:
 
 
 def test_speeds_and_parts_in_words() -> None:
-    found = cores("1:2,4:8@region=2,0.5@node=0-1")
-    assert [(x.all, *map(str, x.some)) for x in found] == [
-        (all_, f"× {gpu} region 2", "× 0.5 node 0-1") for all_ in (1, 2) for gpu in (4, 8)
+    found = points("network=L=1us", "core=1:2,4:8@region=2,0.5@node=0-1")
+    assert [(x.core, *map(str, x.speeds)) for x in found] == [
+        (all_, "× 0.5 node 0-1", f"× {gpu} region 2") for all_ in (1, 2) for gpu in (4, 8)
     ]
-    assert engine.part("bcast", "10-").regions == (10, (1 << 53) - 1)
-    assert engine.part(None, None) == engine.WHOLE
+    assert engine.part(whatif.read_scenario(None, ["region=10-"]).whole).regions == (10, (1 << 53) - 1)
+    assert engine.part({}) == engine.WHOLE
     for text in ("1,2", "2@", "2@core=1", "2@rank=", "2@rank=a", "2@rank=3-1", "2@rank=-1", "2@rank=1-x", "0@rank=1"):
-        with pytest.raises(UsageError, match="--core"):
-            cores(text)
-    with pytest.raises(UsageError, match="--region"):
-        engine.part(None, "x")
-    with pytest.raises(UsageError, match="--iterations 'allreduced'"):
-        engine.part("allreduced", "1")
+        with pytest.raises(UsageError, match="--set core"):
+            whatif.read_scenario(None, [f"core={text}"])
+    for text in ("region=x", "region=1:2", "iterations=allreduced", "region=-3", "region=99999999999999999999"):
+        with pytest.raises(UsageError, match="--set (region|iterations): "):
+            whatif.read_scenario(None, [text])
 
 
 def test_the_command_replays_a_part_with_a_faster_phase(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = made(
         tmp_path, [level(1, 100), send(1000, 1), level(0, 2000)], [level(1, 100), level(0, 3000), receive(5, 0)]
     )
-    cli.arguments(["whatif", str(trace), "--network", "L=1us", "--region", "1", "--core", "1:2@region=1"])
+    cli.arguments(["whatif", str(trace), "--set", "network=L=1us", "--set", "region=1", "--set", "core=1:2@region=1"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "× 2 region 1" in shown
     assert "1 message across the borders" in shown
@@ -170,4 +170,4 @@ def test_the_command_replays_a_part_with_a_faster_phase(tmp_path: Path, capsys: 
     assert "3.000 µs" in shown
     assert "The ranks begin the region together" in shown
     with pytest.raises(UsageError, match="only traces of steelyard trace have regions"):
-        cli.arguments(["whatif", str(ti(tmp_path, [["compute 5"]])), "--network", "L=1us", "--region", "1"])
+        cli.arguments(["whatif", str(ti(tmp_path, [["compute 5"]])), "--set", "network=L=1us", "--set", "region=1"])

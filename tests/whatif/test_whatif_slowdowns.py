@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from steelyard import whatif
-from steelyard.whatif import Answer, Prediction, question, slowdowns
+from replays import points
+from steelyard.whatif import Answer, Prediction, slowdowns
 from steelyard.whatif.answer import interval
 
 BASE = 0.1  # s, undisturbed
@@ -15,14 +15,12 @@ BASE = 0.1  # s, undisturbed
 
 def asked(loss: str, draws: dict[tuple[float, float], Sequence[float]]) -> Answer:
     """An answer with these draws, as times the undisturbed time, by probability and time-out."""
-    points = question.sweep(
-        whatif.networks("L=1us"), [whatif.ONE_SWITCH], whatif.losses(loss), [whatif.Noise()], [1.0], [1.0]
-    )
+    sweep = points("network=L=1us", f"loss={loss}")
     found = []
-    for point in points:
+    for point in sweep:
         times = tuple(BASE * x for x in draws[point.loss.probability, point.loss.rto])
         found.append(Prediction(point, statistics.fmean(times), *interval(times, point.loss.rto), times, 0.0))
-    undisturbed = tuple(Prediction(p.undisturbed, BASE, None, None, (BASE,), 0.0) for p in points)
+    undisturbed = tuple(Prediction(p.undisturbed, BASE, None, None, (BASE,), 0.0) for p in sweep)
     return Answer(tuple(found), undisturbed, None, None, None, (), 0.0)
 
 
@@ -55,7 +53,7 @@ def test_each_line_of_a_sweep_costs_or_does_not_cost_or_cannot_be_said() -> None
     )
     (unsure,) = [line for line in lines if line.startswith("With a least time-out of 200 ms")]
     assert "64 draws cannot say whether a loss of 1 % costs a tenth of the time (1 to " in unsure
-    assert "Use --repeats " in unsure
+    assert "Use --set repeats=" in unsure
     assert not any("no loss" in line for line in lines)
 
 
@@ -98,4 +96,4 @@ def test_more_repeats_are_so_many_that_they_suffice() -> None:
         for line in said("probability=0.1%:1%,rto=200ms", p1_200=NONE_LATE, p10_200=[1.0, 1.25] * 32)
         if "Use" in line
     ]
-    assert int(line.rpartition(" ")[2].rstrip(".")) >= 256
+    assert int(line.rpartition("=")[2].rstrip(".")) >= 256

@@ -4,18 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from replays import Parameters, asked, stencil, this_machine, ti
+from replays import Parameters, asked, points, stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.whatif import engine, question, timelines
+from steelyard.whatif import engine, timelines
 from steelyard.whatif.prediction_page.timeline_figures import timeline_figures
 
 P = Parameters(L=20_000_000, o=5_000_000)
 
 
 def _points(losses: str = "", noises: str = "", network: str = "L=20us") -> tuple[whatif.Point, ...]:
-    lost = whatif.losses(losses) if losses else [whatif.Loss()]
-    noisy = whatif.noises(noises) if noises else [whatif.Noise()]
-    return question.sweep(whatif.networks(network), [whatif.ONE_SWITCH], lost, noisy, [1.0], [1.0])
+    disturbances = [f"loss={losses}"] * bool(losses) + [f"noise={noises}"] * bool(noises)
+    return points(f"network={network}", *disturbances)
 
 
 def _found(trace: Path, points: tuple[whatif.Point, ...]) -> timelines.Timelines:

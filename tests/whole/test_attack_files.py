@@ -122,14 +122,19 @@ READERS = {
     "store: its log": Reader(("power", "query", "--store", "store", "c/n"), "store/readings.sqlite-wal", store),
     "tidy: readings.sqlite": Reader(("power", "tidy", "--store", "store"), "store/readings.sqlite", store),
     "tidy: its log": Reader(("power", "tidy", "--store", "store"), "store/readings.sqlite-wal", store),
-    "whatif: rank-1.trace": Reader(("whatif", "trace", "--network", "L=1us"), "trace/rank-1.trace", trace),
-    "whatif: records.parquet": Reader(("whatif", "trace", "--network", "L=1us"), "trace/records.parquet", table),
-    "whatif: traces.otf2": Reader(("whatif", "trace", "--network", "L=1us"), "trace/traces.otf2", otf2),
-    "whatif: traces.def": Reader(("whatif", "trace", "--network", "L=1us"), "trace/traces.def", otf2),
-    "whatif: 1.evt": Reader(("whatif", "trace", "--network", "L=1us"), "trace/traces/1.evt", otf2),
-    "whatif: goal": Reader(("whatif", "a.goal", "--network", "L=1us"), "a.goal", goal),
-    "whatif: --tree": Reader(("whatif", "a.goal", "--network", "L=1us", "--tree", "tree.toml"), "tree.toml", goal),
-    "whatif: --noise": Reader(("whatif", "a.goal", "--network", "L=1us", "--noise", "noise"), "noise", goal),
+    "whatif: rank-1.trace": Reader(("whatif", "trace", "--set", "network=L=1us"), "trace/rank-1.trace", trace),
+    "whatif: records.parquet": Reader(("whatif", "trace", "--set", "network=L=1us"), "trace/records.parquet", table),
+    "whatif: traces.otf2": Reader(("whatif", "trace", "--set", "network=L=1us"), "trace/traces.otf2", otf2),
+    "whatif: traces.def": Reader(("whatif", "trace", "--set", "network=L=1us"), "trace/traces.def", otf2),
+    "whatif: 1.evt": Reader(("whatif", "trace", "--set", "network=L=1us"), "trace/traces/1.evt", otf2),
+    "whatif: goal": Reader(("whatif", "a.goal", "--set", "network=L=1us"), "a.goal", goal),
+    "whatif: tree.name": Reader(
+        ("whatif", "a.goal", "--set", "network=L=1us", "--set", "tree=tree.toml"), "tree.toml", goal
+    ),
+    "whatif: --scenario": Reader(("whatif", "a.goal", "--scenario", "scenario.toml"), "scenario.toml", goal),
+    "whatif: noise.recording": Reader(
+        ("whatif", "a.goal", "--set", "network=L=1us", "--set", "noise=noise"), "noise", goal
+    ),
     "plan: --system": Reader(("plan", "--system", "s.toml"), "s.toml", lambda folder: None),
     "run: --app": Reader(("run", "--app", "a.toml"), "a.toml", lambda folder: None),
     "agent: --password-file": Reader(

@@ -296,7 +296,7 @@ REFUSED = [
     ("remove", "Missing argument 'RUN'"),
     ("remove {run}", "Use --yes"),
     ("whatif nosuch", "There is no trace 'nosuch'"),
-    ("whatif nosuch --network L=1us", "There is no trace 'nosuch'"),
+    ("whatif nosuch --set network=L=1us", "There is no trace 'nosuch'"),
     ("compare -- true", "Missing argument 'OTHER'"),
     ("compare -- nosuchcommand true", "'nosuchcommand' cannot be started"),
     ("compare {run} nonsense", "Nor is it a published system"),

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from replays import points
 from steelyard import build, files
 from steelyard.applications.foreign import description
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.machine.system_file import load_system
 from steelyard.model import Toolchain
 from steelyard.user_cache import cache
-from steelyard.whatif.tree import trees
+from steelyard.whatif.scenario import load_scenario, read_scenario, read_tree
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
@@ -250,7 +251,8 @@ def folder(path: Path) -> None:
 
 
 READERS: dict[str, Callable[[Path], object]] = {
-    "--tree": lambda path: trees(str(path)),
+    "--scenario": lambda path: read_scenario(load_scenario(path), []),
+    "tree.name": lambda path: read_tree(str(path), lambda place, sentence: UsageError(sentence)),
     "--system": load_system,
     "--app": description.read,
 }
@@ -268,7 +270,8 @@ def test_whatever_lies_where_settings_are_expected_is_a_sentence(
 
 def test_a_tree_in_a_file_may_be_a_sweep(tmp_path: Path) -> None:
     (tmp_path / "fat.toml").write_text("nodes = '2:4'\nswitches = 3\n")
-    assert [(tree.nodes, tree.switches) for tree in trees(str(tmp_path / "fat.toml"))] == [(2, 3), (4, 3)]
+    trees = [point.tree for point in points("network=L=1us", f"tree={tmp_path / 'fat.toml'}")]
+    assert [(tree.nodes, tree.switches) for tree in trees] == [(2, 3), (4, 3)]
 
 
 @pytest.mark.parametrize("level", ["2", "3"])

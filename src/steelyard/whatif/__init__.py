@@ -4,11 +4,13 @@ The replay itself is a program of ours (`native/`), compiled where it is needed;
 """
 
 from steelyard.whatif.answer import Account, Answer, Detail, Prediction, Shares, answer
-from steelyard.whatif.network import Network, Protocol, inside, insides, networks, of_results
-from steelyard.whatif.perturbation import Loss, Noise, losses, noises
-from steelyard.whatif.question import Places, Point, Question, places
-from steelyard.whatif.speeds import Cores, Speed, cores
-from steelyard.whatif.tree import ONE_SWITCH, Tree, trees
+from steelyard.whatif.network import Network, Protocol, of_results
+from steelyard.whatif.perturbation import Loss, Noise
+from steelyard.whatif.question import Places, Point, Question
+from steelyard.whatif.scenario import Scenario, load_scenario, read_scenario
+from steelyard.whatif.scenario_points import section_points
+from steelyard.whatif.speeds import Cores, Speed
+from steelyard.whatif.tree import ONE_SWITCH, Tree
 
 __all__ = [
     "ONE_SWITCH",
@@ -24,17 +26,13 @@ __all__ = [
     "Prediction",
     "Protocol",
     "Question",
+    "Scenario",
     "Shares",
     "Speed",
     "Tree",
     "answer",
-    "cores",
-    "inside",
-    "insides",
-    "losses",
-    "networks",
-    "noises",
+    "load_scenario",
     "of_results",
-    "places",
-    "trees",
+    "read_scenario",
+    "section_points",
 ]

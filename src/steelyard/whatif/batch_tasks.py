@@ -3,10 +3,10 @@
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steelyard.commands import submit
 from steelyard.errors import UsageError
@@ -17,7 +17,7 @@ from steelyard.launch.scheduler import Request
 if TYPE_CHECKING:
     from steelyard.whatif import Question
     from steelyard.whatif.array import Work
-    from steelyard.whatif.engine import Engine, Part
+    from steelyard.whatif.engine import Engine
 
 
 def carry_out(folder: Path) -> None:
@@ -35,14 +35,13 @@ def answer(
     running: "Engine",
     questions: "Sequence[Question]",
     trace: Path,
-    flops: float,
-    part: "Part",
+    whole: Mapping[str, Any],
     tasks: int,
     options: Sequence[str],
     quiet: bool,
 ) -> None:
     """Lets the tasks answer the questions, over a folder that is removed then: the engine knows the answers afterwards."""
-    from steelyard.whatif import array, question
+    from steelyard.whatif import array, engine, question
 
     to = _system()
     batch.require(to)
@@ -54,7 +53,8 @@ def answer(
     folder.mkdir()
     if not quiet:
         print(f"{len(lines)} parts of the question go to {to.title}, over {tasks} tasks: {folder}", file=sys.stderr)
-    _ask(running, folder, array.Work(str(trace.absolute()), flops, part, lines, tasks), start, to, quiet)
+    work = array.Work(str(trace.absolute()), whole["flops"], engine.part(whole), lines, tasks)
+    _ask(running, folder, work, start, to, quiet)
 
 
 def _ask(running: "Engine", folder: Path, work: "Work", start: Request, to: BatchSystem, quiet: bool) -> None:

@@ -4,8 +4,8 @@ The program is the solver LU of the NAS Parallel Benchmarks: its ranks pass thei
 """
 
 import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard import build
@@ -15,11 +15,8 @@ from steelyard.machine.rank_placement import place_ranks
 from steelyard.model import Machine, Tool
 from steelyard.mpi import Job
 from steelyard.plan import catalogue
-from steelyard.whatif import question, tracing
-from steelyard.whatif.network import Network
-from steelyard.whatif.perturbation import Loss, Noise, losses, noises
-from steelyard.whatif.question import Point
-from steelyard.whatif.tree import ONE_SWITCH
+from steelyard.settings_file import SettingsFile, read_settings
+from steelyard.whatif import tracing
 
 BENCHMARK, KERNEL, SIZE = "application.npb_lu", "lu", "W"
 MOST_RANKS = 8
@@ -27,32 +24,20 @@ MOST_RANKS = 8
 # found goes to a file.
 START = 'case=$1 found=$2; shift 2; printf "%s\\nend\\n" "$case" | "$@" > "$found" 2>&1'
 LAST = 5  # lines of what it said that are shown where it failed
-# Where nobody names a network: 10 Gbit/s Ethernet with TCP, in round numbers.
-NETWORK = "L=15us,o=3us,g=1us,G=0.8ns/B"
+SCENARIO = Path(__file__).with_name("demo.toml")
+SOME_RANKS = "Lost packets at some ranks"
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A sweep, and what it asks."""
-
-    title: str
-    points: tuple[Point, ...]
-
-
-def sweeps(network: Sequence[Network], ranks: int) -> tuple[Asked, ...]:
-    """Lost packets by probability, a line for each least time-out; by the ranks concerned; noise by its length and period."""
-
-    def points(loss: str = "", noise: str = "", affected: tuple[float, ...] = (1.0,)) -> tuple[Point, ...]:
-        conditions = losses(loss) if loss else [Loss()], noises(noise) if noise else [Noise()]
-        return question.sweep(network, [ONE_SWITCH], *conditions, [1.0], affected)
-
-    some = tuple(affected / ranks for affected in range(1, ranks + 1))
-    at_some = Asked("Lost packets at some ranks", points("probability=0.1%,rto=5ms:40ms:200ms", affected=some))
-    return (
-        Asked("Lost packets", points("probability=0.001%:0.01%:0.1%:1%,rto=5ms:40ms:200ms")),
-        *([at_some] if ranks > 2 else []),  # of two ranks each has all messages
-        Asked("Noise of the system", points(noise="period=1ms:10ms:100ms,duration=10us:50us:200us:500us")),
-    )
+def scenario(ranks: int, settings: Sequence[str]) -> SettingsFile:
+    """Returns the scenario of the demonstration. Its sections give way to the disturbances that `settings` name."""
+    file = read_settings(SCENARIO, "The scenario")
+    sections = file.content["scenario"]
+    sections[SOME_RANKS]["affected"] = [number / ranks for number in range(1, ranks + 1)]
+    if ranks == 2:  # each of two ranks has all messages
+        del sections[SOME_RANKS]
+    if any(re.match(r"\s*(loss|noise|core|tree)\b", setting) for setting in settings):
+        del file.content["scenario"]
+    return file
 
 
 def ranks_for(machine: Machine) -> int:

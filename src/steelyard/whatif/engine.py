@@ -9,10 +9,10 @@ from typing import Any
 
 from steelyard import build
 from steelyard.build import Program as Source
-from steelyard.errors import UsageError, nearest
+from steelyard.errors import UsageError
 from steelyard.launch.program import Program
 from steelyard.model import Machine
-from steelyard.whatif import kept, readable, speeds
+from steelyard.whatif import kept, readable
 
 SOURCE = Path(__file__).with_name("native") / "replay.cpp"
 FOREVER = 7 * 86400.0  # s: a replay takes as long as it takes; Ctrl-C ends it
@@ -68,16 +68,11 @@ class Part:
 
 
 WHOLE = Part()
-COLLECTIVES = (
-    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce_scatter", "scan",
-)  # fmt: skip
 
 
-def part(iterations: str | None, region: str | None) -> Part:
-    """What is replayed, as a user says it."""
-    if iterations and iterations not in COLLECTIVES:
-        raise UsageError(f"--iterations '{iterations}' is no collective. {nearest(iterations, COLLECTIVES)}")
-    return Part(iterations or "", speeds.places(region, "--region") if region else None)
+def part(whole: Mapping[str, Any]) -> Part:
+    """Returns the part of a trace that the single values of a scenario state."""
+    return Part(whole.get("iterations", ""), whole.get("region"))
 
 
 class Engine:

@@ -6,13 +6,14 @@ the receiver's processor; a network interface begins the next one g + (s−1)·G
 are received; their request and the answer to it take L each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from steelyard.errors import UsageError
 from steelyard.model import Result
 from steelyard.whatif import wording
+from steelyard.whatif.wording import Key
 
 if TYPE_CHECKING:
     from steelyard.statistics.models.loggp import LogGP
@@ -56,26 +57,25 @@ class Network:
 IDEAL = Network((Protocol(),), eager=1 << 50, name="ideal")
 
 
-def _receive(text: str) -> str:
-    if text not in get_args(Receive):
-        raise ValueError(f"'{text}' is neither whole nor stream")
-    return text
-
-
-_READERS: dict[str, wording.Reader] = {
-    "L": wording.time,
-    "o": wording.time,
-    "g": wording.time,
-    "G": wording.time_per_byte,
-    "O": lambda text: wording.time_per_byte(text) if text != "0" else 0.0,
-    "S": wording.size,
-    "receive": _receive,
+# The keys of a scenario, with the letter of the model that each stands for.
+LETTERS = {
+    "latency": "L",
+    "overhead": "o",
+    "gap": "g",
+    "time_per_byte": "G",
+    "overhead_per_byte": "O",
+    "eager": "S",
 }
-OF_ALL = ("S", "receive")  # words that hold for all pairs of ranks
-
-
-# Where two ranks of one node lie: what a user calls it, and the field of `Network`.
-INSIDE = ("within", "socket", "cache")
+PROTOCOL = {
+    "latency": wording.TIME,
+    "overhead": wording.TIME,
+    "gap": wording.TIME,
+    "time_per_byte": wording.TIME_PER_BYTE,
+    "overhead_per_byte": wording.TIME_PER_BYTE,
+}
+OF_ALL = {"eager": wording.SIZE, "receive": Key(wording.choice(*get_args(Receive)))}  # hold for all pairs of ranks
+INSIDE = ("within", "socket", "cache")  # where two ranks of one node lie; the fields of `Network`
+NETWORK = {"run": wording.NAME, **PROTOCOL, **OF_ALL, **dict.fromkeys(INSIDE, PROTOCOL)}
 # The relations that network.model measures, by what they stand for here, the one that stands for it best first.
 _MEASURED = {
     "within": ("other socket", "same socket", "same memory node", "same cache", "same core", "compact"),
@@ -84,27 +84,15 @@ _MEASURED = {
 }
 
 
-def inside(text: str) -> str:
-    """'within' of 'within:L=300ns', "" of what is between nodes."""
-    first, colon, _ = text.partition(":")
-    return first if colon and first in INSIDE else ""
+def protocols(values: Mapping[str, Any]) -> tuple[Protocol, ...]:
+    """Returns one protocol for messages of all sizes; a parameter that is not named costs nothing."""
+    return (Protocol(**{LETTERS[name]: value for name, value in values.items()}),)
 
 
-def insides(text: str) -> list[tuple[Protocol, ...]]:
-    """What ranks of one node pay, of 'within:L=300ns,o=100ns'."""
-    name = inside(text)
-    readers = {word: reader for word, reader in _READERS.items() if word not in OF_ALL}
-    found = wording.settings(text.removeprefix(f"{name}:"), readers, f"--network {name}")
-    return [(Protocol(**values),) for values in found]
-
-
-def networks(text: str) -> list[Network]:
-    """Those of 'L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535,receive=whole'; a parameter that is not named is 0."""
-    found = []
-    for values in wording.settings(text, _READERS, "--network"):
-        eager, receive = values.pop("S", EAGER), values.pop("receive", "whole")
-        found.append(Network((Protocol(**values),), eager=eager, receive=receive))
-    return found
+def network(values: Mapping[str, Any]) -> Network:
+    """Returns the network of the keys in `PROTOCOL` and `OF_ALL`."""
+    across = protocols({name: value for name, value in values.items() if name in PROTOCOL})
+    return Network(across, eager=values.get("eager", EAGER), receive=values.get("receive", "whole"))
 
 
 def of_results(results: Sequence[Result], name: str) -> Network:

@@ -1,9 +1,10 @@
 """What disturbs a replay, in words: lost packets, and the system's noise."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from steelyard.errors import UsageError
 from steelyard.whatif import wording
 
 MSS = 1448  # B: TCP's payload in an Ethernet frame of 1500 B, with time stamps
@@ -49,39 +50,40 @@ class Noise:
         return self.duration > 0 or bool(self.recording)
 
 
-_LOSS = {
-    "probability": wording.share,
-    "rto": wording.time,
-    "mss": wording.size,
-    "backoff": wording.switch,
-    "fast": wording.switch,
-    "probe": wording.switch,
-    "sack": wording.switch,
-    "tick": wording.time,
+LOSS = {
+    "probability": wording.SHARE,
+    "rto": wording.TIME,
+    "mss": wording.SIZE,
+    "backoff": wording.SWITCH,
+    "fast": wording.SWITCH,
+    "probe": wording.SWITCH,
+    "sack": wording.SWITCH,
+    "tick": wording.TIME,
 }
-_NOISE = {
-    "period": wording.time,
-    "duration": wording.time,
-    "probability": wording.share,
-    "together": wording.switch,
+NOISE = {
+    "period": wording.TIME,
+    "duration": wording.TIME,
+    "probability": wording.SHARE,
+    "together": wording.SWITCH,
+    "recording": wording.NAME,
 }
 
 
-def losses(text: str) -> list[Loss]:
-    """Those of 'probability=0.001,rto=200ms'."""
-    found = [Loss(**values) for values in wording.settings(text, _LOSS, "--loss")]
-    for loss in found:
-        if loss.probability >= MOST_LOSS:
-            raise UsageError(f"--loss: a probability of {loss.probability:g} is not below {MOST_LOSS:g}.")
-    return found
+def loss(values: Mapping[str, Any]) -> Loss:
+    """Returns the loss of the keys in `LOSS`. ValueError if so many packets are lost that the waits have no mean."""
+    made = Loss(**values)
+    if made.probability >= MOST_LOSS:
+        raise ValueError(f"a probability of {made.probability:g} is too high: expected less than {MOST_LOSS:g}")
+    return made
 
 
-def noises(text: str) -> list[Noise]:
-    """Those of 'period=10ms,duration=50us', or of 'probability=0.01,duration=1ms'."""
-    found = [Noise(**values) for values in wording.settings(text, _NOISE, "--noise")]
-    for noise in found:
-        if noise.probability and noise.period:
-            raise UsageError("--noise: name a period or a probability, not both.")
-        if noise.duration and not noise.probability and noise.duration >= noise.period:
-            raise UsageError("--noise: an interruption must be shorter than its period.")
-    return found
+def noise(values: Mapping[str, Any]) -> Noise:
+    """Returns the noise of the keys in `NOISE`. ValueError if these contradict each other."""
+    made = Noise(**values)
+    if made.recording and len(values) > 1:
+        raise ValueError("a recording has its own moments: name either the recording or the other keys")
+    if made.probability and made.period:
+        raise ValueError("name a period or a probability, not both")
+    if made.duration and not made.probability and made.duration >= made.period:
+        raise ValueError("an interruption must be shorter than its period")
+    return made

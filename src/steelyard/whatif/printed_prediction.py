@@ -4,7 +4,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from steelyard.command_line import tables
 from steelyard.model.plain import to_plain
 from steelyard.units import duration, percent, quantity
 from steelyard.whatif import slowdowns
+from steelyard.whatif.scenario_points import written
 from steelyard.whatif.sentences import undisturbed
 from steelyard.words import plural
 
@@ -49,10 +50,11 @@ def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 @dataclass(frozen=True)
 class Part:
-    """A question and its answer; the title says what it asks where there are several."""
+    """A question and its answer. `whole` are the single values of its scenario; `title` is "" if there is one question."""
 
     asked: "Question"
     answer: "Answer"
+    whole: Mapping[str, Any]
     title: str = ""
 
 
@@ -99,7 +101,10 @@ def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
 def _rows(part: Part, trace: "Trace") -> Iterator[dict[str, Any]]:
     found = part.answer
     for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
-        yield _plain(prediction, base, part.asked, trace)
+        yield _plain(prediction, base, part.asked, trace) | {
+            "title": part.title,
+            "scenario": written(prediction.point, part.whole),
+        }
 
 
 def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "Trace") -> dict[str, Any]:

@@ -1,15 +1,14 @@
 """What is asked of a replay: the points of a sweep, and how often each is drawn. Says them as a line for the engine."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from steelyard.whatif import wording
 from steelyard.whatif.network import Network, Protocol, Receive
 from steelyard.whatif.perturbation import PROBE, Loss, Noise
-from steelyard.whatif.speeds import Cores, Of, Speed
+from steelyard.whatif.speeds import Of, Speed
 from steelyard.whatif.tree import ONE_SWITCH, Tree
 
 Mode = Literal["dataflow", "event"]
@@ -21,18 +20,10 @@ AT_ONCE = 64  # replays that each processor is given at once
 
 @dataclass(frozen=True)
 class Places:
-    """So many ranks of a node, in blocks, share a cache, and a socket; 0: none do."""
+    """Numbers of consecutive ranks of a node that share a cache and a socket; 0: no ranks do."""
 
     cache: int = 0
     socket: int = 0
-
-
-def places(text: str) -> list[Places]:
-    """Those of 'cache=4,socket=16'."""
-    return [
-        Places(**values)
-        for values in wording.settings(text, {"cache": wording.count, "socket": wording.count}, "--places")
-    ]
 
 
 NOWHERE = Places()
@@ -74,26 +65,6 @@ class Question:
     ranks_per_node: int = 1
     threads: int = 1
     recording: Path | None = None  # the file of the points' recorded noise
-
-
-def sweep(
-    networks: Sequence[Network],
-    trees: Sequence[Tree],
-    losses: Sequence[Loss],
-    noises: Sequence[Noise],
-    cores: Sequence[float | Cores],
-    affected: Sequence[float],
-    mappings: Sequence[int | None] = (None,),
-    places: Sequence[Places] = (NOWHERE,),
-) -> tuple[Point, ...]:
-    """Each combination, the last fastest."""
-    several = [x if isinstance(x, Cores) else Cores(x) for x in cores]
-    return tuple(
-        Point(network, tree, loss, noise, core.all, share, core.some, mapping, place)
-        for network, tree, loss, noise, core, share, mapping, place in itertools.product(
-            networks, trees, losses, noises, several, affected, mappings, places
-        )
-    )
 
 
 def lines(question: Question) -> Iterator[tuple[Question, str]]:

@@ -131,7 +131,7 @@ def _answered(line: Line, of: str, where: Callable[[Point], str]) -> str:
         unsure = doubtful[-1]
         return (
             f"{of} {plural(len(unsure.prediction.times), 'draw')} cannot say whether {where(unsure.point)} costs a tenth of the "
-            f"time ({unsure.low:.3g} to {unsure.high:.3g} times). Use --repeats {unsure.enough}."
+            f"time ({unsure.low:.3g} to {unsure.high:.3g} times). Use --set repeats={unsure.enough}."
         )
     last = line[-1]
     return f"{of} the time grows by less than a tenth even at {where(last.point)} ({last.times:.3g} times)."

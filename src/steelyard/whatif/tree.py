@@ -1,12 +1,12 @@
 """How nodes are joined: one switch, or a tree of switches, in words or from a file."""
 
-import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import UsageError, nearest
-from steelyard.files import is_file, settings_in
+from steelyard.errors import nearest
+from steelyard.files import is_file
 from steelyard.whatif import wording
 
 FOLDER = Path(__file__).with_name("topologies")
@@ -34,37 +34,30 @@ class Tree:
 
 ONE_SWITCH = Tree()
 
-_READERS: dict[str, wording.Reader] = {
-    "nodes": wording.count,
-    "switches": wording.count,
-    "uplink": wording.time_per_byte,
-    "hop": wording.time,
-    "uplink2": wording.time_per_byte,
-    "hop2": wording.time,
+TREE = {
+    "name": wording.NAME,
+    "nodes": wording.COUNT,
+    "switches": wording.COUNT,
+    "uplink": wording.TIME_PER_BYTE,
+    "hop": wording.TIME,
+    "uplink2": wording.TIME_PER_BYTE,
+    "hop2": wording.TIME,
 }
 
 
-def trees(text: str) -> list[Tree]:
-    """Those of 'nodes=15,switches=36,uplink=20Gbit/s', or that of a name or a TOML file with the same words."""
-    if "=" in text:
-        return [_tree(values) for values in wording.settings(text, _READERS, "--tree")]
-    path = next((p for p in (FOLDER / f"{text}.toml", Path(text)) if is_file(p)), None)
-    if path is None:
-        known = [p.stem for p in FOLDER.glob("*.toml")]
-        raise UsageError(f"--tree: '{text}' is neither a file nor a name. {nearest(text, known)}")
-    try:
-        found = tomllib.loads(settings_in(path))
-        words = ",".join(f"{name}={value}" for name, value in found.items())
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"The file '{path}' (given by --tree) cannot be read as TOML: {error}.") from None
-    return [_tree(values, path.stem) for values in wording.settings(words, _READERS, f"--tree, the file '{path}'")]
+def find_tree(name: str) -> Path:
+    """Returns the file of a tree: a shipped one by its name, or a path. ValueError if there is neither."""
+    shipped = {path.stem: path for path in FOLDER.glob("*.toml")}
+    path = shipped.get(name, Path(name))
+    if not is_file(path):
+        raise ValueError(f"'{name}' is neither a file nor a name. {nearest(name, shipped)}")
+    return path
 
 
-def _tree(values: dict[str, Any], name: str = "") -> Tree:
+def tree(values: Mapping[str, Any]) -> Tree:
+    """Returns the tree of the keys in `TREE`. ValueError if a level has no number of nodes."""
     if values.get("switches") and not values.get("nodes"):
-        raise UsageError(
-            "--tree: 'switches' says how many switches share one above; say by 'nodes' how many nodes share these."
-        )
+        raise ValueError("'switches' needs 'nodes', the number of nodes on each of these switches")
     lower = Uplink(values.get("uplink"), values.get("hop", 0.0))
     upper = Uplink(values.get("uplink2", lower.G), values.get("hop2", lower.hop))
-    return Tree(values.get("nodes", 0), values.get("switches", 0), (lower, upper), name)
+    return Tree(values.get("nodes", 0), values.get("switches", 0), (lower, upper), values.get("name", ""))

@@ -1,11 +1,11 @@
-"""Settings as users say them: 'L=2.5us,G=6ns/B', where a value may be a list, 'L=1us:10us:100us', which makes a sweep."""
+"""Reads the values of a scenario: '2.5us', '100Gbit/s', '10%'. Each kind of value has a `Key`, which also writes it."""
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from steelyard.errors import UsageError, nearest
+from steelyard.model import Scalar
 
 _TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 _SIZES = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30}
@@ -14,57 +14,58 @@ _RATES = {"b/s": 1.0, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "kbit/s": 125.0, "m
 Reader = Callable[[str], Any]
 
 
-def settings(text: str, readers: Mapping[str, Reader], option: str) -> Iterator[dict[str, Any]]:
-    """Each combination of the values in `text`, the last list fastest. UsageError names the option and the word."""
-    lists: dict[str, list[Any]] = {}
-    for word in text.split(","):
-        name, equals, values = (part.strip() for part in word.partition("="))
-        if not equals or not values:
-            raise UsageError(f"{option}: '{word}' is not of the form name=value. Known are: {', '.join(readers)}.")
-        if name not in readers:
-            raise UsageError(f"{option} knows no '{name}'. {nearest(name, readers)}")
-        if name in lists:
-            raise UsageError(f"{option} names '{name}' twice; a list is written with colons, as {name}=1:2.")
-        lists[name] = [_read(readers[name], value.strip(), f"{option}, {name}") for value in values.split(":")]
-    for chosen in itertools.product(*lists.values()):
-        yield dict(zip(lists, chosen, strict=True))
+@dataclass(frozen=True)
+class Key:
+    """A key of a scenario. `read` raises ValueError with a sentence; `write` gives what `read` reads again, exactly."""
+
+    read: Reader
+    write: Callable[[Any], Scalar | bool] = lambda value: value
+    is_list: bool = True  # several values make a sweep
 
 
-def values(text: str, reader: Reader, option: str) -> list[Any]:
-    """A list of one kind: '1:1.1:2'."""
-    return [_read(reader, value.strip(), option) for value in text.split(":")]
+@dataclass(frozen=True)
+class Named:
+    """A table whose keys the user chooses; `read` raises ValueError for a key that is not allowed."""
+
+    read: Reader
+    item: Any  # a Key, or the keys of a table
 
 
 def time(text: str) -> float:
-    """'2.5us' → 2.5e-06 s; '0' needs no unit."""
+    """Returns seconds: '2.5us' → 2.5e-06; '0' needs no unit."""
     return _quantity(text, _TIMES, "a length of time such as 2500ns, 2.5us or 200ms")
 
 
 def size(text: str) -> int:
-    """'64k' → 65536 B."""
+    """Returns bytes: '64k' → 65536."""
     return round(_quantity(text, _SIZES, "a size such as 1448 or 64k"))
 
 
-def count(text: str) -> int:
-    """A whole number above 0."""
-    value = _number(text, "a whole number above 0")
-    if value < 1 or value != int(value) or value > 1 << 30:
-        raise ValueError(f"'{text}' is not a whole number above 0")
-    return int(value)
+def whole(least: int, most: int) -> Reader:
+    """Returns a reader of whole numbers between two bounds."""
+
+    def read(text: str) -> int:
+        value = _number(text, "a whole number")
+        exact = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else int(value)
+        if value != int(value) or not least <= exact <= most:
+            raise ValueError(f"'{text}' is not a whole number from {least} to {most}")
+        return exact
+
+    return read
 
 
 def time_per_byte(text: str) -> float:
-    """'6ns/B' or the rate that it means, '167MB/s' → s/B."""
+    """Returns s/B: '6ns/B', or the rate that it means, '167MB/s'."""
     expected = "a time for each byte such as 0.08ns/B, or a rate such as 12.5GB/s or 100Gbit/s"
-    stripped = text.lower()
-    if stripped.endswith("/b"):
-        return _quantity(stripped.removesuffix("/b"), _TIMES, expected)
-    rate = _quantity(stripped, _RATES, expected)
+    lower = text.lower()
+    if lower.endswith("/b"):
+        return _quantity(lower.removesuffix("/b"), _TIMES, expected)
+    rate = _quantity(lower, _RATES, expected)
     return 1 / rate if rate else 0.0
 
 
 def share(text: str) -> float:
-    """A number from 0 to 1, or '10%'."""
+    """Returns a number from 0 to 1: '0.1' or '10%'."""
     value = _number(text.removesuffix("%"), "a share such as 0.1 or 10%") / (100 if text.endswith("%") else 1)
     if not 0 <= value <= 1:
         raise ValueError(f"'{text}' is no share: expected 0 to 1, or 0% to 100%")
@@ -72,7 +73,7 @@ def share(text: str) -> float:
 
 
 def factor(text: str) -> float:
-    """A number above 0."""
+    """Returns a number above 0."""
     value = _number(text, "a factor such as 1.1")
     if not value > 0:
         raise ValueError(f"'{text}' is no factor: expected a number above 0")
@@ -80,17 +81,28 @@ def factor(text: str) -> float:
 
 
 def switch(text: str) -> bool:
-    """'on' or 'off'."""
+    """Returns whether the text is 'on'; 'off' is the other one."""
     if text not in ("on", "off"):
         raise ValueError(f"'{text}' is neither on nor off")
     return text == "on"
 
 
-def _read(reader: Reader, text: str, where: str) -> Any:
-    try:
-        return reader(text)
-    except ValueError as error:
-        raise UsageError(f"{where}: {error}.") from None
+def choice(*words: str) -> Reader:
+    """Returns a reader that allows these words."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"'{text}' is not allowed: expected {', '.join(words[:-1])} or {words[-1]}")
+        return text
+
+    return read
+
+
+TIME = Key(time, lambda seconds: f"{seconds!r}s")
+TIME_PER_BYTE = Key(time_per_byte, lambda seconds: f"{seconds!r}s/B")
+SIZE, SHARE, FACTOR, SWITCH = Key(size), Key(share), Key(factor), Key(switch)
+COUNT = Key(whole(1, 1 << 30))
+NAME = Key(str, is_list=False)
 
 
 def _quantity(text: str, units: Mapping[str, float], expected: str) -> float:

@@ -1,0 +1,146 @@
+"""The points of a scenario, which the engine replays; and a point as a scenario again."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from steelyard.errors import UsageError
+from steelyard.whatif.network import INSIDE, LETTERS, NETWORK, Network, Protocol, network, of_results, protocols
+from steelyard.whatif.perturbation import LOSS, NOISE, Loss, Noise, loss, noise
+from steelyard.whatif.question import NOWHERE, Places, Point
+from steelyard.whatif.scenario import PLACES, WHOLE, Scenario, Table, read_tree
+from steelyard.whatif.speeds import cores, written_span
+from steelyard.whatif.tree import ONE_SWITCH, TREE, tree
+from steelyard.whatif.wording import COUNT
+
+Made = TypeVar("Made")
+
+
+def section_points(scenario: Scenario, runs: Path) -> dict[str, tuple[Point, ...]]:
+    """Returns the points of each section: all combinations of its values, the last key fastest.
+
+    `runs` holds the runs whose network a scenario names. UsageError for values that contradict each other.
+    """
+
+    @cache
+    def measured(run: str | None) -> Network:
+        return measured_network(run, runs)
+
+    return {title: _points(scenario, title, measured) for title in scenario.sections}
+
+
+def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Network]) -> tuple[Point, ...]:
+    table = scenario.sections[title]
+
+    def made(name: str, make: Callable[[Mapping[str, Any]], Made], default: Made) -> list[Made]:
+        try:
+            return [make(values) for values in _combinations(table[name])] if table.get(name) else [default]
+        except ValueError as error:
+            raise scenario.mistake(title, (name,), f"{error}.") from None
+
+    if name := table.get("tree", {}).get("name"):
+        own = read_tree(name[0], lambda place, sentence: scenario.mistake(title, place, sentence))
+        table = table | {"tree": own | table["tree"] | {"name": [Path(name[0]).stem]}}
+    return tuple(
+        Point(net, switches, lost, noisy, core.all, share, core.some, mapping, place)
+        for net, switches, lost, noisy, core, share, mapping, place in itertools.product(
+            _networks(scenario, title, measured),
+            made("tree", tree, ONE_SWITCH),
+            made("loss", loss, Loss()),
+            made("noise", noise, Noise()),
+            cores(table.get("core", {})),
+            table.get("affected", [1.0]),
+            table.get("ranks_per_node", [1]),
+            made("places", lambda values: Places(**values), NOWHERE),
+        )
+    )
+
+
+def _networks(scenario: Scenario, title: str, measured: Callable[[str | None], Network]) -> list[Network]:
+    table = scenario.sections[title].get("network", {})
+    between = {name: values for name, values in table.items() if name not in INSIDE}
+    run = between.pop("run", [None])[0]
+    if run and between:
+        sentence = f"the run gives all values between nodes. Remove 'run', or '{next(iter(between))}'."
+        raise scenario.mistake(title, ("network", "run"), sentence)
+    networks = [network(values) for values in _combinations(between)] if between else [measured(run)]
+    for place in INSIDE:
+        if table.get(place):
+            choices = [protocols(values) for values in _combinations(table[place])]
+            networks = [replace(one, **{place: own}) for one in networks for own in choices]  # type: ignore[arg-type]
+    return networks
+
+
+def _combinations(table: Table) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*table.values()):
+        yield dict(zip(table, values, strict=True))
+
+
+def measured_network(run: str | None, runs: Path) -> Network:
+    """Returns the network that a run measured (None: the newest run). UsageError if it measured none."""
+    from steelyard import evaluation, records
+
+    if run is None and not records.all_runs(runs):
+        raise UsageError(
+            f"No run in '{runs}' contains network measurements. Give the parameters, for example "
+            "--set network=latency=2us,overhead=1us,time_per_byte=100ps/B, or measure them: steelyard run --only network.model"
+        )
+    evaluated = evaluation.evaluate(records.find(runs, run))
+    return of_results(evaluated.results, evaluated.run.id)
+
+
+def written(point: Point, whole: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the scenario of one point in full, as a scenario file states it; `whole` are its single values."""
+    lower, upper = point.tree.uplinks
+    core: dict[str, Any] = {"all": point.core}
+    for speed in point.speeds:
+        core.setdefault(speed.of, {})[written_span((speed.first, speed.last))] = speed.factor
+    tables = {
+        "network": _written_network(point.network),
+        "tree": _written(
+            TREE,
+            {
+                "nodes": point.tree.nodes,
+                "switches": point.tree.switches,
+                "uplink": lower.G,
+                "hop": lower.hop,
+                "uplink2": upper.G,
+                "hop2": upper.hop,
+            },
+        ),
+        "loss": _written(LOSS, vars(point.loss)),
+        "noise": _written(NOISE, {"recording": point.noise.recording} if point.noise.recording else vars(point.noise)),
+        "core": core,
+        "affected": point.affected,
+        "ranks_per_node": point.ranks_per_node,
+        "places": _written(PLACES, vars(point.places)),
+    }
+    return {name: WHOLE[name].write(value) for name, value in whole.items()} | tables
+
+
+def _written_network(network: Network) -> dict[str, Any]:
+    """A run stands for the protocols that it measured, of which there may be several."""
+    across = (
+        {"run": network.name}
+        if network.name
+        else _written_protocol(network.across[0]) | {"eager": network.eager, "receive": network.receive}
+    )
+    near = {place: getattr(network, place) for place in INSIDE}
+    return across | {place: _written_protocol(own[0]) for place, own in near.items() if own and len(own) == 1}
+
+
+def _written_protocol(protocol: Protocol) -> dict[str, Any]:
+    return _written(NETWORK, {name: getattr(protocol, letter) for name, letter in LETTERS.items() if letter != "S"})
+
+
+def _written(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves out what is not given: None, an empty text, a number of nothing."""
+    given = {
+        name: value
+        for name, value in values.items()
+        if value not in (None, "") and (value or schema[name] is not COUNT)
+    }
+    return {name: schema[name].write(value) for name, value in given.items()}
