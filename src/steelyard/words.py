@@ -33,7 +33,7 @@ _COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs", "ele
 def said(name: str, value: Scalar | None) -> str | None:
     """'streaming stores', '1 chain', '16 MiB'; None where there is no better word than name and value."""
     if isinstance(value, str):
-        return value if name in ("kernel", "toolchain") else _SAID.get((name, value))
+        return value if name in ("kernel", "toolchain", "mpi") else _SAID.get((name, value))
     if name == "bytes" and isinstance(value, int):
         return binary_size(value)
     if name == "scale" and isinstance(value, int):

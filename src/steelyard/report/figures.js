@@ -81,12 +81,14 @@ const figuresOf = (state) => {
     return named.reduce((rows, trace) => rows + trace.name.split("<br>").length, 0);
   }
 
+  const ABOVE = 18; // pixels: the height of a label above the plot
   // Labels of the marks above the plot, in as many rows as keep them apart.
   function raised(data, layout, width, size) {
     const notes = (layout.annotations || []).filter((note) => note.name === "above").sort((a, b) => a.x - b.x);
     if (!notes.length) return 0;
     const place = (x) => (layout.xaxis.type === "log" ? Math.log10(x) : x);
-    const all = data.filter((t) => t.visible !== false).flatMap((t) => t.x.filter((x) => typeof x === "number").map(place));
+    const all = data.filter((t) => t.visible !== false)
+      .flatMap((t) => t.x.filter((x) => typeof x === "number").map(place).filter(Number.isFinite)); // 0 B has no place
     all.push(...notes.map((note) => note.x));
     const low = Math.min(...all), scale = (width - 90) / (Math.max(...all) - low || 1);
     const ends = [];
@@ -97,7 +99,7 @@ const figuresOf = (state) => {
       let row = ends.findIndex((last) => last < start);
       if (row < 0) row = ends.length;
       ends[row] = end;
-      Object.assign(note, { xanchor: edge, yshift: 15 * row });
+      Object.assign(note, { xanchor: edge, yshift: ABOVE * row });
     }
     return ends.length;
   }
@@ -140,11 +142,12 @@ const figuresOf = (state) => {
       if (!["above", "slope", "roof", "panel"].includes(note.name)) note.bgcolor = ink.paper + "c0";
     }
     if (paper) layout.height = Math.round(0.8 * layout.height); // so that two figures fit on a sheet
-    layout.height += 15 * above + 20 * Math.max(0, rows - 1);
+    const top = ABOVE * above; // below the buttons
+    layout.height += top + 20 * Math.max(0, rows - 1);
     Object.assign(layout, {
       width, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
       font: { family: getComputedStyle(document.body).fontFamily, size, color: ink.ink },
-      margin: layout.scene ? { l: 0, r: 0, t: 30, b: 0 } : { l: 64, r: 14, t: 32 + 15 * above, b: 56 },
+      margin: layout.scene ? { l: 0, r: 0, t: 30, b: 0 } : { l: 64, r: 14, t: 32 + top, b: 56 },
       legend: { orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom", itemwidth: 40, maxheight: 0.9, ...layout.legend },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.axis, activecolor: ink.soft }, bargap: Math.max(0.4, 1 - 0.13 * bars.size), bargroupgap: 0.08,
       hoverlabel: { bgcolor: ink.paper, bordercolor: ink.axis, font: { color: ink.ink }, align: "left", namelength: -1 },
@@ -201,7 +204,8 @@ const figuresOf = (state) => {
 
   // Names of limits, marks and places, each moved up or down to the nearest place that no other has.
   function apart(element) {
-    const all = element.getBoundingClientRect(), taken = [], moved = {};
+    const all = element.getBoundingClientRect(), moved = {};
+    const taken = every(".modebar", element).map((bar) => bar.getBoundingClientRect());
     const touch = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
     const notes = every(".annotation[data-index]", element).map((drawnNote) => [drawnNote, Number(drawnNote.dataset.index)]);
     const isAbove = (index) => element.layout.annotations[index]?.name === "above";

@@ -80,7 +80,8 @@ def trust(evaluation: Evaluation) -> str:
     counts = values.counts(evaluation.results)
     unfinished = "" if evaluation.run.finished else " The run is not finished."
     if counts["CLEAN"] == total:
-        return f"All {total} results are CLEAN: nothing was observed that disturbed them.{unfinished}"
+        all_of_them = f"All {total} results are" if total > 1 else "The only result is"
+        return f"{all_of_them} CLEAN: nothing was observed that disturbed the measurement.{unfinished}"
     *others, last = [f"{count} {level}" for level, count in counts.items() if level != "CLEAN" and count]
     bad = f"{', '.join(others)} and {last}" if others else last
     little = (

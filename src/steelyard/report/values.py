@@ -209,8 +209,8 @@ def number(value: Scalar | None) -> float | None:
 
 
 def words(name: str) -> str:
-    """A parameter's name as it is read: 'memory_policy' → 'memory policy'."""
-    return re.sub(r"\bcpu\b", "CPU", name.replace("_", " "))
+    """A parameter's name as it is read: 'memory_policy' → 'memory policy', 'mpi' → 'MPI'."""
+    return re.sub(r"\b(cpu|mpi)\b", lambda found: found[0].upper(), name.replace("_", " "))
 
 
 def phrase(name: str, value: Scalar | None) -> str:

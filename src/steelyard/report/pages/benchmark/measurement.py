@@ -7,6 +7,7 @@ from steelyard import units
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.observed import TimerClock
 from steelyard.report import counter_columns, values
+from steelyard.words import plural
 
 _WORDED = {"pinning", "memory_policy", "page_size", "mpi"}  # factors of the measurement, not of the question
 
@@ -64,7 +65,7 @@ def _sampling(evaluation: Evaluation, benchmarks: set[str]) -> str:
 
 def _repeated(records: list[Record]) -> str:
     again = sum(record.attempt > 1 for record in records)
-    return f"{again} disturbed cases were waited out and measured again" if again else ""
+    return f"{plural(again, 'disturbed case')} {'was' if again == 1 else 'were'} measured again later" if again else ""
 
 
 def _clock(records: list[Record]) -> str:

@@ -115,6 +115,19 @@ def _drawn(topic: Topic, kinds: tuple[Kind, ...], found: Course, further: set[in
     )
 
 
+def _in_seconds(whole: float) -> Json:
+    """Of a time axis in minutes: ticks in seconds, where the run is shorter than two minutes; {} otherwise."""
+    if whole >= 120:
+        return {}
+    step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30) if whole / step <= 7)
+    ticks = [n * step for n in range(int(whole / step) + 1)]
+    return {
+        "title": {"text": "Seconds since the first sample"},
+        "tickvals": [tick / 60 for tick in ticks],
+        "ticktext": [f"{tick:g}" for tick in ticks],
+    }
+
+
 def _bests(kinds: tuple[Kind, ...], found: Course) -> str:
     """The best of each kind, from the least to the greatest where it depends on the case."""
     reported = []
@@ -140,6 +153,7 @@ def _plot(kinds: tuple[Kind, ...], found: Course, further: set[int]) -> Json:
         "title": {"text": "Minutes since the first sample"},
         "range": [-0.015 * end, 1.015 * end],
         "automargin": True,
+        **_in_seconds(found.seconds),
     }
     layout["yaxis"] = {
         "type": "category",
