@@ -127,6 +127,48 @@ def test_other_flags_are_another_toolchain(tmp_path: Path, here: Machine) -> Non
     assert Object("x", Path(__file__), plain).key != Object("x", Path(__file__), own).key
 
 
+def test_openmps_program_is_the_kernel_of_our_own_threads_linked_anew(tmp_path: Path, quick: build.Toolchain) -> None:
+    threads = Source(benchmark(tmp_path, TINY).sources[0].path)
+    declared = replace(benchmark(tmp_path, TINY), sources=(threads, replace(threads, model="openmp")))
+    own, openmp = build.programs([declared], quick)
+    assert own.objects == openmp.objects[:-1]
+    assert openmp.objects[-1].name == "team_openmp"
+    assert "-fopenmp" in openmp.linking
+    assert "-fopenmp" not in own.linking
+    compiled, linked = (
+        next(edge for edge in compiling._edges([own, openmp], [], tmp_path) if edge.outputs[0] == made.path)
+        for made in (own, openmp)
+    )
+    assert compiled.outputs == (own.path, own.objects[0].path)
+    assert linked.rule == "program"
+    assert own.objects[0].path in linked.inputs
+    (alone,) = (edge for edge in compiling._edges([openmp], [], tmp_path) if edge.outputs[0] == openmp.path)
+    assert alone.outputs == (openmp.path, own.objects[0].path)
+    assert "-fopenmp" not in alone.variables["flags"].split()
+
+
+def test_a_source_of_its_own_may_name_openmp(tmp_path: Path, quick: build.Toolchain) -> None:
+    source = tmp_path / "openmp.cpp"
+    source.write_text(TINY)
+    declared = replace(benchmark(tmp_path, TINY), sources=(Source(str(source), model="openmp"),))
+    (openmp,) = build.programs([declared], quick)
+    assert "-fopenmp" in compiler_flags(openmp.objects[0].toolchain)
+
+
+@pytest.mark.parametrize(
+    ("flags", "quicker"), [("-O3 -march=native", "-O1 -march=native"), ("-O0", "-O0"), ("-O2", "-O2")]
+)
+def test_only_the_harness_beside_its_probes_is_optimised_less(
+    tmp_path: Path, quick: build.Toolchain, flags: str, quicker: str
+) -> None:
+    (made,) = build.programs([benchmark(tmp_path, TINY)], replace(quick, flags=flags))
+    assert {obj.name: obj.toolchain.flags for obj in made.objects} == {
+        "thing": flags,
+        "harness": quicker,
+        "probes": flags,
+    }
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads the jumps of x86's machine code")
 def test_short_loops_begin_with_a_cache_line_and_a_users_flags_win(tmp_path: Path, here: Machine) -> None:
     sums = [

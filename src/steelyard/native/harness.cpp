@@ -1,11 +1,9 @@
 // The harness of threads as one unit: its parts share most of their headers, and compile in a third of the time so.
 #include "buffers.cpp"
-#include "clock.cpp"
 #include "disturbance.cpp"
 #include "json.cpp"
 #include "modes.cpp"
 #include "opencl.cpp"
-#include "pace.cpp"
 #include "params.cpp"
 #include "record.cpp"
 #include "sampling.cpp"
