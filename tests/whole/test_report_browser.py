@@ -45,6 +45,17 @@ _UPON = """Array.from(document.querySelectorAll(".page.current .plot")).flatMap(
     Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3)
     .map(([other]) => `${name} | ${other}`));
 })"""
+# Names of marks that lie upon the buttons of a figure.
+_BEHIND = """Array.from(document.querySelectorAll(".page.current .plot")).flatMap((plot) => {
+  const bar = plot.querySelector(".modebar")?.getBoundingClientRect();
+  return Array.from(bar ? plot.querySelectorAll(".annotation-text-g") : []).filter((note) => {
+    const own = note.getBoundingClientRect();
+    return own.width && own.left < bar.right && own.right > bar.left && own.top < bar.bottom && own.bottom > bar.top;
+  }).map((note) => note.textContent);
+})"""
+# Names above a figure that were moved into it.
+_FALLEN = """Array.from(document.querySelectorAll(".page.current .plot")).flatMap((plot) =>
+  (plot.layout?.annotations || []).filter((note) => note.name === "above" && note.yshift < 0).map((note) => note.text))"""
 _WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -148,6 +159,7 @@ def sound(browser: Browser, pages: list[str]) -> None:
         assert browser.run(_CUT) == [], page
         assert browser.run(_UPON) == [], page
         assert browser.run(_WIDER) <= 0, f"{page} is wider than the window"
+        assert browser.run(_BEHIND) == [], page
         assert browser.errors() == [], page
 
 
@@ -157,6 +169,8 @@ def close() -> tuple[Figure, ...]:
     line = Series("a", (8.0, 4096.0, 4194304.0), (1e6, 1e9, 2e10))
     points = tuple(Point(4096.0 * (1 + n / 50), 1e9, f"n½ {4096 + n}") for n in range(5))
     limits = tuple(Mark("y", 1e10 * (1 + n / 100), f"limit {n} of the memory of this machine") for n in range(4))
+    whole = Series("a", (0.0, *line.x), (1e5, *line.y))  # 0 B has no place on the axis
+    three = (Mark("x", 2.0**15, "L1 32 KiB"), Mark("x", 2.0**20, "L2 1 MiB"), Mark("x", 2.0**25, "L3 32 MiB"))
     caches = tuple(Mark("x", 2.0**power, f"L{power} {power} KiB") for power in range(12, 18))
     many = tuple(Series(f"put, {n} windows, lock synchronisation, fresh buffers", line.x, line.y) for n in range(14))
     names = tuple(f"{n} KiB, head to head, nonblocking" for n in range(9))
@@ -164,6 +178,7 @@ def close() -> tuple[Figure, ...]:
     return (
         Figure("points", "Points", "lines", size, rate, (line,), points=points),
         Figure("limits", "Limits", "lines", size, rate, (line,), marks=(*limits, *caches)),
+        Figure("zero", "Zero", "lines", size, rate, (whole,), marks=three),
         Figure("many", "Many", "lines", size, rate, many),
         Figure("bars", "Bars", "bars", Axis("case"), rate, (bars,)),
     )
@@ -178,6 +193,7 @@ def test_names_and_ticks_that_are_close_do_not_lie_upon_each_other(
     made = replace(full, benchmarks={"memory.placement": declared})
     browser.open(report.write(made, tmp_path / "report.html"), width, "light")
     sound(browser, ["memory-placement"])
+    assert not {"L1 32 KiB", "L2 1 MiB", "L3 32 MiB"} & set(browser.run(_FALLEN))
 
 
 def test_time_against_energy_has_a_mark_for_each_mode_and_a_line_of_the_best_in_its_kernel_s_colour(

@@ -90,11 +90,12 @@ const figuresOf = (state) => {
     const all = data.filter((t) => t.visible !== false)
       .flatMap((t) => t.x.filter((x) => typeof x === "number").map(place).filter(Number.isFinite)); // 0 B has no place
     all.push(...notes.map((note) => note.x));
-    const low = Math.min(...all), scale = (width - 90) / (Math.max(...all) - low || 1);
+    // Plotly leaves about a twentieth of the axis free on each side.
+    const room = width - 78, low = Math.min(...all), scale = (0.9 * room) / (Math.max(...all) - low || 1);
     const ends = [];
     for (const note of notes) {
-      const half = lengthOf(note.text, 12) / 2 + 5, at = (note.x - low) * scale;
-      const edge = at + half > width - 90 ? "right" : at < half ? "left" : "center";
+      const half = lengthOf(note.text, 12) / 2 + 5, at = 0.05 * room + (note.x - low) * scale;
+      const edge = at + half > room ? "right" : at < half ? "left" : "center";
       const [start, end] = edge === "right" ? [at - 2 * half, at] : edge === "left" ? [at, at + 2 * half] : [at - half, at + half];
       let row = ends.findIndex((last) => last < start);
       if (row < 0) row = ends.length;
