@@ -26,7 +26,7 @@ def whole(text: str, where: str, least: int = 1, most: int = GREATEST) -> int:
         return int(digits)
     upper = f" to {most}" if most < GREATEST else ""
     beyond = " It is too large." if re.fullmatch(r"[0-9]+", digits) and (len(digits) > 40 or int(digits) > most) else ""
-    raise UsageError(f"'{text}' {where} cannot be: expected a whole number from {least}{upper}.{beyond}")
+    raise UsageError(f"'{text}' {where} is not valid: expected a whole number from {least}{upper}.{beyond}")
 
 
 def option(name: str, least: int = -GREATEST, most: int = GREATEST) -> Callable[[object], int]:

@@ -90,7 +90,7 @@ def test_a_restless_machine_is_told_with_the_time_that_it_will_take():
     seen, said = prepared(looks(0.4))
     assert not seen.never
     assert said == [
-        "Neighbours take part of the cores or of the memory for 60 % of the time. Cases wait for quiet stretches: expect up "
+        "Other guests use part of the cores or of the memory 60 % of the time. Cases wait until the machine is quiet: expect up "
         "to 5 min instead of 3 min."
     ]
 
@@ -98,7 +98,7 @@ def test_a_restless_machine_is_told_with_the_time_that_it_will_take():
 def test_a_machine_that_is_never_quiet_is_told_so_with_the_way_to_wait():
     seen, said = prepared(looks(0.02))
     assert seen.never
-    assert said[0].startswith("The cores are this machine's own for 2 % of the time: most figures will be DISTURBED")
+    assert said[0].startswith("Other guests use the cores 98 % of the time. The results show the speed that is left")
     assert said[0].endswith("--wait 30m.")
 
 

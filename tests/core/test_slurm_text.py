@@ -379,7 +379,7 @@ def test_wrong_words_are_refused_before_anything_is_submitted(words: list[str], 
 
 def test_wrong_words_for_the_run_are_answered_as_its_own_are(elsewhere: Path) -> None:
     assert "No such option: --onyl" in submitted("--dry-run", "--", "--onyl", "memory")
-    with pytest.raises(UsageError, match=r"'0' \(given by --nodes\) cannot be: expected a whole number from 1"):
+    with pytest.raises(UsageError, match=r"'0' \(given by --nodes\) is not valid: expected a whole number from 1"):
         submitted("--nodes", "0", "--dry-run")
 
 
@@ -478,7 +478,7 @@ def test_slurm_is_asked_less_often_where_nothing_changes() -> None:
 
 def test_a_slurm_that_is_silent_for_long_is_given_up_but_the_job_goes_on() -> None:
     fake = Fake(state("RUNNING"), NOTHING)
-    with pytest.raises(MachineFailed, match="(?s)job 12 is not followed any more, but it goes on.*Unable to contact"):
+    with pytest.raises(MachineFailed, match="(?s)job 12 is no longer followed, but it goes on.*Unable to contact"):
         batch.follow("12", {}, fake.system)
     assert sum(fake.slept) > batch.PATIENCE
 

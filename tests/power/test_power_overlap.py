@@ -116,7 +116,7 @@ def test_two_ways_to_the_same_are_not_added_and_are_a_sentence_where_they_disagr
     assert watts(pair, 100.0) == {one.source: pytest.approx(100.0), other.source: pytest.approx(100.0)}
     assert told(steady(one, 100.0), steady(other, 100.0)) == []
     (sentence,) = told(steady(one, 100.0), steady(other, 150.0))
-    assert sentence.startswith(f"{other.source} and {one.source} both tell of the ")
+    assert sentence.startswith(f"{other.source} and {one.source} both measure the ")
     assert f"{other.source} says 1.50 times as much" in sentence
 
 
@@ -165,4 +165,4 @@ def test_a_query_says_of_which_node_the_sensors_disagree(tmp_path: Path, capsys:
         assert cli.explained(partial(cli.app, line)) == 0
         lines.append(" ".join(capsys.readouterr().err.split()))
     assert "tell of the whole node" not in lines[0]
-    assert "Redfish and IPMI (DCMI) both tell of the whole node, and Redfish says 1.30 times" in lines[1]
+    assert "Redfish and IPMI (DCMI) both measure the whole node, and Redfish says 1.30 times" in lines[1]

@@ -114,8 +114,8 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
             last, pause = state, PAUSES[0]
         if silent > PATIENCE and not state:
             raise MachineFailed(
-                f"{to.title} has not answered for {PATIENCE:.0f} s: job {job} is not followed any more, but it goes on. "
-                f"See it with: {to.batch.watch} {job}\nIts words go to {', '.join(map(str, outputs.values()))}.\n"
+                f"{to.title} has not answered for {PATIENCE:.0f} s: job {job} is no longer followed, but it goes on. "
+                f"See it with: {to.batch.watch} {job}\nIts output goes to {', '.join(map(str, outputs.values()))}.\n"
                 f"{to.title}'s last ones:\n{trouble}"
             )
         to.around.sleep(pause)

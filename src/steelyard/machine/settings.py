@@ -194,7 +194,7 @@ def _swap(files: KernelFiles) -> list[Setting]:
     memory = files.pairs(source)
     total, free = kibibytes(memory.get("SwapTotal")), kibibytes(memory.get("SwapFree"))
     if total is None or free is None:
-        reason = f"{source} does not tell it"
+        reason = f"{source} does not state it"
         return [Setting("swap", None, source, reason), Setting("swap_used", None, source, reason)]
     used = "none" if total == free else binary_size(total - free)
     return [

@@ -61,7 +61,7 @@ def refuse(
             _general(name, value, machine, anywhere)
             reasons = [_reason(name, value, of_one) for of_one in having]
             if reasons and all(reasons):
-                raise UsageError(f"{name}={value} (given by --set) cannot be: expected {reasons[0]}.")
+                raise UsageError(f"{name}={value} (given by --set) is not valid: expected {reasons[0]}.")
 
 
 def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], mpis: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ def _memory_policy(value: str, machine: Machine, anywhere: bool) -> None:
     if (word in ("local", "interleave") and not colon) or (word == "bind" and (node in numbers or anywhere)):
         return
     raise UsageError(
-        f"memory_policy='{value}' (given by --set) cannot be: expected local, interleave, or bind:NODE with one of the memory "
+        f"memory_policy='{value}' (given by --set) is not valid: expected local, interleave, or bind:NODE with one of the memory "
         f"nodes {', '.join(numbers) or '(none known)'}."
     )
 

@@ -160,11 +160,11 @@ def _sound(line: Line) -> None:
             raise ValueError(f"the columns of '{each.sensor}' hold a number that no sensor gives")
     moments = [moment for each in line.columns for moment in each.at] + list(line.idle or ())
     if not all(0 <= moment < MOST for moment in moments):
-        raise ValueError("a moment that cannot be")
+        raise ValueError("an impossible time")
     if line.idle and line.idle[0] >= line.idle[1]:
         raise ValueError("the machine's idle time ends before it begins")
     if not 0 <= (line.busy or 0.0) < GREATEST:
-        raise ValueError("a number of busy cores that cannot be")
+        raise ValueError("an impossible number of busy cores")
     for sensor in line.sensors:
         amounts, times = (sensor.resolution, sensor.range or 1.0), (sensor.update, sensor.window)
         if not all(0 <= amount < GREATEST for amount in amounts) or not all(

@@ -130,7 +130,7 @@ def _left_behind(a: Run, b: Run, alone: tuple[int, int]) -> list[str]:
     lost = [f"{d.group} {d.name.replace('_', ' ')}" for d in differences(a, b) if d.group in NOT_BROUGHT_BACK]
     if lost:
         notes.append(
-            f"What differed around {a.id} and {b.id} and is no part of their plans was not brought back: "
-            f"{', '.join(lost)}. Both were measured under what holds now."
+            f"Some conditions of {a.id} and {b.id} differed and could not be restored: {', '.join(lost)}. "
+            "Both runs were measured under the present conditions."
         )
     return notes

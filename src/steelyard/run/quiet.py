@@ -103,14 +103,14 @@ def prepare(look: Looking, wait: float, usual: float, restless: float, say: Call
 def sentence(observed: Look, usual: float, restless: float, waited: bool) -> str:
     """Returns the message for the user before a run on a machine that is not quiet."""
     if observed.never:
-        offer = "" if waited else " To begin when the machine is quiet: --wait 30m."
+        offer = "" if waited else " To start when the machine is quiet, use --wait 30m."
         return (
-            f"The cores are this machine's own for {percent(observed.share)} of the time: most figures will be DISTURBED by "
-            f"neighbours, and say what these make of them.{offer}"
+            f"Other guests use the cores {percent(1 - observed.share)} of the time. The results show the speed that is left: "
+            f"most of them will be DISTURBED.{offer}"
         )
     return (
-        f"Neighbours take part of the cores or of the memory for {percent(1 - observed.share)} of the time. Cases wait for quiet "
-        f"stretches: expect up to {duration(restless)} instead of {duration(usual)}."
+        f"Other guests use part of the cores or of the memory {percent(1 - observed.share)} of the time. Cases wait until "
+        f"the machine is quiet: expect up to {duration(restless)} instead of {duration(usual)}."
     )
 
 

@@ -95,7 +95,7 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
         return Outcome("quiet", "passed", observed)
     busy = busy_cores(1.0)
     unsteady = few or scatter > TOLERATED or (busy is not None and busy > QUIET)
-    reason = "; this machine is not quiet, and what is a false alarm cannot be determined" if unsteady else ""
+    reason = "; this machine is not quiet, and so false alarms cannot be counted" if unsteady else ""
     return Outcome("quiet", "unknown" if unsteady else "failed", observed + reason, tuple(flagged[:5]))
 
 

@@ -117,7 +117,7 @@ def go_on(
     run = records.read(path)
     if run.in_turn:
         raise UsageError(
-            f"The run {path} was measured in turn with another: what is missing, measured alone, would be out of turn. "
+            f"The run {path} was measured in turn with another run. Its missing cases, measured alone, would be out of turn. "
             "Compare the two as far as they are, or measure both again with: steelyard compare --in-turn"
         )
     done = finished_cases(run)

@@ -140,8 +140,8 @@ def _disagreement(one: _Claim, other: _Claim) -> str:
     if one.scope == other.scope:
         what = "whole node" if one.scope == "node" else one.scope
         return (
-            f"{one.source} and {other.source} both tell of the {what}, and {one.source} says {times} as much, more than their "
-            "intervals allow: one of the two is wrong, or holds less or more than that."
+            f"{one.source} and {other.source} both measure the {what}, and {one.source} says {times} as much, more than their "
+            "intervals allow. One of the two is wrong, or measures more or less than that."
         )
     return (
         f"By {one.source} the {one.scope} alone used {times} what the whole node did by {other.source}, more than their "

@@ -44,7 +44,7 @@ def level(text: str) -> int:
 
     seconds = length_of_time(text, "The length of a stretch (given by --every)")
     if seconds not in LEVELS:
-        raise UsageError(f"'{text}' (given by --every) cannot be: expected 1s, 1min or 1h.")
+        raise UsageError(f"'{text}' (given by --every) is not valid: expected 1s, 1min or 1h.")
     return int(seconds)
 
 

@@ -78,7 +78,7 @@ def opened(words: str) -> Device:
     name, _, rest = words.partition(":")
     known = {n: kind for n, kind in kinds().items() if kind.open}
     if name not in known:
-        raise UsageError(f"There is no kind of sensors '{name}' that is opened by words. {nearest(name, known)}")
+        raise UsageError(f"There is no kind of sensor '{name}' for --sensor. {nearest(name, known)}")
     settings = dict(part.partition("=")[::2] for part in rest.split(",") if part)
     make = known[name].open
     assert make is not None

@@ -85,7 +85,7 @@ def _address(url: str) -> tuple[str, str]:
     safe = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
     if not host or not safe or "@" in parts.netloc or parts.path not in ("", "/") or parts.query or not url.isascii():
         raise UsageError(
-            f"'{url}' (given by --sensor redfish:url=) cannot be: expected an address such as https://10.0.0.2."
+            f"'{url}' (given by --sensor redfish:url=) is not valid: expected an address such as https://10.0.0.2."
         )
     return host, f"{parts.scheme}://{parts.netloc}"
 

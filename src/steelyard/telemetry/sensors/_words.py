@@ -98,6 +98,6 @@ def positive(kind: str, settings: Mapping[str, str], name: str, default: float |
     value = number(settings.get(name, ""))
     if value is None or value < 0:
         raise UsageError(
-            f"'{settings.get(name, '')}' (given by --sensor {kind}:{name}=) cannot be: expected a number, 0 or more."
+            f"'{settings.get(name, '')}' (given by --sensor {kind}:{name}=) is not valid: expected a number, 0 or more."
         )
     return value

@@ -121,7 +121,7 @@ def make(settings: Mapping[str, str]) -> Device:
     questions = _questions(prefix)
     asked = settings.get("ask", "power")
     if asked not in questions:
-        raise UsageError(f"'{asked}' (given by --sensor ipmi:ask=) cannot be: expected {' or '.join(questions)}.")
+        raise UsageError(f"'{asked}' (given by --sensor ipmi:ask=) is not valid: expected {' or '.join(questions)}.")
     words, parser = questions[asked]
     return opened([*command, *words], parser)
 
@@ -144,7 +144,9 @@ def _session(settings: Mapping[str, str]) -> list[str]:
 def _raw_words(text: str) -> list[str]:
     words = text.split()
     if len(words) < 2 or not all(re.fullmatch(r"0x[0-9a-fA-F]{1,2}", word) for word in words):
-        raise UsageError(f"'{text}' (given by --sensor ipmi:raw=) cannot be: expected bytes such as '0x30 0x1b 0x00'.")
+        raise UsageError(
+            f"'{text}' (given by --sensor ipmi:raw=) is not valid: expected bytes such as '0x30 0x1b 0x00'."
+        )
     return words
 
 

@@ -41,7 +41,7 @@ def find(root: Path) -> Found:
         gathered = _gathered(answer(_CONFIGURATION))
         return Found((_device(_here(), gathered),)) if any(gathered.values()) else Found()
     except OSError as problem:
-        return Found((), (f"Slurm says no power of this node: {problem}.",))
+        return Found((), (f"Slurm does not state the power of this node: {problem}.",))
 
 
 def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, float]:
@@ -108,7 +108,7 @@ def make(settings: Mapping[str, str]) -> Device:
     try:
         return _device(settings.get("node") or _here(), _gathered(answer(_CONFIGURATION)))
     except OSError as problem:
-        raise MachineFailed(f"Slurm says no power: {problem}.") from None
+        raise MachineFailed(f"Slurm does not state the power: {problem}.") from None
 
 
 kind = Kind(
