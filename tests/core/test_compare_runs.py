@@ -189,7 +189,7 @@ def test_it_is_shown_as_tables_and_hostile_names_stay_text(
     slow = [triad(9e9), chase(1e-7, level="INVALID", evidence=("error: [red]x[/]",))]
     tables.runs(compare(run([triad(10e9), chase(1e-7), gather(1e-8)]), run(slow, id="[bold]b[/]")), as_json=False)
     text = capsys.readouterr().out
-    for part in ("SLOWER", "NOT COMPARABLE", "[bold]b[/]", "[red]x[/]", "Only in a: 1 cases", "10.0 GB/s"):
+    for part in ("SLOWER", "NOT COMPARABLE", "[bold]b[/]", "[red]x[/]", "Only in a: 1 case", "10.0 GB/s"):
         assert part in text
 
 

@@ -296,7 +296,7 @@ def test_redfish_by_tls_trusts_the_certificate_that_is_given_and_no_other(
         ("redfish:url=https://10.0.0.2,user=root", "needs 'password-file="),
         ("redfish:url=https://10.0.0.2,token-file={missing}", "{missing}"),
         ("redfish:url=https://10.0.0.2,ca={missing}", "holds no certificate"),
-        ("weather:", "no kind of sensors 'weather'"),
+        ("weather:", "no kind of sensor 'weather'"),
     ],
 )
 def test_words_that_cannot_be_are_a_sentence(tmp_path: Path, given_words: str, told: str) -> None:

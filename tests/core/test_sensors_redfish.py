@@ -107,7 +107,7 @@ def test_a_chassis_that_cannot_be_read_does_not_refuse_the_others(asked: Any) ->
     device = asked(field("R03-one-chassis-fails"))
     assert totals(device) == {"Redfish": 100.0}
     (note,) = notes([device])
-    assert "/HGX_Baseboard_0 draws:" in note
+    assert "/HGX_Baseboard_0:" in note
     assert "404" in note
 
 
@@ -116,7 +116,7 @@ def test_the_power_of_a_gpu_is_not_that_of_the_node(asked: Any) -> None:
     (gpu,) = device.sensors
     assert (gpu.scope, gpu.source) == ("accelerators", "Redfish (parts)")
     assert totals(device) == {"Redfish (parts)": 310.0}
-    assert notes([device])[0].endswith("/Chassis/1 draws, only gpu. This is not the power of the node.")
+    assert notes([device])[0].endswith("/Chassis/1, only of gpu. This is not the power of the node.")
 
 
 # Others of their kind
@@ -227,7 +227,7 @@ def test_a_board_alone_is_not_the_node(asked: Any) -> None:
     device = asked(routes)
     assert totals(device) == {"Redfish (parts)": 2420.5}
     assert device.sensors[0].scope == ""
-    assert notes([device])[0].endswith("and not the box around it. This is not the power of the node.")
+    assert notes([device])[0].endswith("but not the power of the enclosure around it. This is not the power of the node.")
 
 
 def test_a_chassis_that_another_one_says_it_contains_lies_within_it(asked: Any) -> None:
@@ -253,14 +253,14 @@ def test_one_resource_that_fails_leaves_the_others(asked: Any, answer: Any) -> N
     device = asked({**RESOURCES, f"{CHASSIS}/Enclosure/Power": answer})
     assert totals(device) == {"Redfish": 344.5}
     (note,) = notes([device])
-    assert "/Chassis/Enclosure draws:" in note
+    assert "/Chassis/Enclosure:" in note
 
 
 def test_a_supply_that_fails_is_said(asked: Any) -> None:
     device = asked(chassis(**supplies({"InputPowerWatts": reading(199.0)}, None)))
     assert totals(device) == {"Redfish": 199.0}
     (note,) = notes([device])
-    assert "does not say all of" in note
+    assert "does not state all power of" in note
     assert "PowerSupplies/1/Metrics" in note
 
 
