@@ -59,8 +59,9 @@ class Snapshot:
     def trace(self, node: str, sensor: Sensor, start: int, end: int) -> Trace:
         """The readings from `start` to `end` (ns since 1970) in the order of time, each once."""
         found = [*self.parts(node, sensor.name, start, end), *self._lately(node, sensor.name, start, end)]
-        at = np.concatenate([np.empty(0, np.int64), *(part[0] for part in found)])
-        value = np.concatenate([np.empty(0), *(part[1] for part in found)])
+        if not found:
+            return Trace(sensor, np.empty(0, np.int64), np.empty(0))
+        at, value = (np.concatenate([part[column] for part in found]) for column in (0, 1))
         order = np.lexsort((value, at))
         at, value = at[order], value[order]
         wanted = (at >= start) & (at <= end)
@@ -131,6 +132,8 @@ class Snapshot:
         parts = [kept]
         for first, last in _between(ready.tolist(), start, end):
             trace = self.trace(node, sensor, max(first - MARGIN, 0), last + MARGIN)
+            if not len(trace.at):
+                continue
             touched = np.unique(np.concatenate((np.maximum(trace.at - MARGIN, 0), trace.at)) // HOUR)
             for run in np.split(touched, np.flatnonzero(np.diff(touched) != 1) + 1):
                 if len(run):
@@ -138,8 +141,10 @@ class Snapshot:
                     around = (trace.at >= begin - MARGIN) & (trace.at <= until + MARGIN)
                     of = Trace(sensor, trace.at[around], trace.value[around])
                     parts += each_level(node, of, (level,), begin, until) if begin < until else []
+        if len(parts) == 1:
+            return kept
         found = joined(parts, level)
-        return chosen(found, np.argsort(found.at, kind="stable")) if len(parts) > 1 else found
+        return chosen(found, np.argsort(found.at, kind="stable"))
 
     def chunk(self, level: int, node: str, sensor: str, chunk: int) -> Rollup | None:
         row = self._base.execute(
@@ -172,7 +177,8 @@ class Snapshot:
         for batch in self.fresh(node, max(start - MARGIN, 0), end + MARGIN):
             low, high = (int(batch.at.min()) - MARGIN) // HOUR, (int(batch.at.max()) + MARGIN) // HOUR
             ready = ready[(ready <= removed) | (ready < low) | (ready > high)]
-        found = joined(list(chunks.values()), level)
+        parts = list(chunks.values())
+        found = parts[0] if len(parts) == 1 else joined(parts, level)
         wanted = np.isin(found.at // HOUR, ready) & (found.at >= start) & (found.at < end)
         return chosen(found, np.flatnonzero(wanted)), ready
 
