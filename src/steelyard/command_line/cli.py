@@ -1,4 +1,4 @@
-"""The command line. A command is a file of its own: it reads its words, calls the rooms that do it, and shows what came out."""
+"""The command line. Each command is one file. It reads its words, calls other packages, and prints the result."""
 
 import signal
 import sys
@@ -15,7 +15,7 @@ from steelyard.errors import MachineFailed, SteelyardError, spelled
 
 
 def _packages() -> Iterator[Mapping[str, Path]]:
-    """The folders of commands: first the product's own, since to ask for what a site has installed takes a while."""
+    """Yields the folders of commands. The product's own folders come first, since a search for installed packages takes a while."""
     yield doors.inside("commands")
     yield {name: folder for name, folder in doors.packages("commands").items() if name not in doors.inside("commands")}
 
@@ -29,38 +29,40 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Measures computers honestly, from a laptop to a cluster, and explains what it measured.",
     epilog="Begin with **steelyard run**, which ends with findings and an HTML report. Exit codes: 0 fine, 1 a serious finding, "
-    "2 wrong usage, 3 a wrong result, 4 the machine failed.",
+    "2 wrong usage, 3 a wrong result, 4 a failure of the machine.",
 )
 
 
 def main() -> None:
-    """Mistakes are explained without a traceback, and Ctrl-C keeps what was measured."""
+    """Runs the command line. Errors are explained without a traceback, and Ctrl-C keeps the finished measurements."""
     streams.prepare()
-    ended = _end_in_good_order()
+    signals = _end_in_good_order()
     code = explained(app)
-    code = explained(sys.stdout.flush) or code  # what is still to be written may fail, too
-    sys.exit(128 + ended[0] if ended and code == 130 else code)
+    code = explained(sys.stdout.flush) or code  # the last output may fail, too
+    sys.exit(128 + signals[0] if signals and code == 130 else code)
 
 
 def _end_in_good_order() -> list[int]:
-    """From now on SIGTERM (batch systems end jobs with it) and SIGHUP do what Ctrl-C does. Which of them has come."""
-    came: list[int] = []
+    """Lets SIGTERM (batch systems end jobs with it) and SIGHUP act like Ctrl-C. Returns a list that will hold the signal."""
+    arrived: list[int] = []
 
-    def end(number: int, frame: object) -> None:
-        for each in heard:
-            signal.signal(each, signal.SIG_IGN)  # to a job they are often sent twice: the end must not be broken off
-        came.append(number)
+    def end(received: int, frame: object) -> None:
+        for number in signals:
+            signal.signal(
+                number, signal.SIG_IGN
+            )  # a job often gets them twice, and the second must not stop the clean-up
+        arrived.append(received)
         raise KeyboardInterrupt
 
-    # Not where it is ignored, as by nohup.
-    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_DFL]
-    for each in heard:
-        signal.signal(each, end)
-    return came
+    # An ignored signal (nohup) stays ignored.
+    signals = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in signals:
+        signal.signal(number, end)
+    return arrived
 
 
 def explained(work: Callable[[], object]) -> int:
-    """Does the work; returns the exit code, and says why it is not 0."""
+    """Calls `work` and returns the exit code. Prints the reason if the code is not 0."""
     try:
         work()
     except SystemExit as ended:
@@ -75,7 +77,7 @@ def explained(work: Callable[[], object]) -> int:
         return 130
     except OSError as error:
         where = f": '{spelled(str(error.filename))}'" if error.filename else ""
-        print(f"steelyard: The system refused: {error.strerror or error}{where}.", file=sys.stderr)
+        print(f"steelyard: The operating system reports an error: {error.strerror or error}{where}.", file=sys.stderr)
         return MachineFailed.exit_code
     except Exception as error:
         why = _starved(error)
@@ -87,17 +89,17 @@ def explained(work: Callable[[], object]) -> int:
 
 
 def _starved(error: Exception) -> str:
-    """A sentence if a limit of memory or threads (ulimit, a batch system's) is the cause; "" for any other mistake."""
-    said = str(error)
+    """Returns a sentence if a limit of memory or threads (from ulimit or a batch system) is the cause, else ""."""
+    message = str(error)
     words = (
         "failed to map segment",
         "annot allocate memory",
         "Out of Memory Error",
-    )  # of the loader, the system, DuckDB
-    if isinstance(error, MemoryError) or any(each in said for each in words):
-        return "There is not enough memory for this. Ask for less, or free some."
-    if "can't start new thread" in said:
-        return "No further thread may be started here. Allow more: ulimit -u."
+    )  # of the loader, the operating system, DuckDB
+    if isinstance(error, MemoryError) or any(word in message for word in words):
+        return "There is not enough memory for this command. Reduce its size, or free some memory."
+    if "can't start new thread" in message:
+        return "The limit of threads does not allow another one. Allow more with: ulimit -u."
     return ""
 
 
@@ -117,5 +119,5 @@ def _options(
 
 
 def arguments(words: Sequence[str]) -> None:
-    """Runs the command line with these words; for tests."""
+    """Runs the command line with these words. Tests use it."""
     app(list(words), standalone_mode=False)

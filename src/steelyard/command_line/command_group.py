@@ -1,4 +1,4 @@
-"""Commands that are imported when they are looked up: half of the start would go into the others."""
+"""Groups of commands. A command is imported when it is called, since to import all takes half of the start-up time."""
 
 import importlib
 import re
@@ -19,29 +19,28 @@ MISUSE: Any = typer.BadParameter.__mro__[1]  # Typer's (earlier Click's) UsageEr
 MISUSE_CODE = 2
 HELP = {
     "help_option_names": ["-h", "--help"]
-}  # settings of the context of each command, also where it is used by itself
-DASHES = (
-    "steelyard.dashes"  # key in a context's `meta`: whether the words have two dashes alone, after which commands stand
-)
-# The docstring of a module's `command`, up to its first empty line.
-PLACE = re.compile(r"^PLACE = (\d+)", re.MULTILINE)  # in the order of which the help lists the commands
-LAST = 1000  # place of a command that names none
+}  # settings of the context of each command, also of a command without a group
+DASHES = "steelyard.dashes"  # key in the `meta` of a context: whether the words contain "--", which precedes commands of the user
+PLACE = re.compile(r"^PLACE = (\d+)", re.MULTILINE)  # position in the list of commands of the help
+LAST = 1000  # position of a command without `PLACE`
+# The first paragraph of the docstring of `command`.
 SUMMARY = re.compile(r'^def command\(.*?"""(.+?)(?:\n\s*\n|""")', re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class _File:
-    """The file of a command: the dotted name of its module, and its source."""
+    """A file of a command: the dotted name of its module, and its source."""
 
     module: str
     source: str
 
 
 def group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[TyperGroup]:
-    """A group of the commands in some packages, in the order of their `PLACE`.
+    """Returns the class of a group that holds the commands of some packages, in the order of their `PLACE`.
 
-    Each file or folder in them is a command: a module with a `command`, or with an `app` of further ones. `packages` gives
-    dotted names with folders, in parts: a later part is looked at only if a name is not found before, or for the help.
+    Each file or folder of a package is a command: a module with a function `command`, or with an `app` that holds further
+    commands. `packages` yields mappings from dotted names to folders. A later mapping is read only for the help, or if the
+    earlier ones lack a name.
     """
 
     class Group(TyperGroup):
@@ -49,7 +48,7 @@ def group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[TyperGro
             super().__init__(**{**settings, "commands": _Commands(packages)})
 
         def main(self, *args: Any, **settings: Any) -> Any:
-            """A mistake is a sentence, as all others are: Typer would draw a box around it."""
+            """Runs the command. An error becomes a sentence like all others, without the box that Typer draws."""
             alone = settings.get("standalone_mode", True)
             try:
                 code = super().main(*args, **{**settings, "standalone_mode": False})
@@ -68,14 +67,14 @@ def group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[TyperGro
 
 
 def summary(commands: Any, name: str) -> str:
-    """The first paragraph of a command's help. It is read from the source: to import all commands takes ten times as long."""
+    """Returns the first paragraph of a command's help. It is read from the source: an import takes ten times as long."""
     docstring = SUMMARY.search(commands.files[name].source)
     text = str(docstring[1] if docstring else commands[name].help or "")
     return " ".join(text.split("\n\n", maxsplit=1)[0].split())
 
 
 def _explain(mistake: Any) -> SystemExit | UsageError:
-    """What the user sees of a mistake that Typer found. A command without words that it needs prints its help."""
+    """Returns the exception that shows an error of Typer to the user. A command without its required words prints its help."""
     context = mistake.ctx
     if type(mistake).__name__ == "NoArgsIsHelpError":
         return SystemExit(MISUSE_CODE)
@@ -99,7 +98,7 @@ class _Commands(Mapping[str, Any]):
 
     @cached_property
     def files(self) -> dict[str, _File]:
-        """The files of all commands by name, in the order of the help."""
+        """The files of all commands by name, in the order in which the help lists them."""
         files = [item for part in self._packages() for item in _files(part).items()]
         return dict(sorted(files, key=lambda item: (_place(item[1].source), item[0])))
 
@@ -117,13 +116,13 @@ class _Commands(Mapping[str, Any]):
 
 
 def _files(packages: Mapping[str, Path]) -> dict[str, _File]:
-    """The files of the commands in these packages, by name."""
-    found = {}
+    """Returns the files of the commands in these packages, by name."""
+    files = {}
     for package, folder in packages.items():
         for path in [*folder.glob("[!_]*.py"), *folder.glob("[!_]*/__init__.py")]:
             name = path.parent.name if path.stem == "__init__" else path.stem
-            found[name] = _File(f"{package}.{name}", path.read_text(encoding="utf-8"))
-    return found
+            files[name] = _File(f"{package}.{name}", path.read_text(encoding="utf-8"))
+    return files
 
 
 def _place(source: str) -> int:
@@ -132,10 +131,10 @@ def _place(source: str) -> int:
 
 
 class _Strict(TyperCommand):
-    """A command whose options refuse an empty value (a variable of a script that was not set), with our page of help."""
+    """A command with our help page. Its options refuse an empty value, which often comes from a variable that is not set."""
 
     def get_usage(self, ctx: Any) -> str:
-        braces = {ord("{"): None, ord("}"): None}  # by which Typer marks what is required
+        braces = {ord("{"): None, ord("}"): None}  # Typer marks required arguments by braces
         return super().get_usage(ctx).translate(braces)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -151,9 +150,9 @@ class _Strict(TyperCommand):
             ctx.meta[DASHES] = "--" in args
             values, left, order = parse(args)
             for param in order:
-                found = values.get(param.name)
-                if param.param_type_name == "option" and "" in (found if isinstance(found, list) else [found]):
-                    raise UsageError(f"The value of {param.opts[0]} is empty. Give one, or leave the option out.")
+                given = values.get(param.name)
+                if param.param_type_name == "option" and "" in (given if isinstance(given, list) else [given]):
+                    raise UsageError(f"The value of {param.opts[0]} is empty. Give a value, or omit the option.")
             return values, left, order
 
         parser.parse_args = parsed  # type: ignore[method-assign]

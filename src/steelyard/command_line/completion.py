@@ -1,4 +1,4 @@
-"""Words that a shell offers on the TAB key: benchmarks and groups, parameters and their values, runs, published systems."""
+"""Words that a shell offers on the TAB key: benchmarks, groups, parameters and their values, runs, published systems."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from steelyard.errors import SteelyardError, UsageError
 
 
 def complete_benchmark(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Names of groups and benchmarks, with their titles."""
+    """Yields the names of groups and benchmarks, with their titles."""
     from steelyard.plan import catalogue
 
     benchmarks = catalogue.find()
@@ -21,7 +21,7 @@ def complete_benchmark(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def complete_setting(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """NAME= of each parameter of the chosen benchmarks; after the sign the values that the quick preset would take."""
+    """Yields NAME= for each parameter of the chosen benchmarks; after the sign NAME=VALUE for the values of the quick preset."""
     from steelyard import machine
     from steelyard.plan import EFFORTS, catalogue
     from steelyard.plan.parameters import parameter_values
@@ -40,7 +40,7 @@ def complete_setting(context: typer.Context, incomplete: str) -> Iterator[str]:
 
 
 def complete_run(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Ids of the runs, the newest first, with their systems."""
+    """Yields the ids of the runs, the newest first, with their systems."""
     from steelyard import records
 
     for path in reversed(records.all_runs(Path(context.params.get("runs") or "runs"))):
@@ -51,7 +51,7 @@ def complete_run(context: typer.Context, incomplete: str) -> Iterator[tuple[str,
 
 
 def complete_side(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Runs, then published systems."""
+    """Yields the runs, then the published systems."""
     from steelyard import published
 
     yield from complete_run(context, incomplete)

@@ -1,4 +1,4 @@
-"""How a command ends that has a run to show: its screen, its report, and the exit code that it deserves."""
+"""The end of a command that shows a run: its screen, its report, and its exit code."""
 
 import sys
 from collections.abc import Sequence
@@ -15,25 +15,25 @@ __all__ = ["conclude", "exit_code", "read", "write_report"]
 
 
 def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: output_forms.Form = "screen") -> None:
-    """Shows a run's findings, writes its report, names it last, and ends with the exit code that the run deserves."""
-    found = read(path, paths)
-    stored_tables.keep(path, paths, found)
-    where = _write(found, report)  # first: whoever reads the rest may stop reading (| head)
-    output_forms.show(found, form, where)
+    """Writes the report of a run, prints its findings and the path of the report, and exits with the code of `exit_code`."""
+    evaluation = read(path, paths)
+    stored_tables.keep(path, paths, evaluation)
+    report_path = _write(evaluation, report)  # before the output, since its reader may stop early (| head)
+    output_forms.show(evaluation, form, report_path)
     if form != "screen":
-        print(f"\nThe report: {spelled(str(where))}", file=sys.stdout if form == "all" else sys.stderr)
-    if code := exit_code(found):
+        print(f"\nThe report: {spelled(str(report_path))}", file=sys.stdout if form == "all" else sys.stderr)
+    if code := exit_code(evaluation):
         sys.exit(code)
 
 
-def exit_code(judged: Evaluation) -> int:
-    """3 where a result was wrong, 4 where a case could not be run, 1 for a serious finding, else 0."""
-    last = [r for result in judged.results for r in result.records]
-    if any(r.error is None and not r.check.passed for r in last):
+def exit_code(evaluation: Evaluation) -> int:
+    """Returns 3 if a result is wrong, 4 if a case could not run, 1 for a serious finding, else 0."""
+    records = [r for result in evaluation.results for r in result.records]
+    if any(r.error is None and not r.check.passed for r in records):
         return 3
-    if any(r.error for r in last):
+    if any(r.error for r in records):
         return 4
-    return 1 if any(f.level == "serious" for f in judged.findings) else 0
+    return 1 if any(f.level == "serious" for f in evaluation.findings) else 0
 
 
 def write_report(
@@ -43,10 +43,12 @@ def write_report(
     against: Path | None = None,
     traces: Sequence[Factors] = (),
 ) -> Path:
-    """The HTML report of a run, with its kernels of the node against those of another run, and with what traces say of programs;
-    returns where it is."""
-    judged = replace(read(path, paths), traces=tuple(traces))
-    return _write(judged, output, read(against, paths) if against else None)
+    """Writes the HTML report of a run and returns its path.
+
+    The report compares the kernels of the node with those of the run `against`, and shows the losses of efficiency in `traces`.
+    """
+    evaluation = replace(read(path, paths), traces=tuple(traces))
+    return _write(evaluation, output, read(against, paths) if against else None)
 
 
 def write_figures(
@@ -57,17 +59,17 @@ def write_figures(
     against: Path | None = None,
     traces: Sequence[Factors] = (),
 ) -> tuple[Path, ...]:
-    """The figures of the same report as files; returns where they are."""
+    """Writes the figures of the same report as files and returns their paths."""
     from steelyard.report import figure_files
 
-    judged = replace(read(path, paths), traces=tuple(traces))
-    return figure_files.write(judged, folder, form, read(against, paths) if against else None)
+    evaluation = replace(read(path, paths), traces=tuple(traces))
+    return figure_files.write(evaluation, folder, form, read(against, paths) if against else None)
 
 
-def _write(judged: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
+def _write(evaluation: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
     from steelyard import report
 
-    own = Path(judged.run.path) / "report.html"
+    default = Path(evaluation.run.path) / "report.html"
     if output is None:
-        files.expect_own(own, "The report")
-    return report.write(judged, output or own, base)
+        files.expect_own(default, "The report")
+    return report.write(evaluation, output or default, base)

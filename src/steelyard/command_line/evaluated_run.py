@@ -1,4 +1,4 @@
-"""A run read and judged for a command, with a sentence for what was left out of it."""
+"""A run that was read and evaluated for a command."""
 
 import sys
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from steelyard.records import remembered
 
 
 def read(path: Path, paths: Sequence[Path]) -> Evaluation:
-    """The run's evaluation. What cannot be shown of it because it would be someone else's program is said."""
-    found = evaluation.evaluate(path, paths)
-    for note in remembered.unread(found.run, paths):
+    """Returns the evaluation of a run. Prints a note for each part that is left out because it would start a foreign program."""
+    evaluated = evaluation.evaluate(path, paths)
+    for note in remembered.unread(evaluated.run, paths):
         print(f"steelyard: {note}", file=sys.stderr)
-    return found
+    return evaluated

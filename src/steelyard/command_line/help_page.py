@@ -1,4 +1,4 @@
-"""Help pages as plain text: Typer's own printer loads a parser of Markdown and of source code, half of the start-up time."""
+"""Help pages as plain text. Typer's own printer loads parsers of Markdown and source code: half of the start-up time."""
 
 import re
 import shutil
@@ -11,7 +11,8 @@ from rich.text import Text
 
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 EXAMPLES = re.compile(r"Examples?: ")
-BETWEEN = " · "  # two examples of a docstring
+DEFAULT = re.compile(r"(\(default: [^()]+)\)")
+BETWEEN = " · "  # separates two examples of a docstring
 LEFT = 26  # columns of an option with its value; the help of a longer one begins below it
 WIDEST = 100  # columns: longer lines are hard to read
 GENERAL = "Options"
@@ -29,7 +30,7 @@ def show_group(group: Any, ctx: Any, summaries: Mapping[str, str]) -> None:
 
 
 def show_command(command: Any, ctx: Any) -> None:
-    """Prints the usage of a command, its help, one example a line, and its arguments and options in their groups."""
+    """Prints the usage of a command, its help, one example per line, and its arguments and options in their groups."""
     paragraphs = [" ".join(p.split()) for p in (command.help or "").split("\n\n")]
     examples = [p for p in paragraphs if EXAMPLES.match(p)]
     _print_head(command.get_usage(ctx), "\n\n".join(p for p in paragraphs if p not in examples))
@@ -48,7 +49,7 @@ def show_command(command: Any, ctx: Any) -> None:
 
 
 def split_examples(paragraph: str) -> list[str]:
-    """The command lines of a paragraph "Examples: **a** · **b** (why)", without marks: `a`, and `b   # why`."""
+    """Returns the command lines of a paragraph "Examples: **a** · **b** (why)" without marks: `a`, and `b   # why`."""
     lines = []
     for part in paragraph[len(EXAMPLES.match(paragraph)[0]) :].split(BETWEEN):  # type: ignore[index]
         command, note = (BOLD.match(part) or [part, part])[1], BOLD.sub("", part, count=1).strip(" .")
@@ -57,11 +58,11 @@ def split_examples(paragraph: str) -> list[str]:
 
 
 def marked(text: str) -> Text:
-    """The text with what stands between ** in bold; the rest as it is."""
+    """Returns the text with the words between ** in bold."""
     out, end = Text(), 0
-    for found in BOLD.finditer(text):
-        out.append(text[end : found.start()]).append(found[1], "bold")
-        end = found.end()
+    for match in BOLD.finditer(text):
+        out.append(text[end : match.start()]).append(match[1], "bold")
+        end = match.end()
     return out.append(text[end:])
 
 
@@ -82,7 +83,9 @@ def _option_row(parameter: Any) -> Row:
     if parameter.envvar:
         notes.append(f"or the variable {parameter.envvar}")
     text = getattr(parameter, "help", None) or ""
-    return names + value, f"{text} ({'; '.join(notes)})" if notes else text
+    if notes and (stated := DEFAULT.search(text)):
+        return names + value, f"{text[: stated.end(1)]}; {'; '.join(notes)}{text[stated.end(1) :]}"
+    return names + value, f"{text.removesuffix('.')} ({'; '.join(notes)})." if notes else text
 
 
 def _width() -> int:
@@ -126,7 +129,7 @@ def _print_section(title: str, rows: Iterable[Row]) -> None:
 
 
 def _folded(text: str, width: int) -> list[Text]:
-    """Lines of at most `width` columns, with the bold words of `text`."""
+    """Returns lines of at most `width` columns, with the bold words of `text`."""
     plain = BOLD.sub(lambda match: match[1], text)
     styled = marked(text)
     lines, place = [], 0

@@ -1,4 +1,4 @@
-"""The options that several commands share: each once, with its help."""
+"""The options that several commands share, with their help texts."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ WORK, TOOLS, POWER, OUTPUT, FOLDERS = "What to measure", "Compilers, MPI and hos
 
 
 def _report(path: Path | None) -> Path | None:
-    """Refuses a report that cannot be written before the run is measured."""
+    """Refuses a report that cannot be written, before anything is measured."""
     if path:
         files.expect_output(path, "The report")
     return path
@@ -28,20 +28,26 @@ def _toolchains(words: list[str] | None) -> list[str] | None:
     for word in words or []:
         expect_words(word)
         if not word.strip():
-            raise UsageError("The compiler given by --toolchain has no name: expected gcc, clang or another one.")
+            raise UsageError(
+                "The compiler given by --toolchain has no name. Give the name of a compiler, such as gcc or clang."
+            )
     return words
 
 
 Runs = Annotated[
     Path,
     typer.Option(
-        "--runs", envvar="STEELYARD_RUNS", help="Folder that holds the runs.", metavar="FOLDER", rich_help_panel=FOLDERS
+        "--runs",
+        envvar="STEELYARD_RUNS",
+        help="Folder of all runs, such as ~/runs.",
+        metavar="FOLDER",
+        rich_help_panel=FOLDERS,
     ),
 ]
 RunName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[RUN]",
+        metavar="RUN",
         autocompletion=complete_run,
         help="Id or folder of a run, such as 20261120-101500 (default: the newest run).",
     ),
@@ -49,15 +55,18 @@ RunName = Annotated[
 Paths = Annotated[
     list[Path] | None,
     typer.Option(
-        "--path", metavar="FOLDER", help="Folder with further benchmarks, such as ./mine.", rich_help_panel=FOLDERS
+        "--path",
+        metavar="FOLDER",
+        help="Folder with further benchmarks, such as ./mine (default: none).",
+        rich_help_panel=FOLDERS,
     ),
 ]
 Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Trust the compiler flags, MPI libraries and launcher options in the run folder, also those that you never used. "
-        "They can start any program: use this only for runs from a source that you trust.",
+        help="Trust the compiler flags, MPI libraries and launcher options in the run folder, even if you never used them. "
+        "They can start any program. Use this only for runs from a source that you trust.",
     ),
 ]
 Apps = Annotated[
@@ -65,7 +74,8 @@ Apps = Annotated[
     typer.Option(
         "--app",
         metavar="NAME|FILE",
-        help="Program to measure: hpcc, lammps …, or a TOML file that describes a program of yours, such as mine.toml.",
+        help="Program to measure: hpcc, lammps …, or a TOML file that describes your own program, such as mine.toml "
+        "(default: none).",
         rich_help_panel=WORK,
     ),
 ]
@@ -103,7 +113,7 @@ Budget = Annotated[
     typer.Option(
         "--budget",
         metavar="TIME",
-        help="Longest time to measure, such as 90s, 5m or 1h (default: the preset's).",
+        help="Longest time to measure, such as 90s, 5m or 1h (default: the time of the preset).",
         rich_help_panel=WORK,
     ),
 ]
@@ -112,7 +122,7 @@ Wait = Annotated[
     typer.Option(
         "--wait",
         metavar="TIME",
-        help="Longest time to wait for a quiet machine, such as 30m; then the run starts anyway (default: do not wait).",
+        help="Longest time to wait for a quiet machine, such as 30m. Then the run starts anyway (default: do not wait).",
         rich_help_panel=WORK,
     ),
 ]
@@ -132,7 +142,7 @@ System = Annotated[
     typer.Option(
         "--system",
         metavar="NAME|FILE",
-        help="TOML file with the facts that no program can read: name, limits, such as ./node.toml (default: none).",
+        help="TOML file with facts that no program can read (name, limits), such as ./node.toml (default: none).",
         rich_help_panel=WORK,
     ),
 ]
@@ -151,7 +161,7 @@ Hosts = Annotated[
     typer.Option(
         "--hosts",
         metavar="HOSTS",
-        help="Hosts for the ranks with their slots, such as node[01-04]:8 or a file of hosts (default: this machine, or the "
+        help="Hosts for the ranks with their slots, such as node[01-04]:8, or a file of hosts (default: this machine, or the "
         "nodes of the batch job).",
         rich_help_panel=TOOLS,
     ),
@@ -160,7 +170,7 @@ LauncherName = Annotated[
     str | None,
     typer.Option(
         "--launcher",
-        help="Program that starts the ranks: mpiexec or srun (default: the scheduler's own within a batch job, else mpiexec).",
+        help="Program that starts the ranks: mpiexec or srun (default: the scheduler's launcher in a batch job, else mpiexec).",
         rich_help_panel=TOOLS,
     ),
 ]
@@ -187,7 +197,7 @@ All = Annotated[
     bool,
     typer.Option(
         "--all",
-        help="Print everything instead of one screen: all findings, their evidence, all tables.",
+        help="Print everything instead of one screen: all findings with their evidence, and all tables.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -231,7 +241,7 @@ Seed = Annotated[
         "--seed",
         metavar="NUMBER",
         parser=option("--seed"),
-        help="Seed for the random order of launches and cases.",
+        help="Seed for the random order of launches and cases, such as 7.",
         rich_help_panel=WORK,
     ),
 ]

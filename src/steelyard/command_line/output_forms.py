@@ -1,4 +1,4 @@
-"""What a run is printed as: one screen, everything, or JSON of two sizes."""
+"""The forms in which a run is printed: one screen, everything, or JSON of two sizes."""
 
 import json
 import sys
@@ -15,41 +15,41 @@ Form = Literal["screen", "all", "json", "summary"]
 
 
 def one(everything: bool, as_json: bool) -> Form:
-    """Which form of output is asked for. UsageError where both are."""
+    """Returns the form of output that the options choose. UsageError if both are given."""
     if everything and as_json:
-        raise UsageError("--all and --json are forms of the same output: choose one.")
+        raise UsageError("--all and --json cannot be used together. Choose one of them.")
     if everything:
         return "all"
     return "json" if as_json else "screen"
 
 
 def is_short(form: Form) -> bool:
-    """Whether a summary of the run is all that the form shows."""
+    """Returns whether the form needs only the summary of a run."""
     return form in ("screen", "summary")
 
 
-def show_short(judged: "Evaluation | Summary", form: Form, report: Path | None) -> None:
-    """Print the screen, or the summary as JSON; `report` is the place that the screen names."""
+def show_short(evaluation: "Evaluation | Summary", form: Form, report: Path | None) -> None:
+    """Prints the screen, or the summary as JSON. The screen names the path `report`."""
     from steelyard.report import lines, screen, summary
 
     if form == "summary":
-        of = judged if isinstance(judged, summary.Summary) else summary.summarised(judged)
-        print(json.dumps(summary.as_json(of), indent=1))
+        short = evaluation if isinstance(evaluation, summary.Summary) else summary.summarised(evaluation)
+        print(json.dumps(summary.as_json(short), indent=1))
     else:
-        screen.show(judged, lines.console(), report)
+        screen.show(evaluation, lines.console(), report)
 
 
-def show(judged: Evaluation, form: Form, report: Path | None) -> None:
-    """Print the evaluation; `report` is the place that the screen names."""
+def show(evaluation: Evaluation, form: Form, report: Path | None) -> None:
+    """Prints the evaluation in the given form. The screen names the path `report`."""
     if is_short(form):
-        show_short(judged, form, report)
+        show_short(evaluation, form, report)
     elif form == "json":
         from steelyard.report import export
 
-        sys.stdout.writelines(export.parts(judged, "json"))
+        sys.stdout.writelines(export.parts(evaluation, "json"))
     else:
         from rich.console import Console
 
         from steelyard.report import terminal
 
-        terminal.show(judged, Console())
+        terminal.show(evaluation, Console())

@@ -1,4 +1,4 @@
-"""The page of a benchmark on the terminal: its parameters with the values of each preset, and its metrics."""
+"""A benchmark on the terminal: its parameters with the values of each preset, and its metrics."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from steelyard.model import Benchmark, Machine, Scalar
 from steelyard.plan import EFFORTS
 from steelyard.plan.parameters import parameter_values
 
-MOST_VALUES = 8  # of a parameter in a table; --json has all
+MOST_VALUES = 8  # values of a parameter in a table; --json prints all
 SHOWN = ("quick", "full")
 
 
@@ -54,7 +54,7 @@ def _print_page(benchmark: Benchmark, parameters: dict[str, dict[str, list[Scala
 
 
 def _shorten(values: Sequence[Scalar]) -> str:
-    """All values, or the first ones and the last."""
+    """Returns all values, or the first ones and the last."""
     numbers = [value for value in values if isinstance(value, int | float)]
     words = [str(value) for value in (sorted(numbers) if len(numbers) == len(values) else values)]
     if len(words) > MOST_VALUES:

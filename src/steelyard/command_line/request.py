@@ -1,4 +1,4 @@
-"""The words of a command line as a request: lengths in seconds, settings as values, the preset as what it stands for."""
+"""Turns the words of a command line into a request: times in seconds, settings as values, the preset as its effort."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from steelyard.model import Effort, Scalar
 from steelyard.plan import EFFORTS
 from steelyard.run.setup import Request
 
-PHRASES = ("placement", "transport")  # parameters whose values may have spaces: the launcher's, not the program's
+PHRASES = ("placement", "transport")  # parameters whose values may contain spaces: they are for the launcher
 
 
 def request(
@@ -31,7 +31,7 @@ def request(
     seed: int = 1,
     paths: Sequence[Path] | None = None,
 ) -> Request:
-    """What these options ask for. UsageError for a word that cannot be understood."""
+    """Returns the request that these options describe. UsageError for a word that has no meaning."""
     return Request(
         effort(preset),
         only or (),
@@ -50,9 +50,9 @@ def request(
 
 
 def with_apps(asked: Request, apps: Sequence[str]) -> tuple[Request, list[Path]]:
-    """The request with the programs that `--app` names, and all its paths. They alone run if `--only` names nothing.
+    """Returns the request with the programs that `--app` names, and all its paths. They run alone if `--only` names nothing.
 
-    UsageError for a name or a file that no wing can run.
+    UsageError for a name or a file that no program runner accepts.
     """
     files = [path_of_program(name) for name in apps]
     names = [runner.benchmark_of(path).name for path in files if (runner := doors.program_runner(path))]
@@ -61,9 +61,9 @@ def with_apps(asked: Request, apps: Sequence[str]) -> tuple[Request, list[Path]]
 
 
 def path_of_program(name: str) -> Path:
-    """The file that describes the program `name`: a path, or a file that a wing brings."""
+    """Returns the file that describes the program `name`: the path `name`, or a file that Steelyard ships."""
     runners = doors.modules(doors.PROGRAMS)
-    shipped: dict[str, Path] = {known: path for runner in runners for known, path in runner.shipped().items()}
+    shipped: dict[str, Path] = {key: path for runner in runners for key, path in runner.shipped().items()}
     path = shipped.get(name, Path(name))
     if name in shipped or (is_file(path) and doors.program_runner(path)):
         return path.resolve()
@@ -74,22 +74,26 @@ def path_of_program(name: str) -> Path:
 
 
 def effort(preset: str) -> Effort:
-    """That of a preset. UsageError for a name that is none."""
+    """Returns the effort of a preset. UsageError for an unknown name."""
     if preset not in EFFORTS:
         raise UsageError(f"There is no preset '{preset}' (given by --preset). {nearest(preset, EFFORTS)}")
     return EFFORTS[preset]
 
 
 def values(words: Sequence[str]) -> dict[str, list[Scalar]]:
-    """'threads=1,2,4' → {'threads': [1, 2, 4]}. A list of processors (pinning=0,2) is one value; ';' separates several."""
-    found: dict[str, list[Scalar]] = {}
+    """Reads 'threads=1,2,4' as {'threads': [1, 2, 4]}. A list of processors (pinning=0,2) is one value; ';' separates several."""
+    settings: dict[str, list[Scalar]] = {}
     for word in words:
         name, sign, text = word.partition("=")
         if not sign or not name or not text:
-            raise UsageError(f"'{word}' (given by --set) must be NAME=VALUE[,VALUE…], as in --set threads=1,2,4")
-        one = ";" in text or (name == "pinning" and re.fullmatch(r"[\d,-]+", text))
-        parts = [v for v in (text.split(";") if one else text.split(",")) if v]
+            raise UsageError(
+                f"'{word}' (given by --set) has the wrong form. Give NAME=VALUE[,VALUE…], as in --set threads=1,2,4"
+            )
+        whole = ";" in text or (name == "pinning" and re.fullmatch(r"[\d,-]+", text))
+        parts = [v for v in (text.split(";") if whole else text.split(",")) if v]
         if not parts or (name not in PHRASES and any(re.search(r"\s", v) for v in parts)):
-            raise UsageError(f"'{word}' (given by --set) has an empty value or one with a space in it")
-        found.setdefault(name, []).extend(numbers.setting(name, v) for v in parts)
-    return found
+            raise UsageError(
+                f"'{word}' (given by --set) contains an empty value or a space. Separate values by commas only."
+            )
+        settings.setdefault(name, []).extend(numbers.setting(name, v) for v in parts)
+    return settings

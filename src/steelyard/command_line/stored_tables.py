@@ -1,4 +1,4 @@
-"""What is asked of a run again and again, kept in the user's cache: its summary, and its tables as columns."""
+"""The summary and the tables of a run in the user's cache, since commands need them again and again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,75 +17,76 @@ _READ = msgspec.msgpack.Decoder(Summary)
 
 
 def table(path: Path, paths: Sequence[Path], which: columns.Table, folder: Path) -> Path:
-    """The file of a run's table: the kept one, or where nothing may be kept one in `folder`. SteelyardError."""
+    """Returns the file of a table of a run: from the cache, or in `folder` if the cache cannot be used. SteelyardError."""
     file = folder / f"{len(list(folder.iterdir()))}.parquet"
 
-    def made(evaluation: Evaluation) -> bytes:
+    def write(evaluation: Evaluation) -> bytes:
         columns.write(evaluation, which, file)
         return file.read_bytes()
 
-    kept = _content(path, paths, which, made)
-    return kept if isinstance(kept, Path) else file
+    content = _content(path, paths, which, write)
+    return content if isinstance(content, Path) else file
 
 
 def summary(path: Path, paths: Sequence[Path]) -> Summary:
-    """The run in a few figures. SteelyardError."""
+    """Returns the summary of a run. SteelyardError."""
     fresh: list[Summary] = []
 
-    def made(evaluation: Evaluation) -> bytes:
+    def pack(evaluation: Evaluation) -> bytes:
         fresh.append(summarised(evaluation))
         return _packed(fresh[0])
 
-    found = _content(path, paths, SUMMARY, made)
-    return fresh[0] if fresh else _read(found, path)
+    content = _content(path, paths, SUMMARY, pack)
+    return fresh[0] if fresh else _read(content, path)
 
 
 def kept_summary(path: Path) -> Summary | None:
-    """The same where it is kept already; None otherwise."""
+    """Returns the summary of a run if the cache holds it, else None."""
     file = result_cache.find(result_cache.key(path), SUMMARY)
     return _read(file, path) if file else None
 
 
 def _read(content: Path | bytes, path: Path) -> Summary:
-    """The folder stands in it as the user names it now."""
+    """Decodes a summary. Its folder is the path that the user gives now."""
     return replace(_READ.decode(content.read_bytes() if isinstance(content, Path) else content), path=str(path))
 
 
-def _packed(of: Summary) -> bytes:
+def _packed(short: Summary) -> bytes:
     try:
-        return msgspec.msgpack.encode(of, enc_hook=other)
-    except UnicodeEncodeError:  # a word of a command line that is no UTF-8
-        return msgspec.msgpack.encode(visible(msgspec.to_builtins(of, enc_hook=other)))
+        return msgspec.msgpack.encode(short, enc_hook=other)
+    except UnicodeEncodeError:  # a command line may contain words that are not UTF-8
+        return msgspec.msgpack.encode(visible(msgspec.to_builtins(short, enc_hook=other)))
 
 
 def keep(path: Path, paths: Sequence[Path], evaluation: Evaluation) -> None:
-    """Keeps the summary of a run that was evaluated just now."""
+    """Saves the summary of a run that has just been evaluated."""
     name = result_cache.key(path)
     if not paths and _own(evaluation):
         result_cache.save(name, SUMMARY, _packed(summarised(evaluation)))
 
 
-def _content(path: Path, paths: Sequence[Path], what: str, make: Callable[[Evaluation], bytes]) -> Path | bytes:
-    """The entry of that run: the file in which it is kept, or as `make` makes it of the run's evaluation. SteelyardError."""
+def _content(path: Path, paths: Sequence[Path], entry: str, make: Callable[[Evaluation], bytes]) -> Path | bytes:
+    """Returns the cached file of an entry, or the bytes that `make` makes from the evaluation of the run. SteelyardError."""
     name = "" if paths else result_cache.key(path)
-    if file := result_cache.find(name, what):
+    if file := result_cache.find(name, entry):
         return file
     from steelyard.command_line.evaluated_run import read
 
     evaluation = read(path, paths)
-    found = make(evaluation)
-    # Not where the run has grown meanwhile, nor where other files decide, too.
+    content = make(evaluation)
+    # The run may have grown meanwhile, and then the key does not fit the content.
     if name and _own(evaluation) and result_cache.key(path) == name:
-        result_cache.save(name, what, found)
-    return found
+        result_cache.save(name, entry, content)
+    return content
 
 
 def _own(evaluation: Evaluation) -> bool:
-    """Whether all that the run names is of this package."""
+    """Returns whether the run uses benchmarks of this package only."""
     from steelyard.evaluation import benchmarks_of
 
-    known = evaluation.benchmarks
+    benchmarks = evaluation.benchmarks
     return not evaluation.run.paths and all(
-        name in known and all(result_cache.HOUSE in Path(source.path).parents for source in known[name].sources)
+        name in benchmarks
+        and all(result_cache.HOUSE in Path(source.path).parents for source in benchmarks[name].sources)
         for name in benchmarks_of(evaluation.run)
     )

@@ -1,6 +1,6 @@
-"""Standard output and standard error: a reader that goes away, a full disk, and a terminal that lacks a character.
+"""Standard output and standard error. They survive a reader that exits, a full disk, and a terminal that lacks a character.
 
-Without this, Python ends each of them with a traceback, and its libraries end the first with exit code 1.
+Without this module, Python prints a traceback in each case, and its libraries answer the first with exit code 1.
 """
 
 import codecs
@@ -14,7 +14,7 @@ from typing import TextIO
 
 from steelyard.errors import MachineFailed
 
-# What Unicode's own decomposition (² → 2, … → ...) has no answer for.
+# Characters that Unicode's own decomposition (² → 2, … → ...) does not replace.
 PLAIN = str.maketrans(
     {
         "→": "->", "←": "<-", "↑": "^", "↓": "v", "×": "x", "·": "*", "÷": "/", "−": "-", "–": "-", "—": "-", "±": "+-",
@@ -28,11 +28,11 @@ PLAIN = str.maketrans(
 
 
 def spelled(error: UnicodeError) -> tuple[str | bytes, int]:
-    """The handler "steelyard" of encoding errors: a character that the terminal lacks is spelled with those that it has."""
+    """Handles the encoding errors of "steelyard": replaces a character that the terminal lacks by characters that it has."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
-    if all("\udc80" <= c <= "\udcff" for c in missing):  # bytes of a file's name that are no text: as they were
+    if all("\udc80" <= c <= "\udcff" for c in missing):  # bytes of a file's name that are not text stay unchanged
         return bytes(ord(c) - 0xDC00 for c in missing), error.end
     return "".join(map(_spelled, missing)), error.end
 
@@ -43,7 +43,7 @@ def _spelled(character: str) -> str:
 
 
 class _Output(io.FileIO):
-    """Standard output. Its reader may go away (as `| head` does): what is left to say is dropped, and the work goes on."""
+    """Standard output. If its reader exits (as `| head` does), further output is dropped and the work continues."""
 
     dropped = False
 
@@ -57,12 +57,12 @@ class _Output(io.FileIO):
         except OSError as error:
             _drop(self.fileno())
             raise MachineFailed(
-                f"Standard output cannot be written: {error.strerror or error}. Make room there, or name another file."
+                f"Standard output cannot be written: {error.strerror or error}. Free some space there, or choose another file."
             ) from None
 
 
 class _Errors(io.FileIO):
-    """Standard error: where it cannot be written, nobody can be determined, and the exit code says enough."""
+    """Standard error. If it cannot be written, there is no other place for a message, and the exit code must be enough."""
 
     def write(self, data: object) -> int:
         with contextlib.suppress(OSError):
@@ -71,14 +71,16 @@ class _Errors(io.FileIO):
 
 
 def left() -> bool:
-    """Whether the reader of standard output has gone away, so that nobody reads what is still to be said."""
+    """Returns whether the reader of standard output has exited, so that further output is useless."""
     if _Output.dropped:
         return True
     try:
         watched = select.poll()
-        watched.register(sys.stdout.fileno(), 0)  # nothing but what cannot be left out: that the other end is closed
+        watched.register(
+            sys.stdout.fileno(), 0
+        )  # no events but POLLERR, which poll always delivers: the other end is closed
         return any(event & select.POLLERR for _, event in watched.poll(0))
-    except (OSError, ValueError, io.UnsupportedOperation):  # no descriptor: within another program
+    except (OSError, ValueError, io.UnsupportedOperation):  # no descriptor: Python runs within another program
         return False
 
 
@@ -89,10 +91,10 @@ def _drop(descriptor: int) -> None:
 
 
 def prepare() -> None:
-    """Puts both in place; where they are not the process's own (in a test, within another program) nothing is changed."""
+    """Replaces both streams. Streams that another program or a test has replaced stay unchanged."""
     while (
         descriptor := os.open(os.devnull, os.O_RDWR)
-    ) <= 2:  # closed by the caller (>&-): else a file would get its number
+    ) <= 2:  # the caller closed this descriptor (>&-), and another file must not get its number
         continue
     os.close(descriptor)
     codecs.register_error("steelyard", spelled)
@@ -100,12 +102,12 @@ def prepare() -> None:
     sys.stderr = _wrapped(sys.stderr, sys.__stderr__, _Errors, 2)
 
 
-def _wrapped(now: TextIO | None, own: TextIO | None, kind: type[io.FileIO], number: int) -> TextIO:
-    if now is not own and now is not None:
-        return now
-    if now is not None:
-        now.flush()
+def _wrapped(current: TextIO | None, original: TextIO | None, kind: type[io.FileIO], number: int) -> TextIO:
+    if current is not original and current is not None:
+        return current
+    if current is not None:
+        current.flush()
     raw = kind(number, "w", closefd=False)
-    encoding = (now.encoding if now is not None else None) or "utf-8"
-    at_once = number == 2 or raw.isatty()
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors="steelyard", line_buffering=at_once)
+    encoding = (current.encoding if current is not None else None) or "utf-8"
+    by_line = number == 2 or raw.isatty()
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors="steelyard", line_buffering=by_line)

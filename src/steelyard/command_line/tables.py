@@ -1,4 +1,4 @@
-"""Tables for the terminal: plans, benchmarks and runs, advice, answers of queries. With `as_json` for other programs."""
+"""Tables for the terminal: plans, benchmarks and runs, advice, results of queries. `as_json` prints JSON for programs."""
 
 import dataclasses
 import json
@@ -23,78 +23,88 @@ from steelyard.model.plain import to_plain
 from steelyard.report.verdict_marks import SIGNS
 from steelyard.units import duration
 
-AT_ONCE = 1000  # rows of an answer
-LEAST = 12  # letters of a column's width, where later rows may have longer words than the first
+AT_ONCE = 1000  # rows that are printed together
+LEAST = 12  # letters: the least width of a column, since later rows may have longer words than the first ones
 LEVEL_STYLE = {"serious": "bold red", "notice": "yellow", "fine": "green", "unknown": "dim"}
 
 
-def plan(made: Plan, as_json: bool) -> None:
-    """What would run: cases by benchmark and kernel, launches, expected time."""
+def plan(planned: Plan, as_json: bool) -> None:
+    """Prints a plan: cases by benchmark and kernel, launches, expected time."""
     if as_json:
-        print(json.dumps(to_plain(made), indent=1))
+        print(json.dumps(to_plain(planned), indent=1))
         return
-    table_ = Table(title=f"Plan ({made.preset}, seed {made.seed})")
+    table_ = Table(title=f"Plan ({planned.preset}, seed {planned.seed})")
     for column in ("benchmark", "kernels", "toolchain"):
         table_.add_column(column)
     for column in ("cases", "launches"):
         table_.add_column(column, justify="right")
-    for (name, toolchain), launches in sorted(Counter((x.benchmark, x.toolchain) for x in made.launches).items()):
-        cases = next(x for x in made.launches if (x.benchmark, x.toolchain) == (name, toolchain)).cases
+    for (name, toolchain), launches in sorted(Counter((x.benchmark, x.toolchain) for x in planned.launches).items()):
+        cases = next(x for x in planned.launches if (x.benchmark, x.toolchain) == (name, toolchain)).cases
         kernels = ", ".join(f"{k} ({n})" for k, n in Counter(c.kernel for c in cases).items())
         table_.add_row(escape(name), escape(kernels), escape(toolchain), str(len(cases)), str(launches))
     console = Console()
     console.print(table_)
-    console.print(f"Expected time: about {duration(made.seconds)}, and a minute or two to build at the first run.")
+    console.print(
+        f"Expected time: about {duration(planned.seconds)}. The first run needs one or two minutes more to build."
+    )
 
 
 def everything(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: bool) -> None:
-    """Benchmarks, published systems and runs."""
+    """Prints the benchmarks, the published systems and the runs."""
     from steelyard import published
 
-    found = [_run(path) for path in runs]
+    rows = [_run(path) for path in runs]
     if as_json:
         listed = [dataclasses.asdict(b) for b in benchmarks]
-        print(json.dumps({"benchmarks": listed, "runs": found, "systems": published.systems()}, indent=1))
+        print(json.dumps({"benchmarks": listed, "runs": rows, "systems": published.systems()}, indent=1))
         return
     console = Console()
-    known = Table(title="Benchmarks")
-    known.add_column("name", style="bold")
-    known.add_column("what it measures")
+    benchmark_table = Table(title="Benchmarks")
+    benchmark_table.add_column("name", style="bold")
+    benchmark_table.add_column("what it measures")
     for b in benchmarks:
-        known.add_row(escape(b.name), escape(b.title))
-    console.print(known)
-    console.print("Published systems, for steelyard compare: " + ", ".join(map(escape, published.systems())) + ".\n")
-    if not found:
-        console.print("No runs yet. Make one with: steelyard run")
+        benchmark_table.add_row(escape(b.name), escape(b.title))
+    console.print(benchmark_table)
+    console.print("Published systems for steelyard compare: " + ", ".join(map(escape, published.systems())) + ".\n")
+    if not rows:
+        console.print("There are no runs yet. Start one with: steelyard run")
         return
-    made = Table(title="Runs")
-    made.add_column("run", style="bold", no_wrap=True)
-    made.add_column("what was measured")
-    for row in found:
-        made.add_row(escape(row["run"]), escape("\n".join(_lines(row))))
-    console.print(made)
+    run_table = Table(title="Runs")
+    run_table.add_column("run", style="bold", no_wrap=True)
+    run_table.add_column("what was measured")
+    for row in rows:
+        run_table.add_row(escape(row["run"]), escape("\n".join(_lines(row))))
+    console.print(run_table)
 
 
 def _run(path: Path) -> dict[str, Any]:
-    """What the list says of a run. A finished run is judged once; the verdicts of an unfinished one are not known."""
+    """Returns the facts of a run for the list. An unfinished run has no verdicts yet; a finished one is evaluated only once."""
     from steelyard import records
     from steelyard.command_line import stored_tables
     from steelyard.report.summary import figures_as_json
 
     try:
-        of = stored_tables.kept_summary(path)
-        if of is None and (path / "finished.json").is_file():
-            of = stored_tables.summary(path, [])
-        if of is None:
+        short = stored_tables.kept_summary(path)
+        if short is None and (path / "finished.json").is_file():
+            short = stored_tables.summary(path, [])
+        if short is None:
             run, done = records.head(path), records.finished_cases(path)
             planned = sum(len(x.cases) for x in run.plan.launches)
             facts = run.id, run.started, run.machine.system, run.plan.preset, planned, done, run.finished
         else:
-            facts = of.run, of.started, of.machine.system, of.preset, of.cases, of.measured, of.finished
+            facts = (
+                short.run,
+                short.started,
+                short.machine.system,
+                short.preset,
+                short.cases,
+                short.measured,
+                short.finished,
+            )
     except SteelyardError as error:
         return {"run": spelled(path.name), "error": error.shown()}
     names = ("run", "started", "system", "preset", "cases", "done", "finished")
-    judged = {"verdicts": dict(of.verdicts), "figure": next(iter(figures_as_json(of)), None)} if of else {}
+    judged = {"verdicts": dict(short.verdicts), "figure": next(iter(figures_as_json(short)), None)} if short else {}
     return {**dict(zip(names, facts, strict=True)), "verdicts": None, "figure": None, **judged}
 
 
@@ -111,9 +121,9 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
         yield f"{figure['title']}: {figure['text']}"
 
 
-def advice(found: Iterable[Any], as_json: bool) -> None:
-    """The doctor's words, the gravest first."""
-    listed = list(found)
+def advice(items: Iterable[Any], as_json: bool) -> None:
+    """Prints the advice of the doctor, the most serious first."""
+    listed = list(items)
     if as_json:
         print(json.dumps(to_plain(listed), indent=1))
         return
@@ -129,16 +139,16 @@ def advice(found: Iterable[Any], as_json: bool) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool) -> None:
-    """An answer of a query, printed as it comes."""
+    """Prints the rows of a query as they arrive."""
     source = iter(rows)
     parts: Iterator[list[Sequence[Any]]] = iter(lambda: list(islice(source, AT_ONCE)), [])
     if as_json:
         _objects(columns, parts)
         return
     cells = [_cells(row) for row in next(parts, [])]
-    # The same for all parts, where there are several.
-    several = len(cells) == AT_ONCE
-    widths = [max(LEAST, *map(cell_len, c)) for c in zip(columns, *cells, strict=True)] if several else None
+    # All parts of a long table have the same widths.
+    is_long = len(cells) == AT_ONCE
+    widths = [max(LEAST, *map(cell_len, c)) for c in zip(columns, *cells, strict=True)] if is_long else None
     first = True
     while (first or cells) and not streams.left():
         following = [_cells(row) for row in next(parts, [])]
@@ -165,7 +175,7 @@ def _cells(row: Sequence[Any]) -> list[str]:
 def _part(
     columns: Sequence[str], cells: Sequence[Sequence[str]], widths: Sequence[int] | None, first: bool, last: bool
 ) -> None:
-    """Some rows of a table: with its head where they are the first, and its lower edge where they are the last."""
+    """Prints some rows of a table: with the header if they are the first, and with the lower edge if they are the last."""
     out, console = Table(show_header=first), Console()
     for place, column in enumerate(columns):
         out.add_column(escape(column), width=widths[place] if widths else None, overflow="fold")
@@ -178,7 +188,7 @@ def _part(
 
 
 def narrow(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Many columns on a terminal of 80: without lines between them, numbers to the right, none broken but the first ones."""
+    """Prints a table of many columns for 80 letters: no lines between the columns, numbers to the right, only the first wraps."""
     out = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for place, column in enumerate(columns):
         later = place > 0

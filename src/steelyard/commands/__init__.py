@@ -1,1 +1,1 @@
-"""One file a command, and the options that they share: they read words, call the other rooms, and print; they decide nothing."""
+"""The commands of the core, one per file. A command reads its words, calls other packages, and prints. It decides nothing."""

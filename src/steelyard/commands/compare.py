@@ -8,14 +8,14 @@ import typer
 from steelyard.command_line import output_forms
 from steelyard.command_line.command_group import DASHES
 from steelyard.command_line.completion import complete_side
-from steelyard.command_line.options import All, Json, Paths, Quiet, Runs, Seed, Trust
+from steelyard.command_line.options import OUTPUT, WORK, All, Json, Paths, Quiet, Runs, Seed, Trust
 from steelyard.compare import ROUNDS
 from steelyard.errors import UsageError
 from steelyard.numbers import option
 
 PLACE = 100
 
-MOST_ROUNDS = 10_000  # of a comparison in turn: months, and still planned in seconds
+MOST_ROUNDS = 10_000  # rounds of a comparison in turn: they take months, but their plan takes only seconds
 
 
 def command(
@@ -36,7 +36,8 @@ def command(
         bool,
         typer.Option(
             "--in-turn",
-            help="Measure both again on this machine, launch by launch in turn, and compare the launches in pairs.",
+            help="Measure both again on this machine, with their launches in turn, and compare the launches in pairs.",
+            rich_help_panel=WORK,
         ),
     ] = False,
     rounds: Annotated[
@@ -45,7 +46,8 @@ def command(
             "--rounds",
             metavar="NUMBER",
             parser=option("--rounds", 1, MOST_ROUNDS),
-            help="How often --in-turn measures each case, and how many pairs of runs two commands have.",
+            help="Number of measurements of each case (--in-turn), or of runs of each command (--), such as 20.",
+            rich_help_panel=WORK,
         ),
     ] = ROUNDS,
     seed: Seed = 1,
@@ -59,17 +61,18 @@ def command(
         bool,
         typer.Option(
             "--fail-on-slower",
-            help="End with exit code 1 if an undisturbed case is certainly slower in the second run.",
+            help="Exit with code 1 if an undisturbed case is certainly slower in the second run.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
 ) -> None:
-    """Compare two runs on one screen: what differs around them, and which figures really differ; with --all every case.
+    """Compare two runs on one screen: which conditions differ, and which figures really differ. --all shows every case.
 
     Examples: **steelyard compare 20261120-101500 20261120-113000** ·
     **steelyard compare 20261120-101500 20261120-113000 --all** (every case) ·
     **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
-    **steelyard compare --in-turn 20261120-101500 20261120-113000** (both measured again: for a machine that is not quiet) ·
-    **steelyard compare -- ./old './new --fast'** (two commands of yours, run in turn)
+    **steelyard compare --in-turn 20261120-101500 20261120-113000** (measures both again, for a machine that is not quiet) ·
+    **steelyard compare -- ./old './new --fast'** (runs two of your own commands in turn)
     """
     if context.meta.get(DASHES):
         _compare_commands(first, second, rounds, seed, json_, quiet)
@@ -89,7 +92,7 @@ def command(
     except UsageError as error:
         if system := published_figures.find(first):
             raise UsageError(
-                f"'{system}' is a published reference system, so it must be the second argument: steelyard compare RUN '{system}'"
+                f"'{system}' is a published system, so it must be the second argument. Use: steelyard compare RUN '{system}'"
             ) from None
         raise error from None
     try:
@@ -98,15 +101,16 @@ def command(
         system = published_figures.find(second)
         if system is None:
             raise UsageError(
-                f"{error} Nor is it a published system. {nearest(second, published.systems())} List them with: steelyard list"
+                f"{error} There is also no published system '{second}'. "
+                f"{nearest(second, published.systems())} List all systems with: steelyard list"
             ) from None
         if fail_on_slower or in_turn:
             option = "--in-turn" if in_turn else "--fail-on-slower"
             raise UsageError(
-                f"{option} needs two runs: of a published system there are only printed numbers."
+                f"{option} needs two runs, but '{system}' is a published system. Give another run, or omit {option}."
             ) from None
-        reported = published_figures.compare(conclusion.read(earlier, paths or []), system)
-        side_by_side.show_published(reported) if form == "screen" else comparison.beside(reported, json_)
+        beside = published_figures.compare(conclusion.read(earlier, paths or []), system)
+        side_by_side.show_published(beside) if form == "screen" else comparison.beside(beside, json_)
         return
     if in_turn:
         earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet, trust)
@@ -133,10 +137,10 @@ def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: 
     try:
         commands = [shlex.split(first), shlex.split(second)]
     except ValueError as error:
-        raise UsageError(f"A command after -- cannot be read: {error}. Put it into quotes as a whole.") from None
+        raise UsageError(f"A command after -- cannot be read: {error}. Put the whole command into quotes.") from None
     if not all(commands):
         raise UsageError(
-            "A command after -- is empty. Expected two commands, as in: steelyard compare -- ./old './new -n 2'"
+            "A command after -- is empty. Give two commands, as in: steelyard compare -- ./old './new -n 2'"
         )
     with Line(quiet) as line:
 
@@ -147,5 +151,5 @@ def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: 
     measures = compare_timings(timings)
     command_comparison.show(commands, measures, timings, as_json)
     if timings.interrupted:
-        print(f"steelyard: interrupted after {len(timings.first)} of {rounds} pairs.", file=sys.stderr)
+        print(f"steelyard: interrupted after {len(timings.first)} of {rounds} pairs of runs.", file=sys.stderr)
         raise typer.Exit(130)

@@ -6,7 +6,7 @@ PLACE = 130
 
 
 def command(system: System = None, json_: Json = False) -> None:
-    """Say what in this machine's settings will spoil a measurement, and how to change it.
+    """List the settings of this machine that spoil measurements, and how to change them.
 
     Example: **steelyard doctor**
     """

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from steelyard.command_line.options import Paths, Runs
+from steelyard.command_line.options import OUTPUT, Paths, Runs
 
 PLACE = 80
 
@@ -15,8 +15,8 @@ def command(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[RUN]",
-            help="Id or folder of a run, or a trace of **steelyard trace** or another tool (default: the newest run).",
+            metavar="RUN",
+            help="Id or folder of a run, or a trace that steelyard trace or another tool wrote (default: the newest run).",
         ),
     ] = None,
     form: Annotated[
@@ -24,7 +24,8 @@ def command(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="Form: json, csv, parquet, markdown or latex; for a trace ti, goal, prv, perfetto or parquet.",
+            rich_help_panel=OUTPUT,
+            help="Format: json, csv, parquet, markdown or latex; for a trace ti, goal, prv, perfetto or parquet.",
         ),
     ] = "json",
     output: Annotated[
@@ -32,7 +33,9 @@ def command(
         typer.Option(
             "--output",
             "-o",
-            help="File to write, or a new folder for ti, prv and the parquet form of a trace (default: standard output).",
+            metavar="PATH",
+            rich_help_panel=OUTPUT,
+            help="File to write, such as run.csv, or a new folder for a trace as ti, prv or parquet (default: standard output).",
         ),
     ] = None,
     runs: Runs = Path("runs"),
@@ -54,7 +57,7 @@ def command(
             _trace(traces, Path(name), form, output)
             return
     if form not in export.FORMATS:
-        raise UsageError(f"There is no format '{form}' for runs (given by --format). {nearest(form, export.FORMATS)}")
+        raise UsageError(f"A run has no format '{form}' (given by --format). {nearest(form, export.FORMATS)}")
     if output:
         files.expect_output(output, export.WHAT)
     run = conclusion.read(records.find(runs, name), paths or [])
@@ -70,13 +73,13 @@ def _trace(traces: Any, trace: Path, form: str, output: Path | None) -> None:
     from steelyard.words import plural
 
     if form not in traces.FORMATS:
-        raise UsageError(f"There is no format '{form}' for traces (given by --format). {nearest(form, traces.FORMATS)}")
+        raise UsageError(f"A trace has no format '{form}' (given by --format). {nearest(form, traces.FORMATS)}")
     if not output:
-        raise UsageError("A trace is exported to a file, or of ti, prv and parquet to a new folder: name it with -o.")
+        raise UsageError("The export of a trace needs --output. Give a file, or a new folder for ti, prv and parquet.")
     exported = traces.export(trace, form, output, describe())
     if exported.apart:
         print(
-            f"{plural(exported.apart, 'wait')} for several receives became one wait after the other: TI knows none for some of "
-            "the open ones, and times may differ a little.",
+            f"steelyard: {plural(exported.apart, 'wait')} for several receives became single waits: TI cannot wait for only some "
+            "of the open receives. The times may differ a little.",
             file=sys.stderr,
         )

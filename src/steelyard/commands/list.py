@@ -16,16 +16,16 @@ def command(
     benchmark: Annotated[
         str | None,
         typer.Argument(
-            metavar="[BENCHMARK]",
+            metavar="BENCHMARK",
             autocompletion=complete_benchmark,
-            help="Benchmark or group whose parameters are listed, such as memory.stream (default: list all benchmarks and runs).",
+            help="Benchmark or group whose parameters are listed, such as memory.stream (default: all benchmarks and runs).",
         ),
     ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
     json_: Json = False,
 ) -> None:
-    """List the benchmarks, the runs with verdicts and a main figure, and the published systems; or a benchmark's parameters.
+    """List the benchmarks, the published systems, and the runs with their verdicts; or the parameters of one benchmark.
 
     Examples: **steelyard list** · **steelyard list memory.stream** (its parameters, for --set) · **steelyard list --json**
     """

@@ -17,7 +17,7 @@ def command(
         typer.Option(
             "--svg",
             metavar="FILE",
-            help="Write the topology as a drawing into this file, such as node.svg (default: none).",
+            help="File for a drawing of the topology, such as node.svg (default: no drawing).",
         ),
     ] = None,
     json_: Json = False,

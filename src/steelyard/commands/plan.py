@@ -36,7 +36,7 @@ def command(
     paths: Paths = None,
     json_: Json = False,
 ) -> None:
-    """Show what a run would do and how long it would take, without doing it.
+    """Show what a run would measure and how long it would take, without measuring.
 
     Example: **steelyard plan --preset standard --only memory.apexmap**
     """

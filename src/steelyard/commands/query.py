@@ -20,24 +20,26 @@ PLACE = 90
 
 
 def command(
-    sql: Annotated[str, typer.Argument(help="SQL over the tables metrics and samples.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="SQL query of the tables metrics and samples, as in the examples.")
+    ],
     runs: Runs = Path("runs"),
     paths: Paths = None,
     limit_time: Annotated[
         str,
-        typer.Option("--limit-time", metavar="TIME", help="The most time to work for the answer, such as 30s or 10m."),
+        typer.Option("--limit-time", metavar="TIME", help="Longest time for the query, such as 30s or 10m."),
     ] = "60s",
     limit_memory: Annotated[
         str | None,
         typer.Option(
             "--limit-memory",
             metavar="SIZE",
-            help="The most memory to use, such as 500m or 4g; else half of this machine's.",
+            help="Most memory for the query, such as 500m or 4g (default: half of this machine's memory).",
         ),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Ask all runs at once, in SQL (DuckDB). Rows are printed as they come.
+    """Query all runs at once in SQL (DuckDB). Each row is printed as soon as it is known.
 
     Examples: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"** ·
     **steelyard query "select * from samples" --limit-time 10m --json**
@@ -48,18 +50,18 @@ def command(
     from steelyard.report.question import Limits, query
 
     try:
-        # As bytes: where the locale is not UTF-8, Python has read them as other letters.
+        # If the locale is not UTF-8, Python has decoded the bytes as other letters.
         sql = os.fsencode(sql).decode()
     except UnicodeError:
-        raise UsageError("The question is no text in UTF-8: write its letters in that encoding.") from None
-    limits = Limits(length_of_time(limit_time, "The time for an answer (given by --limit-time)"))
+        raise UsageError("The query is not text in UTF-8. Write it in that encoding.") from None
+    limits = Limits(length_of_time(limit_time, "The time for a query (given by --limit-time)"))
     if limit_memory:
-        limits = replace(limits, memory=size(limit_memory, "The memory for an answer (given by --limit-memory)"))
+        limits = replace(limits, memory=size(limit_memory, "The memory for a query (given by --limit-memory)"))
     tables.table(*query(_files(records.all_runs(runs), paths or []), sql, limits), json_)
 
 
 def _files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
-    """The tables of those runs that can be read; of the others it says once why not."""
+    """Returns the tables of all runs that can be read. For each other run it prints the reason once."""
     from steelyard.command_line import stored_tables
 
     unreadable: set[Path] = set()

@@ -21,7 +21,7 @@ def command(
     runs: Runs = Path("runs"),
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
 ) -> None:
-    """Remove runs with all that was measured in them.
+    """Remove runs with all their measurements.
 
     Examples: **steelyard remove 20261120-101500** · **steelyard remove old-1 old-2 --yes**
     """
@@ -37,10 +37,10 @@ def command(
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError(
-                "Nothing was removed: there is no terminal for the question. Use --yes to remove without asking."
+                "Nothing was removed, because there is no terminal to ask for confirmation. Use --yes to remove without asking."
             )
         listed = ", ".join(spelled(str(folder)) for folder in folders)
-        if not typer.confirm(f"Remove {listed} with all that was measured?", err=True):
+        if not typer.confirm(f"Remove {listed} with all measurements?", err=True):
             raise typer.Exit(1)
     for folder in folders:
         removing.remove(folder)

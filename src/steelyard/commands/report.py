@@ -18,7 +18,10 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="HTML file to write (default: report.html in the run's folder)."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="HTML file to write, such as node17.html (default: report.html in the run's folder).",
         ),
     ] = None,
     against: Annotated[
@@ -26,7 +29,7 @@ def command(
         typer.Option(
             "--against",
             metavar="RUN",
-            help="Run of another system whose times the node's kernels are divided by, such as 20261120-101500.",
+            help="Run of another system to compare the kernels of the node with, such as 20261120-101500 (default: none).",
         ),
     ] = None,
     traces: Annotated[
@@ -34,7 +37,8 @@ def command(
         typer.Option(
             "--trace",
             metavar="FOLDER",
-            help="Trace of steelyard trace. The page Scaling then shows the causes of lost efficiency.",
+            help="Trace that steelyard trace wrote, such as lu-2 (default: none). "
+            "The page Scaling then shows why efficiency is lost.",
         ),
     ] = None,
     figures: Annotated[
@@ -42,7 +46,7 @@ def command(
         typer.Option(
             "--figures",
             metavar="FOLDER",
-            help="Write each figure of the report as a file into this folder, instead of the report.",
+            help="Folder for the figures as files, such as plots, instead of the report (default: write the report).",
         ),
     ] = None,
     form: Annotated[
@@ -51,7 +55,7 @@ def command(
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
-    """Write a run's HTML report anew: one file, no network needed.
+    """Write the HTML report of a run again: one file that needs no network.
 
     Examples: **steelyard report --output node17.html** · **steelyard report node17 --against node3** ·
     **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace) · **steelyard report --figures plots --format pdf**
@@ -63,20 +67,22 @@ def command(
     from steelyard.words import plural
 
     if form and not figures:
-        raise UsageError(f"The format '{form}' is for figures (given by --format). Add --figures FOLDER.")
+        raise UsageError(f"The format '{form}' (given by --format) applies only to figures. Add --figures FOLDER.")
     if figures and output:
-        raise UsageError("A report and figures are written by two commands. Leave --output or --figures out.")
+        raise UsageError(
+            "--output and --figures cannot be used together. Write the report and the figures with two commands."
+        )
 
     if output:
         files.expect_output(output, "The report")
     base = modes.base(runs, against) if against else None
     path = records.find(runs, name)
-    found = _factors(traces) if traces else ()
+    factors = _factors(traces) if traces else ()
     if figures:
-        made = conclusion.write_figures(path, paths or [], figures, form or "svg", base, found)
-        print(f"{plural(len(made), 'figure')}: {spelled(str(figures))}")
+        written = conclusion.write_figures(path, paths or [], figures, form or "svg", base, factors)
+        print(f"{plural(len(written), 'figure')}: {spelled(str(figures))}")
         return
-    print(spelled(str(conclusion.write_report(path, paths or [], output, base, found))))
+    print(spelled(str(conclusion.write_report(path, paths or [], output, base, factors))))
 
 
 def _factors(traces: list[Path]) -> "tuple[Factors, ...]":
@@ -86,6 +92,8 @@ def _factors(traces: list[Path]) -> "tuple[Factors, ...]":
 
     readers = doors.modules(doors.TRACES)
     if not readers:
-        raise UsageError("Nothing here reads traces (given by --trace). Install Steelyard with its folder whatif.")
+        raise UsageError(
+            "This installation cannot read traces (given by --trace). Install Steelyard with its folder whatif."
+        )
     machine = describe()
     return tuple(readers[0].factors(trace, machine) for trace in traces)

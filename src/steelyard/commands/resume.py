@@ -20,7 +20,7 @@ def command(
     json_: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that was interrupted or killed; nothing that was finished is measured again.
+    """Continue a run that was interrupted or killed. Finished cases are not measured again.
 
     Example: **steelyard resume 20261120-101500**
     """

@@ -57,12 +57,12 @@ def command(
     json_: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate this machine; ends with one screen and an HTML report: verdict, main figures, the findings that matter most.
+    """Measure this machine and show the result: verdict, main figures and the most important findings, and an HTML report.
 
     Examples: **steelyard run** · **steelyard run --preset standard --all** (everything on the terminal) ·
     **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang** ·
-    **steelyard run --only network --hosts node1:1,node2:1** · **steelyard run --only node --power** (energy beside the times) ·
-    **steelyard run --preset standard --name before-update** · **steelyard run --app hpcc --app mine.toml** (programs of others)
+    **steelyard run --only network --hosts node1:1,node2:1** · **steelyard run --only node --power** (times and energy) ·
+    **steelyard run --preset standard --name before-update** · **steelyard run --app hpcc --app mine.toml** (other programs)
     """
     from steelyard.command_line import conclusion
     from steelyard.command_line import request as asking

@@ -1,4 +1,4 @@
-"""`steelyard scale`: a sweep, carried out as an ordinary run, and its laws."""
+"""`steelyard scale`: a sweep over counts of threads, ranks or nodes, which is an ordinary run, and its scaling laws."""
 
 import json
 import sys
@@ -11,6 +11,7 @@ import typer
 
 from steelyard.command_line import output_forms
 from steelyard.command_line.options import (
+    WORK,
     All,
     Budget,
     Compilers,
@@ -36,23 +37,35 @@ PLACE = 20
 
 
 def command(
-    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark, such as application.npb_cg.")],
+    benchmark: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="Benchmark to measure, such as application.npb_cg.")
+    ],
     over: Annotated[
         str | None,
         typer.Option(
             "--over",
             metavar="WHAT",
-            help="What grows: threads, ranks, nodes or ranks_per_node (default: threads and ranks, if the benchmark has both).",
+            rich_help_panel=WORK,
+            help="Parameter that grows: threads, ranks, nodes or ranks_per_node (default: threads and ranks, as far as the "
+            "benchmark has them).",
         ),
     ] = None,
     counts: Annotated[
         str | None,
         typer.Option(
-            "--counts", metavar="N,N…", help="Counts to compare, such as 1,2,8 (default: 1, 2, 4 … and all processors)."
+            "--counts",
+            metavar="N,N…",
+            rich_help_panel=WORK,
+            help="Counts to compare, such as 1,2,8 (default: 1, 2, 4 … up to all processors).",
         ),
     ] = None,
     weak: Annotated[
-        bool, typer.Option("--weak", help="Let the work grow with the count (default: the same work for all counts).")
+        bool,
+        typer.Option(
+            "--weak",
+            help="Increase the work with the count (default: the same work for all counts).",
+            rich_help_panel=WORK,
+        ),
     ] = False,
     preset: Preset = "quick",
     settings: Settings = None,
@@ -75,8 +88,8 @@ def command(
 ) -> None:
     """Measure how a benchmark scales: speed-up, efficiency, serial fraction, the laws that fit, and where to stop.
 
-    It is a run like any other, and is resumed like one. Of all other parameters one value is taken, of sizes the preset's
-    largest; --set chooses.
+    It is an ordinary run, and **steelyard resume** can continue it. All other parameters have one value: sizes have the largest
+    value of the preset. Choose other values with --set.
 
     Examples: **steelyard scale application.npb_cg --set class=A** · **steelyard scale node.vector --weak --counts 1,2,4** ·
     **steelyard scale cluster.flops --over nodes --hosts node1:4,node2:4**
@@ -107,7 +120,7 @@ def command(
 
 
 def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form) -> None:
-    """Shows a run's scaling, writes its report, names it last, and ends with the exit code that the run deserves."""
+    """Writes the report of a run, prints its scaling and the path of the report, and exits with the run's code."""
     from rich.console import Console
 
     from steelyard import report as reports
@@ -115,21 +128,29 @@ def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form
     from steelyard.report import lines, scaling_rows, screen
     from steelyard.statistics.results.sweeps import sweeps
 
-    judged = conclusion.read(path, paths)
-    where = reports.write(judged, report or path / "report.html")
-    found = sweeps(judged)
+    evaluation = conclusion.read(path, paths)
+    report_path = reports.write(evaluation, report or path / "report.html")
+    measured_sweeps = sweeps(evaluation)
     if form == "json":
-        print(json.dumps({"run": judged.run.id, "report": str(where), "sweeps": scaling_rows.as_json(found)}, indent=1))
+        print(
+            json.dumps(
+                {"run": evaluation.run.id, "report": str(report_path), "sweeps": scaling_rows.as_json(measured_sweeps)},
+                indent=1,
+            )
+        )
     elif form == "all":
-        scaling_rows.show(found, Console())
+        scaling_rows.show(measured_sweeps, Console())
     else:
         console = lines.console()
-        screen.printed(screen.screen(judged, console.width, where, scaling_rows.brief(found, console.width)), console)
-    if not found:
-        print("steelyard: nothing can be compared: fewer than two counts gave results.", file=sys.stderr)
-    for reason in dict.fromkeys(r.error for result in judged.results for r in result.records if r.error):
+        screen.printed(
+            screen.screen(evaluation, console.width, report_path, scaling_rows.brief(measured_sweeps, console.width)),
+            console,
+        )
+    if not measured_sweeps:
+        print("steelyard: Fewer than two counts gave results, so there is nothing to compare.", file=sys.stderr)
+    for reason in dict.fromkeys(r.error for result in evaluation.results for r in result.records if r.error):
         print(f"steelyard: {reason}", file=sys.stderr)
     if form != "screen":
-        print(f"\nThe report: {where}", file=sys.stderr if form == "json" else sys.stdout)
-    if code := conclusion.exit_code(judged):
+        print(f"\nThe report: {report_path}", file=sys.stderr if form == "json" else sys.stdout)
+    if code := conclusion.exit_code(evaluation):
         sys.exit(code)

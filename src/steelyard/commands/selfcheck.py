@@ -20,11 +20,13 @@ def command(
     ] = None,
     thorough: Annotated[
         bool,
-        typer.Option("--thorough", help="Repeat each check 100 times, as the guarantees state (about 20 minutes)."),
+        typer.Option(
+            "--thorough", help="Repeat each check 100 times, as the guarantees state (about 20 min; default: 10 times)."
+        ),
     ] = False,
     json_: Json = False,
 ) -> None:
-    """Plant known disturbances and see whether each is found and named.
+    """Disturb measurements on purpose, and check whether Steelyard detects and names each disturbance.
 
     Example: **steelyard selfcheck**
     """
@@ -46,7 +48,6 @@ def command(
 
 
 def _show(outcome: "Outcome") -> None:
-    """One outcome on the terminal."""
     print(f"{outcome.state}: {outcome.seen}")
-    for reported in outcome.evidence:
-        print(f"    {reported}")
+    for line in outcome.evidence:
+        print(f"    {line}")

@@ -19,12 +19,13 @@ def command(
     all_: All = False,
     json_: Json = False,
     samples: Annotated[
-        bool, typer.Option("--samples", help="With --json: every case, record and sample, as export --format json.")
+        bool,
+        typer.Option("--samples", help="Add every case, record and sample to --json, as export --format json does."),
     ] = False,
 ) -> None:
-    """Show a run on one screen: verdict, main figures, the findings that matter most; with --all everything.
+    """Show a run on one screen: verdict, main figures, the most important findings. --all shows everything.
 
-    --json prints a summary below 1 MB: verdicts, main figures, findings. --samples adds every case, record and sample.
+    --json prints a summary of less than 1 MB: verdicts, main figures, findings. --samples adds every case, record and sample.
 
     Examples: **steelyard show** (the newest run) · **steelyard show --all | less -R**
     """
@@ -32,7 +33,7 @@ def command(
     from steelyard.command_line import stored_tables
 
     if samples and not json_:
-        raise UsageError("--samples needs --json: it adds every case, record and sample to that form.")
+        raise UsageError("--samples needs --json, since it adds every case, record and sample to the JSON. Add --json.")
     asked = output_forms.one(all_, json_)
     form: output_forms.Form = "summary" if asked == "json" and not samples else asked
     path = records.find(runs, name)

@@ -1,4 +1,4 @@
-"""`steelyard submit`: a run as a batch job, from the words of the user to the report."""
+"""`steelyard submit`: a run as a batch job, from its submission to its report."""
 
 import contextlib
 import math
@@ -21,7 +21,7 @@ PLACE = 160
 
 
 class Printed(batch.Listener):
-    """Prints all that is heard of a job; its output goes to the stream to which it was written."""
+    """Prints the news of a job. The output of the job goes to the stream to which the job wrote it."""
 
     def remarked(self, words: str) -> None:
         sys.stderr.write(words)
@@ -37,17 +37,17 @@ class Printed(batch.Listener):
 
 
 def outputs(folder: Path, job: str, to: BatchSystem) -> dict[str, Path]:
-    """Where the job's standard output ("out") and error ("err") go."""
+    """Returns the files of the job's standard output ("out") and standard error ("err")."""
     return {kind: folder / to.batch.outputs.format(job=job, kind=kind) for kind in ("out", "err")}
 
 
 def time_limit(text: str, to: BatchSystem) -> str:
-    """A time limit in the scheduler's form: for Slurm '90m' → '01:30:00'; what is in that form already stays. UsageError."""
+    """Returns a time limit in the scheduler's form: '90m' becomes '01:30:00' for Slurm. A text in that form stays. UsageError."""
     if re.fullmatch(to.batch.times, text):
         return text
     if text.strip().isdecimal():
         raise UsageError(
-            f"'{text}' (given by --time) has no unit: expected a length of time such as '{text}m' or '1h'."
+            f"'{text}' (given by --time) has no unit. Give a time with its unit, such as '{text}m' or '1h'."
         )
     return to.batch.time(math.ceil(numbers.length_of_time(text, "--time")))
 
@@ -56,26 +56,26 @@ def time_limit(text: str, to: BatchSystem) -> str:
 
 
 def find_run(request: Request, before: set[Path], state: State) -> Path | None:
-    """The run that the job began: one that was not there before, with the request's words, on the job's first node."""
+    """Returns the run that the job started: a new one, with the words of the request, on the first node of the job."""
     from steelyard import records
 
     if request.words[0] == "resume":
         return Path(request.words[1])
     if not state.host and state.name != "GONE":
         return None  # the job has not started
-    found: dict[Path, str] = {}
+    hosts: dict[Path, str] = {}
     for path in (p for p in records.all_runs(request.folder) if p not in before):
         with contextlib.suppress(SteelyardError):
-            about = records.head(path)
-            if about.command[1:] == request.words:
-                found[path] = about.machine.host
-    # Several, where equal jobs were submitted at the same time: then the host tells them apart.
-    same = [path for path, host in found.items() if host.partition(".")[0] == state.host.partition(".")[0]]
-    return next(reversed(same or list(found)), None)
+            head = records.head(path)
+            if head.command[1:] == request.words:
+                hosts[path] = head.machine.host
+    # Equal jobs that were submitted at the same time differ in their hosts.
+    matching = [path for path, host in hosts.items() if host.partition(".")[0] == state.host.partition(".")[0]]
+    return next(reversed(matching or list(hosts)), None)
 
 
 def conclude(job: str, state: State, request: Request, run: Path | None, to: BatchSystem) -> int:
-    """Says what became of the job. Returns the run's own exit code; MachineFailed where the run was not finished."""
+    """Prints how the job ended. Returns the exit code of the run. MachineFailed if the run is not finished."""
     if run and (run / "finished.json").exists() and state.name in ("COMPLETED", "FAILED", "GONE") and not state.signal:
         report = run / "report.html"
         where = (
@@ -87,7 +87,7 @@ def conclude(job: str, state: State, request: Request, run: Path | None, to: Bat
         return state.code if state.name != "GONE" else _judged(run)
     failure = MachineFailed("\n".join([_ended(job, state, to), *_kept(request, job, state, run, to)]))
     if state.name == "FAILED" and state.code in (2, 3):
-        failure.exit_code = state.code  # steelyard's own: it refused its words there
+        failure.exit_code = state.code  # Steelyard's own code: it refused its words on the node
     raise failure
 
 
@@ -98,49 +98,52 @@ def _judged(run: Path) -> int:
 
 
 def _ended(job: str, state: State, to: BatchSystem) -> str:
-    """What happened to the job, in a sentence."""
-    said = batch.sentence(job, state, to)
+    """Returns a sentence that says how the job ended."""
+    text = batch.sentence(job, state, to)
     if state.name == "FAILED":
-        said += f": it was killed by signal {state.signal}" if state.signal else f" with exit code {state.code}"
+        text += f": it was killed by signal {state.signal}" if state.signal else f" with exit code {state.code}"
     if state.name == "NODE_FAIL" and (lost := to.batch.lost(state.nodes, to.around.ask)):
-        said += f": {', '.join(lost)}"
+        text += f": {', '.join(lost)}"
     if state.nodes:
-        said += f" (on {state.nodes}, after {state.took})"
-    return said + "."
+        text += f" (on {state.nodes}, after {state.took})"
+    return text + "."
 
 
 def _kept(request: Request, job: str, state: State, run: Path | None, to: BatchSystem) -> list[str]:
-    """What is kept of the run, and how to go on."""
+    """Returns lines that say which results of the run are kept, and how to continue."""
     from steelyard import records
     from steelyard.run import session
 
-    written = " and ".join(str(path) for path in outputs(request.folder, job, to).values() if path.exists())
-    said = [f"What it said: {written}"] if written else []
+    files = " and ".join(str(path) for path in outputs(request.folder, job, to).values() if path.exists())
+    output = [f"Its output:  {files}"] if files else []
     if run is None and state.name in ("COMPLETED", "GONE"):
-        return [f"There is no run of it in {request.folder}: is that folder the same one on the nodes?", *said]
+        return [
+            f"The job left no run in {request.folder}. Check that the nodes see the same folder under this path.",
+            *output,
+        ]
     if run is None:
-        return ["It had not begun a run, so that there is nothing to go on with.", *said]
-    read = records.read(run)
-    total, done = sum(len(launch.cases) for launch in read.plan.launches), len(session.finished_cases(read))
+        return ["The job had not started a run, so there is nothing to continue.", *output]
+    read_run = records.read(run)
+    total, done = sum(len(launch.cases) for launch in read_run.plan.launches), len(session.finished_cases(read_run))
     word = to.batch.same(state) if state.nodes else ""
     same = f" --option={shlex.quote(word)}" if word else ""
     longer = " --time …" if state.name == "TIMEOUT" else ""
     return [
         f"{done} of {total} cases are finished and kept in {run}",
-        f"See them:    steelyard show {shlex.quote(str(run))}",
-        f"Go on with:  steelyard submit --resume {shlex.quote(str(run))}{same}{longer}",
+        f"Show them:   steelyard show {shlex.quote(str(run))}",
+        f"Continue:    steelyard submit --resume {shlex.quote(str(run))}{same}{longer}",
         f"             (or, on the same nodes: steelyard resume {shlex.quote(str(run))})",
-        *said,
+        *output,
     ]
 
 
 def attend(job: str, request: Request, before: set[Path], to: BatchSystem) -> int:
-    """Follows a job to its end and says what became of it; Ctrl-C cancels it. Returns the exit code."""
+    """Follows a job to its end and prints how it ended. Ctrl-C cancels it. Returns the exit code."""
     written = outputs(request.folder, job, to)
     try:
         state = batch.follow(job, written, to)
     except KeyboardInterrupt:
-        print(f"\nsteelyard: cancelling {to.title} job {job}; what was finished is kept", file=sys.stderr, flush=True)
+        print(f"\nsteelyard: cancelling {to.title} job {job}. Finished cases are kept.", file=sys.stderr, flush=True)
         batch.cancel(job, to)
         state = batch.follow(job, {}, to)
         try:
@@ -157,7 +160,9 @@ def attend(job: str, request: Request, before: set[Path], to: BatchSystem) -> in
 def command(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- WORDS", help="Options of **steelyard run**, after two dashes."),
+        typer.Argument(
+            metavar="-- WORDS", help="Options of steelyard run, such as: -- --only network (default: none)."
+        ),
     ] = None,
     nodes: Annotated[
         int | None,
@@ -165,7 +170,7 @@ def command(
             "--nodes",
             metavar="NUMBER",
             parser=numbers.option("--nodes", 1),
-            help="Number of whole nodes (default: 1).",
+            help="Number of whole nodes, such as 4 (default: 1).",
         ),
     ] = None,
     ranks_per_node: Annotated[
@@ -180,21 +185,29 @@ def command(
     time: Annotated[
         str | None,
         typer.Option(
-            "--time", metavar="TIME", help="Time limit of the job, such as 90m or in the scheduler's own form."
+            "--time",
+            metavar="TIME",
+            help="Time limit of the job, such as 90m, or in the scheduler's form (default: the scheduler's).",
         ),
     ] = None,
     partition: Annotated[
-        str | None, typer.Option("--partition", metavar="NAME", help="Partition or queue (default: the scheduler's).")
+        str | None,
+        typer.Option(
+            "--partition", metavar="NAME", help="Partition or queue, such as short (default: the scheduler's)."
+        ),
     ] = None,
     account: Annotated[
-        str | None, typer.Option("--account", metavar="NAME", help="Account to charge (default: the user's own).")
+        str | None,
+        typer.Option(
+            "--account", metavar="NAME", help="Account to charge, such as project7 (default: the user's own)."
+        ),
     ] = None,
     options: Annotated[
         list[str] | None,
         typer.Option(
             "--option",
             metavar="WORD",
-            help="Further option of the submission, such as --option=--qos=high for Slurm (default: none).",
+            help="Further option for the scheduler's submission, such as --option=--qos=high for Slurm (default: none).",
         ),
     ] = None,
     scheduler: Annotated[
@@ -208,21 +221,24 @@ def command(
     resume: Annotated[
         str | None,
         typer.Option(
-            "--resume", metavar="RUN", help="Go on with this run instead of a new one, such as 20261120-101500."
+            "--resume", metavar="RUN", help="Run to continue, such as 20261120-101500 (default: start a new run)."
         ),
     ] = None,
     runs: Annotated[
         Path,
         typer.Option(
-            "--runs", envvar="STEELYARD_RUNS", help="Folder for the run. The nodes must see it under the same path."
+            "--runs",
+            envvar="STEELYARD_RUNS",
+            metavar="FOLDER",
+            help="Folder of all runs, such as ~/runs, which the nodes see under the same path.",
         ),
     ] = Path("runs"),
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the job to its end (default: yes).")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the batch script and submit nothing.")] = False,
 ) -> None:
-    """Submit a run to the batch scheduler: write and submit the batch job, follow it, and end with its findings and its report.
+    """Submit a run to the batch scheduler, follow the job to its end, and show its findings and its report.
 
-    Ctrl-C cancels the job. What was finished is kept, and gone on with by **--resume**.
+    Ctrl-C cancels the job. Finished cases are kept, and **--resume** continues from them.
 
     Examples: **steelyard submit --nodes 4 --time 30m -- --only network** ·
     **steelyard submit --partition short --dry-run**
@@ -247,19 +263,21 @@ def _submit(request: Request, wait: bool, to: BatchSystem) -> int:
         request.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineFailed(
-            f"The folder {request.folder} cannot be made: {error}. Choose another with --runs."
+            f"The folder {request.folder} cannot be created: {error}. Choose another folder with --runs."
         ) from error
     before = set(records.all_runs(request.folder))
     job = batch.submit(to.batch.script(request), to)
     if wait:
         return attend(job, request, before, to)
-    print(f"{to.title} job {job} is submitted; it writes to {outputs(request.folder, job, to)['out']}")
-    print(f"See it with: {to.batch.watch} {job}   Afterwards: steelyard show --runs {shlex.quote(str(request.folder))}")
+    print(f"{to.title} job {job} is submitted. It writes to {outputs(request.folder, job, to)['out']}")
+    print(
+        f"Watch it with: {to.batch.watch} {job}   Afterwards: steelyard show --runs {shlex.quote(str(request.folder))}"
+    )
     return 0
 
 
 def program() -> tuple[str, ...]:
-    """This very installation, which the nodes must see under the same path."""
+    """Returns the command that starts this installation. The nodes must see it under the same path."""
     script = Path(sys.executable).with_name("steelyard")
     return (
         (str(script),)
@@ -269,34 +287,34 @@ def program() -> tuple[str, ...]:
 
 
 def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:
-    """The command that the job runs. Its words are checked here, not when the job starts hours later. UsageError."""
+    """Returns the command that the job runs. Its words are checked now, not when the job starts hours later. UsageError."""
     from steelyard import records
     from steelyard.command_line import cli, request
     from steelyard.plan import catalogue, refusal
     from steelyard.run import setup
 
     if any(word.partition("=")[0] == "--runs" for word in words):
-        raise UsageError(
-            "--runs stands behind the two dashes; expected before them: steelyard submit --runs FOLDER -- …"
-        )
+        raise UsageError("--runs stands after the two dashes. Put it before them: steelyard submit --runs FOLDER -- …")
     name = "run" if resume is None else "resume"
     line = [*([str(records.find(folder, resume).absolute())] if resume is not None else []), *words]
     parsed = typer.main.get_command(cli.app).commands[name].make_context(f"steelyard {name}", list(line)).params  # type: ignore[attr-defined]
     if name == "run":
         settings, effort = request.values(parsed["settings"] or []), request.effort(parsed["preset"])
         chosen = catalogue.choose(catalogue.find(parsed["paths"] or []), parsed["only"] or [])
-        if settings:  # by what this machine's benchmarks know; its size is not asked for, since the job runs elsewhere
+        if settings:  # against the benchmarks of this machine, but not against its size, since the job runs elsewhere
             refusal.refuse(chosen, setup.machine(), effort, settings, anywhere=True)
     return (name, *line, *(["--runs", str(folder)] if name == "run" else []))
 
 
 def refuse(request: Request, to: BatchSystem) -> None:
-    """UsageError for words that cannot stand in a batch script."""
+    """Raises UsageError for words that cannot stand in a batch script."""
     for word in request.options:
         if not re.match(r"--?[A-Za-z]", word):
             raise UsageError(
-                f"'{word}' (given by --option) is no word of {to.batch.commands[0]}: expected --option=--NAME=VALUE."
+                f"'{word}' (given by --option) is not an option of {to.batch.commands[0]}. Give --option=--NAME=VALUE."
             )
     for value in (*request.options, request.partition or "", request.account or "", str(request.folder)):
         if not value.isprintable():
-            raise UsageError(f"{value!r} has a line's end or another sign in it that cannot stand in a batch script.")
+            raise UsageError(
+                f"{value!r} contains a character that a batch script cannot hold, such as a line break. Remove it."
+            )

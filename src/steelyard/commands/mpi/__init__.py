@@ -1,4 +1,4 @@
-"""`steelyard mpi`: a command of commands; one file each."""
+"""`steelyard mpi`: a group of commands, one per file."""
 
 from pathlib import Path
 
@@ -14,10 +14,10 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=MARKUP,
-    help="MPI libraries: which there are, and further ones that Steelyard installs for you, without root.",
+    help="List MPI libraries, and install further ones without root.",
 )
 
 
 @app.callback()
 def _mpi() -> None:
-    """Nothing by itself: without a callback Typer takes a group without commands of its own for empty."""
+    """Does nothing. Without a callback, Typer treats a group without own commands as empty."""

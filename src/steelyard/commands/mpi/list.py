@@ -6,7 +6,7 @@ PLACE = 10
 
 
 def command(json_: Json = False) -> None:
-    """List the MPIs of this machine, with who installed them, and those that Steelyard can install.
+    """List the MPIs of this machine, and those that Steelyard can install.
 
     Examples: **steelyard mpi list** · **steelyard mpi list --json**
     """
@@ -18,8 +18,8 @@ def command(json_: Json = False) -> None:
     from steelyard.errors import spelled
     from steelyard.machine.tools import find_tools, mpi_environments
 
-    own = {str(folder / "bin"): folder.name for folder in mpi_environments()}
-    rows = [(mpi_name(mpi), mpi.path, own.get(str(Path(mpi.path).parent), "")) for mpi in find_tools()[1]]
+    installed = {str(folder / "bin"): folder.name for folder in mpi_environments()}
+    rows = [(mpi_name(mpi), mpi.path, installed.get(str(Path(mpi.path).parent), "")) for mpi in find_tools()[1]]
     if json_:
         listed = [{"mpi": label, "wrapper": path, "installed_as": name or None} for label, path, name in rows]
         print(json.dumps({"mpis": listed, "installable": sorted(installable())}, indent=1))
@@ -29,5 +29,5 @@ def command(json_: Json = False) -> None:
             f"{label:<20}  {spelled(path)}{f'  (installed by Steelyard: steelyard mpi remove {name})' if name else ''}"
         )
     if not rows:
-        print("There is no MPI with its headers on this machine.")
+        print("This machine has no MPI with its headers.")
     print("Steelyard can install: " + ", ".join(f"steelyard mpi install {name}" for name in sorted(installable())))

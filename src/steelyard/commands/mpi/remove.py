@@ -17,10 +17,12 @@ def _complete(incomplete: str) -> Iterator[str]:
 def command(
     name: Annotated[
         str,
-        typer.Argument(metavar="MPI", autocompletion=_complete, help="Name by which it was installed, such as mpich."),
+        typer.Argument(
+            metavar="MPI", autocompletion=_complete, help="Name under which it was installed, such as mpich."
+        ),
     ],
 ) -> None:
-    """Remove an MPI that **steelyard mpi install** has installed. Runs that were measured with it stay readable.
+    """Remove an MPI that **steelyard mpi install** installed. Runs that used it stay readable.
 
     Example: **steelyard mpi remove mpich**
     """
