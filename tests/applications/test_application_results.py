@@ -718,7 +718,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         patch.setattr(second, "launches", lambda *_: ())  # the launches of the plan are enough
-        code = cli.explained(lambda: cli.app(["run", *words, "--quiet", "--runs", str(runs)]))
+        code = cli.run_and_explain(lambda: cli.app(["run", *words, "--quiet", "--runs", str(runs)]))
     assert code in (0, 1), printed.getvalue()
     return next(runs.iterdir())
 

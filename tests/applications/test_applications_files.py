@@ -151,7 +151,7 @@ EXAMPLES = {path.stem: path for path in (ROOT / "examples" / "applications").glo
 def test_descriptions_that_nobody_has_run_are_examples_and_are_not_shipped() -> None:
     tried = {name: foreign.read(path).tried for name, path in foreign.shipped().items()}
     assert not [name for name, words in tried.items() if words.startswith("untried")]
-    assert {request.path_of_program(str(path)) for path in EXAMPLES.values()} == {
+    assert {request.find_program(str(path)) for path in EXAMPLES.values()} == {
         path.resolve() for path in EXAMPLES.values()
     }
     assert {"bqcd", "comd", "minife"} <= set(EXAMPLES)

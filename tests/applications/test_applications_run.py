@@ -97,7 +97,7 @@ def steelyard(folder: Path, *words: str) -> Ended:
     """Returns how `steelyard run` ends with these words, in this process."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-        code = cli.explained(lambda: cli.app(["run", "--runs", str(folder / "runs"), "--quiet", *words]))
+        code = cli.run_and_explain(lambda: cli.app(["run", "--runs", str(folder / "runs"), "--quiet", *words]))
     return code, records_in(folder), output.getvalue()
 
 
@@ -139,7 +139,7 @@ def test_each_run_of_the_program_is_a_sample_with_its_accounts(finished: Finishe
 
 def test_it_is_shown_and_exported_as_every_benchmark(finished: Finished, capsys: pytest.CaptureFixture[str]) -> None:
     run = next((finished[0] / "runs").iterdir())
-    assert cli.explained(lambda: cli.app(["export", str(run), "--format", "json"])) == 0
+    assert cli.run_and_explain(lambda: cli.app(["export", str(run), "--format", "json"])) == 0
     exported = capsys.readouterr().out
     assert '"added"' in exported
     assert '"application.sum"' in exported

@@ -76,7 +76,7 @@ class Stranger:
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two launches, a program of threads and one of ranks, as it was when it had measured nothing."""
     runs = tmp_path_factory.mktemp("healthy") / "runs"
-    assert cli.explained(lambda: cli.app([*SMALL.split(), *FURTHER.split(), "--runs", str(runs)])) in (0, 1)
+    assert cli.run_and_explain(lambda: cli.app([*SMALL.split(), *FURTHER.split(), "--runs", str(runs)])) in (0, 1)
     (run,) = runs.iterdir()
     about = json.loads((run / "run.json").read_text())
     planned = reversed(about["plan"]["launches"])  # so that the first of each stays
@@ -192,7 +192,7 @@ def test_an_mpi_that_is_gone_is_named(stranger: Stranger) -> None:
 
 def test_what_the_user_measured_with_is_used_again(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
     own = ["run", "--only", "noise.quanta", "--toolchain", "gcc -O1 -Wl,-z,now", "--quiet", "--runs", "own"]
-    assert cli.explained(lambda: cli.app(own)) in (0, 1)
+    assert cli.run_and_explain(lambda: cli.app(own)) in (0, 1)
     (run,) = Path("own").iterdir()
     stranger.run = run
     about = json.loads((run / "run.json").read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from folders import GOLDEN
-from steelyard.command_line.cli import arguments
+from steelyard.command_line.cli import run_words
 from steelyard.errors import UsageError
 from steelyard.plan import catalogue
 
@@ -73,12 +73,12 @@ def added(tmp_path: Path) -> Path:
 def test_two_files_make_a_benchmark_that_is_listed_run_and_reported(
     added: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments(["list", "--path", str(added), "--json"])
+    run_words(["list", "--path", str(added), "--json"])
     listed = {b["name"] for b in json.loads(capsys.readouterr().out)["benchmarks"]}
     assert "example.adding" in listed
     assert "memory.stream" in listed
     try:
-        arguments(["run", "--path", str(added), "--only", "example", "--quiet", "--json"])
+        run_words(["run", "--path", str(added), "--only", "example", "--quiet", "--json"])
     except SystemExit as end:  # a serious finding, as when this machine is busy
         assert end.code == 1
     run = json.loads(capsys.readouterr().out)
@@ -102,7 +102,7 @@ def test_a_folder_with_a_source_for_each_model_is_one_benchmark(
     found = catalogue.find([tmp_path / "mine"])["example.adding"]
     assert [(s.model, s.parallel) for s in found.sources] == [("other", False), ("plain", False)]
     with contextlib.suppress(SystemExit):  # a serious finding, as when this machine is busy
-        arguments(
+        run_words(
             ["run", "--path", str(tmp_path / "mine"), "--only", "example", "--set", "length=100", "--json", "--quiet"]
         )
     run = json.loads(capsys.readouterr().out)

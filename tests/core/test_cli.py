@@ -60,7 +60,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         monkeypatch.setenv("COLUMNS", "200")
         for name in ELSEWHERE:
             monkeypatch.delenv(name, raising=False)
-        code = cli.explained(lambda: cli.app(list(words)))
+        code = cli.run_and_explain(lambda: cli.app(list(words)))
         printed = capsys.readouterr()
         return subprocess.CompletedProcess(words, code, printed.out, printed.err)
 
@@ -159,7 +159,7 @@ def test_output_can_be_cut_off_by_its_reader(finished: Path) -> None:
         (["run", "--system", "{here}/missing.toml"], 2, "missing.toml"),
         (["run", "--path", "{here}/missing"], 2, "not a folder"),
         (["show", "20200101-000000"], 2, "no run"),
-        (["show", "--all", "--json"], 2, "--all and --json are forms of the same output"),
+        (["show", "--all", "--json"], 2, "--all and --json cannot be used together"),
         (["export", "--format", "xml"], 2, "no format 'xml'"),
         (["export", "--format", "parquet"], 2, "--output"),
         (["nonsense"], 2, "nonsense"),
@@ -339,7 +339,7 @@ def test_runs_that_cannot_be_kept_are_refused_before_anything_is_built(
 )
 def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: set[str]) -> None:
     code = (
-        "import sys; from steelyard.command_line import cli; cli.explained(lambda: cli.app(sys.argv[1:]));"
+        "import sys; from steelyard.command_line import cli; cli.run_and_explain(lambda: cli.app(sys.argv[1:]));"
         "print(*(n.rpartition('.')[2] for n in sys.modules if '.commands.' in n and n.startswith('steelyard')))"
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
@@ -360,18 +360,18 @@ def test_the_page_of_help_says_what_each_command_says_of_itself(package: str) ->
     for name, command in group.commands.items():
         first = " ".join(command.help.split("\n\n")[0].split())
         assert len(first) > 20
-        assert command_group.summary(group.commands, name) == first
+        assert command_group.read_summary(group.commands, name) == first
 
 
 def test_the_page_of_help_marks_words_and_loads_no_parser_of_markdown() -> None:
     code = (
-        "import sys; from steelyard.command_line import cli; cli.explained(lambda: cli.app(['--help']));"
+        "import sys; from steelyard.command_line import cli; cli.run_and_explain(lambda: cli.app(['--help']));"
         "print({'markdown_it', 'pygments', 'numpy', 'msgspec'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Begin with steelyard run, which" in done.stdout
     assert done.stdout.splitlines()[-1] == "set()"
-    assert help_page.marked("a **b c** d** e").markup == "a [bold]b c[/bold] d** e"
+    assert help_page.mark_bold("a **b c** d** e").markup == "a [bold]b c[/bold] d** e"
 
 
 def options() -> Iterator[tuple[list[str], str]]:
@@ -394,7 +394,7 @@ def test_an_option_without_its_value_is_refused(
 ) -> None:
     """As from a script whose variable is not set."""
     for given in ([option, ""], [f"{option}="]) if option.startswith("--") else ([option, ""],):
-        assert cli.explained(lambda given=given: cli.app([*words, *given])) == 2
+        assert cli.run_and_explain(lambda given=given: cli.app([*words, *given])) == 2
         assert f"The value of {option} is empty" in capsys.readouterr().err
 
 
@@ -413,7 +413,7 @@ def test_what_a_limit_does_not_give_is_a_sentence(
     def work() -> None:
         raise error
 
-    assert cli.explained(work) == 4
+    assert cli.run_and_explain(work) == 4
     assert said in capsys.readouterr().err
 
 
@@ -423,4 +423,4 @@ def test_a_mistake_of_ours_is_not_hidden(error: Exception) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        cli.explained(work)
+        cli.run_and_explain(work)

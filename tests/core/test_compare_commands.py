@@ -67,13 +67,13 @@ def test_a_run_that_fails_has_no_time() -> None:
 def test_the_answer_is_the_first_line(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["compare", "--rounds", "10", "--quiet"]
     slow, fast = f"{sys.executable} -S -c 'import time; time.sleep(0.2)'", "true"
-    assert cli.explained(lambda: cli.app([*words, "--", slow, fast])) == 0
+    assert cli.run_and_explain(lambda: cli.app([*words, "--", slow, fast])) == 0
     assert capsys.readouterr().out.startswith("true is faster than ")
-    assert cli.explained(lambda: cli.app([*words, "--json", "--", "true", "true"])) == 0
+    assert cli.run_and_explain(lambda: cli.app([*words, "--json", "--", "true", "true"])) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["pairs"], len(found["runs"]["second"])) == (10, 10)
-    assert cli.explained(lambda: cli.app(["compare", "--", "true", "a 'b"])) == 2
-    assert "Put it into quotes as a whole" in capsys.readouterr().err
+    assert cli.run_and_explain(lambda: cli.app(["compare", "--", "true", "a 'b"])) == 2
+    assert "Put the whole command into quotes" in capsys.readouterr().err
 
 
 def test_ctrl_c_keeps_the_pairs_that_are_complete(tmp_path: Path) -> None:

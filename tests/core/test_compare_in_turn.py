@@ -389,7 +389,7 @@ def written(folder: Path, where: Machine, made: Plan, **about: Any) -> str:
 
 def refused(folder: Path, *words: str) -> str:
     with pytest.raises(UsageError) as told:
-        cli.arguments(["compare", "--in-turn", *words, "--runs", str(folder), "--quiet"])
+        cli.run_words(["compare", "--in-turn", *words, "--runs", str(folder), "--quiet"])
     assert len(records.all_runs(folder)) == len({w for w in words if not w.startswith("-") and not w.isdigit()})
     return str(told.value)
 
@@ -437,7 +437,7 @@ def test_a_placement_that_is_impossible_here_is_refused(by_hand: Machine, tmp_pa
 def test_a_published_system_cannot_be_measured_in_turn(here: Machine, tmp_path: Path) -> None:
     a = written(tmp_path, here, stream("triad"))
     with pytest.raises(UsageError, match="--in-turn needs two runs"):
-        cli.arguments(["compare", "--in-turn", a, "8350", "--runs", str(tmp_path)])
+        cli.run_words(["compare", "--in-turn", a, "8350", "--runs", str(tmp_path)])
 
 
 # --------------------------------------------------------------------------- for real

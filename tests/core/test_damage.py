@@ -87,7 +87,7 @@ def run(tmp_path: Path) -> Path:
 
 def command(*words: object) -> int:
     """The exit code of a command in this process."""
-    return cli.explained(lambda: cli.app([str(word) for word in words]))
+    return cli.run_and_explain(lambda: cli.app([str(word) for word in words]))
 
 
 def said(run: Path, content: dict) -> None:
@@ -105,7 +105,7 @@ def readings(healthy: Evaluation) -> dict[str, Callable[[Evaluation], object]]:
         "export": lambda e: (
             export.write(e, "csv", None) + export.write(e, "json", None) + str(list(columns.sample_lists(e)))
         ),
-        "query": lambda e: tables.table(*query([e], COUNTED), as_json=False),
+        "query": lambda e: tables.print_rows(*query([e], COUNTED), as_json=False),
         "report": report.render,
         "compare": lambda e: side_by_side.show(healthy, e, comparing.compare(healthy, e)),
         "compare the other way": lambda e: comparison.runs(comparing.compare(e, healthy), False),
@@ -148,7 +148,7 @@ def test_a_damaged_run_is_read_or_refused_in_words(
 ) -> None:
     for seed in seeds:
         how = f"seed {seed}: {pair.damages[seed % 2].make(seed, pair.run)}"
-        tables.everything([], [pair.run], False)
+        tables.print_lists([], [pair.run], False)
         found = evaluated(pair.run, how)
         for name, read in readings(pair.healthy).items() if found else ():
             began = time.process_time()

@@ -9,7 +9,7 @@ import pytest
 import report_fixture
 from steelyard import doors, findings, report
 from steelyard.command_line import cli
-from steelyard.command_line.request import path_of_program
+from steelyard.command_line.request import find_program
 from steelyard.errors import UsageError
 from steelyard.plan import catalogue
 
@@ -120,9 +120,9 @@ def wing(install_wing: Install) -> None:
 
 
 def test_a_command_runs_and_stands_in_its_place_of_the_help(wing: None, capsys: pytest.CaptureFixture[str]) -> None:
-    cli.arguments(["weather", "--town", "Bonn"])
+    cli.run_words(["weather", "--town", "Bonn"])
     assert capsys.readouterr().out == "It rains in Bonn.\n"
-    cli.explained(lambda: cli.app(["--help"]))
+    cli.run_and_explain(lambda: cli.app(["--help"]))
     text = capsys.readouterr().out
     assert text.index("\n  scale ") < text.index("\n  weather ") < text.index("\n  resume ")
     assert "Print the weather of a town." in text
@@ -140,22 +140,22 @@ def test_a_page_is_in_the_report(wing: None) -> None:
 
 def test_a_benchmark_is_listed(wing: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert catalogue.find()["weather.drops"].title == "Drops of rain"
-    cli.arguments(["list", "--json"])
+    cli.run_words(["list", "--json"])
     assert "weather.drops" in {b["name"] for b in json.loads(capsys.readouterr().out)["benchmarks"]}
 
 
 def test_a_program_runner_takes_files_of_its_own(wing: None, tmp_path: Path) -> None:
     path = tmp_path / "storm.rain"
     path.write_text("")
-    assert path_of_program(str(path)) == path
+    assert find_program(str(path)) == path
     assert "weather.storm" in catalogue.find([path])
     with pytest.raises(UsageError, match=r"NAME\.rain"):
-        path_of_program("nothing")
+        find_program("nothing")
 
 
 def test_a_trace_reader_exports(wing: None, tmp_path: Path) -> None:
     (tmp_path / "a.cloud").write_text("")
-    cli.arguments(["export", str(tmp_path / "a.cloud"), "--format", "drops", "-o", str(tmp_path / "out")])
+    cli.run_words(["export", str(tmp_path / "a.cloud"), "--format", "drops", "-o", str(tmp_path / "out")])
     assert (tmp_path / "out").read_text() == "drops"
 
 
@@ -168,4 +168,4 @@ def test_a_wing_that_cannot_be_imported_is_named(install_wing: Install) -> None:
 def test_a_command_of_ours_does_not_look_for_installed_wings(monkeypatch: pytest.MonkeyPatch) -> None:
     doors.forget()
     monkeypatch.setattr(doors, "_installed_wings", lambda: pytest.fail("it looked"))
-    assert cli.explained(lambda: cli.app(["list", "--help"])) == 0
+    assert cli.run_and_explain(lambda: cli.app(["list", "--help"])) == 0

@@ -77,7 +77,7 @@ def test_a_signal_ends_a_run_in_good_order(
 def test_who_ignores_hangups_is_not_ended_by_them(tmp_path: Path) -> None:
     """As nohup does."""
     code = "import signal, os; signal.signal(signal.SIGHUP, signal.SIG_IGN); from steelyard.command_line import cli; "
-    code += "cli._end_in_good_order(); os.kill(os.getpid(), signal.SIGHUP); print('alive')"
+    code += "cli._handle_end_signals(); os.kill(os.getpid(), signal.SIGHUP); print('alive')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "alive\n"
 

@@ -58,8 +58,8 @@ def test_the_text_has_topology_caches_and_limits(two_sockets: Machine, capsys: p
 
 def test_the_command_shows_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drawing = tmp_path / "node.svg"
-    assert cli.explained(lambda: cli.app(["machine", "--json", "--svg", str(drawing)])) == 0
+    assert cli.run_and_explain(lambda: cli.app(["machine", "--json", "--svg", str(drawing)])) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["cores"] == to_plain(describe().cores)
     assert len(ET.parse(drawing).findall(f"{SVG}rect")) > len(shown["cores"])
-    assert cli.explained(lambda: cli.app(["machine", "--svg", str(tmp_path / "none" / "x.svg")])) == 2
+    assert cli.run_and_explain(lambda: cli.app(["machine", "--svg", str(tmp_path / "none" / "x.svg")])) == 2

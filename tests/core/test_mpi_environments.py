@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.build import default_mpi, mpi_environments, resolve_mpi
-from steelyard.command_line.cli import arguments, explained
+from steelyard.command_line.cli import run_and_explain, run_words
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.machine.tools import find_tools
 from steelyard.model import Machine
@@ -49,7 +49,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def install(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    arguments(["mpi", "install", *words, "--json"])
+    run_words(["mpi", "install", *words, "--json"])
     done: dict[str, object] = json.loads(capsys.readouterr().out)
     return done
 
@@ -69,15 +69,15 @@ def test_an_installed_mpi_is_found_and_removed_again(
     assert found.path == f"{folder}/bin/mpicxx"
     assert [tool for tool in after.mpis if tool != found] == list(here.mpis)  # beside those of the PATH, behind them
     assert default_mpi(after) == (default_mpi(here) or found)
-    arguments(["mpi", "list", "--json"])
+    run_words(["mpi", "list", "--json"])
     listed = json.loads(capsys.readouterr().out)["mpis"]
     assert [entry["mpi"] for entry in listed if entry["installed_as"] == "mpich"] == ["mpich-77.1"]
 
-    arguments(["mpi", "remove", "mpich"])
+    run_words(["mpi", "remove", "mpich"])
     assert not folder.exists()
     assert found not in find_tools()[1]
     with pytest.raises(UsageError, match="has not installed an MPI 'mpich'. It has installed none"):
-        arguments(["mpi", "remove", "mpich"])
+        run_words(["mpi", "remove", "mpich"])
 
 
 def test_a_package_that_compiles_nothing_is_not_kept(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_both_packages_of_the_index_start_ranks(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     runs, both = tmp_path / "runs", ["--mpi", "mpich", "--mpi", "openmpi"]
     words = ["run", "--only", "network.pingpong", *both, "--budget", "20s", "--runs", str(runs)]
-    assert explained(lambda: arguments(words)) in (0, 1)  # 1: others disturb the measurement
+    assert run_and_explain(lambda: run_words(words)) in (0, 1)  # 1: others disturb the measurement
     (written,) = runs.glob("*/records.jsonl")
     measured = {json.loads(line)["parameters"]["mpi"] for line in written.read_text().splitlines()}
     assert {label.partition("-")[0] for label in measured} == {"mpich", "openmpi"}

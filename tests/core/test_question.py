@@ -113,7 +113,7 @@ def test_rows_are_printed_as_they_come(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 999, 1000, 1001, 2500])
 def test_a_table_in_parts_has_one_head_and_one_width(rows: int, capsys: pytest.CaptureFixture[str]) -> None:
-    tables.table(["a", "longer"], ((i, "x" * (i % 7)) for i in range(rows)), False)
+    tables.print_rows(["a", "longer"], ((i, "x" * (i % 7)) for i in range(rows)), False)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == rows + 4
     assert len({len(line) for line in lines}) == 1
@@ -122,12 +122,12 @@ def test_a_table_in_parts_has_one_head_and_one_width(rows: int, capsys: pytest.C
 
 @pytest.mark.parametrize("rows", [0, 1, 1000, 2500])
 def test_an_answer_as_json_is_what_json_prints(rows: int, capsys: pytest.CaptureFixture[str]) -> None:
-    tables.table(["a", "b"], [(i, None) for i in range(rows)], True)
+    tables.print_rows(["a", "b"], [(i, None) for i in range(rows)], True)
     assert capsys.readouterr().out == json.dumps([{"a": i, "b": None} for i in range(rows)], indent=1) + "\n"
 
 
 def test_no_cell_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    tables.table(["a"], [(ESCAPES,)], False)
+    tables.print_rows(["a"], [(ESCAPES,)], False)
     assert "\x1b" not in capsys.readouterr().out
 
 

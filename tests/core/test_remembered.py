@@ -63,7 +63,7 @@ def test_a_folder_that_a_strange_run_names_is_not_read(
 ) -> None:
     run, folder = foreign
     assert evaluation.evaluate(run).results
-    assert cli.explained(lambda: cli.app(["show", str(run)])) in (0, 1)
+    assert cli.run_and_explain(lambda: cli.app(["show", str(run)])) in (0, 1)
     assert f"The benchmarks in '{folder}' were not read" in capsys.readouterr().err
     assert not carried_out(folder)
 

@@ -68,7 +68,7 @@ def test_an_unknown_format_of_figures_is_refused_with_the_nearest(tmp_path: Path
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--figures", "plots", "--output", "r.html"], "Leave --output or --figures out"),
+        (["--figures", "plots", "--output", "r.html"], "--output and --figures cannot be used together"),
         (["--format", "pdf"], "Add --figures FOLDER"),
     ],
 )

@@ -905,7 +905,7 @@ def test_ctrl_c_keeps_a_sweep_and_resume_goes_on(tmp_path: Path) -> None:
 
 def test_bad_input_leaves_no_run_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with contextlib.chdir(tmp_path):
-        assert cli.explained(lambda: cli.app(["scale", "node.vectr"])) == 2
+        assert cli.run_and_explain(lambda: cli.app(["scale", "node.vectr"])) == 2
     said = capsys.readouterr().err
     assert said.startswith("steelyard: ")
     assert "Did you mean 'node.vector'" in said

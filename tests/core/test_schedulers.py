@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.commands.submit import Printed, time_limit
+from steelyard.commands.submit import Printed, read_time_limit
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import batch
 from steelyard.launch.scheduler import (
@@ -431,9 +431,9 @@ def test_the_number_of_a_job_of_flux_is_asked_for_in_digits(tmp_path: Path, monk
     ],
 )
 def test_a_time_limit_is_written_as_each_scheduler_reads_it(name: str, limits: dict[str, str]) -> None:
-    assert {text: time_limit(text, system(name)) for text in limits} == limits
+    assert {text: read_time_limit(text, system(name)) for text in limits} == limits
     with pytest.raises(UsageError, match="has no unit"):
-        time_limit("30", system(name))
+        read_time_limit("30", system(name))
 
 
 @pytest.mark.parametrize("name", schedulers())

@@ -322,13 +322,13 @@ def test_what_is_not_asked_is_not_in_the_script() -> None:
     ],
 )
 def test_a_time_limit_is_written_as_slurm_reads_it(text: str, limit: str) -> None:
-    assert submit.time_limit(text, TO) == limit
+    assert submit.read_time_limit(text, TO) == limit
 
 
 @pytest.mark.parametrize(("text", "expected"), [("30", "'30m'"), ("soon", "'soon'"), ("-1h", "'-1h'"), ("1:", "'1:'")])
 def test_a_time_limit_that_is_none_is_refused(text: str, expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
-        submit.time_limit(text, TO)
+        submit.read_time_limit(text, TO)
 
 
 # --------------------------------------------------------------------------- the command
@@ -600,7 +600,9 @@ def test_a_folder_that_the_nodes_do_not_share_is_suspected(tmp_path: Path) -> No
 
 
 def test_words_refused_on_the_node_keep_their_code_and_where_they_are_explained(tmp_path: Path) -> None:
-    submit.outputs(tmp_path, "12", TO)["err"].write_text("steelyard: there are no 4096 threads\n", encoding="utf-8")
+    submit.find_outputs(tmp_path, "12", TO)["err"].write_text(
+        "steelyard: there are no 4096 threads\n", encoding="utf-8"
+    )
     with pytest.raises(MachineFailed, match="(?s)exit code 2.*slurm-12.err") as caught:
         attended(request(tmp_path), state("FAILED", code="2:0"))
     assert caught.value.exit_code == 2

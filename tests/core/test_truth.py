@@ -122,7 +122,7 @@ def in_turn(folder: Path, first: str, second: str, seed: int, rounds: int) -> tu
     asked = ["--seed", str(seed), "--rounds", str(rounds), "--quiet", "--json"]
     printed = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
-        code = cli.explained(lambda: cli.app(["compare", "--in-turn", first, second, *asked]))
+        code = cli.run_and_explain(lambda: cli.app(["compare", "--in-turn", first, second, *asked]))
     assert code in (0, 1), printed.getvalue()
     said = json.loads(printed.getvalue())
     calls = {row["parameters"]["elements"]: row["call"] for row in said["rows"]} | {"whole": said["wholes"][0]["call"]}

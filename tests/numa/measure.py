@@ -15,7 +15,7 @@ from pathlib import Path
 
 from steelyard import build
 from steelyard import plan as planning
-from steelyard.command_line.request import values
+from steelyard.command_line.request import read_settings
 from steelyard.machine import describe
 from steelyard.model import Case, Effort, Launch, Machine, Plan, Sampling
 from steelyard.plan import catalogue
@@ -38,7 +38,7 @@ def main(toolchain: str, runs: str, words: Sequence[str]) -> None:
 
 def _measure(here: Machine, name: str, given: Sequence[str], toolchain: build.Toolchain, runs: Path) -> None:
     chosen = catalogue.choose(catalogue.find(()), [name])
-    plan = planning.make(chosen, here, Effort("quick", 1, MOMENT), values(given), [toolchain.name])
+    plan = planning.make(chosen, here, Effort("quick", 1, MOMENT), read_settings(given), [toolchain.name])
     programs = {(n, toolchain.name): p for n, p in build.build(chosen.values(), toolchain).items()}
     folder = RunFolder.create(runs, here, plan, {"versions": {}})
     notes = Evaluator(here, _for_a_moment(plan), programs, folder).run()

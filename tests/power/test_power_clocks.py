@@ -164,14 +164,14 @@ def test_the_clocks_of_a_node_are_compared(tmp_path: Path, capsys: pytest.Captur
         store.write([Batch("cluster/n1", UUID(int=number), 1, (t.sensor.name,), zeros, t.at, t.value)])
     time = ("--from", str(START), "--to", str(START + 300 * SECOND))
     words = ["power", "query", "--store", str(tmp_path / "store"), *time, "--clocks"]
-    assert cli.explained(lambda: cli.app([*words, "cluster/n1", "--json"])) == 0
+    assert cli.run_and_explain(lambda: cli.app([*words, "cluster/n1", "--json"])) == 0
     slow, fast = json.loads(capsys.readouterr().out)
     assert (slow["sensor"], slow["against"]) == ("cluster/n1/board", "cluster/n1/rapl/package-0")
     assert slow["low"] <= 5.0 <= slow["high"]
     assert fast["behind"] is None
-    assert cli.explained(lambda: cli.app([*words, "cluster/n1"])) == 0
+    assert cli.run_and_explain(lambda: cli.app([*words, "cluster/n1"])) == 0
     shown = capsys.readouterr().out
     assert "cluster/n1, behind rapl/package-0" in shown
     assert "no changes in common" in shown
-    assert cli.explained(lambda: cli.app([*words, "cluster/n2"])) == 2
+    assert cli.run_and_explain(lambda: cli.app([*words, "cluster/n2"])) == 2
     assert "two sensors of power" in capsys.readouterr().err

@@ -24,7 +24,7 @@ MODEL = ("--sensor", "model:idle=20,full=95")
 
 
 def command(*words: object) -> int:
-    return cli.explained(lambda: cli.app([str(word) for word in words]))
+    return cli.run_and_explain(lambda: cli.app([str(word) for word in words]))
 
 
 def started(*words: object) -> subprocess.Popen[str]:

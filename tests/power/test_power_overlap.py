@@ -162,7 +162,7 @@ def test_a_query_says_of_which_node_the_sensors_disagree(tmp_path: Path, capsys:
     lines = []
     for node in ("cluster/n1", "cluster/n2"):
         line = ["power", "query", *words, node]
-        assert cli.explained(partial(cli.app, line)) == 0
+        assert cli.run_and_explain(partial(cli.app, line)) == 0
         lines.append(" ".join(capsys.readouterr().err.split()))
     assert "tell of the whole node" not in lines[0]
     assert "Redfish and IPMI (DCMI) both measure the whole node, and Redfish says 1.30 times" in lines[1]

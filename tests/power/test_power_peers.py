@@ -138,8 +138,8 @@ def test_a_query_of_a_job_names_the_node(
     store.close()
     programs(tmp_path / "bin", monkeypatch, sacct=f"echo '12|{START + 10}|{START + 190}|n[1-4]'", scontrol=NO_ACCOUNT)
     words = ["power", "query", "--store", place, "--job", "12"]
-    assert cli.explained(lambda: cli.app(words)) == 0
+    assert cli.run_and_explain(lambda: cli.app(words)) == 0
     assert "c/n2 draws 1.40 times (" in capsys.readouterr().out
-    assert cli.explained(lambda: cli.app([*words, "--json"])) == 0
+    assert cli.run_and_explain(lambda: cli.app([*words, "--json"])) == 0
     (found,) = json.loads(capsys.readouterr().out)["above_peers"]
     assert Above(**found).node == "c/n2"

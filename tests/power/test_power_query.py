@@ -36,7 +36,7 @@ WATTS = {"cluster/n1": 100.0, "cluster/n2": 50.0, "other/n9": 10.0}
 
 
 def command(*words: object) -> int:
-    return cli.explained(lambda: cli.app([str(word) for word in words]))
+    return cli.run_and_explain(lambda: cli.app([str(word) for word in words]))
 
 
 def answer(capsys: pytest.CaptureFixture[str], *words: object) -> Any:

@@ -456,7 +456,7 @@ def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path, words: str) -> N
 
 
 def command(*words: object) -> int:
-    return cli.explained(lambda: cli.app([str(word) for word in words]))
+    return cli.run_and_explain(lambda: cli.app([str(word) for word in words]))
 
 
 def test_the_command_s_mistakes(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

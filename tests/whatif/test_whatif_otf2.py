@@ -267,7 +267,7 @@ def test_sums_of_bytes_are_shared_out_evenly_and_the_command_says_so(tmp_path: P
 def test_an_archive_is_exported_by_its_folder_and_by_its_file(tmp_path: Path) -> None:
     archive = otf2_archive("all_kinds", tmp_path / "otf2")
     for path in (archive, archive / "traces.otf2"):
-        cli.arguments(["export", str(path), "--format", "goal", "-o", str(tmp_path / f"{path.name}.goal")])
+        cli.run_words(["export", str(path), "--format", "goal", "-o", str(tmp_path / f"{path.name}.goal")])
     assert (tmp_path / "otf2.goal").read_text().startswith("num_ranks 2\n")
     assert (tmp_path / "otf2.goal").read_bytes() == (tmp_path / "traces.otf2.goal").read_bytes()
 

@@ -22,7 +22,7 @@ def trace(tmp_path: Path) -> Path:
 
 
 def test_files_from_a_table_are_the_same_to_the_last_byte(trace: Path, tmp_path: Path) -> None:
-    cli.arguments(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "it's a table")])
+    cli.run_words(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "it's a table")])
     with readable.opened(tmp_path / "it's a table", this_machine()) as found:
         for rank in (0, 1):
             whole = (trace / f"rank-{rank}.trace").read_bytes()
@@ -32,12 +32,12 @@ def test_files_from_a_table_are_the_same_to_the_last_byte(trace: Path, tmp_path:
 
 
 def test_a_table_is_replayed_and_exported_as_the_trace(trace: Path, tmp_path: Path) -> None:
-    cli.arguments(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "table")])
+    cli.run_words(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "table")])
     answers = []
     for path in (trace, tmp_path / "table"):
         with engine.engine(path, this_machine(), 1e9) as running:
             answers.append((running.trace.messages, running.ask(P.word())["time"]))
-        cli.arguments(["export", str(path), "--format", "goal", "-o", f"{path}.goal"])
+        cli.run_words(["export", str(path), "--format", "goal", "-o", f"{path}.goal"])
     assert answers[0] == answers[1]
     assert (tmp_path / "table.goal").read_bytes() == (tmp_path / "trace.goal").read_bytes()
 
@@ -66,7 +66,7 @@ def test_a_table_is_asked_in_sql(trace: Path, tmp_path: Path) -> None:
 def test_what_is_no_trace_of_ours_and_a_torn_table_get_a_sentence(trace: Path, tmp_path: Path) -> None:
     (tmp_path / "x.goal").write_text("num_ranks 1\nrank 0 {\n}\n")
     with pytest.raises(UsageError, match="has no calls of the run: only traces of steelyard trace"):
-        cli.arguments(["export", str(tmp_path / "x.goal"), "--format", "parquet", "-o", str(tmp_path / "y")])
+        cli.run_words(["export", str(tmp_path / "x.goal"), "--format", "parquet", "-o", str(tmp_path / "y")])
     table.export(trace, tmp_path / "table", this_machine())
     records = tmp_path / "table" / "records.parquet"
     records.write_bytes(records.read_bytes()[:300])

@@ -259,9 +259,9 @@ def test_the_command_traces_and_whatif_says_the_traced_time(
 def test_a_command_without_mpi_leaves_no_trace_and_is_told_so(elsewhere: Path, here: Machine) -> None:
     mpi("default", here)
     with pytest.raises(MachineFailed, match="left no trace"):
-        cli.arguments(["trace", "-o", "here", "--", "/bin/true"])
+        cli.run_words(["trace", "-o", "here", "--", "/bin/true"])
     with pytest.raises(UsageError, match="cannot be started"):
-        cli.arguments(["trace", "-o", "here", "--", "/bin/no-such-program"])
+        cli.run_words(["trace", "-o", "here", "--", "/bin/no-such-program"])
     assert not (elsewhere / "here").exists()
 
 
@@ -332,9 +332,9 @@ def test_a_folder_that_is_taken_is_refused_before_the_command_runs(elsewhere: Pa
     (elsewhere / "here").mkdir()
     (elsewhere / "here" / "x").touch()
     with pytest.raises(UsageError, match="something is there"):
-        cli.arguments(["trace", "-o", "here", "--", "touch", "ran"])
+        cli.run_words(["trace", "-o", "here", "--", "touch", "ran"])
     with pytest.raises(UsageError, match="is not there"):
-        cli.arguments(["trace", "-o", "a/b", "--", "touch", "ran"])
+        cli.run_words(["trace", "-o", "a/b", "--", "touch", "ran"])
     assert not (elsewhere / "ran").exists()
     with pytest.raises(UsageError, match="no trace"):
         cli.arguments(["whatif", "here", "--set", "network=L=1us"])

@@ -56,7 +56,7 @@ def test_a_help_page_has_one_example_a_line(
     name: str, command: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert cli.explained(lambda: cli.app([*name.split(), "-h"])) == 0
+    assert cli.run_and_explain(lambda: cli.app([*name.split(), "-h"])) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Usage: ")
     assert "{" not in lines[0]
@@ -125,14 +125,14 @@ def test_the_parameters_of_a_benchmark_are_those_of_its_plan() -> None:
 
 
 def test_list_shows_the_parameters_and_units_of_a_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.explained(lambda: cli.app(["list", "memory.latency", "--json"])) == 0
+    assert cli.run_and_explain(lambda: cli.app(["list", "memory.latency", "--json"])) == 0
     (page,) = json.loads(capsys.readouterr().out)
     assert {"threads", "chains", "bytes"} <= set(page["parameters"])
     assert {"name": "latency", "unit": "s", "better": "lower"} in page["metrics"]
-    assert cli.explained(lambda: cli.app(["list", "memory"])) == 0
+    assert cli.run_and_explain(lambda: cli.app(["list", "memory"])) == 0
     text = capsys.readouterr().out
     assert text.count("\nMetrics: ") == 5
-    assert cli.explained(lambda: cli.app(["list", "memroy.stream"])) == 2
+    assert cli.run_and_explain(lambda: cli.app(["list", "memroy.stream"])) == 2
     assert "Did you mean 'memory.stream'" in capsys.readouterr().err
 
 

@@ -270,17 +270,17 @@ REFUSED = [
     ("show {here}/folder", "not a run folder"),
     ("show {here}", "not a run folder"),
     ("show loop", "no run"),
-    ("show --json --all", "choose one"),
+    ("show --json --all", "Choose one of them"),
     ("show ''", "empty"),
     ("resume ''", "empty"),
     ("compare '' ''", "empty"),
     ("export -o ''", "empty"),
-    ("run --json --all", "choose one"),
+    ("run --json --all", "Choose one of them"),
     ("resume nonsense", "no run"),
     (f"resume {LONG}", "no run"),
     ("compare {run}", "OTHER"),
-    ("compare Mont-Blanc~node {run}", "so it must be the second argument: steelyard compare RUN 'Mont-Blanc node'"),
-    ("compare {run} nosuch", "List them with: steelyard list"),
+    ("compare Mont-Blanc~node {run}", "so it must be the second argument. Use: steelyard compare RUN 'Mont-Blanc node'"),
+    ("compare {run} nosuch", "List all systems with: steelyard list"),
     ("frobnicate", "There is no command 'frobnicate'. Known are: build"),
     ("powr", "Did you mean 'power'?"),
     ("power qery", "Did you mean 'query'?"),
@@ -299,7 +299,7 @@ REFUSED = [
     ("whatif nosuch --set network=L=1us", "There is no trace 'nosuch'"),
     ("compare -- true", "Missing argument 'OTHER'"),
     ("compare -- nosuchcommand true", "'nosuchcommand' cannot be started"),
-    ("compare {run} nonsense", "Nor is it a published system"),
+    ("compare {run} nonsense", "There is also no published system"),
     ("compare nonsense {run}", "no run"),
     (f"compare {{run}} {LONG}", "no run"),
     ("compare {run} 4x~AMD~8350~Barcelona --fail-on-slower", "two runs"),
@@ -323,7 +323,7 @@ REFUSED = [
     ("run --report {here}/missing/x.html", "is not there"),
     ("scale node.vector --report {here}/folder", "that is a folder"),
     # Questions
-    ("query", "sql"),
+    ("query", "SQL"),
     ("query ''", "empty"),
         ("query -- --nothing", "empty"),
     ("query ;", "empty"),
@@ -340,7 +340,7 @@ REFUSED = [
     ("submit --dry-run --time 90", "no unit"),
     ("submit --dry-run --time soon", "length of time"),
     ("submit --dry-run --time 1e400h", "finite"),
-    ("submit --dry-run --option nonsense", "no word of sbatch"),
+    ("submit --dry-run --option nonsense", "not an option of sbatch"),
     ("submit --dry-run --resume nonsense", "no run"),
     ("submit --dry-run -- --only nonsense", "no benchmark"),
     ("submit --dry-run -- --set threads=two", "'two'"),
@@ -363,7 +363,7 @@ def test_a_wrong_command_line_is_refused_with_a_sentence(
     line: str, expected: str, there: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = contents(there.path)
-    code = cli.explained(lambda: cli.app(there.words(line)))
+    code = cli.run_and_explain(lambda: cli.app(there.words(line)))
     said = capsys.readouterr().err
     assert code == 2, said
     assert expected in said
@@ -394,7 +394,7 @@ def test_what_the_machine_refuses_is_said_with_exit_code_4(
     line: str, expected: str, there: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = contents(there.path)
-    assert cli.explained(lambda: cli.app(there.words(line))) == 4
+    assert cli.run_and_explain(lambda: cli.app(there.words(line))) == 4
     assert expected in capsys.readouterr().err
     assert contents(there.path) == before
 
@@ -438,7 +438,7 @@ UNUSUAL = [
 
 @pytest.mark.parametrize("line", UNUSUAL)
 def test_an_unusual_command_line_works(line: str, there: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.explained(lambda: cli.app(there.words(line))) == 0, capsys.readouterr().err
+    assert cli.run_and_explain(lambda: cli.app(there.words(line))) == 0, capsys.readouterr().err
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -529,7 +529,7 @@ def test_a_full_disk_behind_standard_output_is_said(line: str, there: Place) -> 
     assert done == Ended(
         4,
         b"",
-        b"steelyard: Standard output cannot be written: No space left on device. Make room there, or name another file.\n",
+        b"steelyard: Standard output cannot be written: No space left on device. Free some space there, or choose another file.\n",
     )
 
 
@@ -565,7 +565,7 @@ def test_a_fresh_process_on_such_a_terminal_does_so_too(surroundings: dict[str, 
 
 
 def test_what_a_terminal_lacks_is_spelled_with_what_it_has() -> None:
-    codecs.register_error("steelyard", streams.spelled)
+    codecs.register_error("steelyard", streams.spell_missing)
     text = "a→b 5 µs ≥ ½ ünd ³ 漢 \udcff"
     assert text.encode("ascii", "steelyard") == b"a->b 5 us >= 1/2 und 3 ? \xff"
     assert text.encode("latin-1", "steelyard") == b"a->b 5 \xb5s >= \xbd \xfcnd \xb3 ? \xff"
@@ -619,9 +619,9 @@ def test_a_full_disk_leaves_no_half_made_run_and_no_half_made_file(there: Place,
         assert list(small.iterdir()) == []
         (small / "old.html").write_text("an old report")
         for line in (f"report -o {small}/old.html", f"report -o {small}/x.html", f"export -o {small}/x.json"):
-            assert cli.explained(lambda line=line: cli.app(there.words(line))) == 4  # type: ignore[misc]
+            assert cli.run_and_explain(lambda line=line: cli.app(there.words(line))) == 4  # type: ignore[misc]
         for form in ("csv", "parquet"):
-            cli.explained(lambda form=form: cli.app(["export", "--format", form, "-o", f"{small}/x.{form}"]))  # type: ignore[misc]
+            cli.run_and_explain(lambda form=form: cli.app(["export", "--format", form, "-o", f"{small}/x.{form}"]))  # type: ignore[misc]
         (small / "x.csv").unlink(missing_ok=True)  # this one is small enough
         assert [p.name for p in small.iterdir()] == ["old.html"]
         assert (small / "old.html").read_text() == "an old report"
@@ -637,7 +637,7 @@ def test_a_read_only_file_system_is_said(
         with pytest.raises(MachineFailed, match="Read-only file system"):
             records.RunFolder(run)
         for line in (f"report {run}", f"report -o {small}/x.html", f"export -o {small}/x.json", f"resume {run}"):
-            assert cli.explained(lambda line=line: cli.app(there.words(line))) == 4  # type: ignore[misc]
+            assert cli.run_and_explain(lambda line=line: cli.app(there.words(line))) == 4  # type: ignore[misc]
             said = capsys.readouterr().err
             assert "is not allowed there" in said or "Read-only file system" in said
         with pytest.raises(MachineFailed, match="Read-only file system"):
@@ -649,7 +649,7 @@ def test_a_file_that_is_replaced_keeps_its_rights_and_a_link_keeps_its_goal(ther
     kept.write_text("old")
     kept.chmod(0o640)
     link.symlink_to(kept)
-    assert cli.explained(lambda: cli.app(["export", "--format", "csv", "-o", str(link)])) == 0
+    assert cli.run_and_explain(lambda: cli.app(["export", "--format", "csv", "-o", str(link)])) == 0
     assert link.is_symlink()
     assert kept.read_text().startswith("run,system")
     assert kept.stat().st_mode & 0o777 == 0o640
@@ -667,11 +667,11 @@ def test_many_ranks_on_few_processors_are_warned_of_with_the_time(
         pytest.skip("there is no MPI on this machine")
     if len(here.cpus) > 16:
         pytest.skip("this machine has processors for so many ranks")
-    assert cli.explained(lambda: cli.app(there.words(line))) == 0
+    assert cli.run_and_explain(lambda: cli.app(there.words(line))) == 0
     said = capsys.readouterr()
     assert "take turns" in said.err
     assert "takes about" in said.err
-    assert cli.explained(lambda: cli.app(["plan", "--only", "network.pingpong", "--set", "ranks=2"])) == 0
+    assert cli.run_and_explain(lambda: cli.app(["plan", "--only", "network.pingpong", "--set", "ranks=2"])) == 0
     assert capsys.readouterr().err == ""
 
 

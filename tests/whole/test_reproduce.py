@@ -80,7 +80,7 @@ def test_each_command_is_accepted_and_plans_cases(
         assert words[1] in ("compare", "report", "whatif")
         return
     here = replace(four_nodes, hosts=site.hosts(given["hosts"]))
-    settings: plan.Settings = request.values(given["settings"] or [])
+    settings: plan.Settings = request.read_settings(given["settings"] or [])
     chosen = catalogue.choose(benchmarks, [given["benchmark"]] if words[1] == "scale" else given["only"])
     effort = plan.EFFORTS[given["preset"]]
     if words[1] == "scale":

@@ -27,7 +27,9 @@ def asked(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., l
     """Asks the folder of runs by the command line."""
 
     def ask(sql: str, *words: str) -> list[dict[str, Any]]:
-        assert cli.explained(lambda: cli.app(["query", sql, "--json", "--runs", str(kept_run.parent), *words])) == 0
+        assert (
+            cli.run_and_explain(lambda: cli.app(["query", sql, "--json", "--runs", str(kept_run.parent), *words])) == 0
+        )
         rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
         return rows
 

@@ -17,7 +17,7 @@ from steelyard.report import export, summary
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
-    assert cli.explained(lambda: cli.app(list(map(str, words)))) == 0
+    assert cli.run_and_explain(lambda: cli.app(list(map(str, words)))) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -48,21 +48,21 @@ def test_the_summary_does_not_grow_with_the_cases() -> None:
 
 
 def test_samples_without_json_are_refused(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.explained(lambda: cli.app(["show", str(kept_run), "--samples"])) == 2
+    assert cli.run_and_explain(lambda: cli.app(["show", str(kept_run), "--samples"])) == 2
     assert "--samples needs --json" in capsys.readouterr().err
 
 
 def test_a_kept_summary_names_the_folder_as_the_user_does(kept_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert stored_tables.summary(kept_run, []).path == str(kept_run)
+    assert stored_tables.find_summary(kept_run, []).path == str(kept_run)
     monkeypatch.chdir(kept_run.parent)
-    assert stored_tables.summary(Path(kept_run.name), []).path == kept_run.name
+    assert stored_tables.find_summary(Path(kept_run.name), []).path == kept_run.name
 
 
 def test_texts_and_numbers_of_all_kinds_can_be_kept(kept_run: Path) -> None:
     judged = evaluating.evaluate(kept_run)
     odd = replace(judged.findings[0], seen="not \ud800 UTF-8", effect=float("nan"))
     stored_tables.keep(kept_run, [], replace(judged, findings=(odd,)))
-    (kept,) = stored_tables.summary(kept_run, []).findings
+    (kept,) = stored_tables.find_summary(kept_run, []).findings
     assert kept.seen == "not \\ud800 UTF-8"
     assert kept.effect != kept.effect
 
@@ -73,7 +73,7 @@ def test_the_list_of_runs_has_verdicts_and_a_main_figure(kept_run: Path, capsys:
     assert listed["verdicts"] == short["verdicts"]
     assert listed["figure"] == short["figures"][0]
     assert (listed["done"], listed["cases"]) == (short["measured"], short["cases"])
-    cli.arguments(["list", "--runs", str(kept_run.parent)])
+    cli.run_words(["list", "--runs", str(kept_run.parent)])
     table = capsys.readouterr().out
     assert f"● {short['verdicts']['CLEAN']} CLEAN" in table
     assert f"{listed['figure']['title']}: {listed['figure']['text']}" in " ".join(table.replace("│", " ").split())

@@ -1,4 +1,4 @@
-"""The command line. Each command is one file. It reads its words, calls other packages, and prints the result."""
+"""The command line. Each command is one file that reads its words, calls other packages, and prints the result."""
 
 import signal
 import sys
@@ -10,19 +10,19 @@ import typer
 
 from steelyard import __version__, doors
 from steelyard.command_line import streams
-from steelyard.command_line.command_group import HELP, MARKUP, group
+from steelyard.command_line.command_group import HELP, MARKUP, make_group
 from steelyard.errors import MachineFailed, SteelyardError, spelled
 
 
-def _packages() -> Iterator[Mapping[str, Path]]:
-    """Yields the folders of commands. The product's own folders come first, since a search for installed packages takes a while."""
+def _find_packages() -> Iterator[Mapping[str, Path]]:
+    """Yields the folders of commands. Our own come first, since the search for installed packages takes a while."""
     yield doors.inside("commands")
     yield {name: folder for name, folder in doors.packages("commands").items() if name not in doors.inside("commands")}
 
 
 app = typer.Typer(
     name="steelyard",
-    cls=group(_packages),
+    cls=make_group(_find_packages),
     no_args_is_help=True,
     context_settings=HELP,
     rich_markup_mode=MARKUP,
@@ -36,13 +36,13 @@ app = typer.Typer(
 def main() -> None:
     """Runs the command line. Errors are explained without a traceback, and Ctrl-C keeps the finished measurements."""
     streams.prepare()
-    signals = _end_in_good_order()
-    code = explained(app)
-    code = explained(sys.stdout.flush) or code  # the last output may fail, too
+    signals = _handle_end_signals()
+    code = run_and_explain(app)
+    code = run_and_explain(sys.stdout.flush) or code  # the last output may fail, too
     sys.exit(128 + signals[0] if signals and code == 130 else code)
 
 
-def _end_in_good_order() -> list[int]:
+def _handle_end_signals() -> list[int]:
     """Lets SIGTERM (batch systems end jobs with it) and SIGHUP act like Ctrl-C. Returns a list that will hold the signal."""
     arrived: list[int] = []
 
@@ -61,7 +61,7 @@ def _end_in_good_order() -> list[int]:
     return arrived
 
 
-def explained(work: Callable[[], object]) -> int:
+def run_and_explain(work: Callable[[], object]) -> int:
     """Calls `work` and returns the exit code. Prints the reason if the code is not 0."""
     try:
         work()
@@ -80,7 +80,7 @@ def explained(work: Callable[[], object]) -> int:
         print(f"steelyard: The operating system reports an error: {error.strerror or error}{where}.", file=sys.stderr)
         return MachineFailed.exit_code
     except Exception as error:
-        why = _starved(error)
+        why = _describe_shortage(error)
         if not why:
             raise
         print(f"steelyard: {why}", file=sys.stderr)
@@ -88,7 +88,7 @@ def explained(work: Callable[[], object]) -> int:
     return 0
 
 
-def _starved(error: Exception) -> str:
+def _describe_shortage(error: Exception) -> str:
     """Returns a sentence if a limit of memory or threads (from ulimit or a batch system) is the cause, else ""."""
     message = str(error)
     words = (
@@ -103,7 +103,7 @@ def _starved(error: Exception) -> str:
     return ""
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"steelyard {__version__}")
         raise typer.Exit
@@ -112,12 +112,12 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
 
 
-def arguments(words: Sequence[str]) -> None:
+def run_words(words: Sequence[str]) -> None:
     """Runs the command line with these words. Tests use it."""
     app(list(words), standalone_mode=False)

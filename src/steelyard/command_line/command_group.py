@@ -35,7 +35,7 @@ class _File:
     source: str
 
 
-def group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[TyperGroup]:
+def make_group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[TyperGroup]:
     """Returns the class of a group that holds the commands of some packages, in the order of their `PLACE`.
 
     Each file or folder of a package is a command: a module with a function `command`, or with an `app` that holds further
@@ -61,12 +61,12 @@ def group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[TyperGro
         def format_help(self, ctx: Any, formatter: Any) -> None:
             from steelyard.command_line import help_page
 
-            help_page.show_group(self, ctx, {name: summary(self.commands, name) for name in self.commands})
+            help_page.show_group(self, ctx, {name: read_summary(self.commands, name) for name in self.commands})
 
     return Group
 
 
-def summary(commands: Any, name: str) -> str:
+def read_summary(commands: Any, name: str) -> str:
     """Returns the first paragraph of a command's help. It is read from the source: an import takes ten times as long."""
     docstring = SUMMARY.search(commands.files[name].source)
     text = str(docstring[1] if docstring else commands[name].help or "")
@@ -99,13 +99,13 @@ class _Commands(Mapping[str, Any]):
     @cached_property
     def files(self) -> dict[str, _File]:
         """The files of all commands by name, in the order in which the help lists them."""
-        files = [item for part in self._packages() for item in _files(part).items()]
-        return dict(sorted(files, key=lambda item: (_place(item[1].source), item[0])))
+        files = [item for part in self._packages() for item in _find_files(part).items()]
+        return dict(sorted(files, key=lambda item: (_read_place(item[1].source), item[0])))
 
     def __getitem__(self, name: str) -> Any:
         for part in self._packages():
-            if file := _files(part).get(name):
-                return _command(file.module, name)
+            if file := _find_files(part).get(name):
+                return _import_command(file.module, name)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
@@ -115,7 +115,7 @@ class _Commands(Mapping[str, Any]):
         return len(self.files)
 
 
-def _files(packages: Mapping[str, Path]) -> dict[str, _File]:
+def _find_files(packages: Mapping[str, Path]) -> dict[str, _File]:
     """Returns the files of the commands in these packages, by name."""
     files = {}
     for package, folder in packages.items():
@@ -125,7 +125,7 @@ def _files(packages: Mapping[str, Path]) -> dict[str, _File]:
     return files
 
 
-def _place(source: str) -> int:
+def _read_place(source: str) -> int:
     place = PLACE.search(source)
     return int(place[1]) if place else LAST
 
@@ -160,7 +160,7 @@ class _Strict(TyperCommand):
 
 
 @cache
-def _command(module_name: str, name: str) -> Any:
+def _import_command(module_name: str, name: str) -> Any:
     module = importlib.import_module(module_name)
     if hasattr(module, "app"):
         return typer.main.get_command(module.app)

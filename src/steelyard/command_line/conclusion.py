@@ -18,7 +18,7 @@ def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: outpu
     """Writes the report of a run, prints its findings and the path of the report, and exits with the code of `exit_code`."""
     evaluation = read(path, paths)
     stored_tables.keep(path, paths, evaluation)
-    report_path = _write(evaluation, report)  # before the output, since its reader may stop early (| head)
+    report_path = _write_report(evaluation, report)  # before the output, since its reader may stop early (| head)
     output_forms.show(evaluation, form, report_path)
     if form != "screen":
         print(f"\nThe report: {spelled(str(report_path))}", file=sys.stdout if form == "all" else sys.stderr)
@@ -48,7 +48,7 @@ def write_report(
     The report compares the kernels of the node with those of the run `against`, and shows the losses of efficiency in `traces`.
     """
     evaluation = replace(read(path, paths), traces=tuple(traces))
-    return _write(evaluation, output, read(against, paths) if against else None)
+    return _write_report(evaluation, output, read(against, paths) if against else None)
 
 
 def write_figures(
@@ -66,7 +66,7 @@ def write_figures(
     return figure_files.write(evaluation, folder, form, read(against, paths) if against else None)
 
 
-def _write(evaluation: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
+def _write_report(evaluation: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
     from steelyard import report
 
     default = Path(evaluation.run.path) / "report.html"

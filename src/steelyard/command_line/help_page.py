@@ -24,7 +24,7 @@ def show_group(group: Any, ctx: Any, summaries: Mapping[str, str]) -> None:
     """Prints the usage of a group, its options, its commands with their `summaries`, and its epilogue."""
     _print_head(group.get_usage(ctx), group.help or "")
     _print_section("Commands", summaries.items())
-    _print_section(GENERAL, (_option_row(p) for p in _visible_options(group, ctx)))
+    _print_section(GENERAL, (_describe_option(p) for p in _list_options(group, ctx)))
     if group.epilog:
         _print_paragraph(group.epilog)
 
@@ -42,8 +42,10 @@ def show_command(command: Any, ctx: Any) -> None:
     arguments = (p for p in command.get_params(ctx) if p.param_type_name == "argument")
     _print_section("Arguments", ((p.metavar or p.name.upper(), p.help or "") for p in arguments))
     panels: dict[str, list[Row]] = {}
-    for parameter in _visible_options(command, ctx):
-        panels.setdefault(getattr(parameter, "rich_help_panel", None) or GENERAL, []).append(_option_row(parameter))
+    for parameter in _list_options(command, ctx):
+        panels.setdefault(getattr(parameter, "rich_help_panel", None) or GENERAL, []).append(
+            _describe_option(parameter)
+        )
     for title in sorted(panels, key=lambda title: title == GENERAL):
         _print_section(title, panels[title])
 
@@ -57,7 +59,7 @@ def split_examples(paragraph: str) -> list[str]:
     return lines
 
 
-def marked(text: str) -> Text:
+def mark_bold(text: str) -> Text:
     """Returns the text with the words between ** in bold."""
     out, end = Text(), 0
     for match in BOLD.finditer(text):
@@ -66,11 +68,11 @@ def marked(text: str) -> Text:
     return out.append(text[end:])
 
 
-def _visible_options(command: Any, ctx: Any) -> Iterator[Any]:
+def _list_options(command: Any, ctx: Any) -> Iterator[Any]:
     return (p for p in command.get_params(ctx) if p.param_type_name == "option" and not getattr(p, "hidden", False))
 
 
-def _option_row(parameter: Any) -> Row:
+def _describe_option(parameter: Any) -> Row:
     names = ", ".join(sorted(parameter.opts, key=len) + parameter.secondary_opts)
     flag = getattr(parameter, "is_flag", False) or getattr(parameter, "is_bool_flag", False)
     value = "" if flag else f" {parameter.metavar or parameter.name.upper()}"
@@ -88,7 +90,7 @@ def _option_row(parameter: Any) -> Row:
     return names + value, f"{text.removesuffix('.')} ({'; '.join(notes)})." if notes else text
 
 
-def _width() -> int:
+def _measure_width() -> int:
     return min(WIDEST, shutil.get_terminal_size().columns)
 
 
@@ -105,7 +107,7 @@ def _print_title(title: str) -> None:
 
 def _print_paragraph(text: str) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    for line in _folded(text, _width()):
+    for line in _fold(text, _measure_width()):
         console.print(line)
     print()
 
@@ -117,7 +119,7 @@ def _print_section(title: str, rows: Iterable[Row]) -> None:
     _print_title(title)
     console = Console(highlight=False, soft_wrap=True)
     for name, text in listed:
-        lines = _folded(text, _width() - LEFT - 4)
+        lines = _fold(text, _measure_width() - LEFT - 4)
         left = Text(f"  {name:<{LEFT}}  ", "cyan")
         if len(name) > LEFT or not lines:
             console.print(left)
@@ -128,10 +130,10 @@ def _print_section(title: str, rows: Iterable[Row]) -> None:
     print()
 
 
-def _folded(text: str, width: int) -> list[Text]:
+def _fold(text: str, width: int) -> list[Text]:
     """Returns lines of at most `width` columns, with the bold words of `text`."""
     plain = BOLD.sub(lambda match: match[1], text)
-    styled = marked(text)
+    styled = mark_bold(text)
     lines, place = [], 0
     for line in wrap(plain, max(20, width), break_long_words=False, break_on_hyphens=False):
         place = plain.index(line, place)

@@ -14,14 +14,14 @@ from steelyard.numbers import option
 WORK, TOOLS, POWER, OUTPUT, FOLDERS = "What to measure", "Compilers, MPI and hosts", "Power", "Output", "Folders"
 
 
-def _report(path: Path | None) -> Path | None:
+def _expect_report(path: Path | None) -> Path | None:
     """Refuses a report that cannot be written, before anything is measured."""
     if path:
         files.expect_output(path, "The report")
     return path
 
 
-def _toolchains(words: list[str] | None) -> list[str] | None:
+def _expect_compilers(words: list[str] | None) -> list[str] | None:
     """Refuses flags that no shell can read, before anything is compiled with them."""
     from steelyard.build.toolchain import expect_words
 
@@ -131,7 +131,7 @@ Compilers = Annotated[
     typer.Option(
         "--toolchain",
         metavar="COMPILER",
-        callback=_toolchains,
+        callback=_expect_compilers,
         help="Compiler, with or without flags: gcc, g++-12, 'clang -O2' (default: the first that is found). "
         "Two compilers are compared.",
         rich_help_panel=TOOLS,
@@ -206,7 +206,7 @@ Report = Annotated[
     typer.Option(
         "--report",
         metavar="FILE",
-        callback=_report,
+        callback=_expect_report,
         help="File for the HTML report, such as report.html (default: report.html in the run's folder).",
         rich_help_panel=OUTPUT,
     ),

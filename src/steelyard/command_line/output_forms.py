@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Form = Literal["screen", "all", "json", "summary"]
 
 
-def one(everything: bool, as_json: bool) -> Form:
+def choose_form(everything: bool, as_json: bool) -> Form:
     """Returns the form of output that the options choose. UsageError if both are given."""
     if everything and as_json:
         raise UsageError("--all and --json cannot be used together. Choose one of them.")

@@ -15,7 +15,7 @@ from steelyard.run.setup import Request
 PHRASES = ("placement", "transport")  # parameters whose values may contain spaces: they are for the launcher
 
 
-def request(
+def read_request(
     *,
     preset: str,
     only: Sequence[str] | None = None,
@@ -33,9 +33,9 @@ def request(
 ) -> Request:
     """Returns the request that these options describe. UsageError for a word that has no meaning."""
     return Request(
-        effort(preset),
+        find_effort(preset),
         only or (),
-        values(settings or ()),
+        read_settings(settings or ()),
         toolchains or (),
         mpis or (),
         numbers.length_of_time(budget, "--budget") if budget else None,
@@ -49,18 +49,18 @@ def request(
     )
 
 
-def with_apps(asked: Request, apps: Sequence[str]) -> tuple[Request, list[Path]]:
+def add_programs(asked: Request, apps: Sequence[str]) -> tuple[Request, list[Path]]:
     """Returns the request with the programs that `--app` names, and all its paths. They run alone if `--only` names nothing.
 
     UsageError for a name or a file that no program runner accepts.
     """
-    files = [path_of_program(name) for name in apps]
+    files = [find_program(name) for name in apps]
     names = [runner.benchmark_of(path).name for path in files if (runner := doors.program_runner(path))]
     paths = [*asked.paths, *files]
     return replace(asked, only=[*asked.only, *names], paths=paths), paths
 
 
-def path_of_program(name: str) -> Path:
+def find_program(name: str) -> Path:
     """Returns the file that describes the program `name`: the path `name`, or a file that Steelyard ships."""
     runners = doors.modules(doors.PROGRAMS)
     shipped: dict[str, Path] = {key: path for runner in runners for key, path in runner.shipped().items()}
@@ -73,14 +73,14 @@ def path_of_program(name: str) -> Path:
     )
 
 
-def effort(preset: str) -> Effort:
+def find_effort(preset: str) -> Effort:
     """Returns the effort of a preset. UsageError for an unknown name."""
     if preset not in EFFORTS:
         raise UsageError(f"There is no preset '{preset}' (given by --preset). {nearest(preset, EFFORTS)}")
     return EFFORTS[preset]
 
 
-def values(words: Sequence[str]) -> dict[str, list[Scalar]]:
+def read_settings(words: Sequence[str]) -> dict[str, list[Scalar]]:
     """Reads 'threads=1,2,4' as {'threads': [1, 2, 4]}. A list of processors (pinning=0,2) is one value; ';' separates several."""
     settings: dict[str, list[Scalar]] = {}
     for word in words:

@@ -16,7 +16,7 @@ SUMMARY = "summary"
 _READ = msgspec.msgpack.Decoder(Summary)
 
 
-def table(path: Path, paths: Sequence[Path], which: columns.Table, folder: Path) -> Path:
+def find_table(path: Path, paths: Sequence[Path], which: columns.Table, folder: Path) -> Path:
     """Returns the file of a table of a run: from the cache, or in `folder` if the cache cannot be used. SteelyardError."""
     file = folder / f"{len(list(folder.iterdir()))}.parquet"
 
@@ -24,34 +24,34 @@ def table(path: Path, paths: Sequence[Path], which: columns.Table, folder: Path)
         columns.write(evaluation, which, file)
         return file.read_bytes()
 
-    content = _content(path, paths, which, write)
+    content = _find_content(path, paths, which, write)
     return content if isinstance(content, Path) else file
 
 
-def summary(path: Path, paths: Sequence[Path]) -> Summary:
+def find_summary(path: Path, paths: Sequence[Path]) -> Summary:
     """Returns the summary of a run. SteelyardError."""
     fresh: list[Summary] = []
 
     def pack(evaluation: Evaluation) -> bytes:
         fresh.append(summarised(evaluation))
-        return _packed(fresh[0])
+        return _pack(fresh[0])
 
-    content = _content(path, paths, SUMMARY, pack)
-    return fresh[0] if fresh else _read(content, path)
+    content = _find_content(path, paths, SUMMARY, pack)
+    return fresh[0] if fresh else _decode(content, path)
 
 
-def kept_summary(path: Path) -> Summary | None:
+def find_kept_summary(path: Path) -> Summary | None:
     """Returns the summary of a run if the cache holds it, else None."""
     file = result_cache.find(result_cache.key(path), SUMMARY)
-    return _read(file, path) if file else None
+    return _decode(file, path) if file else None
 
 
-def _read(content: Path | bytes, path: Path) -> Summary:
+def _decode(content: Path | bytes, path: Path) -> Summary:
     """Decodes a summary. Its folder is the path that the user gives now."""
     return replace(_READ.decode(content.read_bytes() if isinstance(content, Path) else content), path=str(path))
 
 
-def _packed(short: Summary) -> bytes:
+def _pack(short: Summary) -> bytes:
     try:
         return msgspec.msgpack.encode(short, enc_hook=other)
     except UnicodeEncodeError:  # a command line may contain words that are not UTF-8
@@ -61,11 +61,11 @@ def _packed(short: Summary) -> bytes:
 def keep(path: Path, paths: Sequence[Path], evaluation: Evaluation) -> None:
     """Saves the summary of a run that has just been evaluated."""
     name = result_cache.key(path)
-    if not paths and _own(evaluation):
-        result_cache.save(name, SUMMARY, _packed(summarised(evaluation)))
+    if not paths and _is_own(evaluation):
+        result_cache.save(name, SUMMARY, _pack(summarised(evaluation)))
 
 
-def _content(path: Path, paths: Sequence[Path], entry: str, make: Callable[[Evaluation], bytes]) -> Path | bytes:
+def _find_content(path: Path, paths: Sequence[Path], entry: str, make: Callable[[Evaluation], bytes]) -> Path | bytes:
     """Returns the cached file of an entry, or the bytes that `make` makes from the evaluation of the run. SteelyardError."""
     name = "" if paths else result_cache.key(path)
     if file := result_cache.find(name, entry):
@@ -75,12 +75,12 @@ def _content(path: Path, paths: Sequence[Path], entry: str, make: Callable[[Eval
     evaluation = read(path, paths)
     content = make(evaluation)
     # The run may have grown meanwhile, and then the key does not fit the content.
-    if name and _own(evaluation) and result_cache.key(path) == name:
+    if name and _is_own(evaluation) and result_cache.key(path) == name:
         result_cache.save(name, entry, content)
     return content
 
 
-def _own(evaluation: Evaluation) -> bool:
+def _is_own(evaluation: Evaluation) -> bool:
     """Returns whether the run uses benchmarks of this package only."""
     from steelyard.evaluation import benchmarks_of
 

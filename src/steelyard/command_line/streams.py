@@ -27,17 +27,17 @@ PLAIN = str.maketrans(
 )  # fmt: skip
 
 
-def spelled(error: UnicodeError) -> tuple[str | bytes, int]:
+def spell_missing(error: UnicodeError) -> tuple[str | bytes, int]:
     """Handles the encoding errors of "steelyard": replaces a character that the terminal lacks by characters that it has."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
     if all("\udc80" <= c <= "\udcff" for c in missing):  # bytes of a file's name that are not text stay unchanged
         return bytes(ord(c) - 0xDC00 for c in missing), error.end
-    return "".join(map(_spelled, missing)), error.end
+    return "".join(map(_spell, missing)), error.end
 
 
-def _spelled(character: str) -> str:
+def _spell(character: str) -> str:
     plain = character.translate(PLAIN)
     return unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode() or "?"
 
@@ -51,11 +51,11 @@ class _Output(io.FileIO):
         try:
             return super().write(data)  # type: ignore[arg-type]
         except BrokenPipeError:
-            _drop(self.fileno())
+            _discard(self.fileno())
             _Output.dropped = True
             return len(memoryview(data))  # type: ignore[arg-type]
         except OSError as error:
-            _drop(self.fileno())
+            _discard(self.fileno())
             raise MachineFailed(
                 f"Standard output cannot be written: {error.strerror or error}. Free some space there, or choose another file."
             ) from None
@@ -70,7 +70,7 @@ class _Errors(io.FileIO):
         return len(memoryview(data))  # type: ignore[arg-type]
 
 
-def left() -> bool:
+def is_reader_gone() -> bool:
     """Returns whether the reader of standard output has exited, so that further output is useless."""
     if _Output.dropped:
         return True
@@ -84,7 +84,7 @@ def left() -> bool:
         return False
 
 
-def _drop(descriptor: int) -> None:
+def _discard(descriptor: int) -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, descriptor)
     os.close(nothing)
@@ -97,12 +97,12 @@ def prepare() -> None:
     ) <= 2:  # the caller closed this descriptor (>&-), and another file must not get its number
         continue
     os.close(descriptor)
-    codecs.register_error("steelyard", spelled)
-    sys.stdout = _wrapped(sys.stdout, sys.__stdout__, _Output, 1)
-    sys.stderr = _wrapped(sys.stderr, sys.__stderr__, _Errors, 2)
+    codecs.register_error("steelyard", spell_missing)
+    sys.stdout = _wrap(sys.stdout, sys.__stdout__, _Output, 1)
+    sys.stderr = _wrap(sys.stderr, sys.__stderr__, _Errors, 2)
 
 
-def _wrapped(current: TextIO | None, original: TextIO | None, kind: type[io.FileIO], number: int) -> TextIO:
+def _wrap(current: TextIO | None, original: TextIO | None, kind: type[io.FileIO], number: int) -> TextIO:
     if current is not original and current is not None:
         return current
     if current is not None:

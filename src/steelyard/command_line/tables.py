@@ -28,7 +28,7 @@ LEAST = 12  # letters: the least width of a column, since later rows may have lo
 LEVEL_STYLE = {"serious": "bold red", "notice": "yellow", "fine": "green", "unknown": "dim"}
 
 
-def plan(planned: Plan, as_json: bool) -> None:
+def print_plan(planned: Plan, as_json: bool) -> None:
     """Prints a plan: cases by benchmark and kernel, launches, expected time."""
     if as_json:
         print(json.dumps(to_plain(planned), indent=1))
@@ -49,11 +49,11 @@ def plan(planned: Plan, as_json: bool) -> None:
     )
 
 
-def everything(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: bool) -> None:
+def print_lists(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: bool) -> None:
     """Prints the benchmarks, the published systems and the runs."""
     from steelyard import published
 
-    rows = [_run(path) for path in runs]
+    rows = [_describe_run(path) for path in runs]
     if as_json:
         listed = [dataclasses.asdict(b) for b in benchmarks]
         print(json.dumps({"benchmarks": listed, "runs": rows, "systems": published.systems()}, indent=1))
@@ -73,20 +73,20 @@ def everything(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: bool
     run_table.add_column("run", style="bold", no_wrap=True)
     run_table.add_column("what was measured")
     for row in rows:
-        run_table.add_row(escape(row["run"]), escape("\n".join(_lines(row))))
+        run_table.add_row(escape(row["run"]), escape("\n".join(_format_run(row))))
     console.print(run_table)
 
 
-def _run(path: Path) -> dict[str, Any]:
+def _describe_run(path: Path) -> dict[str, Any]:
     """Returns the facts of a run for the list. An unfinished run has no verdicts yet; a finished one is evaluated only once."""
     from steelyard import records
     from steelyard.command_line import stored_tables
     from steelyard.report.summary import figures_as_json
 
     try:
-        short = stored_tables.kept_summary(path)
+        short = stored_tables.find_kept_summary(path)
         if short is None and (path / "finished.json").is_file():
-            short = stored_tables.summary(path, [])
+            short = stored_tables.find_summary(path, [])
         if short is None:
             run, done = records.head(path), records.finished_cases(path)
             planned = sum(len(x.cases) for x in run.plan.launches)
@@ -108,7 +108,7 @@ def _run(path: Path) -> dict[str, Any]:
     return {**dict(zip(names, facts, strict=True)), "verdicts": None, "figure": None, **judged}
 
 
-def _lines(run: Mapping[str, Any]) -> Iterator[str]:
+def _format_run(run: Mapping[str, Any]) -> Iterator[str]:
     if "error" in run:
         yield run["error"]
         return
@@ -121,7 +121,7 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
         yield f"{figure['title']}: {figure['text']}"
 
 
-def advice(items: Iterable[Any], as_json: bool) -> None:
+def print_advice(items: Iterable[Any], as_json: bool) -> None:
     """Prints the advice of the doctor, the most serious first."""
     listed = list(items)
     if as_json:
@@ -138,28 +138,28 @@ def advice(items: Iterable[Any], as_json: bool) -> None:
                 console.print(f"          [bold]→[/] {escape(remedy)}")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool) -> None:
+def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool) -> None:
     """Prints the rows of a query as they arrive."""
     source = iter(rows)
     parts: Iterator[list[Sequence[Any]]] = iter(lambda: list(islice(source, AT_ONCE)), [])
     if as_json:
-        _objects(columns, parts)
+        _print_objects(columns, parts)
         return
-    cells = [_cells(row) for row in next(parts, [])]
+    cells = [_format_cells(row) for row in next(parts, [])]
     # All parts of a long table have the same widths.
     is_long = len(cells) == AT_ONCE
     widths = [max(LEAST, *map(cell_len, c)) for c in zip(columns, *cells, strict=True)] if is_long else None
     first = True
-    while (first or cells) and not streams.left():
-        following = [_cells(row) for row in next(parts, [])]
-        _part(columns, cells, widths, first, last=not following)
+    while (first or cells) and not streams.is_reader_gone():
+        following = [_format_cells(row) for row in next(parts, [])]
+        _print_part(columns, cells, widths, first, last=not following)
         cells, first = following, False
 
 
-def _objects(columns: Sequence[str], parts: Iterable[Sequence[Sequence[Any]]]) -> None:
+def _print_objects(columns: Sequence[str], parts: Iterable[Sequence[Sequence[Any]]]) -> None:
     before = "["
     for part in parts:
-        if streams.left():
+        if streams.is_reader_gone():
             return
         for row in part:
             text = json.dumps(dict(zip(columns, row, strict=True)), indent=1, default=str)
@@ -168,11 +168,11 @@ def _objects(columns: Sequence[str], parts: Iterable[Sequence[Sequence[Any]]]) -
     print("[]" if before == "[" else "\n]")
 
 
-def _cells(row: Sequence[Any]) -> list[str]:
+def _format_cells(row: Sequence[Any]) -> list[str]:
     return ["" if v is None else f"{v:.6g}" if isinstance(v, float) else spelled(str(v)) for v in row]
 
 
-def _part(
+def _print_part(
     columns: Sequence[str], cells: Sequence[Sequence[str]], widths: Sequence[int] | None, first: bool, last: bool
 ) -> None:
     """Prints some rows of a table: with the header if they are the first, and with the lower edge if they are the last."""
@@ -187,7 +187,7 @@ def _part(
     print("".join(lines[0 if first else 1 : None if last else -1]), end="")
 
 
-def narrow(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def print_narrow_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Prints a table of many columns for 80 letters: no lines between the columns, numbers to the right, only the first wraps."""
     out = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for place, column in enumerate(columns):

@@ -12,9 +12,9 @@ def command(
 
     Example: **steelyard build --toolchain clang**
     """
-    from steelyard.command_line import request as asking
+    from steelyard.command_line.request import read_request
     from steelyard.run import setup
 
-    asked = asking.request(preset="quick", only=only, toolchains=toolchains, mpis=mpis, paths=paths)
+    asked = read_request(preset="quick", only=only, toolchains=toolchains, mpis=mpis, paths=paths)
     for (name, toolchain), program in setup.resolve(asked).programs(quiet).items():
         print(f"{name} {toolchain} {program}")

@@ -86,7 +86,7 @@ def command(
     from steelyard.report import comparison, side_by_side
     from steelyard.run.in_turn import measure
 
-    form = output_forms.one(all_, json_)
+    form = output_forms.choose_form(all_, json_)
     try:
         earlier = records.find(runs, first)
     except UsageError as error:
@@ -101,7 +101,7 @@ def command(
         system = published_figures.find(second)
         if system is None:
             raise UsageError(
-                f"{error} There is also no published system '{second}'. "
+                f"{error} There is also no published system of that name. "
                 f"{nearest(second, published.systems())} List all systems with: steelyard list"
             ) from None
         if fail_on_slower or in_turn:

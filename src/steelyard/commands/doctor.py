@@ -14,4 +14,4 @@ def command(system: System = None, json_: Json = False) -> None:
     from steelyard.findings.doctor import examine
     from steelyard.run import setup
 
-    tables.advice(examine(setup.machine(system)), json_)
+    tables.print_advice(examine(setup.machine(system)), json_)

@@ -54,7 +54,7 @@ def command(
 
     for traces in doors.modules(doors.TRACES):
         if name and traces.is_trace(Path(name)):
-            _trace(traces, Path(name), form, output)
+            _export_trace(traces, Path(name), form, output)
             return
     if form not in export.FORMATS:
         raise UsageError(f"A run has no format '{form}' (given by --format). {nearest(form, export.FORMATS)}")
@@ -67,7 +67,7 @@ def command(
         export.write(run, form, output)
 
 
-def _trace(traces: Any, trace: Path, form: str, output: Path | None) -> None:
+def _export_trace(traces: Any, trace: Path, form: str, output: Path | None) -> None:
     from steelyard.errors import UsageError, nearest
     from steelyard.machine import describe
     from steelyard.words import plural

@@ -30,7 +30,7 @@ def command(
     Examples: **steelyard list** · **steelyard list memory.stream** (its parameters, for --set) · **steelyard list --json**
     """
     if benchmark is not None:
-        _parameters(benchmark, paths or [], json_)
+        _show_parameters(benchmark, paths or [], json_)
         return
     from importlib.metadata import entry_points
 
@@ -43,10 +43,10 @@ def command(
         from steelyard.plan import catalogue
 
         benchmarks = catalogue.listed(paths or [])
-    tables.everything(benchmarks, records.all_runs(runs), json_)
+    tables.print_lists(benchmarks, records.all_runs(runs), json_)
 
 
-def _parameters(benchmark: str, paths: Sequence[Path], as_json: bool) -> None:
+def _show_parameters(benchmark: str, paths: Sequence[Path], as_json: bool) -> None:
     from steelyard import machine
     from steelyard.command_line import parameter_table
     from steelyard.plan import catalogue

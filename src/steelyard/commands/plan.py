@@ -40,12 +40,12 @@ def command(
 
     Example: **steelyard plan --preset standard --only memory.apexmap**
     """
-    from steelyard.command_line import request as asking
     from steelyard.command_line import tables
+    from steelyard.command_line.request import read_request
     from steelyard.run import setup
 
     made, _, warnings = setup.plan(
-        asking.request(
+        read_request(
             preset=preset,
             only=only,
             settings=settings,
@@ -62,4 +62,4 @@ def command(
     )
     for warning in warnings:
         print(f"steelyard: {warning}", file=sys.stderr)
-    tables.plan(made, json_)
+    tables.print_plan(made, json_)

@@ -57,10 +57,10 @@ def command(
     limits = Limits(length_of_time(limit_time, "The time for a query (given by --limit-time)"))
     if limit_memory:
         limits = replace(limits, memory=size(limit_memory, "The memory for a query (given by --limit-memory)"))
-    tables.table(*query(_files(records.all_runs(runs), paths or []), sql, limits), json_)
+    tables.print_rows(*query(_find_files(records.all_runs(runs), paths or []), sql, limits), json_)
 
 
-def _files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
+def _find_files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
     """Returns the tables of all runs that can be read. For each other run it prints the reason once."""
     from steelyard.command_line import stored_tables
 
@@ -71,7 +71,7 @@ def _files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
             if path in unreadable:
                 continue
             try:
-                yield stored_tables.table(path, paths, table, folder)
+                yield stored_tables.find_table(path, paths, table, folder)
             except SteelyardError as error:
                 unreadable.add(path)
                 print(f"steelyard: left out: {error.shown()}", file=sys.stderr)

@@ -77,7 +77,7 @@ def command(
         files.expect_output(output, "The report")
     base = modes.base(runs, against) if against else None
     path = records.find(runs, name)
-    factors = _factors(traces) if traces else ()
+    factors = _read_factors(traces) if traces else ()
     if figures:
         written = conclusion.write_figures(path, paths or [], figures, form or "svg", base, factors)
         print(f"{plural(len(written), 'figure')}: {spelled(str(figures))}")
@@ -85,7 +85,7 @@ def command(
     print(spelled(str(conclusion.write_report(path, paths or [], output, base, factors))))
 
 
-def _factors(traces: list[Path]) -> "tuple[Factors, ...]":
+def _read_factors(traces: list[Path]) -> "tuple[Factors, ...]":
     from steelyard import doors
     from steelyard.errors import UsageError
     from steelyard.machine import describe

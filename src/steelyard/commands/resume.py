@@ -29,7 +29,7 @@ def command(
     from steelyard.numbers import period
     from steelyard.run import sensing, session
 
-    form, further = output_forms.one(all_, json_), paths or []
+    form, further = output_forms.choose_form(all_, json_), paths or []
     between = period(every)
     watched = sensing.asked(power, sensor or [], between)
     conclusion.conclude(session.go_on(records.find(runs, name), further, quiet, watched, trust), further, None, form)

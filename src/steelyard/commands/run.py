@@ -65,14 +65,14 @@ def command(
     **steelyard run --preset standard --name before-update** · **steelyard run --app hpcc --app mine.toml** (other programs)
     """
     from steelyard.command_line import conclusion
-    from steelyard.command_line import request as asking
+    from steelyard.command_line.request import add_programs, read_request
     from steelyard.numbers import period
     from steelyard.run import sensing, session
 
-    form = output_forms.one(all_, json_)
+    form = output_forms.choose_form(all_, json_)
     between = period(every)
     watched = sensing.asked(power, sensor or [], between)
-    asked = asking.request(
+    asked = read_request(
         preset=preset,
         only=only,
         settings=settings,
@@ -87,5 +87,5 @@ def command(
         seed=seed,
         paths=paths,
     )
-    asked, further = asking.with_apps(asked, apps or [])
+    asked, further = add_programs(asked, apps or [])
     conclusion.conclude(session.start(asked, runs, quiet, watched, name), further, report, form)

@@ -94,13 +94,13 @@ def command(
     Examples: **steelyard scale application.npb_cg --set class=A** · **steelyard scale node.vector --weak --counts 1,2,4** ·
     **steelyard scale cluster.flops --over nodes --hosts node1:4,node2:4**
     """
-    from steelyard.command_line import request as asking
+    from steelyard.command_line.request import read_request
     from steelyard.plan import sweep
     from steelyard.run import session
 
-    form = output_forms.one(all_, json_)
+    form = output_forms.choose_form(all_, json_)
     wanted = sweep.wanted(benchmark, over, counts, weak, paths or [])
-    asked = asking.request(
+    asked = read_request(
         preset=preset,
         only=[benchmark],
         settings=settings,

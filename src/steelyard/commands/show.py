@@ -34,13 +34,13 @@ def command(
 
     if samples and not json_:
         raise UsageError("--samples needs --json, since it adds every case, record and sample to the JSON. Add --json.")
-    asked = output_forms.one(all_, json_)
+    asked = output_forms.choose_form(all_, json_)
     form: output_forms.Form = "summary" if asked == "json" and not samples else asked
     path = records.find(runs, name)
     report = path / "report.html"
     where = report if report.is_file() else None
     if output_forms.is_short(form):
-        output_forms.show_short(stored_tables.summary(path, paths or []), form, where)
+        output_forms.show_short(stored_tables.find_summary(path, paths or []), form, where)
         return
     from steelyard.command_line.evaluated_run import read
 

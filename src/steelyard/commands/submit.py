@@ -36,12 +36,12 @@ class Printed(batch.Listener):
         stream.flush()
 
 
-def outputs(folder: Path, job: str, to: BatchSystem) -> dict[str, Path]:
+def find_outputs(folder: Path, job: str, to: BatchSystem) -> dict[str, Path]:
     """Returns the files of the job's standard output ("out") and standard error ("err")."""
     return {kind: folder / to.batch.outputs.format(job=job, kind=kind) for kind in ("out", "err")}
 
 
-def time_limit(text: str, to: BatchSystem) -> str:
+def read_time_limit(text: str, to: BatchSystem) -> str:
     """Returns a time limit in the scheduler's form: '90m' becomes '01:30:00' for Slurm. A text in that form stays. UsageError."""
     if re.fullmatch(to.batch.times, text):
         return text
@@ -84,20 +84,20 @@ def conclude(job: str, state: State, request: Request, run: Path | None, to: Bat
             else f"Write its report: steelyard report {shlex.quote(str(run))}"
         )
         print(f"steelyard: {batch.sentence(job, State('COMPLETED'), to)}. {where}", file=sys.stderr)
-        return state.code if state.name != "GONE" else _judged(run)
-    failure = MachineFailed("\n".join([_ended(job, state, to), *_kept(request, job, state, run, to)]))
+        return state.code if state.name != "GONE" else _read_exit_code(run)
+    failure = MachineFailed("\n".join([_describe_end(job, state, to), *_describe_kept(request, job, state, run, to)]))
     if state.name == "FAILED" and state.code in (2, 3):
         failure.exit_code = state.code  # Steelyard's own code: it refused its words on the node
     raise failure
 
 
-def _judged(run: Path) -> int:
+def _read_exit_code(run: Path) -> int:
     from steelyard.command_line import conclusion
 
     return conclusion.exit_code(conclusion.read(run, []))
 
 
-def _ended(job: str, state: State, to: BatchSystem) -> str:
+def _describe_end(job: str, state: State, to: BatchSystem) -> str:
     """Returns a sentence that says how the job ended."""
     text = batch.sentence(job, state, to)
     if state.name == "FAILED":
@@ -109,12 +109,12 @@ def _ended(job: str, state: State, to: BatchSystem) -> str:
     return text + "."
 
 
-def _kept(request: Request, job: str, state: State, run: Path | None, to: BatchSystem) -> list[str]:
+def _describe_kept(request: Request, job: str, state: State, run: Path | None, to: BatchSystem) -> list[str]:
     """Returns lines that say which results of the run are kept, and how to continue."""
     from steelyard import records
     from steelyard.run import session
 
-    files = " and ".join(str(path) for path in outputs(request.folder, job, to).values() if path.exists())
+    files = " and ".join(str(path) for path in find_outputs(request.folder, job, to).values() if path.exists())
     output = [f"Its output:  {files}"] if files else []
     if run is None and state.name in ("COMPLETED", "GONE"):
         return [
@@ -139,7 +139,7 @@ def _kept(request: Request, job: str, state: State, run: Path | None, to: BatchS
 
 def attend(job: str, request: Request, before: set[Path], to: BatchSystem) -> int:
     """Follows a job to its end and prints how it ended. Ctrl-C cancels it. Returns the exit code."""
-    written = outputs(request.folder, job, to)
+    written = find_outputs(request.folder, job, to)
     try:
         state = batch.follow(job, written, to)
     except KeyboardInterrupt:
@@ -244,10 +244,12 @@ def command(
     **steelyard submit --partition short --dry-run**
     """
     folder = runs.absolute()
-    asked = _words(words or [], resume, folder)
+    asked = _check_words(words or [], resume, folder)
     to = batch.system(scheduler, batch.Around(listener=Printed()))
-    limit = time_limit(time, to) if time else None
-    request = Request(program(), asked, folder, nodes, ranks_per_node, limit, partition, account, tuple(options or ()))
+    limit = read_time_limit(time, to) if time else None
+    request = Request(
+        find_program(), asked, folder, nodes, ranks_per_node, limit, partition, account, tuple(options or ())
+    )
     refuse(request, to)
     if dry_run:
         sys.stdout.write(to.batch.script(request))
@@ -269,14 +271,14 @@ def _submit(request: Request, wait: bool, to: BatchSystem) -> int:
     job = batch.submit(to.batch.script(request), to)
     if wait:
         return attend(job, request, before, to)
-    print(f"{to.title} job {job} is submitted. It writes to {outputs(request.folder, job, to)['out']}")
+    print(f"{to.title} job {job} is submitted. It writes to {find_outputs(request.folder, job, to)['out']}")
     print(
         f"Watch it with: {to.batch.watch} {job}   Afterwards: steelyard show --runs {shlex.quote(str(request.folder))}"
     )
     return 0
 
 
-def program() -> tuple[str, ...]:
+def find_program() -> tuple[str, ...]:
     """Returns the command that starts this installation. The nodes must see it under the same path."""
     script = Path(sys.executable).with_name("steelyard")
     return (
@@ -286,7 +288,7 @@ def program() -> tuple[str, ...]:
     )
 
 
-def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:
+def _check_words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:
     """Returns the command that the job runs. Its words are checked now, not when the job starts hours later. UsageError."""
     from steelyard import records
     from steelyard.command_line import cli, request
@@ -299,7 +301,7 @@ def _words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str,
     line = [*([str(records.find(folder, resume).absolute())] if resume is not None else []), *words]
     parsed = typer.main.get_command(cli.app).commands[name].make_context(f"steelyard {name}", list(line)).params  # type: ignore[attr-defined]
     if name == "run":
-        settings, effort = request.values(parsed["settings"] or []), request.effort(parsed["preset"])
+        settings, effort = request.read_settings(parsed["settings"] or []), request.find_effort(parsed["preset"])
         chosen = catalogue.choose(catalogue.find(parsed["paths"] or []), parsed["only"] or [])
         if settings:  # against the benchmarks of this machine, but not against its size, since the job runs elsewhere
             refusal.refuse(chosen, setup.machine(), effort, settings, anywhere=True)

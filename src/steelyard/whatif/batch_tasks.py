@@ -48,7 +48,7 @@ def answer(
     lines = tuple(line for asked in questions for _, line in question.lines(asked))
     tasks = min(tasks, len(lines))
     folder = Path(f"whatif-{datetime.now():%Y%m%d-%H%M%S}").absolute()
-    start = array.request(folder, submit.program(), tasks, tuple(options), to)
+    start = array.request(folder, submit.find_program(), tasks, tuple(options), to)
     submit.refuse(start, to)
     folder.mkdir()
     if not quiet:

@@ -70,7 +70,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
         f"{_mode(asked)}, seed {asked.seed}"
     )
     for part in parts:
-        tables.narrow(part.title or "Predicted", *table(part.answer))
+        tables.print_narrow_table(part.title or "Predicted", *table(part.answer))
         for sentence in slowdowns.sentences(part.answer, trace.ranks):
             console.print(escape(sentence))
     _traced(trace, parts[0].answer.undisturbed[0].time, console)

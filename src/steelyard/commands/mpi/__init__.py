@@ -4,13 +4,13 @@ from pathlib import Path
 
 import typer
 
-from steelyard.command_line.command_group import MARKUP, group
+from steelyard.command_line.command_group import MARKUP, make_group
 
 PLACE = 135
 
 app = typer.Typer(
     name="mpi",
-    cls=group(lambda: [{__name__: Path(__file__).parent}]),
+    cls=make_group(lambda: [{__name__: Path(__file__).parent}]),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=MARKUP,

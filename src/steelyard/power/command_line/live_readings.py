@@ -42,7 +42,7 @@ def follow(store: "Store", words: str | None, level: int | None, as_json: bool, 
     """Prints what is new once a second, each look in the order of time, until `wait` says so or nobody reads it any more."""
     places: dict[tuple[str, str], Place] = {}
     always = When("", (Stretch("", 0, LAST),))
-    while not streams.left():
+    while not streams.is_reader_gone():
         began = time.monotonic()
         chosen, _ = parts(store, [words] if words else [], always)
         known = set(places)

@@ -117,7 +117,7 @@ def printed(pieces: Iterable[str]) -> None:
     from steelyard.command_line import streams
 
     for piece in pieces:
-        if streams.left():
+        if streams.is_reader_gone():
             return
         sys.stdout.write(piece)
 

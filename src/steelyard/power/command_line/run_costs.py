@@ -116,7 +116,7 @@ def show(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], w
         named = {"node": row.node, "case": row.case, "source": row.source or "no sensor"}
         named |= zip(SHOWN, words(*_figures(row.spent), "W"), strict=True)
         cells.append([named[column] for column in columns])
-    tables.narrow(when.called + ("" if "node" in columns else f" on {found[0].node}"), columns, cells)
+    tables.print_narrow_table(when.called + ("" if "node" in columns else f" on {found[0].node}"), columns, cells)
     for total in in_all:
         share = f"{total.nodes} of {total.of}" if total.nodes < total.of else str(total.nodes)
         bounds = f"{quantity(total.low, 'J')} – {quantity(total.high, 'J')}"

@@ -89,7 +89,7 @@ def show(rows: Sequence[Row], as_json: bool) -> None:
     """A table for each node, or JSON."""
     if as_json:
         cells = [(f"{r.node}/{r.sensor.name}", r.readings, *plain(r.spent, r.mean, r.greatest)) for r in rows]
-        tables.table(("sensor", "readings", *FIGURES), cells, True)
+        tables.print_rows(("sensor", "readings", *FIGURES), cells, True)
         return
     for node in dict.fromkeys(row.node for row in rows):
         mine = [row for row in rows if row.node == node]
@@ -97,7 +97,7 @@ def show(rows: Sequence[Row], as_json: bool) -> None:
             (r.sensor.name, r.readings, *words(r.spent, r.mean, r.greatest, "W" if r.spent else r.sensor.unit))
             for r in mine
         ]
-        tables.narrow(node, ("sensor", "readings", *SHOWN), shown)
+        tables.print_narrow_table(node, ("sensor", "readings", *SHOWN), shown)
 
 
 def _spent(known: Course | None, part: Part, when: When) -> Energy | None:

@@ -69,7 +69,7 @@ def command(
         for note in kept.notes:
             connections.say(note)
         if sensor is None and not (asked.hosts or every or csv or clocks):
-            tables.table(*store_tables.listed(kept), json_)
+            tables.print_rows(*store_tables.listed(kept), json_)
             return
         chosen, unknown = parts(kept, [sensor] if sensor else [], asked)
         if unknown:
@@ -103,6 +103,6 @@ def _rollups(store: "Store", chosen: "list[Part]", every: str, as_json: bool) ->
                 found += rollup_rows.rows(of)
             else:
                 cells = [rollup_rows.words(row, of.sensor) for row in rollup_rows.rows(of)]
-                tables.narrow(f"{of.node}/{of.sensor.name}", rollup_rows.COLUMNS[1:], cells)
+                tables.print_narrow_table(f"{of.node}/{of.sensor.name}", rollup_rows.COLUMNS[1:], cells)
     if as_json:
-        tables.table(rollup_rows.COLUMNS, found, True)
+        tables.print_rows(rollup_rows.COLUMNS, found, True)

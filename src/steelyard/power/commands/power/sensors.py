@@ -29,9 +29,9 @@ def command(sensor: Sensors = None, json_: Json = False) -> None:
             print(f"steelyard: {device.sensors[0].name}: {error}", file=sys.stderr)
         rows += [{**to_plain(s), "unit": s.unit, "now": now.get(s.name)} for s in device.sensors]
     if json_:
-        tables.table(list(rows[0]) if rows else [], [list(row.values()) for row in rows], json_)
+        tables.print_rows(list(rows[0]) if rows else [], [list(row.values()) for row in rows], json_)
     elif rows:
-        tables.table(("sensor", "what", "now", "source"), [_short(row) for row in rows], json_)
+        tables.print_rows(("sensor", "what", "now", "source"), [_short(row) for row in rows], json_)
     else:
         print(NONE)
 
