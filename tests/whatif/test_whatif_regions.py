@@ -162,7 +162,7 @@ def test_the_command_replays_a_part_with_a_faster_phase(tmp_path: Path, capsys: 
     trace = made(
         tmp_path, [level(1, 100), send(1000, 1), level(0, 2000)], [level(1, 100), level(0, 3000), receive(5, 0)]
     )
-    cli.arguments(["whatif", str(trace), "--set", "network=L=1us", "--set", "region=1", "--set", "core=1:2@region=1"])
+    cli.run_words(["whatif", str(trace), "--set", "network=L=1us", "--set", "region=1", "--set", "core=1:2@region=1"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "× 2 region 1" in shown
     assert "1 message across the borders" in shown
@@ -170,4 +170,4 @@ def test_the_command_replays_a_part_with_a_faster_phase(tmp_path: Path, capsys: 
     assert "3.000 µs" in shown
     assert "The ranks begin the region together" in shown
     with pytest.raises(UsageError, match="only traces of steelyard trace have regions"):
-        cli.arguments(["whatif", str(ti(tmp_path, [["compute 5"]])), "--set", "network=L=1us", "--set", "region=1"])
+        cli.run_words(["whatif", str(ti(tmp_path, [["compute 5"]])), "--set", "network=L=1us", "--set", "region=1"])

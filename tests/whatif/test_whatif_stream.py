@@ -133,12 +133,12 @@ def test_a_network_says_it_in_words(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(goal(CASES["two each way"][0]), encoding="utf-8")
 
     def said(network: str) -> object:
-        cli.arguments(["whatif", str(path), "--json", "--set", f"network={network}"])
+        cli.run_words(["whatif", str(path), "--json", "--set", f"network={network}"])
         return json.loads(capsys.readouterr().out)["time"]
 
     assert said(NETWORK) == pytest.approx(104_792e-9, rel=1e-12)
     assert said(f"{NETWORK},receive=stream") == pytest.approx(109_292e-9, rel=1e-12)
-    cli.arguments(["whatif", str(path), "--set", f"network={NETWORK},receive=stream:whole"])
+    cli.run_words(["whatif", str(path), "--set", f"network={NETWORK},receive=stream:whole"])
     out = capsys.readouterr().out
     assert "109.3 µs" in out
     assert "104.8 µs" in out
@@ -157,11 +157,11 @@ def test_what_does_not_go_with_it_gets_a_sentence(tmp_path: Path, more: list[str
     path = tmp_path / "trace.goal"
     path.write_text(goal(CASES["one message"][0]), encoding="utf-8")
     with pytest.raises(UsageError, match=sentence):
-        cli.arguments(["whatif", str(path), "--set", f"network={NETWORK},receive=stream", *more])
+        cli.run_words(["whatif", str(path), "--set", f"network={NETWORK},receive=stream", *more])
 
 
 def test_another_word_for_it_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trace.goal"
     path.write_text(goal(CASES["one message"][0]), encoding="utf-8")
     with pytest.raises(UsageError, match="'flow' is not allowed: expected whole or stream"):
-        cli.arguments(["whatif", str(path), "--set", f"network={NETWORK},receive=flow"])
+        cli.run_words(["whatif", str(path), "--set", f"network={NETWORK},receive=flow"])

@@ -247,9 +247,9 @@ def small_trace(compiled: Callable[[str, Tool], Path], here: Machine, tmp_path_f
 def test_the_command_traces_and_whatif_says_the_traced_time(
     small_trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cli.arguments(["whatif", str(small_trace), "--set", "network=L=1us,o=100ns"])
+    cli.run_words(["whatif", str(small_trace), "--set", "network=L=1us,o=100ns"])
     assert "Traced: " in capsys.readouterr().out
-    cli.arguments(["whatif", str(small_trace), "--set", "network=L=1us,o=100ns", "--json"])
+    cli.run_words(["whatif", str(small_trace), "--set", "network=L=1us,o=100ns", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["traced"]["time"] > 0
     about = json.loads((small_trace / "trace.json").read_text())
@@ -337,4 +337,4 @@ def test_a_folder_that_is_taken_is_refused_before_the_command_runs(elsewhere: Pa
         cli.run_words(["trace", "-o", "a/b", "--", "touch", "ran"])
     assert not (elsewhere / "ran").exists()
     with pytest.raises(UsageError, match="no trace"):
-        cli.arguments(["whatif", "here", "--set", "network=L=1us"])
+        cli.run_words(["whatif", "here", "--set", "network=L=1us"])

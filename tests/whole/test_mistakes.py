@@ -529,7 +529,7 @@ def test_a_full_disk_behind_standard_output_is_said(line: str, there: Place) -> 
     assert done == Ended(
         4,
         b"",
-        b"steelyard: Standard output cannot be written: No space left on device. Free some space there, or choose another file.\n",
+        b"steelyard: Standard output cannot be written: No space left on device. Free some space, or choose another file.\n",
     )
 
 

@@ -57,7 +57,7 @@ class _Output(io.FileIO):
         except OSError as error:
             _discard(self.fileno())
             raise MachineFailed(
-                f"Standard output cannot be written: {error.strerror or error}. Free some space there, or choose another file."
+                f"Standard output cannot be written: {error.strerror or error}. Free some space, or choose another file."
             ) from None
 
 
