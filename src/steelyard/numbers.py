@@ -1,4 +1,4 @@
-"""Reads the numbers of the command line: counts, sizes, lengths of time, and the values of --set, each with its bounds."""
+"""Reads the numbers of the command line: counts, sizes, durations, and the values of --set, each with its bounds."""
 
 import math
 import re
@@ -9,19 +9,19 @@ from steelyard.model import Scalar
 from steelyard.model.plain import scalar
 from steelyard.units import parse_duration, parse_size
 
-GREATEST = 2**63 - 1  # what the programs can count
+GREATEST = 2**63 - 1  # the largest number of the programs
 LEAST_PERIOD = 1e-3  # seconds between two readings of a sensor
-MOST_SLOTS = 4096  # of a host: more than any machine has hardware threads (the largest of today have 1792)
+MOST_SLOTS = 4096  # of a host: more than the hardware threads of any machine (1792 in 2025)
 
-SIZES = ("elements", "bytes", "message_bytes")  # parameters for which 4k and 2m are understood
+SIZES = ("elements", "bytes", "message_bytes")  # parameters that accept 4k and 2m
 COUNTS = ("threads", "ranks", "ranks_per_node")
 WORDS = ("pinning", "page_size", "memory_policy", "kernel", "plant", "placement", "transport", "mapping", "mpi")
 
 
 def whole(text: str, where: str, least: int = 1, most: int = GREATEST) -> int:
-    """The whole number that `text` is; `where` says where it stands ("(given by --seed)"). UsageError outside of the bounds."""
+    """Parses a whole number; `where` names its origin ("(given by --seed)"). Raises UsageError outside of the bounds."""
     digits = text.strip()
-    # Python reads no number of more than 4300 digits, and none of so many is within the bounds.
+    # Python refuses numbers with more than 4300 digits, which are out of bounds anyway.
     if re.fullmatch(r"[+-]?[0-9]{1,40}", digits) and least <= int(digits) <= most:
         return int(digits)
     upper = f" to {most}" if most < GREATEST else ""
@@ -35,7 +35,7 @@ def option(name: str, least: int = -GREATEST, most: int = GREATEST) -> Callable[
 
 
 def length_of_time(text: str, where: str) -> float:
-    """Seconds: '5m' → 300.0. UsageError for anything else than a positive number with a unit of time."""
+    """Parses a duration into seconds: '5m' → 300.0. Raises UsageError unless it is a positive number with a unit of time."""
     try:
         return parse_duration(text)
     except ValueError as error:
@@ -43,7 +43,7 @@ def length_of_time(text: str, where: str) -> float:
 
 
 def size(text: str, where: str) -> int:
-    """Bytes: '4k' → 4096. UsageError for anything else than a positive, whole number with a binary prefix."""
+    """Parses a size into bytes: '4k' → 4096. Raises UsageError unless it is a positive, whole number."""
     try:
         return parse_size(text)
     except ValueError as error:
@@ -57,15 +57,15 @@ def host_and_port(place: str) -> tuple[str, str]:
 
 
 def period(every: str) -> float:
-    """Seconds between two readings, as --every names them. UsageError for less than a millisecond, which no reading takes."""
-    found = length_of_time(every, "The time between two readings (given by --every)")
-    if found < LEAST_PERIOD:
+    """Parses the seconds between two readings (--every). Raises UsageError below one millisecond."""
+    seconds = length_of_time(every, "The time between two readings (given by --every)")
+    if seconds < LEAST_PERIOD:
         raise UsageError(f"'{every}' (given by --every) is too short: expected 1 ms or more between two readings.")
-    return found
+    return seconds
 
 
 def setting(name: str, text: str) -> Scalar:
-    """A value of --set: a word, a size, a whole number or another one that is finite. UsageError for what is none of them."""
+    """Parses a value of --set: a word, a size, or a finite number. Raises UsageError for other values."""
     where = f"(given by --set {name}=)"
     if name in WORDS:
         return text
@@ -75,9 +75,9 @@ def setting(name: str, text: str) -> Scalar:
         return _size(name, text)
     value = scalar(text)
     if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"'{text}' {where} is no number to measure with: expected a finite one.")
+        raise UsageError(f"'{text}' {where} is not a finite number. Use a finite number.")
     if isinstance(value, int) and abs(value) > GREATEST:
-        raise UsageError(f"'{text}' {where} is too large: whole numbers reach to {GREATEST}.")
+        raise UsageError(f"'{text}' {where} is too large: the largest whole number is {GREATEST}.")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Prefixes and units, in the one place where they are put on; everything else computes in SI."""
+"""Prefixes and units of printed numbers; all other modules compute in SI units."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ _BARE = {"", "1", "cycle", "cycle/access", "x"}
 
 
 def quantity(value: float | None, unit: str, digits: int = 3) -> str:
-    """`value` with a prefix chosen so that 1 ≤ mantissa < 1000: 3.05e10, 'B/s' → '30.5 GB/s'. None → 'unknown'."""
+    """Returns `value` with a prefix such that 1 ≤ mantissa < 1000: 3.05e10, 'B/s' → '30.5 GB/s'. None → 'unknown'."""
     if value is None:
         return "unknown"
     if unit == "%":
@@ -24,12 +24,12 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
 
 
 def percent(part: float, decimals: int = 0, signed: bool = False) -> str:
-    """0.482 → '48 %', with a decimal '48.2 %', signed '+48 %'."""
+    """Returns a share as a percentage: 0.482 → '48 %', with a decimal '48.2 %', signed '+48 %'."""
     return f"{100 * part:{'+' if signed else ''}.{decimals}f} %"
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """`value` with so many significant digits, and no exponent but for the smallest and largest: 0.01234 → '0.0123'."""
+    """Returns `value` with this number of significant digits; only very small and large ones have an exponent: '0.0123'."""
     if value == 0:
         return "0"
     if not 1e-6 <= abs(value) < 1e9:
@@ -43,7 +43,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def binary_size(count: int) -> str:
-    """A size of memory with binary prefixes, without decimals that say nothing: 50331648 → '48 MiB'."""
+    """Returns a size of memory with a binary prefix and no needless decimals: 50331648 → '48 MiB'."""
     for factor, name in _BINARY:
         if count >= factor:
             return f"{count // factor if count % factor == 0 else significant(count / factor)} {name}"
@@ -51,7 +51,7 @@ def binary_size(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time as people say it: 75 → '1 min 15 s'."""
+    """Returns a duration in words: 75 → '1 min 15 s'."""
     if seconds < 60:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -84,17 +84,17 @@ _SIZES = {
 
 
 def parse_duration(text: str) -> float:
-    """'5m' → 300.0 seconds. Raises ValueError for anything else than a positive number with ms, s, m, h, d or their words."""
+    """Parses a duration: '5m' → 300.0 seconds. Raises ValueError unless it is a positive number with ms, s, m, h or d."""
     return _parse(text, _TIMES, "a length of time such as '90s', '5m' or '1h'")
 
 
 def parse_size(text: str) -> int:
-    """'48k' or '48 KiB' → 49152 bytes. Raises ValueError for anything else than a positive, whole number with a binary prefix."""
+    """Parses a size: '48k' or '48 KiB' → 49152 bytes. Raises ValueError unless it is a positive, whole number."""
     expected = "a size such as '4k', '2m' or '1g'"
     value = _parse(text, _SIZES, expected)
-    # 1.1m is rounded, but half of a byte or of an element is a mistake.
+    # 1.1m is rounded, but a fraction of a byte or element without a prefix is a mistake.
     if value < 1 or (text.strip()[-1].isdigit() and value != int(value)):
-        raise ValueError(f"'{text}' is not {expected}: it must be whole")
+        raise ValueError(f"'{text}' is not {expected}: the number of bytes must be whole")
     return round(value)
 
 

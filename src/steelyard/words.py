@@ -1,4 +1,4 @@
-"""Parameters as people say them, the same in figures, findings and reports."""
+"""Words for parameters and their values, the same in figures, findings and reports."""
 
 from steelyard.model import Scalar
 from steelyard.units import binary_size
@@ -9,7 +9,7 @@ _SAID = {
     ("pinning", "scatter"): "pinned scattered",
     ("stores", "ordinary"): "ordinary stores",
     ("stores", "streaming"): "streaming stores",
-    ("page_size", "default"): "pages as the system is set",
+    ("page_size", "default"): "default pages",
     ("page_size", "4k"): "4 KiB pages",
     ("page_size", "transparent"): "transparent huge pages",
     ("page_size", "huge"): "explicit huge pages",
@@ -19,9 +19,9 @@ _SAID = {
     ("model", "threads"): "threads",
     ("model", "openmp"): "OpenMP",
     ("model", "mpi"): "MPI",
-    ("wait_policy", "default"): "waiting as the runtime does",
-    ("wait_policy", "active"): "waiting actively",
-    ("wait_policy", "passive"): "waiting passively",
+    ("wait_policy", "default"): "default waiting",
+    ("wait_policy", "active"): "active waiting",
+    ("wait_policy", "passive"): "passive waiting",
     ("model", "rma"): "MPI one-sided",
     ("model", "shmem"): "OpenSHMEM",
     ("memory_policy", "local"): "nearest memory",
@@ -31,7 +31,7 @@ _COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs", "ele
 
 
 def said(name: str, value: Scalar | None) -> str | None:
-    """'streaming stores', '1 chain', '16 MiB'; None where there is no better word than name and value."""
+    """Returns for example 'streaming stores', '1 chain' or '16 MiB'; None if name and value are the best words."""
     if isinstance(value, str):
         return value if name in ("kernel", "toolchain", "mpi") else _SAID.get((name, value))
     if name == "bytes" and isinstance(value, int):
@@ -44,7 +44,7 @@ def said(name: str, value: Scalar | None) -> str | None:
 
 
 def in_words(name: str, value: Scalar | None) -> str:
-    """The same of every parameter: ('threads', 2) → '2 threads', ('window', 64) → 'window 64', ('mpi', None) → 'no mpi'."""
+    """Returns words for any parameter: ('threads', 2) → '2 threads', ('window', 64) → 'window 64', ('mpi', None) → 'no mpi'."""
     if value is None:
         return f"no {name}"
     if (text := said(name, value)) is not None:

@@ -652,7 +652,7 @@ def test_openmps_threads_are_faster_or_slower_or_not_told_apart() -> None:
     assert "OpenMP threads are only 0.77 (" in slower.seen
     assert slower.effect == pytest.approx(1.3, rel=0.01)
     assert "slower" in slower.evidence[0]
-    assert "waiting passively" in slower.evidence[0]
+    assert "passive waiting" in slower.evidence[0]
     assert "do not differ by more than 5 %" in told("openmp", on_openmp(1.0)).seen
     unclear = told("openmp", on_openmp(0.97, spread=0.2, launches=1))
     assert (unclear.level, unclear.effect) == ("notice", None)

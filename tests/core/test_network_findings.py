@@ -275,7 +275,7 @@ def test_the_artefact_names_its_cache_and_what_an_application_gets() -> None:
     four = [r for kernel in ("exchange",) for r in cached(3.0, benchmark="network.sendrecv", kernel=kernel)]
     last = only("message_cache", evaluation(four))
     assert any("1 KiB to 128 KiB: the 4 buffers" in line for line in last.evidence)
-    assert any("256 KiB: the 4 buffers of a rank have outgrown the cache of its core" in line for line in last.evidence)
+    assert any("256 KiB: the 4 buffers of a rank do not fit the cache of its core" in line for line in last.evidence)
 
 
 def test_the_artefact_is_told_by_placement_and_mpi_with_the_greatest_first() -> None:

@@ -100,8 +100,8 @@ def test_a_case_that_lay_wholly_beside_a_neighbour_is_disturbed_and_says_by_how_
     assert found.verdict.level == "DISTURBED"
     assert found.aside == ()
     assert sentence(found.verdict.evidence[0]) == (
-        "shared core: beside 30 of 30 samples the core issued 2 additions per cycle; the best that this machine has "
-        "shown is 4 additions per cycle."
+        "shared core: 30 of 30 samples had a slow reading beside them: at worst, the core issued 2 additions per cycle. "
+        "The best value of this machine is 4 additions per cycle."
     )
     assert found.verdict.evidence[0].numbers == {"samples": 30, "of": 30, "issued": 2.0, "best": 4.0}
 
@@ -123,7 +123,7 @@ def test_the_memorys_pace_counts_like_the_cores():
     bounds = Bounds({"issued": FULL, "stream": 2.1e10, "chase": 1e-7})
     assert aside([1.0] * 20, surroundings, bounds) == tuple(range(10, 20))
     (given,) = judge([1.0] * 20, surroundings, bounds).verdict.evidence
-    assert given.text == "10 of 20 samples, whose own surroundings were disturbed (shared memory 10)."
+    assert given.text == "10 of 20 samples were left out, because they were disturbed (shared memory 10)."
     assert given.numbers == {"samples": 10, "of": 20, "shared memory": 10}
 
 
@@ -132,7 +132,7 @@ def test_slow_messages_before_or_after_a_case_disturb_it():
     surroundings["pace"]["before"]["exchange"], surroundings["pace"]["after"]["exchange"] = 1e-6, 5e-6
     found = judge([1.0] * 20, surroundings, Bounds({"exchange": 1e-6}))
     assert found.verdict.level == "DISTURBED"
-    assert "a message there and back took 5 µs" in found.verdict.evidence[0].text
+    assert "a message round trip took 5 µs" in found.verdict.evidence[0].text
     assert found.verdict.evidence[0].numbers["exchange"] == 5e-6
 
 
@@ -141,7 +141,7 @@ def test_one_ranks_neighbour_is_named_with_its_host_and_processor():
         "ranks": {"hosts": ["a", "a", "b"], "cpus": [0, 1, 0], "issued": [3.9, 4.0, 2.0]}
     }
     given = judge([1.0] * 20, surroundings, BOUNDS).verdict.evidence[0]
-    assert given.text.endswith("Mostly it was rank 2 on b (processor 0), 49 % behind the others.")
+    assert given.text.endswith("The slowest was rank 2 on b (processor 0), 49 % behind the others.")
     assert (given.numbers["rank"], round(given.numbers["behind"], 2)) == (2, 0.49)
 
 
@@ -226,7 +226,7 @@ def test_launches_that_differ_are_unsettled():
     found = settle(quiet_row(1.0, 1), quiet_row(1.12, 2))
     assert found.level == "UNSETTLED"
     assert (found.evidence[0].kind, found.evidence[0].numbers["launches"]) == ("wide interval", 2)
-    assert found.evidence[0].text.endswith("it rests on 2 launches.")
+    assert found.evidence[0].text.endswith("The figure comes from 2 launches.")
 
 
 def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
@@ -238,7 +238,7 @@ def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
     assert beside(0.6).level == "UNSETTLED"
     given = beside(0.6).evidence[0]
     assert given.kind == "launches differ"
-    assert given.text.startswith("one that was disturbed took 3")
+    assert given.text.startswith("a disturbed launch took 3")
     assert 0.35 < given.numbers["faster"] < 0.45
     # What a disturbance can explain, and what lies within an interval, contradict nothing.
     assert beside(1.6).level == beside(0.97).level == "CLEAN"
@@ -247,7 +247,7 @@ def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
 def test_one_sample_never_is_clean():
     found = settle((1.0,))
     assert found.level == "UNSETTLED"
-    assert sentence(found.evidence[0]) == "few samples: one sample cannot state an interval."
+    assert sentence(found.evidence[0]) == "few samples: one sample is not enough for an interval."
     assert settle((1.0,), (1.001,)).level == "UNSETTLED"
 
 

@@ -614,7 +614,7 @@ def test_the_headlines_are_what_a_newcomers_program_meets(evaluation: Evaluation
     )  # fmt: skip
     first, second = headline.headlines(replace(evaluation, results=results))[:2]
     assert (first.shown.value, first.conditions) == ("50.0 GB/s", "pinned compact, streaming stores, 4 threads")
-    assert (second.shown.value, second.conditions) == ("140 ns", "pages as the system is set")
+    assert (second.shown.value, second.conditions) == ("140 ns", "default pages")
 
 
 def test_the_best_locality_is_the_best_over_accumulators(evaluation: Evaluation) -> None:

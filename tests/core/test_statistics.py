@@ -389,7 +389,7 @@ def test_a_wide_interval_is_called_unclear_and_says_what_would_help():
     a, b = (launches_of(chance, 3, 10, between=0.05, within=0.01) for _ in range(2))
     comparison = compare(a, b)
     assert comparison.call == "UNCLEAR"
-    assert "more launches" in comparison.detail
+    assert "More launches" in comparison.detail
 
 
 def test_a_comparison_the_other_way_round_is_its_mirror():
@@ -482,5 +482,5 @@ def test_equal_sides_in_turn_are_hardly_ever_called_different(draws):
 
 
 def test_sides_in_turn_of_different_length_are_refused():
-    with pytest.raises(ValueError, match="pairs"):
+    with pytest.raises(ValueError, match="same number"):
         compare_in_turn([[1.0]], [[1.0], [1.0]])

@@ -83,7 +83,9 @@ def test_few_disturbed_samples_leave_the_median_and_the_verdict_alone_but_are_to
     verdict = judge(samples, surroundings, PASSED)
     assert verdict.level == "CLEAN"
     (told,) = verdict.evidence
-    assert sentence(told) == "set aside: 4 of 100 samples, whose own surroundings were disturbed (competing load 4)."
+    assert (
+        sentence(told) == "set aside: 4 of 100 samples were left out, because they were disturbed (competing load 4)."
+    )
     assert told.numbers == {"samples": 4, "of": 100, "competing load": 4}
     assert name_disturbance(verdict) is None
 
@@ -96,7 +98,7 @@ def test_dependent_samples_are_clean_but_told():
     verdict = judge(samples, {}, PASSED)
     assert verdict.level == "CLEAN"
     (told,) = verdict.evidence
-    assert sentence(told).startswith("autocorrelation: the 300 samples tell as much as ")
+    assert sentence(told).startswith("autocorrelation: the 300 samples depend on each other and count as ")
     assert told.numbers["samples"] == 300
     assert 10 < told.numbers["independent"] < 100
 
@@ -157,7 +159,7 @@ def test_competing_time_slices_that_hit_few_but_long_samples_are_named():
 @pytest.mark.parametrize(
     ("waited", "told"),
     [
-        ([0.0, 0.4, 0.01, 0.0], "Mostly it was rank 1 on b (processor 3): 98 % of the waiting."),
+        ([0.0, 0.4, 0.01, 0.0], "Rank 1 on b (processor 3) had 98 % of the waiting time."),
         ([0.2, 0.2, 0.0, 0.0], None),
         ([None] * 4, None),
         ([0.4], None),
@@ -237,7 +239,7 @@ def test_a_clock_that_dropped_is_told_where_the_figure_did_not_follow_it(clocks)
     surroundings["samples"]["core_clock"] = clocks
     verdict = judge(samples, surroundings, PASSED)
     assert verdict.level == "CLEAN"
-    assert "the figure did not follow it" in verdict.evidence[0].text
+    assert "The figure did not change with it" in verdict.evidence[0].text
     assert "moved" not in verdict.evidence[0].numbers
 
 
@@ -330,7 +332,7 @@ def test_a_failed_check_is_invalid_and_tells_its_detail():
     samples, surroundings = quiet()
     verdict = judge(samples, surroundings, Check(False, "a[0] is 1, expected 3"))
     assert verdict.level == "INVALID"
-    assert sentence(verdict.evidence[0]) == "check: the result is wrong; a[0] is 1, expected 3"
+    assert sentence(verdict.evidence[0]) == "check: the result is wrong: a[0] is 1, expected 3"
     assert name_disturbance(verdict) == "check"
 
 

@@ -27,7 +27,7 @@ MANY_LAUNCHES = 8
 OUTLYING = 3.0
 SCORES = 32  # steps of a pair's weight: whole numbers, so that the distribution of their sum is exact
 MANY_PAIRS = 100  # from which that distribution is as good as normal
-MORE_ROUNDS = "; more rounds would narrow it"
+MORE_ROUNDS = ". More rounds would make the interval narrower"
 CORNERS = 16  # places between the middle and the outermost pair at which the end of the interval is sought
 
 
@@ -97,7 +97,7 @@ def log_ratios(a: Launches, b: Launches) -> list[float]:
     Raises ValueError if the sides are of different length, empty, or hold a sample that is not positive and finite.
     """
     if len(a) != len(b):
-        raise ValueError(f"launches in turn come in pairs, not {len(a)} and {len(b)}")
+        raise ValueError(f"the sides have {len(a)} and {len(b)} launches; expected the same number")
     differences: list[float] = (medians(logs_of(b, "b")) - medians(logs_of(a, "a"))).tolist()
     return differences
 
@@ -119,7 +119,9 @@ def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: 
     """
     row = np.asarray(differences, dtype=np.float64)
     if row.size == 0 or not np.isfinite(row).all():
-        raise ValueError("expected at least one pair, and the logarithm of a positive ratio of each")
+        raise ValueError(
+            "the pairs are empty or not finite; expected at least one pair, each with the logarithm of a ratio"
+        )
     middle = _middle(row)
     low, high = -_end(-row, -middle), _end(row, middle)
     observed = Comparison(math.exp(middle), math.exp(low), math.exp(high), _sign_flips(row), "UNCLEAR", "")
@@ -225,20 +227,24 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def _called(observed: Comparison, smallest: float, level: float, advice: str) -> Comparison:
-    span = f"the ratio of the times is {observed.ratio:.3f}, its interval {observed.low:.3f} to {observed.high:.3f}"
+    span = f"the ratio of the times is {observed.ratio:.3f} (interval {observed.low:.3f} to {observed.high:.3f})"
     certain = (observed.low > 1 or observed.high < 1) and observed.p < level
     if certain and abs(observed.ratio - 1) > smallest:
         word: Call = "SLOWER" if observed.ratio > 1 else "FASTER"
-        return replace(observed, call=word, detail=f"{word.capitalize()}: {span} (p = {observed.p:.2g}).")
+        return replace(observed, call=word, detail=f"{word.capitalize()}: {span}, with p = {observed.p:.2g}.")
     if observed.low > 1 - smallest and observed.high < 1 + smallest:
-        return replace(observed, call="SAME", detail=f"The same: {span}, all within {percent(smallest, 1)} of 1.")
+        return replace(
+            observed,
+            call="SAME",
+            detail=f"The same: {span}, and the whole interval is within {percent(smallest, 1)} of 1.",
+        )
     kind: Why = "too wide"
-    why = f"too wide for a difference of {percent(smallest, 1)}"
+    why = f"The interval is too wide for a difference of {percent(smallest, 1)}"
     if certain:
-        kind, why = "hardly so large", f"a difference, but hardly of {percent(smallest, 1)}"
+        kind, why = "hardly so large", f"There is a difference, but it may be below {percent(smallest, 1)}"
     elif observed.low > 1 or observed.high < 1:
-        kind, why = "chance", f"but with p = {observed.p:.2g} this may be chance"
-    text = f"{span}, {why}{advice}."
+        kind, why = "chance", f"With p = {observed.p:.2g}, this may be chance"
+    text = f"{span}. {why}{advice}."
     return replace(observed, call="UNCLEAR", detail=f"Unclear: {text}", unclear=Unclear(kind, text))
 
 
@@ -248,7 +254,7 @@ def made_unclear(found: Comparison, kind: Why, text: str) -> Comparison:
 
 
 def _advice(a: Launches, b: Launches) -> str:
-    return "; more launches of each would narrow it" if min(len(a), len(b)) < 10 else ""
+    return ". More launches of each would make the interval narrower" if min(len(a), len(b)) < 10 else ""
 
 
 def _student(a: Side, b: Side, difference: float, confidence: float) -> tuple[float, float]:

@@ -127,7 +127,7 @@ def _explained(where: Place, caches: Caches, buffers: int) -> str:
     if where == "core":
         return f"{of_rank} stay in the cache of its core"
     if where == "last":
-        together = f"those of the {caches.sharing} ranks that share it" if caches.sharing > 1 else of_rank
-        outgrown = "" if caches.core is None else f"{of_rank} have outgrown the cache of its core; "
-        return f"{outgrown}{together} stay in the last level of cache"
-    return "no cache of the machine holds the buffers: pages that are already mapped, or another cache, may explain it"
+        together = f"the buffers of the {caches.sharing} ranks that share it" if caches.sharing > 1 else of_rank
+        outgrown = "" if caches.core is None else f"{of_rank} do not fit the cache of its core; "
+        return f"{outgrown}{together} stay in the last-level cache"
+    return "no known cache holds the buffers; pages that are already mapped or another cache may explain the difference"

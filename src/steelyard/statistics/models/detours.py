@@ -79,7 +79,7 @@ def detours(quanta: Samples) -> Detours | None:
     row = np.asarray(quanta, dtype=float)
     bad = row[~(np.isfinite(row) & (row > 0))]
     if len(bad):
-        raise ValueError(f"a quantum took '{bad[0]}'; expected positive, finite seconds")
+        raise ValueError(f"a quantum took '{bad[0]}' s; expected positive, finite seconds")
     if len(row) < LEAST:
         return None
     ordered = np.sort(row)

@@ -45,7 +45,7 @@ def fit(points: Points, resolution: float = 0.0) -> Curve | None:
         if not (math.isfinite(length) and length > 0 and math.isfinite(time) and time > 0):
             raise ValueError(f"point '({length}, {time})' is no length and time; expected elements > 0 and seconds > 0")
     if not (math.isfinite(resolution) and resolution >= 0):
-        raise ValueError(f"the timer's resolution '{resolution}' must be seconds >= 0")
+        raise ValueError(f"the resolution of the timer is '{resolution}'; expected seconds >= 0")
     ordered = np.array(sorted(points), dtype=float).reshape(-1, 2)
     if len(np.unique(ordered[:, 0])) < LEAST_LENGTHS:
         return None
@@ -78,7 +78,7 @@ def between(points: Points, first: float, last: float) -> list[tuple[float, floa
 
 def _half(startup: float, slope: float) -> tuple[float | None, str]:
     if slope <= 0:
-        return None, "time does not grow with the length"
+        return None, "the time does not grow with the length"
     if startup < 0:
-        return None, "the line is below zero at length 0: short vectors are faster an element, from a nearer cache"
+        return None, "the line is below zero at length 0, because short vectors come from a nearer cache"
     return startup / slope, ""

@@ -104,10 +104,10 @@ def scaling(
     """
     counts = sorted(launches)
     if len(counts) < 2 or counts[0] < 1:
-        raise ValueError(f"scaling needs two counts or more, each at least 1, not {counts}")
+        raise ValueError(f"the counts are {counts}; scaling needs at least two, each at least 1")
     done = {count: 1.0 if work is None else float(work[count]) for count in counts}
     if not all(math.isfinite(w) and w > 0 for w in done.values()):
-        raise ValueError(f"work must be positive and finite, not {done}")
+        raise ValueError(f"the work is {done}; expected positive, finite values")
     for count in counts:
         rows = [np.asarray(row, dtype=np.float64) for row in launches[count]]
         if not rows or not all(row.size and np.isfinite(row).all() and (row > 0).all() for row in rows):

@@ -116,20 +116,20 @@ def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) ->
     """Why the figure of undisturbed launches may not come out alike again: too few samples, or too far apart; None if it will."""
     if spread.low is None or spread.high is None:
         counted = sum(len(undisturbed(r)) for r in used)
-        many = "one sample" if counted == 1 else f"{counted} samples that depend on each other, or are too few,"
-        return noted("few samples", f"{many} cannot state an interval.", samples=counted)
+        if counted == 1:
+            return noted("few samples", "one sample is not enough for an interval.", samples=counted)
+        text = f"{counted} samples are not enough for an interval, because they are too few or depend on each other."
+        return noted("few samples", text, samples=counted)
     width = (spread.high / spread.low) ** 0.5 - 1 if spread.low > 0 else math.inf
     if width > SETTLED_WIDTH:
         rests = "one launch" if spread.launches == 1 else f"{spread.launches} launches"
-        apart = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
-        return noted("wide interval", f"{apart}; it rests on {rests}.", width=width, launches=spread.launches)
+        wide = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
+        return noted("wide interval", f"{wide}. The figure comes from {rests}.", width=width, launches=spread.launches)
     disturbed = (r for r in records if r.verdict.level == "DISTURBED" and r.samples)
     fastest = min((median(r.samples) for r in disturbed), default=math.inf)
     if fastest < (1 - FASTER) * spread.low:
         faster = 1 - fastest / spread.low
-        text = (
-            f"one that was disturbed took {percent(faster)} less time than the interval, and no disturbance does that."
-        )
+        text = f"a disturbed launch took {percent(faster)} less time than the interval, which no disturbance explains."
         return noted("launches differ", text, faster=faster)
     return None
 
@@ -146,7 +146,9 @@ def _result(
             try:
                 value = _value(metric, nearest, spread.value, spread.low, spread.high)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                text = f"'{metric.name}' does not follow from what was recorded ({type(error).__name__}: {error})."
+                text = (
+                    f"the metric '{metric.name}' cannot be computed from the record ({type(error).__name__}: {error})."
+                )
                 verdict = Verdict("INVALID", (noted("damaged", text), *verdict.evidence))
                 continue
             if value is not None:

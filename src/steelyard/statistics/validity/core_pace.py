@@ -31,8 +31,8 @@ def core_clock(observed: Measured) -> Observation | None:
         clocks,
         CLOCK_DIP,
         lambda border, least, most: (
-            f"in {{}} samples the true clock was more than {short_percent(CLOCK_DIP)} "
-            f"below {most / 1e9:.3g} GHz, down to {least / 1e9:.3g} GHz"
+            f"the true clock was more than {short_percent(CLOCK_DIP)} below {most / 1e9:.3g} GHz in {{}} samples, "
+            f"at worst {least / 1e9:.3g} GHz"
         ),
     )
 
@@ -49,8 +49,8 @@ def shared_core(observed: Measured) -> Observation | None:
         issued,
         ISSUE_DIP,
         lambda border, least, most: (
-            f"in {{}} samples the core issued fewer than {border:.2g} additions per "
-            f"cycle, down to {least:.2g} from {most:.2g}: another hardware thread works on it"
+            f"the core issued fewer than {border:.2g} additions per cycle in {{}} samples, at worst {least:.2g} instead "
+            f"of {most:.2g}, because another hardware thread uses it"
         ),
     )
 
@@ -72,12 +72,14 @@ def _followed(
     # A slower core makes samples longer; where those are not, the core is not what the figure follows.
     disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
     effect = (
-        f"that moved the median by {percent(moved, 1, signed=True)}" if disturbed else "the figure did not follow it"
+        f"This changed the median by {percent(moved, 1, signed=True)}"
+        if disturbed
+        else "The figure did not change with it"
     )
     border, least = (1 - dip) * most, float(steady.min())
     reported = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
     numbers = {"samples": int(slow.sum()), "of": len(slow), name: least, "best": most, "bound": border}
-    return Observation(disturbed, noted(kind, f"{reported}; {effect}.", **numbers, moved=moved if disturbed else None))
+    return Observation(disturbed, noted(kind, f"{reported}. {effect}.", **numbers, moved=moved if disturbed else None))
 
 
 def _steady(clocks: Array) -> Array:
@@ -112,16 +114,16 @@ def _changed(observed: Measured, before: Array, after: Array) -> Observation | N
     moved = float(np.median(observed.row[-quarter:]) / np.median(observed.row[:quarter])) - 1
     disturbed = abs(moved) > CLOCK_EFFECT
     effect = (
-        f"the time changed by {percent(moved, 1, signed=True)} meanwhile"
+        f"The time changed by {percent(moved, 1, signed=True)} during the case"
         if disturbed
-        else "the figure did not follow it"
+        else "The figure did not change with it"
     )
     return Observation(
         disturbed,
         noted(
             "core clock",
-            f"the true clock {word} by {short_percent(abs(change - 1))} during the case (the threads' "
-            f"median from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz); {effect}.",
+            f"the true clock {word} by {short_percent(abs(change - 1))} during the case (median of the "
+            f"threads: from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz). {effect}.",
             change=change - 1,
             before=float(np.median(before[known])),
             after=float(np.median(after[known])),

@@ -37,14 +37,14 @@ def competing_load(observed: Measured) -> Observation | None:
     lost = float(waited[known].sum() / observed.lengths[known].sum())
     disturbed = share > HIT_SHARE and (lost > 0.01 or abs(observed.moved(hit)) > 0.01)
     disturbed = disturbed or (share > SOME and lost > 0.05)
-    effect = "" if disturbed else "; too few to move the median"
+    effect = "" if disturbed else ". These samples are too few to change the median"
     mostly, of_rank = _waiting_rank(observed)
     return Observation(
         disturbed,
         noted(
             "competing load",
-            f"in {hit.sum()} of {known.sum()} samples a thread waited for its processor for more "
-            f"than {short_percent(HIT)} of the sample, in all {short_percent(lost)} of the time{effect}.{mostly}",
+            f"a thread waited for its processor for more than {short_percent(HIT)} of the sample in {hit.sum()} of "
+            f"{known.sum()} samples, in total for {short_percent(lost)} of the time{effect}.{mostly}",
             samples=int(hit.sum()),
             of=int(known.sum()),
             share=lost,
@@ -64,7 +64,7 @@ def _waiting_rank(observed: Measured) -> tuple[str, Mapping[str, float]]:
     if share < MOSTLY:
         return "", {}
     where = f"processor {cpus[most]}" if cpus[most] >= 0 else "not pinned"
-    words = f" Mostly it was rank {most} on {hosts[most]} ({where}): {short_percent(share)} of the waiting."
+    words = f" Rank {most} on {hosts[most]} ({where}) had {short_percent(share)} of the waiting time."
     return words, {"rank": most, "rank_share": share}
 
 
@@ -81,8 +81,8 @@ def _switched(observed: Measured) -> Observation | None:
         True,
         noted(
             "competing load",
-            f"{hit.sum()} of {len(hit)} samples were interrupted by other processes, and the "
-            f"median is {short_percent(moved)} above that of the others.",
+            f"other processes interrupted {hit.sum()} of {len(hit)} samples. The median of all samples is "
+            f"{short_percent(moved)} above the median of the others.",
             samples=int(hit.sum()),
             of=len(hit),
             moved=moved,
@@ -101,7 +101,7 @@ def other_load(observed: Measured) -> Observation | None:
         share + 0.003 * observed.cpus,
         0.01 + TICK * observed.cpus,
         "competing load",
-        "other processes ran on the processors used",
+        "other processes ran on the measured processors",
     )
 
 
@@ -110,19 +110,19 @@ def machine_load(observed: Measured) -> Observation | None:
     cores = observed.surroundings.machine_other
     if cores is None or cores <= 0.5 or (observed.elapsed is not None and cores * observed.elapsed < 10 * TICK):
         return None
-    text = f"other processes kept {cores:.1f} cores of the machine busy meanwhile."
+    text = f"other processes kept {cores:.1f} cores of the machine busy during the case."
     return Observation(True, noted("competing load", text, cores=cores))
 
 
 def steal(observed: Measured) -> Observation | None:
     """Time that the hypervisor gave to other guests."""
-    what = "the hypervisor gave processors used to other guests"
+    what = "the hypervisor gave the measured processors to other guests"
     return _processor_time(observed, observed.surroundings.processor_seconds.steal, 0.02, 2 * TICK, "steal", what)
 
 
 def interrupts(observed: Measured) -> Observation | None:
     """Time spent in interrupts on the processors used."""
-    what = "the processors used served interrupts"
+    what = "the measured processors served interrupts"
     seconds = observed.surroundings.processor_seconds.interrupts
     return _processor_time(observed, seconds, 0.05, 2 * TICK, "interrupts", what)
 
@@ -137,7 +137,7 @@ def throttled(observed: Measured) -> Observation | None:
         disturbed,
         noted(
             "throttled",
-            f"the control group's processor quota stopped it for {seconds:.3g} s{_of(seconds, observed)}.",
+            f"the processor quota of the control group stopped the case for {seconds:.3g} s{_of(seconds, observed)}.",
             seconds=seconds,
             elapsed=observed.elapsed,
             share=seconds / observed.elapsed if observed.elapsed else None,
@@ -157,8 +157,8 @@ def page_faults(observed: Measured) -> Observation | None:
         float(hit.mean()) > HIT_SHARE,
         noted(
             "page faults",
-            f"{hit.sum()} of {len(hit)} samples held so many page faults (about "
-            f"{np.median(faults[hit]):.0f}) that these alone take over {short_percent(HIT)} of the sample.",
+            f"{hit.sum()} of {len(hit)} samples had so many page faults (about {np.median(faults[hit]):.0f}) that the "
+            f"faults alone take more than {short_percent(HIT)} of the sample.",
             samples=int(hit.sum()),
             of=len(hit),
             faults=float(np.median(faults[hit])),
@@ -170,7 +170,7 @@ def oversubscribed(observed: Measured) -> Observation | None:
     """More threads or ranks than processors."""
     if not observed.surroundings.oversubscribed:
         return None
-    text = f"more threads than processors ({observed.cpus}) shared them by turns."
+    text = f"more threads or ranks than processors ({observed.cpus}) took turns."
     return Observation(True, noted("oversubscribed", text, processors=observed.cpus))
 
 
@@ -183,7 +183,7 @@ def bimodal(observed: Measured) -> Observation | None:
         True,
         noted(
             "bimodal",
-            f"{short_percent(found.upper_share)} of the samples lie around a value "
+            f"{short_percent(found.upper_share)} of the samples lie around a value that is "
             f"{short_percent(found.upper / found.lower - 1)} above the others.",
             share=found.upper_share,
             apart=found.upper / found.lower - 1,
@@ -197,7 +197,7 @@ def drifting(observed: Measured) -> Observation | None:
     if total is None:
         return None
     word = "rose" if total > 0 else "fell"
-    text = f"from the first to the last sample the time {word} by {short_percent(abs(total))}."
+    text = f"the time of a sample {word} by {short_percent(abs(total))} from the first to the last sample."
     return Observation(True, noted("drift", text, change=total))
 
 
@@ -211,7 +211,7 @@ def autocorrelation(observed: Measured) -> Observation | None:
         False,
         noted(
             "autocorrelation",
-            f"the {n} samples tell as much as {effective:.0f} independent ones; the interval is widened accordingly.",
+            f"the {n} samples depend on each other and count as {effective:.0f} independent ones, so the interval is wider.",
             samples=n,
             independent=effective,
         ),
@@ -238,4 +238,4 @@ def _processor_time(
 def _of(seconds: float, observed: Measured) -> str:
     if observed.elapsed is None:
         return ""
-    return f", {short_percent(seconds / observed.elapsed)} of the case's {observed.elapsed:.3g} s"
+    return f", {short_percent(seconds / observed.elapsed)} of the {observed.elapsed:.3g} s of the case"

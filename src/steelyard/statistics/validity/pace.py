@@ -74,9 +74,7 @@ MEASURES = {
         Measure("issued", True, ISSUE_LOSS, True, "shared core", "the core issued {}", 1, "additions per cycle"),
         Measure("stream", True, STREAM_LOSS, False, "shared memory", "a read of the memory reached {}", 1e-9, "GB/s"),
         Measure("chase", False, CHASE_LOSS, False, "shared memory", "an access to the memory took {}", 1e9, "ns"),
-        Measure(
-            "exchange", False, EXCHANGE_LOSS, False, "slow messages", "a message there and back took {}", 1e6, "µs"
-        ),
+        Measure("exchange", False, EXCHANGE_LOSS, False, "slow messages", "a message round trip took {}", 1e6, "µs"),
     )
 }
 
@@ -257,12 +255,14 @@ def _waited(observed: Measured) -> Mask:
 
 def _evidence(observed: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
     measure, hit = MEASURES[kind], int(beside.hit.sum())
-    many = f"{hit} of {len(beside.hit)} samples" if len(beside.hit) > 1 else "the sample"
+    many, them = (f"{hit} of {len(beside.hit)} samples", "them") if len(beside.hit) > 1 else ("the sample", "it")
     worst = measure.words.format(measure.written(beside.worst))
     best = measure.written(bounds.best[kind])
     mostly, of_rank = _rank(observed, kind)
     numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
-    text = f"beside {many} {worst}; the best that this machine has shown is {best}.{mostly}"
+    text = (
+        f"{many} had a slow reading beside {them}: at worst, {worst}. The best value of this machine is {best}.{mostly}"
+    )
     return noted(measure.cause, text, **numbers)
 
 
@@ -281,5 +281,5 @@ def _rank(observed: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
     if loss < measure.loss:
         return "", {}
     where = f"processor {cpus[worst]}" if cpus[worst] >= 0 else "not pinned"
-    words = f" Mostly it was rank {worst} on {hosts[worst]} ({where}), {percent(loss)} behind the others."
+    words = f" The slowest was rank {worst} on {hosts[worst]} ({where}), {percent(loss)} behind the others."
     return words, {"rank": worst, "behind": loss}

@@ -6,7 +6,7 @@ from steelyard.model import Level, Result
 
 ORDER: tuple[Level, ...] = ("CLEAN", "UNSETTLED", "DISTURBED", "INVALID")
 _AGAIN: dict[Level, str] = {
-    "UNSETTLED": "Take more launches and more time: steelyard run --preset full",
+    "UNSETTLED": "Use more launches and more time: steelyard run --preset full",
     "DISTURBED": "Measure again on a quiet machine: steelyard run",
 }
 

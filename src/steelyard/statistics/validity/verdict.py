@@ -132,9 +132,9 @@ def _set_aside(choice: pace.Choice) -> Evidence:
     many, all_of_them = int(choice.aside.sum()), len(choice.aside)
     numbers = {"samples": many, "of": all_of_them, **choice.causes}
     if not choice.enough:
-        text = f"{many} of {all_of_them} samples were disturbed ({causes}); too few are left."
+        text = f"{many} of {all_of_them} samples were disturbed ({causes}), and too few are left."
         return noted(next(iter(choice.causes)), text, **numbers)
-    text = f"{many} of {all_of_them} samples, whose own surroundings were disturbed ({causes})."
+    text = f"{many} of {all_of_them} samples were left out, because they were disturbed ({causes})."
     return noted("set aside", text, **numbers)
 
 
@@ -154,14 +154,12 @@ def name_disturbance(verdict: Verdict) -> str | None:
 
 def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
     if check is not None and not check.passed:
-        yield noted("check", f"the result is wrong; {check.detail or 'the kernel gave no detail'}")
+        yield noted("check", f"the result is wrong: {check.detail or 'the kernel gave no detail'}")
     if not row.size:
-        yield noted("samples", "none was taken.", samples=0)
+        yield noted("samples", "no sample was taken.", samples=0)
     elif not sound:
         wrong = int(np.count_nonzero(~times(row)))
-        yield noted(
-            "samples", f"{wrong} of {row.size} are no times that an operation can take.", samples=wrong, of=row.size
-        )
+        yield noted("samples", f"{wrong} of {row.size} samples are impossible times.", samples=wrong, of=row.size)
 
 
 def _too_coarse(observed: Measured, share: float) -> Iterator[Evidence]:
@@ -173,8 +171,8 @@ def _too_coarse(observed: Measured, share: float) -> Iterator[Evidence]:
         part = resolution / length if length > 0 else math.inf
         yield noted(
             "clock resolution",
-            f"the clock's step of {resolution:.2g} s is {percent(part, 2)} of a sample of {length:.2g} s; "
-            f"expected at most {percent(CLOCK_NOTED, 1)}.",
+            f"the clock step of {resolution:.2g} s is {percent(part, 2)} of a sample of {length:.2g} s. "
+            f"At most {percent(CLOCK_NOTED, 1)} is expected.",
             resolution=resolution,
             length=length,
             share=part,
