@@ -131,7 +131,7 @@ def test_a_compiler_without_the_runtime_gets_a_sentence(
     assert not build.has_openmp(replace(toolchain, compiler=str(without)))
     monkeypatch.setattr(build, "has_openmp", lambda _: False)
     with pytest.raises(UsageError, match="has no OpenMP runtime.*libomp-dev"):
-        setup.plan(setup.Request(EFFORTS["quick"], ["application.npb_ep"], {"model": ["openmp"]}))
+        setup.plan(setup.Request(effort=EFFORTS["quick"], only=["application.npb_ep"], settings={"model": ["openmp"]}))
 
 
 # --------------------------------------------------------------------------- real runs

@@ -240,7 +240,7 @@ def test_a_benchmark_explains_itself_and_draws_its_figures(
     assert all(len(text) > 40 for text in (benchmark.summary, benchmark.reading, benchmark.caution, benchmark.source))
     made = make({benchmark.name: benchmark}, here, EFFORTS["quick"], {}, ["any"], mpis=["any"])
     records = tuple(measured(programs, here, case) for case in small_cases(benchmark, here))
-    run = Run("a", "a", "now", here, made, records, True)
+    run = Run(id="a", path="a", started="now", machine=here, plan=made, records=records, finished=True)
     found = results(run.records, {benchmark.name: benchmark})
     assert len({f.name for f in benchmark.figures(found, here)}) == len(benchmark.figures(found, here))
     for figure in benchmark.figures((), here):

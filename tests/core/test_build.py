@@ -42,17 +42,17 @@ def benchmark(folder: Path, text: str) -> Benchmark:
     source = folder / "thing.cpp"
     source.write_text(text)
     return Benchmark(
-        "my.thing",
-        "T",
-        "s",
-        "r",
-        "c",
-        "s",
-        (Source(str(source)),),
-        lambda m, e: (),
-        (),
-        lambda m, r, x: None,
-        lambda r, m: (),
+        name="my.thing",
+        title="T",
+        summary="s",
+        reading="r",
+        caution="c",
+        source="s",
+        sources=(Source(str(source)),),
+        axes=lambda m, e: (),
+        metrics=(),
+        limit=lambda m, r, x: None,
+        figures=lambda r, m: (),
     )
 
 

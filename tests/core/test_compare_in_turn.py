@@ -256,7 +256,11 @@ def begun(folder: Path, bench: Bench, made: Schedule, where: Machine) -> tuple[E
         told = {"in_turn": {"series": "s", "side": side, "notes": ["A note."]}}
         made_folder = records.RunFolder.create(folder, where, plan, told)
         programs = {("memory.stream", "gcc"): Path("/bin") / side}
-        both.append(Evaluator(where, replace(plan, seconds=0.0), programs, made_folder, around=around))
+        both.append(
+            Evaluator(
+                machine=where, plan=replace(plan, seconds=0.0), programs=programs, folder=made_folder, around=around
+            )
+        )
     return both[0], both[1]
 
 

@@ -67,12 +67,13 @@ def results(pages: str | None, steps: int) -> list[Result]:
     pages_named = {"page_size": pages} if pages else {}
     return [
         Result(
-            "memory.latency",
-            "chase",
-            {"threads": 1, "pinning": "compact", "bytes": size, "chains": 1, "toolchain": "gcc"} | pages_named,
-            (),
-            {"latency": Value(time, "s", time, time, "lower")},
-            Verdict("CLEAN"),
+            benchmark="memory.latency",
+            kernel="chase",
+            parameters={"threads": 1, "pinning": "compact", "bytes": size, "chains": 1, "toolchain": "gcc"}
+            | pages_named,
+            records=(),
+            metrics={"latency": Value(time, "s", time, time, "lower")},
+            verdict=Verdict("CLEAN"),
         )
         for size, time in zip(sizes, times, strict=True)
     ]

@@ -160,7 +160,19 @@ def parallel(values: dict[str, tuple[str | int, ...]]) -> Benchmark:
         return (Axes({"kernel": ("k",), **values}),)
 
     sources = (Source("x.cpp", parallel=True),)
-    return Benchmark("network.x", "", "", "", "", "", sources, axes, (), lambda *_: None, lambda *_: ())
+    return Benchmark(
+        name="network.x",
+        title="",
+        summary="",
+        reading="",
+        caution="",
+        source="",
+        sources=sources,
+        axes=axes,
+        metrics=(),
+        limit=lambda *_: None,
+        figures=lambda *_: (),
+    )
 
 
 def test_cases_that_are_started_differently_get_a_launch_each(two_sockets: Machine) -> None:

@@ -148,7 +148,14 @@ def test_pairs_of_cores_are_all_or_a_choice_with_every_neighbourhood(four_nodes:
 
 def result(kernel: str, metric: str, value: float, **parameters: object) -> Result:
     measured = Value(value, "", value * 0.99, value * 1.01, "none")
-    return Result("memory.x", kernel, parameters, (), {metric: measured}, Verdict("CLEAN"))  # type: ignore[arg-type]
+    return Result(
+        benchmark="memory.x",
+        kernel=kernel,
+        parameters=parameters,
+        records=(),
+        metrics={metric: measured},
+        verdict=Verdict("CLEAN"),
+    )  # type: ignore[arg-type]
 
 
 def test_the_measured_ratios_stand_beside_the_firmware_distances(two_sockets: Machine) -> None:
@@ -179,18 +186,18 @@ def test_the_matrix_of_cores_is_the_same_both_ways(two_sockets: Machine) -> None
 def record(kernel: str, work: dict[str, float], threads: int, clock: float | None) -> Record:
     clocks = {"core_clock": {"before": [clock], "after": [clock]}} if clock else {}
     return Record(
-        "memory.x",
-        kernel,
-        {"threads": threads},
-        1,
-        0,
-        1,
-        (1e-3,),
-        1,
-        work,
-        Check(True),
-        Verdict("CLEAN"),
-        builders.seen(clocks),
+        benchmark="memory.x",
+        kernel=kernel,
+        parameters={"threads": threads},
+        launch=1,
+        case=0,
+        attempt=1,
+        samples=(1e-3,),
+        operations=1,
+        work=work,
+        check=Check(True),
+        verdict=Verdict("CLEAN"),
+        surroundings=builders.seen(clocks),
     )
 
 
@@ -201,7 +208,14 @@ def corner(toolchain: str, point: str, policy: str, cycles: float) -> Result:
         "L": length, "alpha": alpha, "threads": 1, "accumulators": 1, "elements": 1 << 20, "memory_policy": policy,
         "toolchain": toolchain,
     }  # fmt: skip
-    return Result("memory.apexmap", "gather", parameters, (), told, Verdict("CLEAN"))
+    return Result(
+        benchmark="memory.apexmap",
+        kernel="gather",
+        parameters=parameters,
+        records=(),
+        metrics=told,
+        verdict=Verdict("CLEAN"),
+    )
 
 
 def test_the_corners_stand_in_a_table_by_compiler_and_memory_beside_the_published_one(two_sockets: Machine) -> None:
@@ -247,8 +261,9 @@ def test_triad_of_the_run_with_the_best_copy_is_not_the_best_triad() -> None:
     assert best_by_copy([0.5, *copy], [0.1, *triad]) == 1.8  # the last 25
     told = {"details": {"copy": copy, "triad": triad}}
     record = Record(
-        "memory.stream", "rotation", {"elements": 75}, 1, 0, 1, (6.0,) * 25, 1, {},
-        Check(True), Verdict("CLEAN"), builders.seen(told),
+        benchmark="memory.stream", kernel="rotation", parameters={"elements": 75}, launch=1, case=0, attempt=1,
+        samples=(6.0,) * 25, operations=1, work={},
+        check=Check(True), verdict=Verdict("CLEAN"), surroundings=builders.seen(told),
     )  # fmt: skip
     assert stream.by_copy(6.0, record) == pytest.approx(24 * 75 / 1.8)
     assert stream.by_copy(6.0, replace(record, kernel="triad")) is None

@@ -251,7 +251,14 @@ def test_the_report_lists_every_node_with_its_kind_and_its_use() -> None:
 def bandwidth(pinning: str, policy: str) -> Result:
     value = {"bandwidth": Value(1e11, "B/s", 1e11, 1e11, "none")}
     parameters = {"pinning": pinning, "memory_policy": policy, "threads": 2}
-    return Result("memory.placement", "triad", parameters, (), value, Verdict("CLEAN"))
+    return Result(
+        benchmark="memory.placement",
+        kernel="triad",
+        parameters=parameters,
+        records=(),
+        metrics=value,
+        verdict=Verdict("CLEAN"),
+    )
 
 
 def test_a_gpu_node_has_a_column_where_it_was_measured_and_no_limit(two_sockets: Machine) -> None:

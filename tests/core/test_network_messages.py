@@ -42,7 +42,8 @@ NAMES = ("network.transfer", "network.sendrecv", "network.rate")
 def record(kernel: str, parameters: Parameters, **changed: Any) -> Record:
     """One that has passed its check."""
     plain = Record(
-        "network.transfer", kernel, parameters, 1, 0, 1, (1.0,), 1, {}, Check(True), Verdict("CLEAN"), seen({})
+        benchmark="network.transfer", kernel=kernel, parameters=parameters, launch=1, case=0, attempt=1,
+        samples=(1.0,), operations=1, work={}, check=Check(True), verdict=Verdict("CLEAN"), surroundings=seen({})
     )  # fmt: skip
     return replace(plain, **changed)
 
@@ -138,7 +139,14 @@ def test_the_hosts_come_from_the_first_record_that_tells_them() -> None:
 
 
 def result(found: Record) -> Result:
-    return Result(found.benchmark, found.kernel, found.parameters, (found,), {}, found.verdict)
+    return Result(
+        benchmark=found.benchmark,
+        kernel=found.kernel,
+        parameters=found.parameters,
+        records=(found,),
+        metrics={},
+        verdict=found.verdict,
+    )
 
 
 def test_the_matrix_names_the_hosts_and_the_slowest_pair(two_sockets: Machine) -> None:

@@ -25,7 +25,16 @@ def pings(seconds: Any = protocols, **changed: Any) -> tuple[Result, ...]:
         value = seconds(size) * (1 + chance.gauss(0, 0.002))
         made = message(value, size, **changed)
         told = {"latency": Value(value, "s", None, None, "lower")}
-        found.append(Result(made.benchmark, made.kernel, made.parameters, made.records, told, made.verdict))
+        found.append(
+            Result(
+                benchmark=made.benchmark,
+                kernel=made.kernel,
+                parameters=made.parameters,
+                records=made.records,
+                metrics=told,
+                verdict=made.verdict,
+            )
+        )
     return tuple(found)
 
 

@@ -519,7 +519,17 @@ def seen(durations, length):
     """Detours of known durations within `length` seconds."""
     greatest = max(durations, default=None)
     share = sum(durations) / length
-    return noise.Detours(1e-4, 1.1e-4, share, share, len(durations), tuple(durations), greatest, (), length)
+    return noise.Detours(
+        base=1e-4,
+        threshold=1.1e-4,
+        lost=share,
+        lost_in_detours=share,
+        count=len(durations),
+        durations=tuple(durations),
+        greatest=greatest,
+        indices=(),
+        seconds=length,
+    )
 
 
 @pytest.mark.parametrize("ranks", [1, 64, 1024])

@@ -21,7 +21,7 @@ from steelyard.statistics.validity.pace import Bounds, choose, exceeded, waiting
 
 
 def result() -> Result:
-    return Result("a.b", "c", {}, (), {}, Verdict("CLEAN"))
+    return Result(benchmark="a.b", kernel="c", parameters={}, records=(), metrics={}, verdict=Verdict("CLEAN"))
 
 
 def test_an_object_is_looked_at_once_and_one_that_equals_it_again() -> None:

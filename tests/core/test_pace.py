@@ -200,7 +200,20 @@ def with_readings(issued, samples=None, launch=1, **changed):
     parameters = {"threads": 1, "toolchain": "gcc"}
     row = tuple(samples or [1.0] * len(issued))
     seen = builders.seen(around(issued))
-    record = Record("a.b", "k", parameters, launch, 0, 1, row, 1, {}, PASSED, Verdict("CLEAN"), seen)
+    record = Record(
+        benchmark="a.b",
+        kernel="k",
+        parameters=parameters,
+        launch=launch,
+        case=0,
+        attempt=1,
+        samples=row,
+        operations=1,
+        work={},
+        check=PASSED,
+        verdict=Verdict("CLEAN"),
+        surroundings=seen,
+    )
     return replace(record, **changed)
 
 
@@ -372,8 +385,10 @@ def _record(given):
         "cpus": given["cpus"],
     }
     return Record(
-        given["b"], given["k"], given["p"], given["l"], given["c"], given["a"], tuple(given["s"]), given["n"], {},
-        Check(given["ok"]), Verdict(given["v"]), builders.seen(surroundings), given["e"],
+        benchmark=given["b"], kernel=given["k"], parameters=given["p"], launch=given["l"], case=given["c"],
+        attempt=given["a"], samples=tuple(given["s"]), operations=given["n"], work={},
+        check=Check(given["ok"]), verdict=Verdict(given["v"]), surroundings=builders.seen(surroundings),
+        error=given["e"],
     )  # fmt: skip
 
 

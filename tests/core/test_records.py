@@ -23,18 +23,18 @@ PLAN = Plan("quick", 1, (Launch(1, "g.b", "gcc", 1, (Case("g.b", "k", {"threads"
 
 def record(case: int = 0, **more: object) -> Record:
     made = Record(
-        "g.b",
-        "k",
-        {"threads": 1},
-        1,
-        case,
-        1,
-        (1e-3, 2e-3),
-        4,
-        {"bytes": 8.0},
-        Check(True, "ok"),
-        Verdict("CLEAN"),
-        Observed(cpus=[0]),
+        benchmark="g.b",
+        kernel="k",
+        parameters={"threads": 1},
+        launch=1,
+        case=case,
+        attempt=1,
+        samples=(1e-3, 2e-3),
+        operations=4,
+        work={"bytes": 8.0},
+        check=Check(True, "ok"),
+        verdict=Verdict("CLEAN"),
+        surroundings=Observed(cpus=[0]),
     )
     return replace(made, **more)  # type: ignore[arg-type]
 

@@ -38,8 +38,9 @@ def record(number: int, launch: int = 1, began: float | None = None, **told: Any
     parameters = {"toolchain": "gcc", "threads": 1, "elements": 1024 * (1 + number)}
     samples = builders.samples(1e-3, seed=number, count=N)
     return Record(
-        name, kernel, parameters, launch, number, 1, samples, 100, {"bytes": 1.0}, Check(True), Verdict("CLEAN"),
-        builders.seen(seen, **told.get("surroundings", {})),
+        benchmark=name, kernel=kernel, parameters=parameters, launch=launch, case=number, attempt=1,
+        samples=samples, operations=100, work={"bytes": 1.0}, check=Check(True), verdict=Verdict("CLEAN"),
+        surroundings=builders.seen(seen, **told.get("surroundings", {})),
     )  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def judged(records: Sequence[Record], plan: Plan | None = None, shown: Shown | N
     run = evaluation.rejudged(replace(whole.run, plan=plan or whole.run.plan))
     names = sorted({r.benchmark for r in records})
     benchmarks = {name: builders.benchmark(name) for name in names}
-    return Evaluation(run, benchmarks, results(run.records, benchmarks), ())
+    return Evaluation(run=run, benchmarks=benchmarks, results=results(run.records, benchmarks), findings=())
 
 
 @pytest.fixture

@@ -146,7 +146,17 @@ def test_a_slow_node_shows_where_its_ranks_all_do_the_same(pump: Benchmark) -> N
 
 
 def test_noise_shows_where_its_ranks_wait_for_each_other(pump: Benchmark) -> None:
-    quiet = Detours(1e-4, 2e-4, 0.0, 0.0, 0, (), None, (), 1.0)
+    quiet = Detours(
+        base=1e-4,
+        threshold=2e-4,
+        lost=0.0,
+        lost_in_detours=0.0,
+        count=0,
+        durations=(),
+        greatest=None,
+        indices=(),
+        seconds=1.0,
+    )
     (loss,) = waiting_losses.of_ranks(
         with_pump(pump, [sent(1e-5, 8, "gather", ranks=4), sent(1e-5, 1 << 20, "gather")]), quiet
     )

@@ -77,7 +77,9 @@ def script() -> Script:
 def evaluator(machine: Machine, tmp_path: Path, script: Script, made: Plan, **more: Any) -> Evaluator:
     folder = records.RunFolder.create(tmp_path, machine, made, {})
     around = Surroundings(now=lambda: script.time, start=script.start, wait=script.wait)
-    return Evaluator(machine, made, {("g.b", "gcc"): Path("/bin/true")}, folder, around=around, **more)
+    return Evaluator(
+        machine=machine, plan=made, programs={("g.b", "gcc"): Path("/bin/true")}, folder=folder, around=around, **more
+    )
 
 
 def kept(e: Evaluator) -> list[Any]:

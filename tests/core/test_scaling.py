@@ -758,7 +758,16 @@ def test_where_no_border_was_crossed_or_is_known_there_is_no_mark(
 
 def factors(name: str, ranks: int, balance: float, serialisation: float, transfer: float) -> Factors:
     parallel = balance * serialisation * transfer
-    return Factors(name, ranks, 2.0, 2.0 * ranks * parallel, balance, serialisation, transfer, parallel)
+    return Factors(
+        name=name,
+        ranks=ranks,
+        time=2.0,
+        computing=2.0 * ranks * parallel,
+        load_balance=balance,
+        serialisation=serialisation,
+        transfer=transfer,
+        parallel=parallel,
+    )
 
 
 def test_traces_say_by_what_efficiency_is_lost() -> None:

@@ -33,7 +33,7 @@ FOUR = tuple(Host(f"n{i}", 2) for i in range(1, 5))
 
 
 def request(*words: str, **more: object) -> Request:
-    return Request(("/opt/bin/steelyard",), words or ("run",), Path("/shared/my runs"), **more)  # type: ignore[arg-type]
+    return Request(program=("/opt/bin/steelyard",), words=words or ("run",), folder=Path("/shared/my runs"), **more)  # type: ignore[arg-type]
 
 
 def says(out: str, error: str = "", code: int = 0) -> Ask:

@@ -125,7 +125,7 @@ def test_a_model_counts_joules_between_idle_and_full_power_by_the_load(tmp_path:
     stat = tmp_path / "stat"
     stat.write_text("cpu 1000 0 500 90000 10 0 0 0 0 0\n")
     now = [0]
-    model = Model(20.0, 100.0, stat, cpus=4, ticks=100, clock=lambda: now[0])
+    model = Model(idle=20.0, full=100.0, stat=stat, cpus=4, ticks=100, clock=lambda: now[0])
     (sensor,) = model.sensors
     assert (sensor.quantity, sensor.modelled, sensor.error) == ("energy", True, None)
     assert model.read()[0].value == 0

@@ -227,7 +227,9 @@ def test_a_board_alone_is_not_the_node(asked: Any) -> None:
     device = asked(routes)
     assert totals(device) == {"Redfish (parts)": 2420.5}
     assert device.sensors[0].scope == ""
-    assert notes([device])[0].endswith("but not the power of the enclosure around it. This is not the power of the node.")
+    assert notes([device])[0].endswith(
+        "but not the power of the enclosure around it. This is not the power of the node."
+    )
 
 
 def test_a_chassis_that_another_one_says_it_contains_lies_within_it(asked: Any) -> None:

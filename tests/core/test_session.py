@@ -32,7 +32,7 @@ def programs(chosen: Mapping[str, Benchmark]) -> set[tuple[str, str]]:
 @pytest.mark.wings
 def test_what_the_mpi_cannot_build_is_neither_planned_nor_built(tmp_path: Path) -> None:
     mpi = str(without_openshmem(tmp_path))
-    made, here, _ = setup.plan(setup.Request(EFFORTS["quick"], ["application.npb_cg"], mpis=[mpi]))
+    made, here, _ = setup.plan(setup.Request(effort=EFFORTS["quick"], only=["application.npb_cg"], mpis=[mpi]))
     chosen = here.benchmarks
     assert programs(chosen) == {(launch.benchmark, launch.model) for launch in made.launches}
     assert programs(chosen) == {("application.npb_cg", model) for model in ("threads", "mpi", "rma")}
@@ -42,5 +42,5 @@ def test_what_the_mpi_cannot_build_is_neither_planned_nor_built(tmp_path: Path) 
 def test_programs_that_no_case_of_the_plan_needs_are_not_built(tmp_path: Path) -> None:
     mpi = str(without_openshmem(tmp_path))
     only, settings = ["application.npb_cg", "memory.stream"], {"model": ["threads"]}
-    chosen = setup.plan(setup.Request(EFFORTS["quick"], only, settings, mpis=[mpi]))[1].benchmarks
+    chosen = setup.plan(setup.Request(effort=EFFORTS["quick"], only=only, settings=settings, mpis=[mpi]))[1].benchmarks
     assert programs(chosen) == {("application.npb_cg", "threads"), ("memory.stream", "")}

@@ -263,7 +263,7 @@ def test_variables_that_contradict_each_other_are_named(name: str, value: str) -
 
 
 def request(folder: Path, *words: str, **more: object) -> Request:
-    return Request(("/opt/bin/steelyard",), words or ("run",), folder, **more)  # type: ignore[arg-type]
+    return Request(program=("/opt/bin/steelyard",), words=words or ("run",), folder=folder, **more)  # type: ignore[arg-type]
 
 
 def test_the_batch_script_is_this() -> None:

@@ -124,24 +124,24 @@ def result(
     own = Verdict("CLEAN") if level == "UNSETTLED" else verdict  # too little is known of all launches together
     records = tuple(
         Record(
-            benchmark,
-            kernel,
-            case,
-            launch,
-            0,
-            1,
-            () if error else samples(seconds, seed=launch, spread=spread),
-            1,
-            work,
-            check or Check(error is None),
-            own,
-            seen({"core_clock": {"before": list(clock), "after": list(clock)}, **(surroundings or {})}),
-            error,
+            benchmark=benchmark,
+            kernel=kernel,
+            parameters=case,
+            launch=launch,
+            case=0,
+            attempt=1,
+            samples=() if error else samples(seconds, seed=launch, spread=spread),
+            operations=1,
+            work=work,
+            check=check or Check(error is None),
+            verdict=own,
+            surroundings=seen({"core_clock": {"before": list(clock), "after": list(clock)}, **(surroundings or {})}),
+            error=error,
         )
         for launch in range(1, launches + 1)
     )
     told = {} if level == "INVALID" else dict(metrics or {})
-    return Result(benchmark, kernel, case, records, told, verdict)
+    return Result(benchmark=benchmark, kernel=kernel, parameters=case, records=records, metrics=told, verdict=verdict)
 
 
 def bandwidth(value: float, half_width: float = 0.01) -> Value:
@@ -256,18 +256,18 @@ def benchmark(name: str, limit: Limit | None = None) -> Benchmark:
     """A declaration that knows one metric, and that limit for it."""
     metric = Metric("bandwidth", "B/s", "higher", "Bandwidth", lambda s, r: r.work["bytes"] / s)
     return Benchmark(
-        name,
-        name,
-        "",
-        "",
-        "",
-        "",
-        (),
-        lambda m, e: (),
-        (metric,),
-        lambda m, r, where: limit,
-        lambda r, m: (),
-        roles(name),
+        name=name,
+        title=name,
+        summary="",
+        reading="",
+        caution="",
+        source="",
+        sources=(),
+        axes=lambda m, e: (),
+        metrics=(metric,),
+        limit=lambda m, r, where: limit,
+        figures=lambda r, m: (),
+        roles=roles(name),
     )
 
 
@@ -310,4 +310,4 @@ def evaluation(results: Iterable[Result], where: Machine | None = None, **change
     }
     run = Run(**{**fields, **changed})
     declared = {n: benchmark(n, here.limits.get("memory_bandwidth")) for n in names}
-    return Evaluation(run, declared, found, ())
+    return Evaluation(run=run, benchmarks=declared, results=found, findings=())

@@ -94,8 +94,9 @@ def record(case: Case, launch: int) -> Record:
         count = int(parameters["ranks"])
         around = {**around, "ranks": {"hosts": ["a", "b"] * count, "seconds": [list(times)] * count}}
     return Record(
-        case.benchmark, case.kernel, parameters, launch, 0, 1, times, 1, Work(),
-        Check(True), Verdict("CLEAN"), builders.seen(around),
+        benchmark=case.benchmark, kernel=case.kernel, parameters=parameters, launch=launch, case=0, attempt=1,
+        samples=times, operations=1, work=Work(),
+        check=Check(True), verdict=Verdict("CLEAN"), surroundings=builders.seen(around),
     )  # fmt: skip
 
 

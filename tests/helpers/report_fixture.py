@@ -114,13 +114,14 @@ def result(
     own = CLEAN if verdict.level == "UNSETTLED" else verdict  # too little is known of all launches together
     records = tuple(
         Record(
-            benchmark, kernel, case, launch, 0, 1, samples, 4, {"bytes": 24.0 * int(parameters.get("elements", 1e6))},
-            Check(verdict.level != "INVALID"), own, builders.seen(SURROUNDINGS),
+            benchmark=benchmark, kernel=kernel, parameters=case, launch=launch, case=0, attempt=1, samples=samples,
+            operations=4, work={"bytes": 24.0 * int(parameters.get("elements", 1e6))},
+            check=Check(verdict.level != "INVALID"), verdict=own, surroundings=builders.seen(SURROUNDINGS),
         )
         for launch in (1, 2, 3)
     )  # fmt: skip
     values = {n: Value(v, unit, v * 0.99, v * 1.01, better) for n, (v, unit, better) in metrics.items()}
-    return Result(benchmark, kernel, case, records, values, verdict)
+    return Result(benchmark=benchmark, kernel=kernel, parameters=case, records=records, metrics=values, verdict=verdict)
 
 
 def one_node() -> tuple[Figure, ...]:
@@ -393,7 +394,7 @@ def evaluation() -> Evaluation:
         finished=True,
         notes=("The last line of the records was torn and was left out.",),
     )
-    return Evaluation(run, benchmarks(), results, findings())
+    return Evaluation(run=run, benchmarks=benchmarks(), results=results, findings=findings())
 
 
 def empty() -> Evaluation:

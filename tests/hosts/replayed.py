@@ -134,7 +134,7 @@ def calibrated(asked: Engine, time: float, receive: Receive = "whole") -> Networ
     """The network whose latency lets the undisturbed replay take as long as was measured; no other parameter is fitted."""
 
     def beyond(latency: float) -> float:
-        return _times(asked, Point(_network(latency, receive)), 1)[0] - time
+        return _times(asked, Point(network=_network(latency, receive)), 1)[0] - time
 
     if beyond(0.0) >= 0:
         return _network(0.0, receive)
@@ -152,14 +152,18 @@ def added(network: Network, conditions: Conditions) -> Network:
 
 def predicted(asked: Engine, network: Network, conditions: Conditions) -> Predicted:
     """What the replay says of the program under these conditions."""
-    loss = Loss(conditions.loss, conditions.rto, probe=True, sack=True, tick=TICK) if conditions.loss else Loss()
-    times = _times(asked, Point(added(network, conditions), loss=loss), REPEATS if conditions.loss else 1)
+    loss = (
+        Loss(probability=conditions.loss, rto=conditions.rto, probe=True, sack=True, tick=TICK)
+        if conditions.loss
+        else Loss()
+    )
+    times = _times(asked, Point(network=added(network, conditions), loss=loss), REPEATS if conditions.loss else 1)
     cut = statistics.quantiles(times, n=40) if len(times) > 1 else times
     return Predicted(statistics.fmean(times), cut[0], cut[-1])
 
 
 def _network(latency: float, receive: Receive) -> Network:
-    return Network((Protocol(L=latency),), eager=1 << 50, receive=receive)
+    return Network(across=(Protocol(L=latency),), eager=1 << 50, receive=receive)
 
 
 def _times(asked: Engine, point: Point, repeats: int) -> Sequence[float]:

@@ -41,7 +41,7 @@ def _measure(here: Machine, name: str, given: Sequence[str], toolchain: build.To
     plan = planning.make(chosen, here, Effort("quick", 1, MOMENT), read_settings(given), [toolchain.name])
     programs = {(n, toolchain.name): p for n, p in build.build(chosen.values(), toolchain).items()}
     folder = RunFolder.create(runs, here, plan, {"versions": {}})
-    notes = Evaluator(here, _for_a_moment(plan), programs, folder).run()
+    notes = Evaluator(machine=here, plan=_for_a_moment(plan), programs=programs, folder=folder).run()
     folder.finish({"notes": notes})
     folder.close()
 

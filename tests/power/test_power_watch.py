@@ -157,7 +157,7 @@ def test_a_source_one_of_whose_sensors_says_too_little_has_no_total() -> None:
 
 
 def energy_of(joules: float, low: float, high: float, seconds: float = 10.0) -> Energy:
-    return Energy(joules, low, high, seconds, joules / seconds, 1.0, 0.0)
+    return Energy(joules=joules, low=low, high=high, seconds=seconds, greatest=joules / seconds, over=1.0, missing=0.0)
 
 
 def test_above_idle_holds_both_intervals() -> None:

@@ -34,9 +34,9 @@ def test_what_a_tenth_less_brings_is_a_tenth_of_its_part(tmp_path: Path) -> None
 
 def test_a_network_without_rendezvous_is_compared_with_an_ideal_one(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["compute 10000", "send 1 0 1000"], ["recv 0 0 1000"]])
-    measured = Network((Protocol(L=10e-6),), eager=IDEAL.eager, name="a run")
+    measured = Network(across=(Protocol(L=10e-6),), eager=IDEAL.eager, name="a run")
     with engine.engine(trace, this_machine(), 1e9) as asked:
-        found = whatif.answer(asked, question.Question((question.Point(measured),)))
+        found = whatif.answer(asked, question.Question((question.Point(network=measured),)))
     assert found.shares is not None
     assert found.shares.transfer == pytest.approx(0.5)
 
@@ -167,7 +167,7 @@ def _times(bends: Sequence[tuple[float, float]], asked: list[int]) -> sensitivit
     ],
 )
 def test_few_times_of_a_cost_say_the_same_as_all_of_them(bends: list[tuple[float, float]], rounds: int) -> None:
-    base = question.Point(Network((Protocol(L=1.0),)))
+    base = question.Point(network=Network(across=(Protocol(L=1.0),)))
     few: list[int] = []
     (time,) = _times(bends, [])([base])
     some = sensitivity.sensitivities(base, time, _times(bends, few), whole=False)[0]

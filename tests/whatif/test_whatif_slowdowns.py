@@ -19,9 +19,21 @@ def asked(loss: str, draws: dict[tuple[float, float], Sequence[float]]) -> Answe
     found = []
     for point in sweep:
         times = tuple(BASE * x for x in draws[point.loss.probability, point.loss.rto])
-        found.append(Prediction(point, statistics.fmean(times), *interval(times, point.loss.rto), times, 0.0))
-    undisturbed = tuple(Prediction(p.undisturbed, BASE, None, None, (BASE,), 0.0) for p in sweep)
-    return Answer(tuple(found), undisturbed, None, None, None, (), 0.0)
+        low, high = interval(times, point.loss.rto)
+        mean = statistics.fmean(times)
+        found.append(Prediction(point=point, time=mean, low=low, high=high, times=times, seconds=0.0))
+    undisturbed = tuple(
+        Prediction(point=p.undisturbed, time=BASE, low=None, high=None, times=(BASE,), seconds=0.0) for p in sweep
+    )
+    return Answer(
+        predictions=tuple(found),
+        undisturbed=undisturbed,
+        shares=None,
+        account=None,
+        path=None,
+        sensitivities=(),
+        seconds=0.0,
+    )
 
 
 def said(loss: str, **draws: Sequence[float]) -> list[str]:

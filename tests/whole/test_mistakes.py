@@ -49,8 +49,9 @@ def make_run(runs: Path, here: Machine, finished: bool = True) -> Path:
             )
             folder.append(
                 Record(
-                    case.benchmark, case.kernel, parameters, launch.number, index, 1, samples, 100, work,
-                    Check(True, "ok"), Verdict("CLEAN"), Observed(cpus=[0]),
+                    benchmark=case.benchmark, kernel=case.kernel, parameters=parameters, launch=launch.number,
+                    case=index, attempt=1, samples=samples, operations=100, work=work,
+                    check=Check(True, "ok"), verdict=Verdict("CLEAN"), surroundings=Observed(cpus=[0]),
                 )
             )  # fmt: skip
     if finished:

@@ -48,7 +48,9 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> build.Program:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
     source = tmp_path / "own.cpp"
     source.write_text("")
-    made = build.Program("own", source, Toolchain("gcc-12.2.0", "g++", "12.2.0", "-O3"), alone=True)
+    made = build.Program(
+        name="own", source=source, toolchain=Toolchain("gcc-12.2.0", "g++", "12.2.0", "-O3"), alone=True
+    )
     for path in (made.path, *(obj.path for obj in made.objects)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("#!/bin/sh\n")

@@ -54,7 +54,7 @@ class Object:
         return 20_000.0 + sum(path.stat().st_size for path in own)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Program:
     """One executable: a benchmark's own object, and the harness."""
 
@@ -110,14 +110,20 @@ class Program:
 def preloaded(name: str, source: Path, toolchain: Toolchain, mpi: Tool) -> Program:
     """A library that is loaded into programs of others before their MPI, and finds in them what it calls."""
     flags = f"{toolchain.flags} {PRELOADED}"
-    return Program(name, source, replace(toolchain, flags=flags), mpi, alone=True)
+    return Program(name=name, source=source, toolchain=replace(toolchain, flags=flags), mpi=mpi, alone=True)
 
 
 def programs(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | None = None) -> list[Program]:
     """The serial programs of the benchmarks, or those of many ranks where an MPI is given and they may use it."""
     label = mpi_name(mpi) if mpi else ""
     return [
-        Program(program_name(b.name, source.model), Path(source.path).resolve(), toolchain, mpi, model=source.model)
+        Program(
+            name=program_name(b.name, source.model),
+            source=Path(source.path).resolve(),
+            toolchain=toolchain,
+            mpi=mpi,
+            model=source.model,
+        )
         for b in benchmarks
         for source in b.sources
         if not source.foreign and source.parallel == bool(mpi) and (source.mpis is None or label in source.mpis)

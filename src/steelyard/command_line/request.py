@@ -33,19 +33,19 @@ def read_request(
 ) -> Request:
     """Returns the request that these options describe. UsageError for a word that has no meaning."""
     return Request(
-        find_effort(preset),
-        only or (),
-        read_settings(settings or ()),
-        toolchains or (),
-        mpis or (),
-        numbers.length_of_time(budget, "--budget") if budget else None,
-        numbers.length_of_time(wait, "--wait") if wait else 0.0,
-        system,
-        hosts,
-        launcher,
-        launcher_words or (),
-        seed,
-        paths or (),
+        effort=find_effort(preset),
+        only=only or (),
+        settings=read_settings(settings or ()),
+        toolchains=toolchains or (),
+        mpis=mpis or (),
+        budget=numbers.length_of_time(budget, "--budget") if budget else None,
+        wait=numbers.length_of_time(wait, "--wait") if wait else 0.0,
+        system=system,
+        hosts=hosts,
+        launcher=launcher,
+        launcher_words=launcher_words or (),
+        seed=seed,
+        paths=paths or (),
     )
 
 

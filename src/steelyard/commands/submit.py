@@ -248,7 +248,15 @@ def command(
     to = batch.system(scheduler, batch.Around(listener=Printed()))
     limit = read_time_limit(time, to) if time else None
     request = Request(
-        find_program(), asked, folder, nodes, ranks_per_node, limit, partition, account, tuple(options or ())
+        program=find_program(),
+        words=asked,
+        folder=folder,
+        nodes=nodes,
+        ranks_per_node=ranks_per_node,
+        time=limit,
+        partition=partition,
+        account=account,
+        options=tuple(options or ()),
     )
     refuse(request, to)
     if dry_run:

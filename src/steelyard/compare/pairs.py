@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from statistics import geometric_mean, median
+from statistics import median
 
 from steelyard.compare.matching import Match, match
-from steelyard.compare.runs import Judged, RunComparison, Whole, disturbed_in, side_by_side, sides_of
+from steelyard.compare.runs import Judged, RunComparison, disturbed_in, side_by_side, sides_of, whole
 from steelyard.model import Evaluation, Result, Verdict
 from steelyard.statistics.difference.compare import compare_all_pairs, log_ratios
 
@@ -43,13 +43,7 @@ def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunCompa
         [_by_round((ratios for _, ratios, _ in members), rounds) for members in by_benchmark.values()], SMALLEST, LEVEL
     )
     wholes = [
-        Whole(
-            name,
-            len(members),
-            geometric_mean([one.ratio for _, _, one in members]),
-            *(c.ratio, c.low, c.high, c.p, c.call),
-            all(disturbed_in(pair) for pair, _, _ in members),
-        )
+        whole(name, [one.ratio for _, _, one in members], c, all(disturbed_in(pair) for pair, _, _ in members))
         for (name, members), c in zip(by_benchmark.items(), together, strict=True)
         if math.isfinite(c.high)
     ]

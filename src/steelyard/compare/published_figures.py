@@ -40,7 +40,7 @@ THEORETICAL = "peak"  # the published benchmark whose numbers follow from data s
 PEAKS = {"memory_bandwidth": "memory_bandwidth", "flops": "flops", "flops_dp": "flops"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """One printed number (in the SI `unit`) and ours with its verdict. `ratio` is ours over it; None without ours."""
 
@@ -112,7 +112,17 @@ def _line(evaluation: Evaluation, entry: Published) -> Line:
     ratio = ours.value / entry.value if ours and entry.value else None
     conditions, remark = ", ".join(reported), remark if ours else ""
     metric = f"theoretical_{entry.metric}" if entry.benchmark == THEORETICAL else entry.metric
-    return Line(entry.benchmark, metric, conditions, entry.value, entry.unit, ours, ratio, level, remark)
+    return Line(
+        benchmark=entry.benchmark,
+        metric=metric,
+        conditions=conditions,
+        published=entry.value,
+        unit=entry.unit,
+        ours=ours,
+        ratio=ratio,
+        level=level,
+        remark=remark,
+    )
 
 
 def _called(entry: Published) -> str:

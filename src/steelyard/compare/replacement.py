@@ -21,7 +21,7 @@ OWN = ("toolchain", "wait_policy")
 Nodes = Mapping[int, Result]  # by their count the fastest result, however it loads them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Replacement:
     """`nodes` of `side` take as long as `others` of the other run, which take `time`.
 
@@ -121,7 +121,19 @@ def _of_problem(side: Side, many: Nodes, few: Nodes) -> Iterator[Replacement]:
         low, high = _ends(many, time) if nodes is not None else (None, None)
         case = applications.named(one, (*applications.WHO, *OWN))
         program = applications.program(one)
-        yield Replacement(program, case, side, count, time, nodes, low, high, most, longer, level)
+        yield Replacement(
+            program=program,
+            case=case,
+            side=side,
+            others=count,
+            time=time,
+            nodes=nodes,
+            low=low,
+            high=high,
+            most=most,
+            longer=longer,
+            level=level,
+        )
 
 
 def _ends(many: Nodes, time: Value) -> tuple[float | None, float | None]:

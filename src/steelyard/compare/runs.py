@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 from typing import Literal
 
@@ -36,7 +36,7 @@ RULE_4 = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """One case in both runs. `ratio` is b's value of the metric over a's, `low` … `high` its interval.
 
@@ -54,19 +54,19 @@ class Row:
     metric: str
     a: Value | None
     b: Value | None
-    ratio: float | None
-    low: float | None
-    high: float | None
-    time_ratio: float | None
-    p: float | None
-    call: Call
-    detail: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    time_ratio: float | None = None
+    p: float | None = None
+    call: Call = "NOT COMPARABLE"
+    detail: str = ""
     disturbed: tuple[str, ...] = ()
     unsettled: tuple[str, ...] = ()
     unclear: statistics.Unclear | None = None  # why the call is UNCLEAR
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Whole:
     """A benchmark over all its comparable cases. `mean` is the geometric mean of the ratios of times, b / a.
 
@@ -94,7 +94,7 @@ class Lone:
     parameters: Mapping[str, Scalar]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunComparison:
     """b against a, the surroundings first. `counts` are notes that the rows alone explain, after all other `notes`."""
 
@@ -133,17 +133,10 @@ def side_by_side(
     """What was judged of each pair, and of each benchmark as a whole, with what else is to be said of the two runs."""
     rows = tuple(_row(a, pair, found) for pair, found in zip(matched.pairs, judged, strict=True))
     return RunComparison(
-        a.run.id,
-        b.run.id,
-        tuple(differences(a.run, b.run)),
-        rows,
-        tuple(wholes),
-        tuple(_lone(r) for r in matched.only_a),
-        tuple(_lone(r) for r in matched.only_b),
-        (*notes, *_notes(a, b, rows)),
-        replacements(a, b),
-        tuple(_counts(rows)),
-    )
+        a=a.run.id, b=b.run.id, differences=tuple(differences(a.run, b.run)), rows=rows, wholes=tuple(wholes),
+        only_a=tuple(map(_lone, matched.only_a)), only_b=tuple(map(_lone, matched.only_b)),
+        notes=(*notes, *_notes(a, b, rows)), replacements=replacements(a, b), counts=tuple(_counts(rows)),
+    )  # fmt: skip
 
 
 def slower(comparison: RunComparison) -> list[str]:
@@ -218,9 +211,16 @@ def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | 
             for f, c in zip(found, compared, strict=True)
         ]
     return [
-        Whole(name, len(ratios), geometric_mean(ratios), c.ratio, c.low, c.high, c.p, c.call, disturbed)
-        for (name, _, ratios, _, disturbed), c in zip(found, compared, strict=True)
+        whole(name, ratios, c, disturbed) for (name, _, ratios, _, disturbed), c in zip(found, compared, strict=True)
     ]
+
+
+def whole(name: str, ratios: Sequence[float], found: statistics.Comparison, disturbed: bool) -> Whole:
+    """A benchmark whose cases have these ratios of times, and that was compared as a whole."""
+    return Whole(
+        benchmark=name, cases=len(ratios), mean=geometric_mean(ratios), ratio=found.ratio, low=found.low, high=found.high,
+        p=found.p, call=found.call, disturbed=disturbed,
+    )  # fmt: skip
 
 
 def _together(sides: Sequence[tuple[Launches, Launches]]) -> tuple[list[list[float]], list[list[float]]]:
@@ -236,26 +236,25 @@ def _together(sides: Sequence[tuple[Launches, Launches]]) -> tuple[list[list[flo
     return list(rows[0].values()), list(rows[1].values())
 
 
-# --------------------------------------------------------------------------- rows
-
-
 def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
     name = _metric(a, pair)
     value_a, value_b = pair.a.metrics.get(name), pair.b.metrics.get(name)
-    common = {k: v for k, v in pair.a.parameters.items() if pair.b.parameters.get(k) == v}
-    marks = (disturbed_in(pair), _in(pair, "UNSETTLED"))
-    fields = (pair.a.benchmark, pair.a.kernel, common, pair.differing, name, value_a, value_b)
+    row = Row(
+        parameters={k: v for k, v in pair.a.parameters.items() if pair.b.parameters.get(k) == v},
+        benchmark=pair.a.benchmark, kernel=pair.a.kernel, differing=pair.differing, metric=name,
+        a=value_a, b=value_b, disturbed=disturbed_in(pair), unsettled=_in(pair, "UNSETTLED"),
+    )  # fmt: skip
     if isinstance(judged, str):
-        return Row(*fields, None, None, None, None, None, "NOT COMPARABLE", judged, *marks)
+        return replace(row, detail=judged)
     better: Better = value_a.better if value_a else "lower"
-    ratio, low, high = judged.ratio, judged.low, judged.high
-    if better == "higher":  # of rates, not of times
-        ratio, low, high = 1 / ratio, 1 / high, 1 / low
+    span = (judged.ratio, judged.low, judged.high)
+    ratio, low, high = (1 / span[0], 1 / span[2], 1 / span[1]) if better == "higher" else span  # of rates, or of times
     detail = judged.detail
-    if disturbed := marks[0]:
-        runs = " and ".join({"a": "the first", "b": "the second"}[run] for run in disturbed)
+    if row.disturbed:
+        runs = " and ".join({"a": "the first", "b": "the second"}[run] for run in row.disturbed)
         detail += f" It was disturbed in {runs} run: the difference may be the disturbance's."
-    return Row(*fields, ratio, low, high, judged.ratio, judged.p, judged.call, detail, *marks, judged.unclear)
+    called = replace(row, call=judged.call, detail=detail, unclear=judged.unclear)
+    return replace(called, ratio=ratio, low=low, high=high, time_ratio=judged.ratio, p=judged.p)
 
 
 def _metric(a: Evaluation, pair: Match) -> str:

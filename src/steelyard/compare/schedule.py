@@ -80,7 +80,18 @@ def _starts(a: Plan, b: Plan) -> tuple[list[tuple[Launch, Launch]], tuple[int, i
 def _planned(plan: Plan) -> list[tuple[Result, Launch, Case]]:
     """Every case once, with its launch, as the result that it will be: plans match as runs do."""
     return [
-        (Result(c.benchmark, c.kernel, {**c.parameters, "toolchain": x.toolchain}, (), {}, Verdict("CLEAN")), x, c)
+        (
+            Result(
+                benchmark=c.benchmark,
+                kernel=c.kernel,
+                parameters={**c.parameters, "toolchain": x.toolchain},
+                records=(),
+                metrics={},
+                verdict=Verdict("CLEAN"),
+            ),
+            x,
+            c,
+        )
         for x in plan.launches
         if x.repetition == 1
         for c in x.cases

@@ -43,7 +43,7 @@ def judged(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWE
     """The same from a run at hand, and what its sensors said."""
     run = replace(run, machine=with_limits(run.machine, run.records))
     found, known = energy.joined(results(run.records, benchmarks), benchmarks, power)
-    return findings.judge(Evaluation(run, known, found, (), power))
+    return findings.judge(Evaluation(run=run, benchmarks=known, results=found, findings=(), power=power))
 
 
 def rejudged(run: Run) -> Run:

@@ -122,7 +122,15 @@ def _spent_by_runs(record: Record, known: Mapping[str, Course]) -> Energy | None
     high = min(high, whole.high) if whole and len(each) == len(runs(record)) else high
     joules, seconds = min(sum(e.joules for e in each), high), sum(e.seconds for e in each)
     missing = sum(e.missing * e.seconds for e in each) / seconds
-    found = Energy(joules, sum(e.low for e in each), high, seconds, None, 0.0, missing)
+    found = Energy(
+        joules=joules,
+        low=sum(e.low for e in each),
+        high=high,
+        seconds=seconds,
+        greatest=None,
+        over=0.0,
+        missing=missing,
+    )
     return found if found.width <= WIDEST else None
 
 

@@ -30,7 +30,7 @@ class _Rejudged:
     aside: tuple[Count, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Summary:
     """A result, whose records are named by their places."""
 
@@ -81,14 +81,25 @@ def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], reported: Pow
         for one in kept.rejudged:
             records[one.record] = replace(records[one.record], verdict=one.verdict, aside=one.aside)
         results = tuple(
-            Result(r.benchmark, r.kernel, r.parameters, tuple(records[i] for i in r.records), r.metrics, r.verdict)
+            Result(
+                benchmark=r.benchmark,
+                kernel=r.kernel,
+                parameters=r.parameters,
+                records=tuple(records[i] for i in r.records),
+                metrics=r.metrics,
+                verdict=r.verdict,
+            )
             for r in kept.results
         )
     except (OSError, msgspec.MsgspecError, IndexError):
         return None
     known = energy.extended(benchmarks, results, reported)
     return Evaluation(
-        replace(run, machine=kept.machine, records=tuple(records)), known, results, kept.findings, reported
+        run=replace(run, machine=kept.machine, records=tuple(records)),
+        benchmarks=known,
+        results=results,
+        findings=kept.findings,
+        power=reported,
     )
 
 
@@ -101,7 +112,14 @@ def save(name: str, judged: Evaluation, run: Run) -> None:
         if new is not old
     ]
     results = [
-        _Summary(r.benchmark, r.kernel, r.parameters, tuple(places[id(x)] for x in r.records), r.metrics, r.verdict)
+        _Summary(
+            benchmark=r.benchmark,
+            kernel=r.kernel,
+            parameters=r.parameters,
+            records=tuple(places[id(x)] for x in r.records),
+            metrics=r.metrics,
+            verdict=r.verdict,
+        )
         for r in judged.results
     ]
     kept = _Kept(judged.run.machine, tuple(rejudged), tuple(results), judged.findings)

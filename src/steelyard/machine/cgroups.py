@@ -10,7 +10,7 @@ from steelyard.machine.files import KernelFiles, natural
 _UNLIMITED = 1 << 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Allowance:
     """The limits: `cpu_quota` in cores, memory in bytes; None: no limit. The paths are the sources."""
 
@@ -51,7 +51,16 @@ def read_allowance(files: KernelFiles) -> Allowance:
     limit_value, limit_path = min(limits, default=(None, ""))
     cpus = tuple(sorted(set.intersection(*sets))) if sets else None
     nodes = tuple(sorted(set.intersection(*node_sets))) if node_sets else None
-    return Allowance(version, quota_value, quota_path, cpus, nodes, limit_value, limit_path, min(lefts, default=None))
+    return Allowance(
+        version=version,
+        cpu_quota=quota_value,
+        cpu_quota_path=quota_path,
+        cpus=cpus,
+        nodes=nodes,
+        memory_limit=limit_value,
+        memory_limit_path=limit_path,
+        memory_left=min(lefts, default=None),
+    )
 
 
 def _mounts(files: KernelFiles) -> list[_Mount]:

@@ -115,7 +115,7 @@ def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Evidence:
     """Facts of the kernel on a node without processors, or on one made of specific-purpose memory."""
 
@@ -142,7 +142,7 @@ def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str]
         ratio = speeds[node.number] / usual if usual and node.number in speeds else 1.0
         tier = tiers.get(node.number, _DRAM_TIER)
         evidence = _Evidence(
-            named.get(node.number, ""),
+            named=named.get(node.number, ""),
             faster=ratio >= _FASTER or tier < _DRAM_TIER,
             slower=ratio <= _SLOWER or tier > _DRAM_TIER,
             added=bool(ordinary) and node.number not in ordinary,

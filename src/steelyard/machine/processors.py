@@ -71,7 +71,7 @@ _HBM_ONLY = ("MI300A", "MI300C", "EPYC 9V64H")  # AMD's processors with HBM and 
 _NAMES = ("model name", "Model Name", "cpu model", "cpu", "uarch", "Processor", "CPU", "cpu type", "cpu-type", "family")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Processor:
     """A processor model. `fma_width` and `fma_units` are None where it is not in the table: see `reason`.
 
@@ -138,7 +138,14 @@ def identify(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...] = ()
         elif vendor in ("AuthenticAMD", "HygonGenuine"):
             width, units = _amd(family, model, flags)
     inclusive = _inclusive_l3(vendor, family, model)
-    return Processor(name or "unknown", vendor or "unknown", width, units, inclusive, "" if width else reason)
+    return Processor(
+        name=name or "unknown",
+        vendor=vendor or "unknown",
+        fma_width=width,
+        fma_units=units,
+        inclusive_l3=inclusive,
+        reason="" if width else reason,
+    )
 
 
 def _s390_machine(cpuinfo: Mapping[str, str]) -> str:
@@ -218,7 +225,15 @@ def _identify_arm(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...]
         reason = f"the pipes of '{name}' are not in the table of known processors"
     vendor = MAKERS.get(kinds[0][0], "unknown") if kinds else "unknown"
     width, units = _ARM.get(kinds[0], (None, None)) if len(kinds) == 1 else (None, None)
-    return Processor(name, vendor, width, units, None, "" if width else reason, kinds)
+    return Processor(
+        name=name,
+        vendor=vendor,
+        fma_width=width,
+        fma_units=units,
+        inclusive_l3=None,
+        reason="" if width else reason,
+        kinds=kinds,
+    )
 
 
 def _inclusive_l3(vendor: str, family: int | None, model: int | None) -> bool | None:

@@ -67,7 +67,7 @@ class Source:
     foreign: bool = False  # no source: a file that describes somebody else's program, of which nothing is built
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A benchmark as its folder declares it: <group>/<name>.py beside <group>/<name>.cpp, or a folder <group>/<name>."""
 

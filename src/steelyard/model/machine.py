@@ -134,7 +134,7 @@ class Limit:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """The machine that was evaluated. `cpus` are those that this process may use; `cpu_quota` is in cores (None: no quota)."""
 

@@ -38,7 +38,7 @@ class Verdict:
     evidence: tuple[Evidence, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One case of one launch with all its samples.
 
@@ -75,7 +75,7 @@ class Value:
     better: Better
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class Result:
     """All the records of one case over its launches, summarised. `parameters` include `toolchain`."""
 

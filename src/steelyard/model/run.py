@@ -34,7 +34,7 @@ class Finding:
     reach: Reach = "machine"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Factors:
     """Where the time of a traced program's ranks goes: POP's factors, of the time (s) that was measured.
 
@@ -71,7 +71,7 @@ class InTurn:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One evaluation, read back from its folder."""
 
@@ -94,7 +94,7 @@ class Run:
     in_turn: InTurn | None = None
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)  # what follows from it can be kept, see `once`
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)  # what follows from it can be kept, see `once`
 class Evaluation:
     """A run with everything that is judged from it: what the report, the terminal and the exports show."""
 

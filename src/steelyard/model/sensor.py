@@ -71,7 +71,7 @@ class Trace:
     value: Values
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rollup:
     """Stretches of `seconds`, from whole multiples of them since 1970, as columns of one length, sorted by sensor and time.
 

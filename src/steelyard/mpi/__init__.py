@@ -42,7 +42,7 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)  # what the ranks must find in theirs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Flavour:
     """The facts of an MPI. `name` stands in the records, before the version; `title` is how its makers write it.
 

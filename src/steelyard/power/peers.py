@@ -31,7 +31,7 @@ class Member:
     stretches: tuple[Stretch, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Above:
     """A node that drew `factor` times the median power of `peers` nodes (itself among them) while a case ran ("": all the time).
 
@@ -164,4 +164,13 @@ def _over_all(look: _Look, index: int, clock: float, p: float, scatter: tuple[fl
     node, count = look.members[index].node, len(look.members)
     # Of few slices no interval can be stated: NaN, which fmin and fmax leave out.
     bounds = np.fmin(low / most, scatter[0]), np.fmax(high / least, scatter[1])
-    return Above(node, case, look.source, count, joules / middle, float(bounds[0]), float(bounds[1]), p)
+    return Above(
+        node=node,
+        case=case,
+        source=look.source,
+        peers=count,
+        factor=joules / middle,
+        low=float(bounds[0]),
+        high=float(bounds[1]),
+        p=p,
+    )

@@ -66,16 +66,16 @@ def _stretches(
     joules, seconds = _energies(steps, edges)
     kept = (count > 0) | (seconds > 0)
     return Rollup(
-        level,
-        (of,),
-        np.zeros(int(kept.sum()), dtype=np.int32),
-        edges[:-1][kept],
-        count[kept],
-        least[kept],
-        mean[kept],
-        greatest[kept],
-        joules[kept],
-        seconds[kept],
+        seconds=level,
+        sensors=(of,),
+        number=np.zeros(int(kept.sum()), dtype=np.int32),
+        at=edges[:-1][kept],
+        count=count[kept],
+        least=least[kept],
+        mean=mean[kept],
+        greatest=greatest[kept],
+        joules=joules[kept],
+        known=seconds[kept],
     )
 
 
@@ -86,16 +86,16 @@ def joined(parts: Sequence[Rollup], level: int) -> Rollup:
     number = [np.array([place[each] for each in p.sensors], dtype=np.int32)[p.number] for p in parts]
     rows = [NOTHING, *parts]
     return Rollup(
-        level,
-        sensors,
-        np.concatenate([NOTHING.number, *number]),
-        np.concatenate([p.at for p in rows]),
-        np.concatenate([p.count for p in rows]),
-        np.concatenate([p.least for p in rows]),
-        np.concatenate([p.mean for p in rows]),
-        np.concatenate([p.greatest for p in rows]),
-        np.concatenate([p.joules for p in rows]),
-        np.concatenate([p.known for p in rows]),
+        seconds=level,
+        sensors=sensors,
+        number=np.concatenate([NOTHING.number, *number]),
+        at=np.concatenate([p.at for p in rows]),
+        count=np.concatenate([p.count for p in rows]),
+        least=np.concatenate([p.least for p in rows]),
+        mean=np.concatenate([p.mean for p in rows]),
+        greatest=np.concatenate([p.greatest for p in rows]),
+        joules=np.concatenate([p.joules for p in rows]),
+        known=np.concatenate([p.known for p in rows]),
     )
 
 
@@ -144,7 +144,18 @@ def _steps(known: Course) -> _Steps:
 
 def _nothing() -> Rollup:
     whole, real = np.empty(0, dtype=np.int64), np.empty(0)
-    return Rollup(0, (), np.empty(0, dtype=np.int32), whole, whole, real, real, real, real, real)
+    return Rollup(
+        seconds=0,
+        sensors=(),
+        number=np.empty(0, dtype=np.int32),
+        at=whole,
+        count=whole,
+        least=real,
+        mean=real,
+        greatest=real,
+        joules=real,
+        known=real,
+    )
 
 
 NOTHING = _nothing()

@@ -48,7 +48,7 @@ BESIDE = ("theoretical", "calculation_time_s")
 _OURS = {("direction", "bidirectional"): "two-way", ("direction", "unidirectional"): "one-way"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
     """One printed number: `value` in the SI `unit`; `benchmark` is the bare name, as "stream"."""
 
@@ -136,8 +136,9 @@ def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
         numbers = [x for x in (value, *parameters.values()) if isinstance(x, int | float)]
         if row["source"] not in SOURCES or not all(abs(x) <= MOST for x in numbers):
             raise ValueError(f"the source '{row['source']}', the numbers {numbers}")
-        names = (row["source"], row["system"], row["benchmark"], row["metric"])
-        return Published(*names, value, unit, parameters, row["note"] or "", factor)
+        names = {name: row[name] for name in ("source", "system", "benchmark", "metric")}
+        note = row["note"] or ""
+        return Published(**names, value=value, unit=unit, parameters=parameters, note=note, scale=factor)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise MachineFailed(
             f"'{path}', line {line}, is not a published number: {error!r}. Expected are the columns source "

@@ -20,7 +20,7 @@ _LATEX = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """Results of one benchmark with the same main metric. `about`: what holds for all rows."""
 
@@ -47,13 +47,13 @@ def _table(page: benchmark.BenchmarkPage, table: benchmark.Table) -> Table:
     about += [f"Limit: {table.limit} ({table.limit_source})."] if table.limit else []
     shares = (table.unit_of_share,) if limited else ()
     return Table(
-        page.title,
-        page.name,
-        table.metric,
-        " ".join(about),
-        (*table.parameters, table.metric, "95 % interval", *shares, "verdict"),
-        (*(False for _ in table.parameters), True, True, *(True for _ in shares), False),
-        tuple(_row(row, limited) for row in table.rows),
+        title=page.title,
+        name=page.name,
+        metric=table.metric,
+        about=" ".join(about),
+        headings=(*table.parameters, table.metric, "95 % interval", *shares, "verdict"),
+        right=(*(False for _ in table.parameters), True, True, *(True for _ in shares), False),
+        rows=tuple(_row(row, limited) for row in table.rows),
     )
 
 

@@ -22,7 +22,7 @@ from steelyard.report.verdict_marks import signed
 from steelyard.statistics.validity.trust import doubtful, word
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Drawn:
     """A figure: `plot` is JSON that is safe inside a script element; `error` says why there is none.
 
@@ -112,37 +112,38 @@ def _drawn(anchor: str, figure: Figure, levels: Sequence[Level], left_out: int) 
     if left_out:
         notes.append(f"INVALID results are not drawn: {left_out} of this benchmark. See the table.")
     return Drawn(
-        anchor,
-        figure.title,
-        figure.caption,
-        embedded(plot),
-        plot["layout"]["height"],
-        plot.get("wide", False),
-        plot.get("webgl", False),
-        headings,
-        rows,
-        tuple(notes),
-        systems(figure.series),
-        single,
+        anchor=anchor,
+        title=figure.title,
+        caption=figure.caption,
+        plot=embedded(plot),
+        height=plot["layout"]["height"],
+        wide=plot.get("wide", False),
+        webgl=plot.get("webgl", False),
+        headings=headings,
+        rows=rows,
+        notes=tuple(notes),
+        published=systems(figure.series),
+        single=single,
     )
 
 
 def _table(anchor: str, figure: Figure, levels: Sequence[Level]) -> Drawn:
     # Its cells are words: from which results each comes is not known.
     rests = tuple(f"Some results of this benchmark are {level}: the table may rest on them." for level in levels)
-    parts = (
-        anchor,
-        figure.title,
-        figure.caption,
-        Markup("null"),
-        0,
-        False,
-        False,
-        figure.headings,
-        figure.cells,
-        rests,
+    return Drawn(
+        anchor=anchor,
+        title=figure.title,
+        caption=figure.caption,
+        plot=Markup("null"),
+        height=0,
+        wide=False,
+        webgl=False,
+        headings=figure.headings,
+        rows=figure.cells,
+        notes=rests,
+        single="" if figure.cells else "No value was measured for this table.",
+        table=True,
     )
-    return Drawn(*parts, single="" if figure.cells else "No value was measured for this table.", table=True)
 
 
 def _notes(figure: Figure, levels: Sequence[Level]) -> list[str]:
@@ -241,4 +242,16 @@ def _columns(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ..
 
 def _failed(anchor: str, title: str, error: Exception) -> Drawn:
     reason = f"This figure could not be made: {type(error).__name__}: {error}"
-    return Drawn(slug(anchor), title, "", Markup("null"), 0, False, False, (), (), (), error=reason)
+    return Drawn(
+        anchor=slug(anchor),
+        title=title,
+        caption="",
+        plot=Markup("null"),
+        height=0,
+        wide=False,
+        webgl=False,
+        headings=(),
+        rows=(),
+        notes=(),
+        error=reason,
+    )

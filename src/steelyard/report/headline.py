@@ -18,7 +18,7 @@ MOST = 9  # figures: what one screen holds beside the verdict and the findings
 FEW = 3  # main figures, below which other benchmarks' stand in although not all of them find room
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Headline:
     """One of the main figures: what it is, under which conditions, and its value as it may be shown.
 
@@ -111,7 +111,7 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
     reported = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
     several = len({r.kernel for r in mine}) > 1
     title = f"{benchmark.title}: {mine[0].kernel}" if several else benchmark.title
-    own = roles_.Headline(name, title, "", 0)
+    own = roles_.Headline(name=name, title=title, unit="", order=0)
     return _made(evaluation, own, candidates, metric, reported)
 
 
@@ -129,7 +129,13 @@ def _made(
         f.reach == "figures" and f.level != "good" and f.benchmark == result.benchmark for f in evaluation.findings
     )
     return Headline(
-        role.name, role.title, ", ".join(filter(None, conditions)), shown, result.metrics.get(metric), result, doubted
+        name=role.name,
+        title=role.title,
+        conditions=", ".join(filter(None, conditions)),
+        shown=shown,
+        value=result.metrics.get(metric),
+        result=result,
+        doubted=doubted,
     )
 
 

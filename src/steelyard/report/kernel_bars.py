@@ -69,7 +69,7 @@ class Row:
     cells: tuple[Cell | None, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Part:
     """The kernels of one toolchain. For each mode `sums` of the values (`what`, as "times"), and `means` of the ratios."""
 
@@ -106,13 +106,13 @@ def part(
         for k in kernels
     )
     return Part(
-        title,
-        _drawn(anchor, empty, kernels, modes, ratios),
-        tuple(modes),
-        rows,
-        tuple(_sum(kernels, mode, of) for mode in modes),
-        tuple(_mean([r for k in kernels if (r := ratios.get((k.name, mode)))], len(kernels)) for mode in modes),
-        of.plural,
+        title=title,
+        figure=_drawn(anchor, empty, kernels, modes, ratios),
+        modes=tuple(modes),
+        rows=rows,
+        sums=tuple(_sum(kernels, mode, of) for mode in modes),
+        means=tuple(_mean([r for k in kernels if (r := ratios.get((k.name, mode)))], len(kernels)) for mode in modes),
+        what=of.plural,
     )
 
 

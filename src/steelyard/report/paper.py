@@ -33,7 +33,7 @@ class Picture:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Summary:
     """What is printed; `more` findings and `others` figures are in the file only. `first`: the overview names some findings."""
 
@@ -52,13 +52,13 @@ def data(evaluation: Evaluation, drawn: Sequence[tuple[str, Sequence[drawing.Dra
     shown = {kind.finding for kind in kinds(evaluation.findings)[:MOST_FINDINGS]}
     rest = tuple(finding for finding in evaluation.findings if finding not in shown)
     return Summary(
-        tuple(chosen),
-        sum(drawing.has_plot(f) for _, figures in drawn for f in figures) - len(chosen),
-        bool(shown),
-        rest[:MOST],
-        max(0, len(rest) - MOST),
-        machine.data(evaluation).facts[:FACTS],
-        provenance.data(evaluation).facts,
+        pictures=tuple(chosen),
+        others=sum(drawing.has_plot(f) for _, figures in drawn for f in figures) - len(chosen),
+        first=bool(shown),
+        findings=rest[:MOST],
+        more=max(0, len(rest) - MOST),
+        facts=machine.data(evaluation).facts[:FACTS],
+        run=provenance.data(evaluation).facts,
     )
 
 

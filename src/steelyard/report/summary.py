@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REASONS: tuple[Level, ...] = ("DISTURBED", "UNSETTLED")  # the verdicts whose reasons are counted
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A main figure (see `headline.Headline`), and of which case it is."""
 
@@ -33,7 +33,7 @@ class Figure:
     doubted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """A run judged. `cases` were planned, `measured` have a record; `machine_sentence` describes the machine.
 
@@ -90,16 +90,16 @@ def summarised(evaluation: Evaluation) -> Summary:
 def _figure(headline: "Headline") -> Figure:
     result = headline.result
     return Figure(
-        headline.name,
-        headline.title,
-        headline.conditions,
-        result.benchmark,
-        result.kernel,
-        result.parameters,
-        headline.value,
-        headline.shown,
-        headline.why,
-        headline.doubted,
+        name=headline.name,
+        title=headline.title,
+        conditions=headline.conditions,
+        benchmark=result.benchmark,
+        kernel=result.kernel,
+        parameters=result.parameters,
+        value=headline.value,
+        shown=headline.shown,
+        why=headline.why,
+        doubted=headline.doubted,
     )
 
 

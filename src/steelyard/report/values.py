@@ -21,7 +21,7 @@ _NO_EVIDENCE: dict[Level, str] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shown:
     """A metric of a result, ready to be shown. `share`: of the limit, 1.0 is all; `value`: "" if INVALID."""
 
@@ -49,18 +49,20 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
     value = result.metrics.get(metric)
     level = result.verdict.level
     if level == "INVALID" or (value is None and any(record.error for record in result.records)):
-        return Shown("", "", "", "", None, "INVALID", evidence(result))
+        return Shown(
+            value="", interval="", limit="", limit_source="", share=None, level="INVALID", evidence=evidence(result)
+        )
     if value is None:
         return None
     limit = benchmark.known_limit(metric, result, machine) if benchmark else None
     return Shown(
-        quantity(value.value, value.unit),
-        interval(value),
-        quantity(limit.value, limit.unit) if limit else "",
-        limit.source if limit else "",
-        share(value, limit),
-        level,
-        evidence(result),
+        value=quantity(value.value, value.unit),
+        interval=interval(value),
+        limit=quantity(limit.value, limit.unit) if limit else "",
+        limit_source=limit.source if limit else "",
+        share=share(value, limit),
+        level=level,
+        evidence=evidence(result),
     )
 
 

@@ -40,7 +40,7 @@ class Surroundings:
     wait: Callable[[float], object] = wait_until_quiet
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Progress:
     """Told to whoever shows it; `seconds_left` follows the plan's own estimate, corrected by the pace so far."""
 
@@ -53,7 +53,7 @@ class Progress:
     waiting: bool = False
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Evaluator:
     """Carries out a plan. `budget` is the most seconds that it may take; launches that do not fit are left out, and said."""
 
@@ -250,12 +250,12 @@ class Evaluator:
         left = self._left(elapsed)
         self.show(
             Progress(
-                launch,
-                case,
-                self._count,
-                self._total,
-                left if self.budget is None else min(left, max(0.0, self.budget - elapsed)),
-                self._last,
-                waiting,
+                launch=launch,
+                case=case,
+                done=self._count,
+                total=self._total,
+                seconds_left=left if self.budget is None else min(left, max(0.0, self.budget - elapsed)),
+                last=self._last,
+                waiting=waiting,
             )
         )

@@ -57,7 +57,7 @@ def line(
     return " ".join(f"{name}={value}" for name, value in words.items())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
     """What a program says of a case, of the types by which records are read back: what would not be then is refused now."""
 
@@ -83,19 +83,19 @@ def record_of(
         del declared["plant"]
     parameters: dict[str, Scalar] = {**declared, **case.parameters, "toolchain": launch.toolchain}
     record = Record(
-        case.benchmark,
-        case.kernel,
-        parameters,
-        launch.number,
-        index,
-        attempt,
-        tuple(math.nan if seconds is None else seconds for seconds in given.samples),
-        int(given.operations),
-        {k: v for k, v in given.work.items() if v is not None},
-        given.check,
-        Verdict("CLEAN"),  # until it is judged
-        given.surroundings,
-        given.error,
+        benchmark=case.benchmark,
+        kernel=case.kernel,
+        parameters=parameters,
+        launch=launch.number,
+        case=index,
+        attempt=attempt,
+        samples=tuple(math.nan if seconds is None else seconds for seconds in given.samples),
+        operations=int(given.operations),
+        work={k: v for k, v in given.work.items() if v is not None},
+        check=given.check,
+        verdict=Verdict("CLEAN"),  # until it is judged
+        surroundings=given.surroundings,
+        error=given.error,
     )
     return with_verdict(record, best.bounds_of(record) if best else UNBOUNDED)
 
@@ -107,17 +107,17 @@ def failed_record(
     parameters = {**case.parameters, "toolchain": launch.toolchain}
     verdict = Verdict("INVALID", (noted("error", reason),))
     return Record(
-        case.benchmark,
-        case.kernel,
-        parameters,
-        launch.number,
-        index,
-        attempt,
-        (),
-        0,
-        {},
-        Check(False, detail),
-        verdict,
-        from_plain(Observed, {}),
-        reason,
+        benchmark=case.benchmark,
+        kernel=case.kernel,
+        parameters=parameters,
+        launch=launch.number,
+        case=index,
+        attempt=attempt,
+        samples=(),
+        operations=0,
+        work={},
+        check=Check(False, detail),
+        verdict=verdict,
+        surroundings=from_plain(Observed, {}),
+        error=reason,
     )

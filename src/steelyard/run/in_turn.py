@@ -57,7 +57,15 @@ def measure(
             folder = RunFolder.create(runs, machine, plan, {**about, "in_turn": {**turn, "side": side}})
             closing.callback(folder.close)
             # Without time for repeating what was disturbed: the partner would wait, and the pairs bear it.
-            evaluators.append(Evaluator(machine, replace(plan, seconds=0.0), programs[i], folder, site=setups[i].site))
+            evaluators.append(
+                Evaluator(
+                    machine=machine,
+                    plan=replace(plan, seconds=0.0),
+                    programs=programs[i],
+                    folder=folder,
+                    site=setups[i].site,
+                )
+            )
         begun = evaluators[0].folder.path, evaluators[1].folder.path
         with _interruptible(*begun), Display(quiet) as display:
             carry_out(made, evaluators[0], evaluators[1], display.show)

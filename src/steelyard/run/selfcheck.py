@@ -57,7 +57,7 @@ def carry_out(
     for name in only:
         if name not in CHECKS:
             raise UsageError(f"There is no check '{name}' (given by --only). {nearest(name, CHECKS)}")
-    here = setup.resolve(setup.Request(EFFORTS["quick"], ["memory.stream"]))
+    here = setup.resolve(setup.Request(effort=EFFORTS["quick"], only=["memory.stream"]))
     programs = here.programs(quiet=True)
     bench = Bench(here.machine, next(iter(programs.values())))
     outcomes: list[Outcome] = []

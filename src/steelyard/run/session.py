@@ -56,10 +56,10 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
     _look(request, plan, here, programs, best, quiet)
     folder = records.RunFolder.create(runs, here.machine, plan, about, name or "")
     evaluator = Evaluator(
-        here.machine,
-        plan,
-        programs,
-        folder,
+        machine=here.machine,
+        plan=plan,
+        programs=programs,
+        folder=folder,
         budget=request.budget,
         site=here.site,
         best=Best(best.best),
@@ -135,11 +135,11 @@ def go_on(
             file=sys.stderr,
         )
     evaluator = Evaluator(
-        run.machine,
-        run.plan,
-        programs,
-        folder,
-        done,
+        machine=run.machine,
+        plan=run.plan,
+        programs=programs,
+        folder=folder,
+        done=done,
         site=here.site,
         best=Best(run.shown.best),
         patience=Patience(),

@@ -17,7 +17,7 @@ from steelyard.run.progress import BuildDisplay
 Programs = Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """A user's request: lengths in seconds, settings as values. `resolve` looks for the things that it names."""
 

@@ -26,7 +26,7 @@ DISTINCT = 6  # differences of values, until a common step is that of the device
 SURE = 2.0  # standard deviations: 95 %
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Energy:
     """`joules` with their 95 % interval `low` … `high`, of `seconds`; `error` of the maker's is not in it.
 
@@ -65,7 +65,7 @@ class Overlap:
     more: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Course:
     """The energy (J) up to each moment `at` (s after `origin`, ns since 1970), the first one's being 0.
 
@@ -130,8 +130,9 @@ def _of_counter(sensor: Sensor, origin: int, at: Values, count: Values) -> Cours
     high = np.where(known, steps, np.maximum(most * lengths, joules))
     lag = sensor.update / 2  # what is read was counted up to `update` before
     return Course(
-        sensor, origin, at - lag, _summed(joules), low, high, np.where(known, 0.0, lengths), np.zeros(len(steps)),
-        lag, sensor.resolution, 0.0,
+        sensor=sensor, origin=origin, at=at - lag, joules=_summed(joules), low=low, high=high,
+        gap=np.where(known, 0.0, lengths), scatter=np.zeros(len(steps)),
+        blur=lag, grain=sensor.resolution, offset=0.0,
     )  # fmt: skip
 
 
@@ -172,8 +173,9 @@ def _of_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> Course:
     scatter = turns * (unseen * np.minimum(lengths, max(usual, window))) ** 2
     late = max(window - usual, 0.0) / 2  # windows that overlap: their mean lies before the step that they stand for
     return Course(
-        sensor, origin, at - late, _summed(joules), low, high, missing, scatter,
-        2 * late, 0.0, sensor.resolution / 2, sensor.resolution or _step(watts),
+        sensor=sensor, origin=origin, at=at - late, joules=_summed(joules), low=low, high=high, gap=missing,
+        scatter=scatter,
+        blur=2 * late, grain=0.0, offset=sensor.resolution / 2, step=sensor.resolution or _step(watts),
     )  # fmt: skip
 
 
@@ -230,7 +232,15 @@ def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | Non
     greatest, over = _greatest(of, a, b)
     if greatest is not None:  # it lies within whole steps; what reaches beyond them at both ends may draw more
         greatest = max(greatest, joules / (b - a))
-    return Energy(joules, max(low, 0.0), high, b - a, greatest, over, untold / (b - a))
+    return Energy(
+        joules=joules,
+        low=max(low, 0.0),
+        high=high,
+        seconds=b - a,
+        greatest=greatest,
+        over=over,
+        missing=untold / (b - a),
+    )
 
 
 def reached(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | None:

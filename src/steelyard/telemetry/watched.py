@@ -90,8 +90,9 @@ def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
     """Of sensors over the same time. The greatest powers of several need not coincide: of more than one there is none."""
     one = len(parts) == 1
     return Energy(
-        sum(p.joules for p in parts), sum(p.low for p in sure), sum(p.high for p in parts), parts[0].seconds,
-        parts[0].greatest if one else None, parts[0].over, max(p.missing for p in parts),
+        joules=sum(p.joules for p in parts), low=sum(p.low for p in sure), high=sum(p.high for p in parts),
+        seconds=parts[0].seconds,
+        greatest=parts[0].greatest if one else None, over=parts[0].over, missing=max(p.missing for p in parts),
     )  # fmt: skip
 
 
@@ -111,8 +112,9 @@ def above(spent: Energy, idle: Energy) -> Energy:
     scale = spent.seconds / idle.seconds
     low, high = spent.low - idle.high * scale, spent.high - idle.low * scale
     return Energy(
-        spent.joules - base, low, high, spent.seconds,
-        None if spent.greatest is None else spent.greatest - idle.power, spent.over, max(spent.missing, idle.missing),
+        joules=spent.joules - base, low=low, high=high, seconds=spent.seconds,
+        greatest=None if spent.greatest is None else spent.greatest - idle.power, over=spent.over,
+        missing=max(spent.missing, idle.missing),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from steelyard.whatif.sensitivity import Sensitivity
 from steelyard.whatif.timelines import Timelines
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Prediction:
     """The time of a point in s: the mean of its draws, with the interval of this mean at 95 % where lots are drawn."""
 
@@ -27,7 +27,7 @@ class Prediction:
     seconds: float  # of the engine, for this point
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shares:
     """POP's factors of an undisturbed replay. Source: POP Centre of Excellence, standard metrics.
 
@@ -70,7 +70,7 @@ class CriticalPath:
         return self.computing + self.talking + self.network
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """Predictions in the order of the points; `undisturbed` the same of each without loss, noise and other cores.
 
@@ -118,16 +118,16 @@ def answer(
         known |= {p.point: p for p in _predictions(part, engine.ask(words))}
     seconds = sum(p.seconds for p in known.values())
     return Answer(
-        tuple(found),
-        tuple(known[p.undisturbed] for p in points),
-        account.shares if account else None,
-        account.ranks if account else None,
-        account.path if account else None,
-        _sensitivities(engine, question, account.prediction, detail == "whole") if account else (),
-        seconds,
-        account.phases if account else None,
-        engine.trace.traced is not None,
-        _timelines(engine, question, found, known) if detail == "whole" else None,
+        predictions=tuple(found),
+        undisturbed=tuple(known[p.undisturbed] for p in points),
+        shares=account.shares if account else None,
+        account=account.ranks if account else None,
+        path=account.path if account else None,
+        sensitivities=_sensitivities(engine, question, account.prediction, detail == "whole") if account else (),
+        seconds=seconds,
+        phases=account.phases if account else None,
+        measured=engine.trace.traced is not None,
+        timelines=_timelines(engine, question, found, known) if detail == "whole" else None,
     )
 
 
@@ -159,9 +159,9 @@ def _predictions(part: Question, reported: dict[str, object]) -> list[Prediction
 def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Prediction:
     mean = statistics.fmean(times)
     if len(times) < 2:
-        return Prediction(point, mean, None, None, times, seconds)
+        return Prediction(point=point, time=mean, low=None, high=None, times=times, seconds=seconds)
     low, high = interval(times, _delay(point))
-    return Prediction(point, mean, low, high, times, seconds)
+    return Prediction(point=point, time=mean, low=low, high=high, times=times, seconds=seconds)
 
 
 def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
@@ -216,7 +216,7 @@ def _account(engine: Engine, question: Question, point: Point) -> _Whole:
 
 def _shares(engine: Engine, asked: Question, found: Mapping[str, Any]) -> Shares:
     """With an ideal network, on which there is no contention: one mode is as good as the other."""
-    ideal = replace(asked, points=(Point(IDEAL),), mode="dataflow")
+    ideal = replace(asked, points=(Point(network=IDEAL),), mode="dataflow")
     computing, end, best = found["computing"], found["time"][0], engine.ask(line(ideal))["time"][0]
     ranks = len(computing)
     return Shares(

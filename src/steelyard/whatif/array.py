@@ -57,7 +57,9 @@ def request(folder: Path, program: tuple[str, ...], tasks: int, options: tuple[s
     """What the scheduler shall start, so many times."""
     assert to.batch.array
     words = ("whatif", SHARE, str(folder))
-    return Request(program, words, folder, nodes=1, options=(*to.batch.array.words(folder, tasks), *options))
+    return Request(
+        program=program, words=words, folder=folder, nodes=1, options=(*to.batch.array.words(folder, tasks), *options)
+    )
 
 
 def gather(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[int, int], None]) -> dict[str, Any]:

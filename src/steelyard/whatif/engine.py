@@ -27,7 +27,7 @@ class Broken:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Traced:
     """What was measured while a trace of ours was made, s: from the first rank's beginning to the last one's end; the greatest
     of a rank's computing, of its waiting for a processor, and of what the tracer itself took.
@@ -42,7 +42,7 @@ class Traced:
     broken: tuple[Broken, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trace:
     """What was read: so many ranks, messages and events (computations, sends, receives, messages); B of messages."""
 
@@ -115,7 +115,7 @@ def _traced(found: dict[str, Any] | None) -> Traced | None:
 
 def program(machine: Machine) -> Path:
     """The engine's executable."""
-    source = Source("whatif.replay", SOURCE, build.resolve(build.default(machine), machine))
+    source = Source(name="whatif.replay", source=SOURCE, toolchain=build.resolve(build.default(machine), machine))
     build.make([source])
     return source.path
 

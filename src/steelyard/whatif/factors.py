@@ -18,7 +18,7 @@ def factors(trace: Path, machine: Machine) -> Factors:
             raise UsageError(
                 f"The trace '{trace}' does not say how long its program took. Expected is a folder of 'steelyard trace'."
             )
-        ((_, asked),) = lines(Question((Point(IDEAL),)))
+        ((_, asked),) = lines(Question((Point(network=IDEAL),)))
         found = running.ask(f"{asked} accounts=yes")
     computing, ideal = [x / PS for x in found["computing"]], found["time"][0] / PS
     if not traced.time or not ideal or not max(computing):

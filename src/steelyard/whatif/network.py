@@ -26,7 +26,7 @@ EAGER = 65535  # B: S where nobody says it, as in other simulators of this model
 Receive = Literal["whole", "stream"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Protocol:
     """The parameters of messages of `first` bytes and more, until the next protocol begins: s, and s/B for O and G."""
 
@@ -38,7 +38,7 @@ class Protocol:
     first: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Network:
     """`across` for ranks of two nodes, `within` for those of one (None: the same), `socket` and `cache` for those that
     share such (None: as `within`); protocols by rising size.
@@ -54,7 +54,7 @@ class Network:
 
 
 # What an ideal network costs: nothing.
-IDEAL = Network((Protocol(),), eager=1 << 50, name="ideal")
+IDEAL = Network(across=(Protocol(),), eager=1 << 50, name="ideal")
 
 
 # The keys of a scenario, with the letter of the model that each stands for.
@@ -92,7 +92,7 @@ def protocols(values: Mapping[str, Any]) -> tuple[Protocol, ...]:
 def network(values: Mapping[str, Any]) -> Network:
     """Returns the network of the keys in `PROTOCOL` and `OF_ALL`."""
     across = protocols({name: value for name, value in values.items() if name in PROTOCOL})
-    return Network(across, eager=values.get("eager", EAGER), receive=values.get("receive", "whole"))
+    return Network(across=across, eager=values.get("eager", EAGER), receive=values.get("receive", "whole"))
 
 
 def of_results(results: Sequence[Result], name: str) -> Network:
@@ -115,7 +115,9 @@ def of_results(results: Sequence[Result], name: str) -> Network:
         _protocols(found, eager, name) if (found := near[place]) and found is not within else None
         for place in ("socket", "cache")
     )
-    return Network(_protocols(chosen, eager, name), own, eager, name, socket, cache)
+    return Network(
+        across=_protocols(chosen, eager, name), within=own, eager=eager, name=name, socket=socket, cache=cache
+    )
 
 
 def _nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> Sequence[Result] | None:
@@ -142,12 +144,12 @@ def _protocol(fit: "LogGP", eager: int) -> Protocol:
         latency, overhead, overhead_per_byte = max(0.0, (fit.half_round_trip or 0.0) - before * gap_per_byte), 0.0, 0.0
     return Protocol(
         # With rendezvous what was measured as one latency is a request, an answer and the data.
-        latency / 3 if first > eager else latency,
-        max(0.0, overhead - before * overhead_per_byte),
-        fit.gap or 0.0,
-        overhead_per_byte,
-        gap_per_byte,
-        first,
+        L=latency / 3 if first > eager else latency,
+        o=max(0.0, overhead - before * overhead_per_byte),
+        g=fit.gap or 0.0,
+        O=overhead_per_byte,
+        G=gap_per_byte,
+        first=first,
     )
 
 

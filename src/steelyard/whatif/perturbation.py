@@ -13,7 +13,7 @@ PROBE = 0.002  # s: what Linux adds to two round trips before it probes
 MOST_LOSS = 0.5  # from there on waits that double have no mean
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Loss:
     """Each packet, or each message where `mss` is 0, is lost with `probability`, and sent again as TCP does it."""
 

@@ -11,7 +11,7 @@ PS, NS = 1e12, 1e-9
 FEW = 0.01  # of the computing: outliers that take less are worth no work
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Phases:
     """Counts by row of ranks and by bin of length. Times in s, `waited` for a processor: what a trace of ours says of it.
 
@@ -40,17 +40,17 @@ def of(found: Mapping[str, Any]) -> Phases:
 
     first, rows = found["first"], tuple(map(tuple, found["rows"]))
     return Phases(
-        found["count"],
-        found["computing"] / PS,
-        found["waited"] / PS,
-        found["outliers"],
-        found["explained"],
-        found["outlying"] / PS,
-        found["outlying_ranks"],
-        edge(found["limit"]),
-        tuple(edge(first + i) for i in range(len(rows[0]) if rows else 0)),
-        found["together"],
-        rows,
+        count=found["count"],
+        computing=found["computing"] / PS,
+        waited=found["waited"] / PS,
+        outliers=found["outliers"],
+        explained=found["explained"],
+        outlying=found["outlying"] / PS,
+        outlying_ranks=found["outlying_ranks"],
+        limit=edge(found["limit"]),
+        edges=tuple(edge(first + i) for i in range(len(rows[0]) if rows else 0)),
+        together=found["together"],
+        rows=rows,
     )
 
 

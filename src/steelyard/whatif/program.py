@@ -15,7 +15,7 @@ LONGEST = 7 * 86400.0  # s: writing takes as long as it takes
 
 def written(words: list[str], machine: Machine) -> dict[str, Any]:
     """What the program answers. UsageError where it refuses, MachineFailed where it cannot write or lacks memory."""
-    source = Source("whatif.export", SOURCE, build.resolve(build.default(machine), machine))
+    source = Source(name="whatif.export", source=SOURCE, toolchain=build.resolve(build.default(machine), machine))
     build.make([source])
     program = Program([str(source.path), *words], {})
     try:

@@ -29,7 +29,7 @@ class Places:
 NOWHERE = Places()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """One set of conditions."""
 
@@ -51,7 +51,7 @@ class Point:
     @property
     def undisturbed(self) -> "Point":
         """The same without loss, noise and other cores."""
-        return Point(self.network, self.tree, ranks_per_node=self.ranks_per_node, places=self.places)
+        return Point(network=self.network, tree=self.tree, ranks_per_node=self.ranks_per_node, places=self.places)
 
 
 @dataclass(frozen=True)

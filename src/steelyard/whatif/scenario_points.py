@@ -45,7 +45,17 @@ def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Net
         own = read_tree(name[0], lambda place, sentence: scenario.mistake(title, place, sentence))
         table = table | {"tree": own | table["tree"] | {"name": [Path(name[0]).stem]}}
     return tuple(
-        Point(net, switches, lost, noisy, core.all, share, core.some, mapping, place)
+        Point(
+            network=net,
+            tree=switches,
+            loss=lost,
+            noise=noisy,
+            core=core.all,
+            affected=share,
+            speeds=core.some,
+            ranks_per_node=mapping,
+            places=place,
+        )
         for net, switches, lost, noisy, core, share, mapping, place in itertools.product(
             _networks(scenario, title, measured),
             made("tree", tree, ONE_SWITCH),

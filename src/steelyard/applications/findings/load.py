@@ -13,7 +13,7 @@ from steelyard.words import plural
 NAMED = 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """A program on `nodes` nodes (None: a single node), by the number of cores that it uses on each."""
 
@@ -77,7 +77,16 @@ def _of_one_node(evaluation: Evaluation) -> list[Line]:
         )  # one core per worker
         if one and not sweep.scaling.weak and sweep.scaling.stop and all(applications.timed(r) for r in results):
             cores = max(len(evaluation.run.machine.cpus), 1)
-            found.append(Line(results[0], None, cores, sweep.scaling, sweep.scaling.stop, results))
+            found.append(
+                Line(
+                    first=results[0],
+                    nodes=None,
+                    cores=cores,
+                    scaling=sweep.scaling,
+                    stop=sweep.scaling.stop,
+                    results=results,
+                )
+            )
     return found
 
 
@@ -108,7 +117,11 @@ def _line(nodes: int, loads: dict[int, Result], machine: Machine) -> Line | None
     observed = scaling({load: messages.seconds(result) for load, result in loads.items()}, crowded=crowded)
     cores = min((host.slots for host in machine.hosts), default=len(machine.cpus)) or 1
     first = next(iter(loads.values()))
-    return Line(first, nodes, cores, observed, observed.stop, tuple(loads.values())) if observed.stop else None
+    return (
+        Line(first=first, nodes=nodes, cores=cores, scaling=observed, stop=observed.stop, results=tuple(loads.values()))
+        if observed.stop
+        else None
+    )
 
 
 def _sum(less: list[Line], lines: list[Line]) -> str:

@@ -206,7 +206,15 @@ class Application:
                 self._expect_readable(chosen.stat().st_size)
                 text = chosen.read_text("utf-8", "replace")
             said = err.read_text("utf-8", "replace")
-            return Run(begin - start, seconds, processor_accounts.used(usage), usage.ru_minflt, code, text, said)
+            return Run(
+                at=begin - start,
+                seconds=seconds,
+                own=processor_accounts.used(usage),
+                faults=usage.ru_minflt,
+                code=code,
+                text=text,
+                errors=said,
+            )
 
     def _expect_readable(self, size: int) -> None:
         if size > MOST_OUTPUT:

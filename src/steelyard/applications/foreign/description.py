@@ -25,7 +25,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _AT = re.compile(r" - at `(?:key in )?\$(.*)`$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A figure of merit: the number of `pattern`'s first group, in `unit`.
 
@@ -49,7 +49,7 @@ class Timed:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """What must hold of the output: that `pattern` is found (`absent`: is not), or that its number is near, below or above."""
 
@@ -70,7 +70,7 @@ class Divisible:
     by: str  # a formula
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
     """A foreign program: how it is started, with what input, and what of its output says how fast and how right it was."""
 

@@ -11,7 +11,7 @@ from steelyard.applications.foreign.output import Said
 from steelyard.applications.foreign.pace_readings import KINDS, Reading
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of the program: seconds from start to end, processor seconds of its tree, exit code (None: ended by us), output."""
 

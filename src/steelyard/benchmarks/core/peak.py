@@ -118,10 +118,10 @@ metrics = (
 
 roles = (
     Headline(
-        "peak",
-        "Peak of arithmetic",
-        "flop/s",
-        40,
+        name="peak",
+        title="Peak of arithmetic",
+        unit="flop/s",
+        order=40,
         most=("threads",),
         usual=(("precision", "double"), ("operation", "fma")),
     ),

@@ -126,21 +126,21 @@ def _at_memory(results: Sequence[Result]) -> list[Result]:
 
 roles = (
     Headline(
-        "latency",
-        "Latency of memory",
-        "s",
-        20,
+        name="latency",
+        title="Latency of memory",
+        unit="s",
+        order=20,
         least=("threads", "chains"),
         most=SIZES,
         usual=USUAL,
         of_memory=True,
     ),
     TolerancePoint(
-        "latency",
-        "a chain of dependent accesses",
-        40,
-        "chase",
-        "Dependent accesses load the memory little: what hinders them is shared, a cache or a link.",
+        point="latency",
+        title="a chain of dependent accesses",
+        order=40,
+        kernel="chase",
+        shared="Dependent accesses load the memory little: what hinders them is shared, a cache or a link.",
         at=_at_memory,
     ),
 )

@@ -189,10 +189,10 @@ metrics = (
 
 roles = (
     Headline(
-        "triad",
-        "Triad bandwidth",
-        "B/s",
-        10,
+        name="triad",
+        title="Triad bandwidth",
+        unit="B/s",
+        order=10,
         kernel="triad",
         most=("threads", "elements"),
         usual=(*USUAL, ("pinning", "compact")),
@@ -201,11 +201,11 @@ roles = (
     Bandwidth("triad"),
     Counterpart("stream", "triad"),
     TolerancePoint(
-        "Triad",
-        "Triad",
-        10,
-        "triad",
-        "A few threads fill the memory's channels; more of them share what is there.",
+        point="Triad",
+        title="Triad",
+        order=10,
+        kernel="triad",
+        shared="A few threads fill the memory's channels; more of them share what is there.",
         at=lambda results: cases.with_most(results, "elements"),
         remedy="Use as many threads as fill the memory, and spread them over the memory nodes: steelyard run "
         "--only memory.stream --set kernel=triad --set pinning=compact,scatter --set threads=1,{threads}",

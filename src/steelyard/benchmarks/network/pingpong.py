@@ -63,12 +63,19 @@ _USUAL = (("transport", "default"), ("buffers", "fresh"))
 LONG_MESSAGE = 256 << 10  # bytes: beyond what start-up costs
 OWN_BUFFERS = 2  # of each rank: to send from and to receive into
 roles = (
-    Headline("message", "Short message, one way", "s", 50, least=("ranks", "message_bytes"), usual=_USUAL),
     Headline(
-        "messages",
-        "Long messages, one way",
-        "B/s",
-        51,
+        name="message",
+        title="Short message, one way",
+        unit="s",
+        order=50,
+        least=("ranks", "message_bytes"),
+        usual=_USUAL,
+    ),
+    Headline(
+        name="messages",
+        title="Long messages, one way",
+        unit="B/s",
+        order=51,
         least=("ranks",),
         usual=_USUAL,
         fits=lambda result: messages.size(result) >= LONG_MESSAGE,

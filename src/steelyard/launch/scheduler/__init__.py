@@ -45,7 +45,7 @@ class Launcher:
     environment: Callable[[Job, Mapping[str, str]], dict[str, str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """A run that a scheduler shall start. `folder` holds the runs and the job's output: the nodes see the same one."""
 
@@ -115,7 +115,7 @@ class Array:
     active: Callable[[str, Ask], int | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Batch:
     """The submission of a run as a job, and the state of the job."""
 
@@ -138,7 +138,7 @@ class Batch:
     same: Callable[[State], str] = lambda state: ""  # the word that asks for the same nodes again; "": there is none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scheduler:
     """A batch scheduler. `allocation` tells from the environment what it gave this job, None outside of one.
 

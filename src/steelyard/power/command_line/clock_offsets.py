@@ -33,7 +33,9 @@ def show(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
             said = (quantity(o.seconds, "s"), f"{quantity(o.low, 's')} … {quantity(o.high, 's')}") if o else ()
             words = (*said, significant(o.correlation, 2)) if o else ("no changes in common", "–", "–")
             cells.append((name, *words))
-        tables.print_narrow_table(f"{node}, behind {first}", ("sensor", "behind", "95 % interval", "correlation"), cells)
+        tables.print_narrow_table(
+            f"{node}, behind {first}", ("sensor", "behind", "95 % interval", "correlation"), cells
+        )
 
 
 def _of_node(store: "Store", part: Part) -> "list[tuple[str, str, Offset | None]]":

@@ -20,7 +20,7 @@ from steelyard.telemetry.watched import Cost, Stretch, above, cost, courses, dis
 from steelyard.units import duration, percent, quantity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Found:
     """The whole command first, then its phases; `idle` where the machine was watched before, and `busy` cores then.
 
@@ -41,12 +41,15 @@ def of(
     known = courses(traces)
     costs = tuple(cost(known, stretch) for stretch in (outcome.whole, *outcome.phases))
     return Found(
-        costs,
-        cost(known, idle) if idle else None,
-        sampler.cost,
-        dict(sampler.failures),
-        (*overlap.sentences(known), *disagreements([each.sensor for each in known.values()], costs[0].totals)),
-        busy,
+        stretches=costs,
+        idle=cost(known, idle) if idle else None,
+        reading=sampler.cost,
+        failures=dict(sampler.failures),
+        disagreements=(
+            *overlap.sentences(known),
+            *disagreements([each.sensor for each in known.values()], costs[0].totals),
+        ),
+        busy=busy,
     )
 
 

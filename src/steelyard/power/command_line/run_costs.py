@@ -30,7 +30,7 @@ class Row:
     spent: Energy | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Total:
     """By one source, of so many of the nodes (`of`) as it knows of; its bounds are the sums of theirs."""
 
@@ -98,7 +98,7 @@ def totals(found: Sequence[Row], of: int) -> list[Total]:
         known = [each for spent in nodes.values() if (each := summed(spent))]
         if known:
             joules, low, high = (sum(getattr(e, name) for e in known) for name in ("joules", "low", "high"))
-            made.append(Total(source, len(known), of, joules, low, high))
+            made.append(Total(source=source, nodes=len(known), of=of, joules=joules, low=low, high=high))
     return made
 
 

@@ -52,7 +52,7 @@ def listed(store: "Store") -> tuple[Sequence[str], list[Sequence[Any]]]:
     return ("sensor", "quantity", "unit", "source"), rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """What a sensor said: so many readings; of energy and power what that cost, of other quantities their mean and greatest.
 
@@ -80,7 +80,15 @@ def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
             else:
                 mean, most = float(values.mean()), float(values.max())
             rows.append(
-                Row(part.node, sensor, len(values), spent, mean, most, overlap.thinned(known) if known else None)
+                Row(
+                    node=part.node,
+                    sensor=sensor,
+                    readings=len(values),
+                    spent=spent,
+                    mean=mean,
+                    greatest=most,
+                    course=overlap.thinned(known) if known else None,
+                )
             )
     return rows
 
@@ -117,8 +125,10 @@ def summed(found: Sequence[Energy | None]) -> Energy | None:
     seconds = sum(each.seconds for each in known)
     peaks = [each.greatest for each in known if each.greatest is not None]
     return Energy(
-        sum(each.joules for each in known), sum(each.low for each in known), sum(each.high for each in known), seconds,
-        max(peaks, default=None), known[0].over, sum(each.missing * each.seconds for each in known) / seconds,
+        joules=sum(each.joules for each in known), low=sum(each.low for each in known),
+        high=sum(each.high for each in known), seconds=seconds,
+        greatest=max(peaks, default=None), over=known[0].over,
+        missing=sum(each.missing * each.seconds for each in known) / seconds,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SensorOf:
     """A sensor of a node, as model/sensor.py says what its fields are; `unit` is that of its readings."""
 
@@ -33,7 +33,7 @@ class TraceOf:
     value: list[float]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RollupOf:
     """Stretches of `seconds` that begin `at` (ns since 1970): number of readings, the least, mean and greatest in `unit`.
 
@@ -63,7 +63,7 @@ class GapOf:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnergyOf:
     """Energy (J) with its 95 % interval, mean power and the greatest over `over` s (W), as `steelyard power query` says them.
 

@@ -1,6 +1,7 @@
 """Our own API: sensors, readings, rollups, gaps and energy, as JSON; the readings also as CSV in DCDB's form."""
 
 import time
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 import fastapi
@@ -104,11 +105,12 @@ class Own:
         course = energies.course(trace)
         found = energies.reached(course, start, end) if course else None
         if found is None:
-            return _json(EnergyOf(node, sensor, start, end, None if len(trace.at) else 1.0))
-        spent = (
-            found.missing, found.seconds, found.joules, found.low, found.high, found.power, found.greatest, found.over
-        )  # fmt: skip
-        return _json(EnergyOf(node, sensor, start, end, *(None if each is None else float(each) for each in spent)))
+            return _json(
+                EnergyOf(node=node, sensor=sensor, start=start, end=end, missing=None if len(trace.at) else 1.0)
+            )
+        names = ("missing", "seconds", "joules", "low", "high", "power", "greatest", "over")
+        spent = {name: None if (each := getattr(found, name)) is None else float(each) for name in names}
+        return _json(EnergyOf(node=node, sensor=sensor, start=start, end=end, **spent))
 
     def _sensors(self, node: str) -> tuple[Sensor, ...]:
         found = self._readings.sensors().get(node)
@@ -140,14 +142,26 @@ def _expect_few(rows: int) -> None:
 
 
 def _described(node: str, of: Sensor) -> SensorOf:
-    device = (of.source, of.place, of.resolution, of.update, of.window, of.range, of.error)
-    return SensorOf(node, of.name, of.quantity, of.unit, *device, of.part_of, of.modelled)
+    return SensorOf(
+        node=node, **{each.name: getattr(of, each.name) for each in fields(SensorOf) if each.name != "node"}
+    )
 
 
 def _stretches(node: str, of: Sensor, found: Rollup) -> RollupOf:
     unit = "W" if of.quantity == "energy" else of.unit
-    columns = (found.at, found.count, found.least, found.mean, found.greatest, found.joules, found.known)
-    return RollupOf(node, of.name, unit, found.seconds, *(column.tolist() for column in columns))
+    return RollupOf(
+        node=node,
+        sensor=of.name,
+        unit=unit,
+        seconds=found.seconds,
+        at=found.at.tolist(),
+        count=found.count.tolist(),
+        least=found.least.tolist(),
+        mean=found.mean.tolist(),
+        greatest=found.greatest.tolist(),
+        joules=found.joules.tolist(),
+        known=found.known.tolist(),
+    )
 
 
 def _json(answer: Any) -> Any:

@@ -116,5 +116,15 @@ class Query:
 
 def _only(of: Rollup, name: Name) -> Rollup:
     rows = of.number == of.sensors.index(name) if name in of.sensors else np.zeros(len(of.at), dtype=bool)
-    columns = (of.at, of.count, of.least, of.mean, of.greatest, of.joules, of.known)
-    return Rollup(of.seconds, (name,), np.zeros(int(rows.sum()), dtype=np.int32), *(column[rows] for column in columns))
+    return Rollup(
+        seconds=of.seconds,
+        sensors=(name,),
+        number=np.zeros(int(rows.sum()), dtype=np.int32),
+        at=of.at[rows],
+        count=of.count[rows],
+        least=of.least[rows],
+        mean=of.mean[rows],
+        greatest=of.greatest[rows],
+        joules=of.joules[rows],
+        known=of.known[rows],
+    )

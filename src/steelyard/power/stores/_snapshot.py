@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -184,7 +185,10 @@ class Snapshot:
 
     def _unpacked(self, level: int, of: tuple[str, str], body: bytes) -> Rollup | None:
         found = self._read(f"rollup of {'/'.join(of)}", unpacked, body, 1 + len(COLUMNS))
-        return Rollup(level, (of,), np.zeros(len(found[0]), np.int32), *found) if found else None
+        if not found:
+            return None
+        columns = dict(zip(("at", *COLUMNS), found, strict=True))
+        return Rollup(seconds=level, sensors=(of,), number=np.zeros(len(found[0]), np.int32), **columns)
 
     def _read(self, what: str, read: Callable[..., Content], *of: object) -> Content | None:
         try:
@@ -204,8 +208,7 @@ def chunk_body(found: Rollup) -> bytes:
 
 def chosen(found: Rollup, rows: NDArray[np.int64]) -> Rollup:
     """Only these rows, in this order."""
-    columns = (getattr(found, name)[rows] for name in ("number", "at", *COLUMNS))
-    return Rollup(found.seconds, found.sensors, *columns)
+    return replace(found, **{name: getattr(found, name)[rows] for name in ("number", "at", *COLUMNS)})
 
 
 def _between(hours: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:

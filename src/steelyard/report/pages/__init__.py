@@ -22,7 +22,7 @@ BENCHMARKS = 100
 LATER = 20  # from this place on a page is made part of the document when it is opened: all at once are 100,000 elements
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """A page as the report's frame needs it; `count` stands beside its title where it is not 0."""
 
@@ -72,4 +72,12 @@ def _page(module: ModuleType, evaluation: Evaluation, base: Evaluation | None) -
     name = module.__name__.rpartition(".")[2]
     drawn, count = getattr(module, "has_figures", lambda data: False), getattr(module, "count", lambda data: 0)
     title = module.TITLE.format(page=data)
-    return Page(name.replace("_", "-"), title, f"{name}.html", data, bool(drawn(data)), count(data), module.PLACE)
+    return Page(
+        anchor=name.replace("_", "-"),
+        title=title,
+        template=f"{name}.html",
+        data=data,
+        drawn=bool(drawn(data)),
+        count=count(data),
+        place=module.PLACE,
+    )

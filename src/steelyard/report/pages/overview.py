@@ -21,7 +21,7 @@ class Entry:
     counts: dict[Level, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Overview:
     """What the overview shows."""
 
@@ -41,13 +41,13 @@ def data(evaluation: Evaluation) -> Overview:
     named = {one.name: one for one in main}
     figures = (sentences.memory(named), sentences.locality(named, evaluation.findings))
     return Overview(
-        (sentences.machine(evaluation), sentences.trust(evaluation)),
-        main,
-        tuple(filter(None, figures)),
-        values.counts(evaluation.results),
-        first,
-        len(evaluation.findings) - sum(1 + kind.others for kind in first),
-        entries(evaluation),
+        verdict=(sentences.machine(evaluation), sentences.trust(evaluation)),
+        headlines=main,
+        figures=tuple(filter(None, figures)),
+        counts=values.counts(evaluation.results),
+        first=first,
+        more=len(evaluation.findings) - sum(1 + kind.others for kind in first),
+        benchmarks=entries(evaluation),
     )
 
 

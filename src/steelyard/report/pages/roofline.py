@@ -24,7 +24,7 @@ _INK = 6  # the palettes' last colour, black on white: the roofs'
 _SYMBOLS = len(figures.SYMBOLS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """A kernel: its name, the page of its benchmark, and what the table says of it; `order` sorts by the share."""
 
@@ -93,19 +93,19 @@ def _row(place: Place, evaluation: Evaluation, several: bool) -> Row:
     result, roof = place.result, place.roof
     bound = ("not measured", "") if roof is None else (roof.name, quantity(place.bound, "flop/s"))
     return Row(
-        called(place, several),
-        slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
-        (
+        name=called(place, several),
+        anchor=slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
+        cells=(
             significant(place.intensity),
             quantity(place.speed.value, "flop/s"),
             values.interval(place.speed),
             _placed(place.level) if place.level else "not known",
             *bound,
         ),
-        values.percent(place.share),
-        values.weakest(result, *((roof.result,) if roof else ())),
-        values.level(result),
-        values.why(result),
+        share=values.percent(place.share),
+        share_level=values.weakest(result, *((roof.result,) if roof else ())),
+        level=values.level(result),
+        evidence=values.why(result),
     )
 
 

@@ -34,7 +34,7 @@ def symbol(kind: str, x: float, y: float, size: float, colour: str) -> Shape:
     name, r = kind.removesuffix("-open"), size / 2
     fill, stroke = ("#ffffff", colour) if kind.endswith("-open") else (colour, "")
     if name == "circle":
-        return Disc(x, y, r, stroke, 1.4, fill)
+        return Disc(x=x, y=y, radius=r, stroke=stroke, width=1.4, fill=fill)
     corners: dict[str, Sequence[Place]] = {
         "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
         "diamond": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
@@ -131,7 +131,7 @@ def bars(traces: Sequence[Json], xs: Scale, ys: Scale, stacked: bool) -> Iterato
         moved = [xs.place(x) for x in trace["x"]]
         if "error_y" in trace and None not in moved:
             at = [m - room / 2 + (0 if stacked else number * each) + 0.47 * each for m in moved if m is not None]
-            shifted = Scale("linear", (), 0, 1, 0, 1)
+            shifted = Scale(kind="linear", names=(), low=0, high=1, start=0, end=1)
             yield from _intervals(trace | {"x": at}, shifted, ys, INK)
 
 

@@ -105,8 +105,9 @@ def _of_shapes(layout: Json, side: str, axis: str) -> list[float]:
 
 def _indexed(axis: Json, count: int, start: float, end: float) -> Scale:
     """The axis of a map: its cells lie on whole numbers."""
-    low, high = -0.5, count - 0.5
-    return Scale("linear", (), *((high, low) if axis.get("autorange") == "reversed" else (low, high)), start, end)
+    first, last = -0.5, count - 0.5
+    low, high = (last, first) if axis.get("autorange") == "reversed" else (first, last)
+    return Scale(kind="linear", names=(), low=low, high=high, start=start, end=end)
 
 
 def _crowded(named: Sequence[tuple[float, str]]) -> bool:
@@ -223,7 +224,7 @@ def _ladder(out: Sheet, trace: Json, box: Box) -> None:
     for n in range(_LADDER):
         part = (left, bottom - (n + 1) * step - 0.3, left + _BAR, bottom - n * step)
         out.shapes.append(rectangle(part, fill=marks.cividis(n / (_LADDER - 1))))
-    made = Scale("linear", (), low, high, bottom, top)
+    made = Scale(kind="linear", names=(), low=low, high=high, start=bottom, end=top)
     for at, label in ticks(bar, made):
         out.shapes.append(Words(left + _BAR + 5, at + 4, label, SIZE, colour=marks.INK))
     out.shapes.append(Words(out.width - 4, (top + bottom) / 2, _title(bar), SIZE, "middle", -90.0, marks.INK))

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 MOST_TICKS = 6  # of a linear axis that names none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scale:
     """An axis: `low` and `high` in its own numbers (logarithms where it is one), at the pixels `start` and `end`."""
 
@@ -53,9 +53,9 @@ def scale(axis: Json, found: Iterable[object], start: float, end: float, bars: b
     values = [value for value in found if value is not None]
     if axis.get("type") == "category":
         names = tuple(axis.get("categoryarray") or dict.fromkeys(map(str, values)))
-        return Scale("category", names, -0.5, max(0, len(names) - 1) + 0.5, start, end)
+        return Scale(kind="category", names=names, low=-0.5, high=max(0, len(names) - 1) + 0.5, start=start, end=end)
     log = axis.get("type") == "log"
-    raw = Scale("log" if log else "linear", (), 0, 1, start, end)
+    raw = Scale(kind="log" if log else "linear", names=(), low=0, high=1, start=start, end=end)
     numbers = [number for value in values if (number := raw.number(value)) is not None] or [0.0, 1.0]
     low, high = min(numbers), max(numbers)
     if "range" in axis:
@@ -71,7 +71,7 @@ def scale(axis: Json, found: Iterable[object], start: float, end: float, bars: b
         )
     if axis.get("autorange") == "reversed":
         low, high = high, low
-    return Scale(raw.kind, (), low, high, start, end)
+    return Scale(kind=raw.kind, names=(), low=low, high=high, start=start, end=end)
 
 
 def ticks(axis: Json, of: Scale) -> list[tuple[float, str]]:

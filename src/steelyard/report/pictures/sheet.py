@@ -33,7 +33,7 @@ class Path:
     closed: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Disc:
     """A circle."""
 

@@ -39,7 +39,7 @@ class Unclear:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """b against a. `ratio` is seconds of b / seconds of a: 1.05 is 5 % slower; `low` … `high` its interval.
 
@@ -80,7 +80,14 @@ def _observed(a: Side, b: Side, drawn: tuple[float, float], confidence: float) -
     difference = median(b.medians.tolist()) - median(a.medians.tolist())
     half, p = _student(a, b, difference, confidence)
     low, high = min(difference - half, drawn[0]), max(difference + half, drawn[1])
-    return Comparison(math.exp(difference), math.exp(low), math.exp(high), max(p, _rank_test(a, b)), "UNCLEAR", "")
+    return Comparison(
+        ratio=math.exp(difference),
+        low=math.exp(low),
+        high=math.exp(high),
+        p=max(p, _rank_test(a, b)),
+        call="UNCLEAR",
+        detail="",
+    )
 
 
 def compare_in_turn(a: Launches, b: Launches, smallest: float = 0.015, level: float = 0.05) -> Comparison:
@@ -124,7 +131,9 @@ def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: 
         )
     middle = _middle(row)
     low, high = -_end(-row, -middle), _end(row, middle)
-    observed = Comparison(math.exp(middle), math.exp(low), math.exp(high), _sign_flips(row), "UNCLEAR", "")
+    observed = Comparison(
+        ratio=math.exp(middle), low=math.exp(low), high=math.exp(high), p=_sign_flips(row), call="UNCLEAR", detail=""
+    )
     return _called(observed, smallest, level, MORE_ROUNDS)
 
 

@@ -43,7 +43,7 @@ class Part:
     explanation: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Artefact:
     """At the sizes from `first` to `last` (bytes) a reused buffer is faster than fresh ones by more than a fifth.
 
@@ -83,16 +83,16 @@ def artefact(
     sizes = tuple(point.size for point, _ in found)
     factor = most.median / honest.median
     return Artefact(
-        sizes[0],
-        sizes[-1],
-        sizes,
-        most.size,
-        factor,
-        most.median,
-        honest.median,
-        honest.low,
-        honest.high,
-        _parts(sizes, caches, buffers),
+        first=sizes[0],
+        last=sizes[-1],
+        sizes=sizes,
+        size=most.size,
+        factor=factor,
+        apparent=most.median,
+        bandwidth=honest.median,
+        low=honest.low,
+        high=honest.high,
+        parts=_parts(sizes, caches, buffers),
     )
 
 

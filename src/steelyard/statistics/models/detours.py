@@ -20,7 +20,7 @@ ROUNDING = 1e-9  # relative: smaller steps between times are those of arithmetic
 BINS_PER_DECADE = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Detours:
     """`base` is the time of an undisturbed quantum, in seconds; one longer than `threshold` was hit by a detour.
 
@@ -49,7 +49,7 @@ class Bin:
     count: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Slowdown:
     """What detours cost an operation that waits for all of `ranks` after each has computed for `burst` seconds.
 
@@ -89,15 +89,15 @@ def detours(quanta: Samples) -> Detours | None:
     over = row[hit] - base
     total = float(row.sum())
     return Detours(
-        base,
-        threshold,
-        max(0.0, float((row - base).sum()) / total),
-        float(over.sum()) / total,
-        len(hit),
-        tuple(over.tolist()),
-        float(over.max()) if len(hit) else None,
-        tuple(hit.tolist()),
-        total,
+        base=base,
+        threshold=threshold,
+        lost=max(0.0, float((row - base).sum()) / total),
+        lost_in_detours=float(over.sum()) / total,
+        count=len(hit),
+        durations=tuple(over.tolist()),
+        greatest=float(over.max()) if len(hit) else None,
+        indices=tuple(hit.tolist()),
+        seconds=total,
     )
 
 
@@ -138,7 +138,15 @@ def expected_collective_slowdown(observed: Detours, ranks: int, burst: float) ->
     mean = float(ordered.mean()) if len(ordered) else 0.0
     delay = max(longest, each * mean)
     hit = -math.expm1(-each)
-    return Slowdown(ranks, burst, hit, -math.expm1(-ranks * each), delay, delay / burst, ranks * hit * mean / burst)
+    return Slowdown(
+        ranks=ranks,
+        burst=burst,
+        hit=hit,
+        any_hit=-math.expm1(-ranks * each),
+        delay=delay,
+        slowdown=delay / burst,
+        linear=ranks * hit * mean / burst,
+    )
 
 
 def _threshold(ordered: Array) -> float:

@@ -24,7 +24,7 @@ JUMP = 0.05  # relative: a smaller one does not matter to anybody, and lines are
 SIGMAS = 3.0  # by which a jump exceeds the residuals of both lines
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Region:
     """Sizes `first` … `last` (bytes), in which a message takes `startup` + `per_byte` · size seconds.
 
@@ -157,7 +157,14 @@ def _region(points: Array) -> Region:
     startup, per_byte, residuals = line(points)
     worst = float(np.abs(residuals).max())
     first, last = float(points[0, 0]), float(points[-1, 0])
-    return Region(first, last, startup, per_byte if per_byte > 0 else None, worst, tuple(residuals.tolist()))
+    return Region(
+        first=first,
+        last=last,
+        startup=startup,
+        per_byte=per_byte if per_byte > 0 else None,
+        worst=worst,
+        residuals=tuple(residuals.tolist()),
+    )
 
 
 def _scatter(region: Region) -> float:

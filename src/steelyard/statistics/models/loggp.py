@@ -27,7 +27,7 @@ class Train(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LogGP:
     """The parameters in seconds (G and O: seconds per byte); None: not measured, or not positive within the noise.
 
@@ -73,15 +73,15 @@ def parameters(trains: Sequence[Train], receive: Mapping[int, float] | None = No
     gap, gap_per_byte, worst = _fitted(gaps)
     _, overhead_per_byte, _ = _fitted(overheads)
     return LogGP(
-        _latency(alone, overheads, receive or {}, gap_per_byte),
-        overheads[min(overheads)] if overheads else None,
-        overhead_per_byte,
-        gap,
-        gap_per_byte,
-        alone[min(alone)] / 2 if alone else None,
-        tuple(sorted(overheads.items())),
-        tuple(sorted(gaps.items())),
-        worst,
+        latency=_latency(alone, overheads, receive or {}, gap_per_byte),
+        overhead=overheads[min(overheads)] if overheads else None,
+        overhead_per_byte=overhead_per_byte,
+        gap=gap,
+        gap_per_byte=gap_per_byte,
+        half_round_trip=alone[min(alone)] / 2 if alone else None,
+        overheads=tuple(sorted(overheads.items())),
+        gaps=tuple(sorted(gaps.items())),
+        worst=worst,
     )
 
 

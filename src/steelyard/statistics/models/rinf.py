@@ -15,7 +15,7 @@ LEAST_LENGTHS = 3  # two make any line
 Points = Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Curve:
     """Lengths `first` … `last` (elements), which take `startup` + `per_element` · n seconds.
 

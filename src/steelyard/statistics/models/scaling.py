@@ -55,7 +55,7 @@ class Stop:
     certain: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """One count. `time` in seconds as measured; `speedup` against the base, of the work done in a second.
 
@@ -73,7 +73,7 @@ class Point:
     crowded: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scaling:
     """All of it. `weak`: the work grows with the count. `base`: the count that speed-ups refer to, the least one measured.
 
@@ -123,17 +123,24 @@ def scaling(
         gained = _speedup(per_unit[base], per_unit[count]) if count != base else Estimate(1.0)
         points.append(
             Point(
-                count,
-                Estimate(spread.value, spread.low, spread.high),
-                gained,
-                _divided(gained, count / base),
-                _serial(gained, count, base, weak),
-                steps.get(count),
-                count in crowded,
+                count=count,
+                time=Estimate(spread.value, spread.low, spread.high),
+                speedup=gained,
+                efficiency=_divided(gained, count / base),
+                serial=_serial(gained, count, base, weak),
+                step=steps.get(count),
+                crowded=count in crowded,
             )
         )
     fits, not_fitted = _laws((GUSTAFSON, USL) if weak else (AMDAHL, USL), costs, own)
-    return Scaling(weak, base, tuple(points), fits, not_fitted, _stop(costs, base) if costs else None)
+    return Scaling(
+        weak=weak,
+        base=base,
+        points=tuple(points),
+        fits=fits,
+        refused=not_fitted,
+        stop=_stop(costs, base) if costs else None,
+    )
 
 
 def serial_fraction(speedup: float, count: float, base: float = 1) -> float | None:

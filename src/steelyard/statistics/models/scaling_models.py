@@ -24,7 +24,7 @@ class Estimate:
     high: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Law:
     """A law whose curve is linear in its coefficients.
 
@@ -40,7 +40,7 @@ class Law:
     rates: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fit:
     """A law as it fits best. `deviation`: root mean square of its relative misses of the times; `follows`: none is gross.
 
@@ -85,16 +85,29 @@ def _over_first(x: Array) -> Array:
 
 
 # G. Amdahl, AFIPS 1967: T(p) = T(1) · (s + (1 − s)/p).
-AMDAHL = Law("Amdahl", "S(p) = 1 / (s + (1 − s)/p)", ("s",), _columns(np.ones_like, lambda p: 1 / p), _share)
+AMDAHL = Law(
+    name="Amdahl",
+    formula="S(p) = 1 / (s + (1 − s)/p)",
+    names=("s",),
+    columns=_columns(np.ones_like, lambda p: 1 / p),
+    parameters=_share,
+)
 # J. Gustafson, CACM 31:532, 1988: the speed is that of one, times s + (1 − s)·p.
-GUSTAFSON = Law("Gustafson", "S(p) = p − s·(p − 1)", ("s",), _columns(np.ones_like, lambda p: p), _share, rates=True)
+GUSTAFSON = Law(
+    name="Gustafson",
+    formula="S(p) = p − s·(p − 1)",
+    names=("s",),
+    columns=_columns(np.ones_like, lambda p: p),
+    parameters=_share,
+    rates=True,
+)
 # N. Gunther, Guerrilla Capacity Planning, 2007: a is contention for what is shared, b the cost of keeping it alike.
 USL = Law(
-    "USL",
-    "S(p) = p / (1 + a·(p − 1) + b·p·(p − 1))",
-    ("a", "b"),
-    _columns(lambda p: 1 / p, lambda p: (p - 1) / p, lambda p: p - 1),
-    _over_first,
+    name="USL",
+    formula="S(p) = p / (1 + a·(p − 1) + b·p·(p − 1))",
+    names=("a", "b"),
+    columns=_columns(lambda p: 1 / p, lambda p: (p - 1) / p, lambda p: p - 1),
+    parameters=_over_first,
 )
 LAWS = {law.name: law for law in (AMDAHL, GUSTAFSON, USL)}
 
@@ -142,14 +155,14 @@ def fit(law: Law, costs: Costs) -> Fit:
     estimates = {name: _estimate(float(own[i]), drawn[:, i]) for i, name in enumerate(law.names)}
     furthest = int(REACH * max(costs.counts))
     return Fit(
-        law.name,
-        law.formula,
-        estimates,
-        float(np.sqrt(np.mean(missed**2))),
-        bool((np.abs(missed) <= np.maximum(CLOSE, 3 * costs.errors)).all()) and bool(np.isfinite(own).all()),
-        costs.counts,
-        furthest,
-        _peak(own, drawn, furthest) if law is USL else None,
+        law=law.name,
+        formula=law.formula,
+        parameters=estimates,
+        deviation=float(np.sqrt(np.mean(missed**2))),
+        follows=bool((np.abs(missed) <= np.maximum(CLOSE, 3 * costs.errors)).all()) and bool(np.isfinite(own).all()),
+        counts=costs.counts,
+        furthest=furthest,
+        peak=_peak(own, drawn, furthest) if law is USL else None,
     )
 
 

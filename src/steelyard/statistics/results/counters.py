@@ -10,7 +10,7 @@ from steelyard.once_per_object import once
 from steelyard.statistics.results.result import rests_on
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Counted:
     """Of one operation of all threads together, in user mode; None where it was not counted.
 
@@ -36,12 +36,12 @@ def counted(result: Result) -> Counted | None:
     """The medians over the records on which the result rests; None where nothing was counted for any of them."""
     parts = [record.surroundings.counters for record in rests_on(result)]
     found = Counted(
-        _median(part.instructions for part in parts),
-        _median(part.cycles for part in parts),
-        _median(part.cache_misses for part in parts),
-        _median(part.l1_misses for part in parts),
-        _median(part.energy for part in parts),
-        min(_sound(part.share for part in parts), default=None),
+        instructions=_median(part.instructions for part in parts),
+        cycles=_median(part.cycles for part in parts),
+        cache_misses=_median(part.cache_misses for part in parts),
+        l1_misses=_median(part.l1_misses for part in parts),
+        energy=_median(part.energy for part in parts),
+        share=min(_sound(part.share for part in parts), default=None),
     )
     return found if any(value is not None for value in (found.instructions, found.cycles, found.energy)) else None
 

@@ -12,7 +12,7 @@ from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.cost import ratio
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PairTolerance:
     """`ratio` (`low` … `high`) is the rate of `pairs` pairs over that of one, `efficiency` is `ratio` / `pairs`."""
 
@@ -45,6 +45,16 @@ def _of(group: Sequence[Result]) -> list[PairTolerance]:
     for many in group[1:]:
         gain, pairs = ratio(one, many), int(cases.number(many, "pairs") or 0)
         if gain and pairs > 1:
-            values = (gain.value, gain.low, gain.high, gain.value / pairs)
-            found.append(PairTolerance(messages.size(one), pairs, *values, one, many))
+            found.append(
+                PairTolerance(
+                    size=messages.size(one),
+                    pairs=pairs,
+                    ratio=gain.value,
+                    low=gain.low,
+                    high=gain.high,
+                    efficiency=gain.value / pairs,
+                    one=one,
+                    many=many,
+                )
+            )
     return found

@@ -21,7 +21,7 @@ LEAST_BYTES = 64 << 10  # of collectives: in shorter ones the ranks' places in t
 CROWDED = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Look:
     """Peers that should take the same time: what they are called, and the host of each.
 
@@ -108,11 +108,11 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             if crowded:
                 seconds = {pair: times for pair, times in seconds.items() if pair in _on_two_processors(members)}
             yield Look(
-                _what(members[0], size),
-                _names(hosts, messages.processors(members[0])),
-                tuple(nodes.members(hosts)) if apart else hosts,
-                () if apart else _groups(machine, messages.processors(members[0])),
-                nodes.pairs_of_nodes(seconds, hosts) if apart else seconds,
+                what=_what(members[0], size),
+                names=_names(hosts, messages.processors(members[0])),
+                hosts=tuple(nodes.members(hosts)) if apart else hosts,
+                groups=() if apart else _groups(machine, messages.processors(members[0])),
+                pairs=nodes.pairs_of_nodes(seconds, hosts) if apart else seconds,
                 crowded=crowded,
                 size=size,
                 level=cases.doubt(*members),
@@ -160,10 +160,10 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
         cpus = [_processor(result, partner) for partner, result in others.items()]
         direction, size = first.parameters.get("direction", ""), messages.size(first)
         yield Look(
-            f"rank 0 with each other rank, {direction}, {binary_size(size)} ({messages.called(first)})",
-            tuple(_name(hosts[p], (p,), len(set(hosts)) > 1, cpu) for p, cpu in zip(others, cpus, strict=True)),
-            tuple(hosts[p] for p in others),
-            _groups(machine, cpus) if len(set(hosts)) == 1 else ("",) * len(others),
+            what=f"rank 0 with each other rank, {direction}, {binary_size(size)} ({messages.called(first)})",
+            names=tuple(_name(hosts[p], (p,), len(set(hosts)) > 1, cpu) for p, cpu in zip(others, cpus, strict=True)),
+            hosts=tuple(hosts[p] for p in others),
+            groups=_groups(machine, cpus) if len(set(hosts)) == 1 else ("",) * len(others),
             rows=tuple(_row([row.tolist() for row in by_launch(result).values()]) for result in others.values()),
             size=size,
             level=cases.doubt(*others.values()),
@@ -184,10 +184,10 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
         launches = [_rows(r) for r in records if messages.hosts(r) == hosts]
         several = 1 < len(set(hosts)) < len(hosts)
         each = Look(
-            f"{result.benchmark} {result.kernel} ({messages.called(result)})",
-            tuple(f"rank {r} on {host}" for r, host in enumerate(hosts)) if several else _names(hosts, cpus),
-            hosts,
-            _groups(machine, cpus),
+            what=f"{result.benchmark} {result.kernel} ({messages.called(result)})",
+            names=tuple(f"rank {r} on {host}" for r, host in enumerate(hosts)) if several else _names(hosts, cpus),
+            hosts=hosts,
+            groups=_groups(machine, cpus),
             rows=tuple(_row([rows[r] for rows in launches]) for r in range(len(hosts))),
             size=messages.size(result) if messages.SIZE in result.parameters else None,
             level=cases.doubt(result),

@@ -153,7 +153,14 @@ def _result(
                 continue
             if value is not None:
                 metrics[metric.name] = value
-    return Result(first.benchmark, first.kernel, first.parameters, tuple(records), metrics, verdict)
+    return Result(
+        benchmark=first.benchmark,
+        kernel=first.kernel,
+        parameters=first.parameters,
+        records=tuple(records),
+        metrics=metrics,
+        verdict=verdict,
+    )
 
 
 def _value(metric: Metric, nearest: Record, seconds: float, low: float | None, high: float | None) -> Value | None:

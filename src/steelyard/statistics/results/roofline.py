@@ -34,7 +34,7 @@ _OWN = ("toolchain", "mpi", "stores", "vectors", "mode", "model", "device", "pre
 _USUAL = ("page_size", "memory_policy", "pinning", "start", "transport")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """A kernel below the roofs: flop/B, flop/s with its 95 % interval, and the roof above it.
 
@@ -126,8 +126,18 @@ def _place(result: Result, threads: int, roofs: Sequence[Roof], machine: Machine
         # With something to spare: a median above a roof by its own scatter has not gone through it.
         if level or (roof and speed.value <= 1.05 * roof.at(intensity(candidate))):
             own = intensity(candidate)
-            return Place(result, threads, own, speed, level, roof, roof.at(own) if roof else None)
-    return Place(result, threads, intensity(None), speed, level, None, None)
+            return Place(
+                result=result,
+                threads=threads,
+                intensity=own,
+                speed=speed,
+                level=level,
+                roof=roof,
+                bound=roof.at(own) if roof else None,
+            )
+    return Place(
+        result=result, threads=threads, intensity=intensity(None), speed=speed, level=level, roof=None, bound=None
+    )
 
 
 def _slowest(roofs: Sequence[Roof]) -> list[Roof]:

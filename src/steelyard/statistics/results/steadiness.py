@@ -14,7 +14,7 @@ LEAST_SIZES = 3  # of fewer a variation says nothing
 CLIMBED = 0.8  # of its best throughput: before, a topology still climbs, and varies for that reason
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Steadiness:
     """`variation` is the coefficient of variation of a topology's throughput over the sizes `first` … `last` (bytes).
 
@@ -60,5 +60,14 @@ def _of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
         rows = {way: [values[topology, way][s] for s in sizes] for t, way in lines if t == topology}
         ways = tuple((way, pstdev(row) / fmean(row)) for way, row in sorted(rows.items()))
         used = tuple(lines[topology, way][s] for way, _ in ways for s in sizes)
-        found.append(Steadiness(topology, fmean(v for _, v in ways), ways, sizes[0], sizes[-1], used))
+        found.append(
+            Steadiness(
+                topology=topology,
+                variation=fmean(v for _, v in ways),
+                ways=ways,
+                first=sizes[0],
+                last=sizes[-1],
+                results=used,
+            )
+        )
     return sorted(found, key=lambda s: s.variation)

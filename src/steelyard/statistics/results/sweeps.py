@@ -20,7 +20,7 @@ SAME = 1.02  # a factor within which work counts as the same (a last share may b
 ROUNDED = 1.25  # a factor within which it counts as growing with the count (the edge of a cube is rounded)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Sweep:
     """A line: `results` by count. `parameters` are what all have in common; `unit` is what the work was counted in.
 
@@ -114,7 +114,16 @@ def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -
     first = next(iter(counted.values()))
     common = {k: v for k, v in first.parameters.items() if all(r.parameters.get(k) == v for r in counted.values())}
     found = scaling(launches, work, kind == "weak", crowded)
-    return Sweep(first.benchmark, first.kernel, over, common, counted, unit, shortest, found)
+    return Sweep(
+        benchmark=first.benchmark,
+        kernel=first.kernel,
+        over=over,
+        parameters=common,
+        results=counted,
+        unit=unit,
+        shortest=shortest,
+        scaling=found,
+    )
 
 
 def _threads_of_a_node(result: Result) -> float:

@@ -17,7 +17,7 @@ from steelyard.statistics.results.cost import ratio
 from steelyard.words import in_words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tolerance:
     """`ratio` is the cost of an operation with one thread over that with `threads`: a speed-up.
 
@@ -80,8 +80,20 @@ def _of_group(point: str, label: str, alone: Result, many: Sequence[Result], usu
         threads = cases.number(result, "threads")
         if speedup is None or threads is None or threads < 2:
             continue
-        values = (speedup.value, speedup.low, speedup.high, speedup.value / threads)
-        found.append(Tolerance(alone.benchmark, point, label, int(threads), *values, usual, cases.doubt(alone, result)))
+        found.append(
+            Tolerance(
+                benchmark=alone.benchmark,
+                point=point,
+                label=label,
+                threads=int(threads),
+                ratio=speedup.value,
+                low=speedup.low,
+                high=speedup.high,
+                efficiency=speedup.value / threads,
+                usual=usual,
+                level=cases.doubt(alone, result),
+            )
+        )
     return found
 
 

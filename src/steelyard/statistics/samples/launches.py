@@ -25,7 +25,7 @@ MEDIAN_ERROR = {1: 1.0, 2: 1.0, 3: 1.16, 4: 1.09, 5: 1.20}
 MEDIAN_OF_MANY = math.sqrt(math.pi / 2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Spread:
     """A case over its launches, in the samples' unit.
 

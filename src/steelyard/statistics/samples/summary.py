@@ -11,7 +11,7 @@ Samples = Sequence[float] | Array
 AT_ONCE = 1 << 18  # samples that are summarised together: some ten times as many numbers are held meanwhile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Summary:
     """Samples in short, in their own unit (seconds, where lower is better).
 

@@ -31,7 +31,7 @@ THIRD = 3  # of readings the third best counts: one or two gone wrong do not
 LEAST_KEPT = 6  # undisturbed samples, or all: fewer state no interval
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measure:
     """One kind of pace: whether more of it is better, and how much may be lost of the best before it counts."""
 
@@ -70,11 +70,56 @@ class Measure:
 MEASURES = {
     m.kind: m
     for m in (
-        Measure("core_clock", True, CLOCK_LOSS, True, "core clock", "the core ran at {}", 1e-9, "GHz"),
-        Measure("issued", True, ISSUE_LOSS, True, "shared core", "the core issued {}", 1, "additions per cycle"),
-        Measure("stream", True, STREAM_LOSS, False, "shared memory", "a read of the memory reached {}", 1e-9, "GB/s"),
-        Measure("chase", False, CHASE_LOSS, False, "shared memory", "an access to the memory took {}", 1e9, "ns"),
-        Measure("exchange", False, EXCHANGE_LOSS, False, "slow messages", "a message round trip took {}", 1e6, "µs"),
+        Measure(
+            kind="core_clock",
+            higher=True,
+            loss=CLOCK_LOSS,
+            brief=True,
+            cause="core clock",
+            words="the core ran at {}",
+            scale=1e-9,
+            unit="GHz",
+        ),
+        Measure(
+            kind="issued",
+            higher=True,
+            loss=ISSUE_LOSS,
+            brief=True,
+            cause="shared core",
+            words="the core issued {}",
+            scale=1,
+            unit="additions per cycle",
+        ),
+        Measure(
+            kind="stream",
+            higher=True,
+            loss=STREAM_LOSS,
+            brief=False,
+            cause="shared memory",
+            words="a read of the memory reached {}",
+            scale=1e-9,
+            unit="GB/s",
+        ),
+        Measure(
+            kind="chase",
+            higher=False,
+            loss=CHASE_LOSS,
+            brief=False,
+            cause="shared memory",
+            words="an access to the memory took {}",
+            scale=1e9,
+            unit="ns",
+        ),
+        Measure(
+            kind="exchange",
+            higher=False,
+            loss=EXCHANGE_LOSS,
+            brief=False,
+            cause="slow messages",
+            words="a message round trip took {}",
+            scale=1e6,
+            unit="µs",
+        ),
     )
 }
 

@@ -29,7 +29,7 @@ _WITHIN = re.compile(r"hgx|gpu|cpu|pcie|nvme|riser|oam|backplane|fpga|dpu|nic|co
 Where = tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """A number: the keys that lead to it in the resource at `path`.
 
@@ -46,7 +46,7 @@ class Point:
     scope: Scope = ""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Chassis:
     """A chassis: what its power is the sum of (`whole`), and the power of parts of it; `problems` where resources failed."""
 
@@ -106,7 +106,7 @@ def survey(service: Service) -> list[Chassis]:
 
 def _named(path: str) -> Chassis:
     label = slug(path.rstrip("/").rpartition("/")[2])
-    return Chassis(path, label, box=not _WITHIN.match(label))
+    return Chassis(path=path, label=label, box=not _WITHIN.match(label))
 
 
 def _fill(service: Service, chassis: Chassis, about: Mapping[str, Any]) -> None:
@@ -135,7 +135,7 @@ def _power(service: Service, chassis: Chassis, path: str) -> None:
         if watts is None:
             continue
         name, context = str(control.get("Name") or control.get("MemberId") or place), control.get("PhysicalContext")
-        point = Point(slug(name), path, where, scope=_CONTEXTS.get(str(context), ""))
+        point = Point(name=slug(name), path=path, where=where, scope=_CONTEXTS.get(str(context), ""))
         is_whole = place == 0 or context == "Chassis" or (context is None and bool(feeding([name])))
         if is_whole and not chassis.whole and _is_running(chassis, path, watts):
             chassis.whole.append(point)
@@ -145,7 +145,7 @@ def _power(service: Service, chassis: Chassis, path: str) -> None:
         minutes = number(power, ("PowerControl", 0, "PowerMetrics", "IntervalInMin"))
         where = ("PowerControl", 0, "PowerMetrics", "AverageConsumedWatts")
         if minutes and number(power, where):  # a mean over minutes, where the power of the moment is not given
-            chassis.whole.append(Point("average-power", path, where, window=60 * minutes))
+            chassis.whole.append(Point(name="average-power", path=path, where=where, window=60 * minutes))
     if not chassis.whole:
         supplies = power.get("PowerSupplies")
         for place, supply in enumerate(supplies if isinstance(supplies, list) else ()):
@@ -159,12 +159,21 @@ def _environment(service: Service, chassis: Chassis, path: str) -> None:
     metrics = service.get(path)
     watts = number(metrics, ("PowerWatts", "Reading"))
     if watts is not None and _is_running(chassis, path, watts):
-        chassis.whole.append(Point("power", path, ("PowerWatts", "Reading")))
+        chassis.whole.append(Point(name="power", path=path, where=("PowerWatts", "Reading")))
     for key, factor in _ENERGIES.items():
         counted = number(metrics, (key, "Reading"))
         if counted and not chassis.energy:
             digits = len(repr(counted).partition(".")[2].rstrip("0"))
-            chassis.energy.append(Point("energy", path, (key, "Reading"), "energy", factor, factor / 10.0**digits))
+            chassis.energy.append(
+                Point(
+                    name="energy",
+                    path=path,
+                    where=(key, "Reading"),
+                    quantity="energy",
+                    factor=factor,
+                    step=factor / 10.0**digits,
+                )
+            )
 
 
 def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
@@ -204,7 +213,13 @@ def _sensors(service: Service, chassis: Chassis, path: str) -> None:
         if sensor.get("ReadingType") == "Power" and sensor.get("ReadingUnits", "W") == "W" and watts is not None:
             name = _name(sensor, member.rstrip("/").rpartition("/")[2])
             contexts.append(str(sensor.get("PhysicalContext")))
-            found.append((name, Point(slug(name), member, ("Reading",), scope=_CONTEXTS.get(contexts[-1], "")), watts))
+            found.append(
+                (
+                    name,
+                    Point(name=slug(name), path=member, where=("Reading",), scope=_CONTEXTS.get(contexts[-1], "")),
+                    watts,
+                )
+            )
     of_all = [place for place, context in enumerate(contexts) if context == "Chassis"]
     top = of_all if len(of_all) == 1 else feeding([name for name, _, _ in found])
     whole = top if sum(found[place][2] for place in top) > 0 else []
@@ -220,7 +235,7 @@ def _name(resource: Any, otherwise: str) -> str:
 def _add_supply(chassis: Chassis, name: str, path: str, resource: Any, wheres: Sequence[Where]) -> None:
     where = next((where for where in wheres if number(resource, where) is not None), None)
     if where:
-        chassis.whole.append(Point(slug(name), path, where))
+        chassis.whole.append(Point(name=slug(name), path=path, where=where))
 
 
 def _is_running(chassis: Chassis, path: str, watts: float) -> bool:

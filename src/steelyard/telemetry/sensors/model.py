@@ -15,7 +15,7 @@ from steelyard.telemetry.sensors._words import expect, positive
 NAME = "model/node"
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Model:
     """Joules since it was opened: `idle` watts all the time, and up to `full` in proportion to the busy share of `cpus`.
 
@@ -67,7 +67,7 @@ def make(settings: Mapping[str, str]) -> Device:
     if full < idle:
         raise UsageError(f"The sensor 'model' cannot be: full={full:g} W is below idle={idle:g} W.")
     try:
-        return Model(idle, full)
+        return Model(idle=idle, full=full)
     except OSError as problem:
         raise MachineFailed(f"The sensor 'model' cannot be: {problem}.") from None
 

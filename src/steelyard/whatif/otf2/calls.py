@@ -243,7 +243,9 @@ class Calls:
         row.kind, row.communicator, row.numbers = kind + 2 * several, on, [number, root]
         given = _attribute(event, BYTES) if name == "ALLTOALLV" else None
         numbers = [int(one) for one in given.split()] if given else None
-        self.together.append((on, Together(begun or self._number, row, name, part, numbers, request)))
+        self.together.append(
+            (on, Together(begun=begun or self._number, row=row, name=name, part=part, given=numbers, request=request))
+        )
 
     def _icollective_request(self, event: Any) -> None:
         own = self._request()

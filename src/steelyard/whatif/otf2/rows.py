@@ -17,7 +17,7 @@ class Row:
     duration: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Together:
     """A collective whose numbers follow from all members' parts: its record, and when among the rank's calls it was begun."""
 

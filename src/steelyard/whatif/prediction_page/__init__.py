@@ -29,7 +29,7 @@ class Part:
     table: tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Section:
     """A part as the template shows it."""
 
@@ -103,12 +103,12 @@ def _section(part: Part, number: int, ranks: int) -> Section:
     lines = timeline_figures(part.answer.timelines, f"part-{number}")
     figures = [*sweep(part.answer, ranks, f"sweep-{number}"), *lines]
     return Section(
-        part.title,
-        f"part-{number}",
-        slowdowns.sentences(part.answer, ranks),
-        tuple(headings),
-        tuple(map(tuple, rows)),
-        tuple(drawing.plain(figure) for figure in figures),
+        title=part.title,
+        anchor=f"part-{number}",
+        sentences=slowdowns.sentences(part.answer, ranks),
+        headings=tuple(headings),
+        rows=tuple(map(tuple, rows)),
+        figures=tuple(drawing.plain(figure) for figure in figures),
     )
 
 

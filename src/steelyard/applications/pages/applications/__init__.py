@@ -20,7 +20,7 @@ UNVERIFIED = "not verified"
 _RUN = ("mpi", "toolchain", "ranks_per_node", "placement", "transport", "mapping", "pinning", "plant")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Speed:
     """Time and speeds of a run; `why` there are none: "" where there are."""
 
@@ -32,7 +32,7 @@ class Speed:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verified:
     """The quantity that is the farthest from what is published, of so many; cells: computed, published, error, allowed.
 
@@ -57,7 +57,7 @@ class Folded:
     wrong: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """What the page shows. `alarm`: what was not verified, and why; `programs`: all but the NAS Parallel Benchmarks, which
     have the rest; `links`: the benchmarks' own figures, title and anchor.
@@ -88,17 +88,17 @@ def data(evaluation: Evaluation) -> Page | None:
     wrong = [(v.named, v.why) for v in checked if not v.passed] + [(p.named, p.checked) for p in others if not p.passed]
     drawn_phases, note, narrow = phase_bars.phases(results, cells)
     return Page(
-        tuple(wrong),
-        others,
-        tuple(_speed(r, c) for r, c in zip(results, cells, strict=True)),
-        _nominal(results),
-        _short(results),
-        tuple(v for v in checked if v.quantity),
-        _folded(results, cells),
-        drawn_phases,
-        note,
-        narrow,
-        _links(evaluation, results),
+        alarm=tuple(wrong),
+        programs=others,
+        speeds=tuple(_speed(r, c) for r, c in zip(results, cells, strict=True)),
+        nominal=_nominal(results),
+        short=_short(results),
+        verified=tuple(v for v in checked if v.quantity),
+        folded=_folded(results, cells),
+        phases=drawn_phases,
+        phases_note=note,
+        narrow=narrow,
+        links=_links(evaluation, results),
     )
 
 
@@ -116,13 +116,13 @@ def _cells(results: tuple[Result, ...], varying: list[str], evaluation: Evaluati
 def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_bars.Cell:
     rest = [phrase(n, result.parameters[n]) for n in varying if n in result.parameters]
     return phase_bars.Cell(
-        result.benchmark.removeprefix(applications.NPB).upper(),
-        slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
-        applications.size(result) or "–",
-        ", ".join([phrase("model", applications.model(result)), *rest]),
-        applications.workers(result),
-        values.level(result),
-        values.why(result),
+        benchmark=result.benchmark.removeprefix(applications.NPB).upper(),
+        anchor=slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
+        letter=applications.size(result) or "–",
+        model=", ".join([phrase("model", applications.model(result)), *rest]),
+        workers=applications.workers(result),
+        level=values.level(result),
+        evidence=values.why(result),
     )
 
 
@@ -148,11 +148,18 @@ def _speed(result: Result, run: phase_bars.Cell) -> Speed:
     seconds = applications.seconds(result)
     time = "–" if seconds is None else units.quantity(seconds, "s")
     if why := _speechless(result):
-        return Speed(run, time, "", "", "", why)
+        return Speed(run=run, time=time, total="", each="", interval="", why=why)
     total, each = (result.metrics.get(name) for name in ("rate", "rate_each"))
     low, high = (total.low, total.high) if total else (None, None)
     between = "" if low is None or high is None else f"{_mega(low)} – {_mega(high)}"
-    return Speed(run, time, _mega(total.value if total else None), _mega(each.value if each else None), between, "")
+    return Speed(
+        run=run,
+        time=time,
+        total=_mega(total.value if total else None),
+        each=_mega(each.value if each else None),
+        interval=between,
+        why="",
+    )
 
 
 def _speechless(result: Result) -> str:
@@ -189,7 +196,15 @@ def _verified(result: Result, run: phase_bars.Cell) -> Verified:
     worst = npb.farthest([q for q in found if not q.passed] or found)
     why = "" if passed else applications.checked(result)
     named = f"{run.benchmark}, {applications.named(result)}"
-    return Verified(run, named, worst.name if worst else "", _numbers(worst) if worst else (), len(found), passed, why)
+    return Verified(
+        run=run,
+        named=named,
+        quantity=worst.name if worst else "",
+        cells=_numbers(worst) if worst else (),
+        count=len(found),
+        passed=passed,
+        why=why,
+    )
 
 
 def _numbers(quantity: Quantity) -> tuple[str, ...]:

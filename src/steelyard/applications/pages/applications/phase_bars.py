@@ -14,7 +14,7 @@ NARROW = 3  # bars, at most, of figures that stand side by side
 MOST_DRAWN = 16  # runs whose phases are drawn for a benchmark; the table has all
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """Which run it is: its benchmark's name and anchor, class, model with what else differs, threads or ranks."""
 

@@ -8,7 +8,7 @@ from steelyard.report.names import slug
 from steelyard.statistics.results import applications
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Program:
     """A run: the program's title and anchor, its kernel, its problem and who computed it in words, its time, its figure of merit.
 
@@ -57,18 +57,18 @@ def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program
     machine = evaluation.run.machine
     problem = {name for name in result.parameters if name not in applications.WHO}
     return Program(
-        declared.title if declared else result.benchmark.removeprefix(applications.EVERY),
-        slug(result.benchmark) if declared else "",
-        "" if result.benchmark.endswith(result.kernel) or _is_only(result, evaluation) else result.kernel,
-        applications.named(result, {*applications.WHO, "kernel"}),
-        applications.named(result, problem | alike),
-        values.shown(result, "time", declared, machine),
-        values.shown(result, name, declared, machine) if name else None,
-        what,
-        applications.checked(result),
-        applications.verified(result),
-        values.level(result),
-        values.why(result),
+        title=declared.title if declared else result.benchmark.removeprefix(applications.EVERY),
+        anchor=slug(result.benchmark) if declared else "",
+        part="" if result.benchmark.endswith(result.kernel) or _is_only(result, evaluation) else result.kernel,
+        problem=applications.named(result, {*applications.WHO, "kernel"}),
+        who=applications.named(result, problem | alike),
+        time=values.shown(result, "time", declared, machine),
+        merit=values.shown(result, name, declared, machine) if name else None,
+        meaning=what,
+        checked=applications.checked(result),
+        passed=applications.verified(result),
+        level=values.level(result),
+        evidence=values.why(result),
     )
 
 

@@ -38,7 +38,7 @@ class Row:
     cells: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """What the page shows. `sensors`: rows of (name, source, what, error). `printed`: another system's power beside ours."""
 
@@ -60,12 +60,12 @@ def data(evaluation: Evaluation) -> Page | None:
     last = max(each.origin + round(each.at[-1] / NANO) for each in known.values())
     idle = evaluation.power.idle if evaluation.power else None
     return Page(
-        tuple(_sentences(evaluation, known, Stretch("run", first, last), idle)),
-        _drawn(evaluation, known, timed, first, last),
-        energies(evaluation),
-        tuple(_rows(evaluation, known, timed)),
-        tuple(_sensor(each) for each in known.values()),
-        beside(evaluation),
+        sentences=tuple(_sentences(evaluation, known, Stretch("run", first, last), idle)),
+        figure=_drawn(evaluation, known, timed, first, last),
+        energies=energies(evaluation),
+        rows=tuple(_rows(evaluation, known, timed)),
+        sensors=tuple(_sensor(each) for each in known.values()),
+        printed=beside(evaluation),
     )
 
 

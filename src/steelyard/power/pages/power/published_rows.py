@@ -18,7 +18,7 @@ STATES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """A state, what was printed of it, and ours with its interval and verdict; "" where there is none."""
 
@@ -63,6 +63,13 @@ def _row(entry: Published, drawn: published_power.Drawn) -> Row:
     words = f"{what} {STATES.get(state, state)}".strip()
     printed, value = quantity(entry.value, entry.unit), drawn.value
     if value is None:
-        return Row(words, printed, "", "", "", "CLEAN")
+        return Row(state=words, printed=printed, ours="", interval="", ratio="", level="CLEAN")
     ratio = significant(value.value / entry.value) if entry.value else ""
-    return Row(words, printed, quantity(value.value, value.unit), values.interval(value), ratio, drawn.level)
+    return Row(
+        state=words,
+        printed=printed,
+        ours=quantity(value.value, value.unit),
+        interval=values.interval(value),
+        ratio=ratio,
+        level=drawn.level,
+    )

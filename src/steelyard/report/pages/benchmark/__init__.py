@@ -31,7 +31,7 @@ class Cell:
     long: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """One result: varying parameters, main metric, text of the others; `note` numbers its footnote."""
 
@@ -44,7 +44,7 @@ class Row:
     note: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """The results of a benchmark. `limit` is said once where it is the same in every row."""
 
@@ -61,7 +61,7 @@ class Table:
     more: tuple[Note, ...]  # beyond MOST_NOTES
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Shape:
     """What the columns of a table are: whether the kernel is one, the parameters that vary, the metrics."""
 
@@ -77,7 +77,7 @@ class _Shape:
         return values.shown(result, self.main.name, self.benchmark, self.machine) if self.main else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BenchmarkPage:
     """What the page shows."""
 
@@ -96,14 +96,14 @@ def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
     benchmark = evaluation.benchmarks[name]
     results = values.of_benchmark(evaluation, name)
     return BenchmarkPage(
-        slug(name),
-        name,
-        benchmark.title,
-        benchmark,
-        values.counts(results),
-        drawing.figures(benchmark, results, evaluation.run.machine),
-        _tables(benchmark, results, evaluation.run.machine),
-        measurement.how(evaluation, results),
+        anchor=slug(name),
+        name=name,
+        title=benchmark.title,
+        benchmark=benchmark,
+        counts=values.counts(results),
+        figures=drawing.figures(benchmark, results, evaluation.run.machine),
+        tables=_tables(benchmark, results, evaluation.run.machine),
+        measured=measurement.how(evaluation, results),
     )
 
 
@@ -126,26 +126,35 @@ def _table(
     known = {name for result in results for name in result.metrics}
     others = tuple(m for m in benchmark.metrics if m.name in known and m is not main)
     kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
-    shape = _Shape(benchmark, machine, kernel, varying, main, others, counter_columns.columns(results))
+    shape = _Shape(
+        benchmark=benchmark,
+        machine=machine,
+        kernel=kernel,
+        varying=varying,
+        main=main,
+        others=others,
+        counted=counter_columns.columns(results),
+    )
     before = len(notes)
     rows = tuple(_row(result, shape, notes) for result in results)
     limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
-    same = limits.pop() if len(limits) == 1 else ("", "")
+    limit, source = limits.pop() if len(limits) == 1 else ("", "")
     only: dict[str, Scalar] = {"kernel": results[0].kernel} if not kernel else {}
     fixed = only | values.constant(results) | values.partial(results)
     new = list(notes.values())[before:]
     reported = tuple(Note(number, *folded(evidence)) for number, evidence in enumerate(new, before + 1))
     return Table(
-        (("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
-        main.title if main else "Value",
-        "share of the limit" if main is None or main.better == "higher" else "limit over value",
-        (*(m.title for m in others), *shape.counted),
-        rows,
-        tuple((values.words(n), values.parameter(n, v)) for n, v in fixed.items()),
-        *same,
-        len(limits) > 0,
-        reported[:MOST_NOTES],
-        reported[MOST_NOTES:],
+        parameters=(("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
+        metric=main.title if main else "Value",
+        unit_of_share="share of the limit" if main is None or main.better == "higher" else "limit over value",
+        others=(*(m.title for m in others), *shape.counted),
+        rows=rows,
+        constant=tuple((values.words(n), values.parameter(n, v)) for n, v in fixed.items()),
+        limit=limit,
+        limit_source=source,
+        limits_differ=len(limits) > 0,
+        notes=reported[:MOST_NOTES],
+        more=reported[MOST_NOTES:],
     )
 
 
@@ -162,13 +171,16 @@ def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
     shown = shape.shown(result)
     cells = tuple(_cell(values.parameter(name, result.parameters.get(name))) for name in shape.varying)
     return Row(
-        ((_cell(result.kernel),) if shape.kernel else ()) + cells,
-        shown,
-        values.percent(shown.share) if shown else "",
-        (*(_other(result, metric, level) for metric in shape.others), *counter_columns.cells(result, shape.counted)),
-        level,
-        text,
-        list(notes).index(text) + 1 if reported else None,
+        parameters=((_cell(result.kernel),) if shape.kernel else ()) + cells,
+        shown=shown,
+        share=values.percent(shown.share) if shown else "",
+        others=(
+            *(_other(result, metric, level) for metric in shape.others),
+            *counter_columns.cells(result, shape.counted),
+        ),
+        level=level,
+        evidence=text,
+        note=list(notes).index(text) + 1 if reported else None,
     )
 
 

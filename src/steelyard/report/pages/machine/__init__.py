@@ -53,7 +53,7 @@ class SocketBox:
     nodes: tuple[NodeBox, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MachinePage:
     """What the page shows."""
 
@@ -96,22 +96,22 @@ def _beside(column: Column, host: str) -> str:
 def page(machine: Machine, notes: Iterable[str] = ()) -> MachinePage:
     """Returns the page of a machine with its own notes and further ones."""
     return MachinePage(
-        _facts(machine),
-        _sockets(machine),
-        any(not set(core.cpus) & set(machine.cpus) for core in machine.cores),
-        _caches(machine.caches),
-        tuple(_module(machine)),
-        machine.nodes,
-        _memories(machine) if len(machine.nodes) > 1 else (),
-        groups(machine.settings),
-        unread(machine.settings),
-        sum(setting.value is None for setting in machine.settings),
-        (*(("Compiler", tool) for tool in machine.compilers), *(("MPI", tool) for tool in machine.mpis)),
-        tuple(
+        facts=_facts(machine),
+        sockets=_sockets(machine),
+        unusable=any(not set(core.cpus) & set(machine.cpus) for core in machine.cores),
+        caches=_caches(machine.caches),
+        modules=tuple(_module(machine)),
+        nodes=machine.nodes,
+        memories=_memories(machine) if len(machine.nodes) > 1 else (),
+        settings=groups(machine.settings),
+        unread=unread(machine.settings),
+        unreadable=sum(setting.value is None for setting in machine.settings),
+        tools=(*(("Compiler", tool) for tool in machine.compilers), *(("MPI", tool) for tool in machine.mpis)),
+        limits=tuple(
             (name.replace("_", " "), units.quantity(limit.value, limit.unit), limit.source)
             for name, limit in machine.limits.items()
         ),
-        (*machine.notes, *notes),
+        notes=(*machine.notes, *notes),
     )
 
 

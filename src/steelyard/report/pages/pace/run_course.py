@@ -25,7 +25,7 @@ STATES: Mapping[State, str] = {
 LONG_PAUSE = 600.0  # seconds without a sample, beyond any setup: the run stood still, and was gone on with
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """A record in its course: when (s since the first sample), and how long its samples took.
 
@@ -85,7 +85,9 @@ def course(run: Run) -> Course | None:
         end = max(end, when + seconds)
         bounds = best.bounds_of(record)
         shares = {kind: MEASURES[kind].share(found, bounds.best[kind]) for kind, found in read[place].items()}
-        steps.append(Step(record, when - left_out, seconds, shares, bounds, _state(record)))
+        steps.append(
+            Step(record=record, at=when - left_out, seconds=seconds, shares=shares, bounds=bounds, state=_state(record))
+        )
     order = list(STATES)
     ordered = sorted(steps, key=lambda step: order.index(step.state))
     return Course(tuple(ordered), tuple(pauses), end - left_out)

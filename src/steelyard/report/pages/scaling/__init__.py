@@ -35,7 +35,7 @@ class Row:
     crowded: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """A sweep in words: what it rests on, its table, its laws, what must be said besides, and where to stop."""
 
@@ -48,7 +48,7 @@ class Line:
     stop: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Section:
     """A benchmark in full: pictures in groups that stand side by side, a line for each sweep, and the laws not fitted."""
 
@@ -71,7 +71,7 @@ class Brief:
     level: Level
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """What the page shows. `together`: all applications in each figure; `choice`: which are shown in full, and why."""
 
@@ -96,7 +96,14 @@ def data(evaluation: Evaluation) -> Page | None:
     briefs = tuple(_brief(s, found) for s in rest)
     groups = joint_figures.groups(found, evaluation.run.machine.enclosures)
     choice = _choice(swept, bool(rest)) if found else ""
-    return Page(groups, sections, briefs, scaling_rows.HEADINGS, choice, causes(evaluation.traces))
+    return Page(
+        together=groups,
+        sections=sections,
+        briefs=briefs,
+        headings=scaling_rows.HEADINGS,
+        choice=choice,
+        causes=causes(evaluation.traces),
+    )
 
 
 def asked(evaluation: Evaluation) -> bool:
@@ -120,7 +127,14 @@ def _section(evaluation: Evaluation, name: str, mine: list[Sweep]) -> Section:
         _figures(name, number, part, mine, borders.marks(part, ends)) for number, part in enumerate(_parts(mine), 1)
     )
     lines = tuple(_line(sweep, mine) for sweep in mine)
-    return Section(evaluation.benchmarks[name].title, slug(name), name, groups, lines, scaling_rows.refused(mine))
+    return Section(
+        title=evaluation.benchmarks[name].title,
+        anchor=slug(name),
+        name=name,
+        figures=groups,
+        lines=lines,
+        refused=scaling_rows.refused(mine),
+    )
 
 
 def _parts(mine: Sequence[Sweep]) -> list[list[Sweep]]:
@@ -137,13 +151,13 @@ def _line(sweep: Sweep, among: Sequence[Sweep]) -> Line:
         Row(p.count, scaling_rows.row(p), values.level(sweep.results[p.count]), p.crowded) for p in sweep.scaling.points
     )
     return Line(
-        scaling_rows.named(sweep, among),
-        scaling_rows.WORDS[sweep.over][1],
-        scaling_rows.base(sweep),
-        rows,
-        scaling_rows.laws(sweep),
-        scaling_rows.notes(sweep),
-        scaling_rows.stop_here(sweep),
+        name=scaling_rows.named(sweep, among),
+        over=scaling_rows.WORDS[sweep.over][1],
+        base=scaling_rows.base(sweep),
+        rows=rows,
+        laws=scaling_rows.laws(sweep),
+        notes=scaling_rows.notes(sweep),
+        stop=scaling_rows.stop_here(sweep),
     )
 
 

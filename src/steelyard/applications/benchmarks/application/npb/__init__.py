@@ -16,7 +16,7 @@ HIDDEN = ("kernel", "model", "start")  # parameters that tell no line of a figur
 QUICK_SAMPLES, QUICK_SECONDS = 3, 0.2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Code:
     """One of the benchmarks: what its axes and figures must know of it. `seconds` are rough, of one core's timed region."""
 
