@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from folders import GOLDEN
+from steelyard.command_line import job_end
 from steelyard.commands import submit
 from steelyard.errors import MachineFailed, ProgramFailed, SteelyardError, UsageError
 from steelyard.launch import batch
@@ -362,8 +363,8 @@ def test_a_run_is_gone_on_with_in_a_job(elsewhere: Path) -> None:
     [
         (["--time", "30"], "'30m'"),
         (["--option", "qos=high"], "'qos=high' (given by --option)"),
-        (["--option", "--comment=a\nb"], "line's end"),
-        (["--partition", "a\nb"], "line's end"),
+        (["--option", "--comment=a\nb"], "a line break"),
+        (["--partition", "a\nb"], "a line break"),
         (["--resume", "nothing"], "There is no run 'nothing'"),
         (["--", "--only", "memory.latncy"], "Did you mean 'memory.latency'"),
         (["--", "--set", "threads"], "NAME=VALUE"),
@@ -583,7 +584,7 @@ def test_a_node_that_is_down_is_named(tmp_path: Path) -> None:
 
 def test_a_job_that_never_ran_has_nothing_to_go_on_with(tmp_path: Path) -> None:
     unfinished(tmp_path)  # of an equal job
-    with pytest.raises(MachineFailed, match="was cancelled.\nIt had not begun a run"):
+    with pytest.raises(MachineFailed, match="was cancelled.\nThe job had not started a run"):
         attended(request(tmp_path), state("CANCELLED", nodes=""))
 
 
@@ -594,13 +595,13 @@ def test_a_resumed_job_that_never_ran_names_its_run_all_the_same(tmp_path: Path)
 
 
 def test_a_folder_that_the_nodes_do_not_share_is_suspected(tmp_path: Path) -> None:
-    with pytest.raises(MachineFailed, match="the same one on the nodes") as caught:
+    with pytest.raises(MachineFailed, match="the nodes see the same folder") as caught:
         attended(request(tmp_path), state("COMPLETED"))
     assert caught.value.exit_code == 4
 
 
 def test_words_refused_on_the_node_keep_their_code_and_where_they_are_explained(tmp_path: Path) -> None:
-    submit.find_outputs(tmp_path, "12", TO)["err"].write_text(
+    job_end.find_outputs(tmp_path, "12", TO)["err"].write_text(
         "steelyard: there are no 4096 threads\n", encoding="utf-8"
     )
     with pytest.raises(MachineFailed, match="(?s)exit code 2.*slurm-12.err") as caught:
@@ -615,9 +616,9 @@ def test_the_run_is_the_new_one_with_the_words_of_the_job_on_its_node(tmp_path: 
         (about["machine"] if name == "host" else about)[name] = value
         (path / "run.json").write_text(json.dumps(about))
     running = slurm.read_state(state("COMPLETED", host="golden-host.cluster"))
-    assert submit.find_run(request(tmp_path), {old}, running) == ours
-    assert submit.find_run(request(tmp_path, "run", "--json"), set(), running) == other
-    assert submit.find_run(request(tmp_path, "run", "--quiet"), set(), running) is None
+    assert job_end.find_run(request(tmp_path), {old}, running) == ours
+    assert job_end.find_run(request(tmp_path, "run", "--json"), set(), running) == other
+    assert job_end.find_run(request(tmp_path, "run", "--quiet"), set(), running) is None
 
 
 def test_ctrl_c_cancels_the_job_and_says_what_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
