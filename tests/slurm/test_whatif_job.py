@@ -40,6 +40,6 @@ def test_tasks_that_end_without_an_answer_are_a_sentence(slurm: Rig, tmp_path: P
     words = [STEELYARD, "whatif", trace, *QUESTION, "--submit", "3", "--option=--array=0-0"]
     done = slurm.run(words, folder=tmp_path, seconds=300.0)
     assert done.returncode == 4
-    assert "2 tasks have ended without an answer, task 1 first" in done.stderr
+    assert "2 tasks of Slurm job" in done.stderr
     (folder,) = tmp_path.glob("whatif-*")
     assert (folder / "answers-0.json").exists()

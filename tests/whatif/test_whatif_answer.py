@@ -62,7 +62,7 @@ def test_pops_factors_of_ranks_with_unequal_work(tmp_path: Path) -> None:
     assert found.shares.parallel == pytest.approx(25 / 60)
     assert found.account is not None
     assert found.account.waiting == (pytest.approx(0), pytest.approx(40e-6))
-    assert "Most of the rest is lost because messages cost it" in sentences.sentences(found)[1]
+    assert "The main loss is the transfer of messages" in sentences.sentences(found)[1]
     # It is on rank 0 until the message, and on rank 1 after it.
     assert found.path is not None
     assert (found.path.computing, found.path.network) == (pytest.approx(40e-6), pytest.approx(20e-6))
@@ -102,10 +102,10 @@ def test_a_report_has_the_causes_of_the_traces_that_it_is_given(
 
 
 def test_a_trace_without_a_measured_time_or_without_computing_has_no_factors(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="does not say how long its program took"):
+    with pytest.raises(UsageError, match="has no measured time of its program"):
         factors(ti(tmp_path, [["compute 1000"]] * 2), this_machine())
     nothing = by_hand(tmp_path / "x", [rank_file(r, 2, [record(22, 0, 0)]) for r in range(2)])
-    with pytest.raises(UsageError, match="no rank computes"):
+    with pytest.raises(UsageError, match="No rank computes"):
         factors(nothing, this_machine())
 
 
@@ -189,7 +189,7 @@ def test_losses_are_drawn_against_the_ranks_concerned_and_against_the_probabilit
     trace = ti(tmp_path, stencil(2, 20, 100_000, 1000))
     found, ranks = _asked(trace, "probability=0.01%:1%,rto=5ms:200ms", affected=(0.25, 0.5, 1))
     over, by_ranks = sweep_figures.sweep(found, ranks, "sweep")
-    assert (over.x.title, by_ranks.x.title) == ("probability of loss", "ranks concerned")
+    assert (over.x.title, by_ranks.x.title) == ("probability of loss", "affected ranks")
     assert [s.name for s in over.series] == [s.name for s in by_ranks.series] == ["RTO 5.00 ms", "RTO 200 ms"]
     assert [s.x for s in over.series] == [(1e-4, 1e-2)] * 2
     assert [row[1] for row in drawing.plain(over).rows[:2]] == ["0.01 %", "1 %"]
@@ -220,11 +220,11 @@ def test_from_where_on_a_loss_costs_a_tenth(tmp_path: Path) -> None:
     rounds = ["compute 1000000", "send 1 0 1", "recv 1 0 1"], ["compute 1000000", "recv 0 0 1", "send 0 0 1"]
     found, ranks = _asked(ti(tmp_path, [actions * 100 for actions in rounds]), "probability=0.1%:10%,rto=1ms:1s")
     lines = slowdowns.sentences(found, ranks)
-    short, long = (line for line in lines if line.startswith("With a least time-out of"))
+    short, long = (line for line in lines if line.startswith("With a smallest time-out of"))
     assert short.startswith(
-        "With a least time-out of 1.00 ms the time grows by more than a tenth from a loss of 10 % on"
+        "With a smallest time-out of 1.00 ms, the time grows by more than a tenth from a loss of 10 % on"
     )
-    assert long.startswith("With a least time-out of 1.00 s the time grows by more than a tenth from a loss of ")
+    assert long.startswith("With a smallest time-out of 1.00 s, the time grows by more than a tenth from a loss of ")
 
 
 def test_of_independent_pairs_one_lossy_rank_costs_a_tenth_already(tmp_path: Path) -> None:
@@ -233,7 +233,8 @@ def test_of_independent_pairs_one_lossy_rank_costs_a_tenth_already(tmp_path: Pat
     found, count = _asked(ti(tmp_path, ranks), "probability=10%,rto=1s", affected=(0.25, 0.5, 1))
     (line,) = [line for line in slowdowns.sentences(found, count) if "some of the ranks" in line]
     assert line.startswith(
-        "A loss of 10 % with a least time-out of 1.00 s at some of the ranks: the time grows by more than a tenth from 1 rank "
+        "If some of the ranks have a loss of 10 % with a smallest time-out of 1.00 s, the time grows by more than a tenth from "
+        "1 rank "
     )
     found, count = _asked(ti(tmp_path, ranks), "probability=0.01%,rto=1us", affected=(0.25, 0.5, 1))
     (line,) = [line for line in slowdowns.sentences(found, count) if "some of the ranks" in line]
@@ -243,6 +244,4 @@ def test_of_independent_pairs_one_lossy_rank_costs_a_tenth_already(tmp_path: Pat
 def test_the_rank_with_the_most_to_compute_is_named(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 10000"], ["compute 30000"], ["compute 20000"]]), "L=1us")
     assert "Rank 1 computes most: 30.0 µs, 50 % more than the mean of the ranks." in sentences.sentences(found)
-    assert any(
-        line.startswith("What would help most: a tenth less time to compute") for line in sentences.sentences(found)
-    )
+    assert any(line.startswith("The largest gain: a tenth less time to compute") for line in sentences.sentences(found))

@@ -250,8 +250,8 @@ def test_ranks_of_a_node_pay_for_the_place_in_which_they_lie(tmp_path: Path) -> 
     assert [row["time"] for row in found] == pytest.approx([10.24e-6, 1.24e-6], rel=1e-12)
     assert [row["places"] for row in found] == [{"cache": 2, "socket": 4}] * 2
     swept = said(*line[:-1], "places=cache=1:2:4")
-    assert "1 a cache" in swept
-    assert "4 a cache" in swept
+    assert "1 per cache" in swept
+    assert "4 per cache" in swept
     (plain,) = {row["time"] for row in json.loads(said(*line[:-4], "--set", "ranks_per_node=8:9", "--json"))}
     assert plain == pytest.approx(7e-6, rel=1e-12)
 
@@ -309,7 +309,7 @@ def test_a_sweep_over_ranks_on_a_node_pays_what_each_pair_of_them_does(tmp_path:
     expected = [30e-6, 12e-6, 3e-6, 30e-6, 14e-6, 6e-6]
     assert [row["time"] for row in found] == pytest.approx(expected, rel=1e-12)
     shown = said(*words)
-    assert "ranks a node" in shown
+    assert "ranks per node" in shown
     assert "L 2.00 µs" in shown
     assert json.loads(said(*words[:5], "--json"))[0]["ranks_per_node"] == 1
 

@@ -95,7 +95,7 @@ def test_a_program_that_went_wrong_is_not_replayed(tmp_path: Path) -> None:
     found = tmp_path / "found"
     found.write_text('{"steelyard":"here"}\nmpiexec: no such host\n')
     made = tracing.Made(tmp_path / "demo", 1, 2, 100, 0.1)
-    with pytest.raises(MachineFailed, match="ended with 1 and without a right result(.|\n)*no such host"):
+    with pytest.raises(MachineFailed, match="ended with exit code 1 and without a correct result(.|\n)*no such host"):
         demo._expect_right(found, made)
 
 

@@ -143,4 +143,4 @@ def test_the_command_writes_a_trace_and_mistakes_get_a_sentence(small: Path, tmp
     assert "name it with -o" in run(str(small), "--format", "ti")
     assert "has no calls of the run" in run(str(tmp_path / "x.goal"), "--format", "prv", "-o", str(tmp_path / "y"))
     assert not (tmp_path / "y").exists()
-    assert "something is there" in run(str(small), "--format", "ti", "-o", str(small))
+    assert "exists already" in run(str(small), "--format", "ti", "-o", str(small))

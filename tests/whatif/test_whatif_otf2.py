@@ -254,7 +254,7 @@ def test_sums_of_bytes_are_shared_out_evenly_and_the_command_says_so(tmp_path: P
     folder = foreign(tmp_path / "x", write)
     network = ["--set", "network=L=1us,G=1ns/B"]
     shown = CliRunner().invoke(app, ["whatif", str(folder), *network]).output
-    assert "Of 1 call of MPI_Alltoallv the archive has the sum of bytes alone" in " ".join(shown.split())
+    assert "The archive has only the total bytes of 1 call of MPI_Alltoallv" in " ".join(shown.split())
     found = json.loads(CliRunner().invoke(app, ["whatif", str(folder / "traces.otf2"), *network, "--json"]).output)
     assert found["even"] == 1
     same = [record(11, 0, 10, 7, 0, 4, 50, 50, 50, 50), record(11, 1000, 10, 6, 0, 2, 8, 9), FINALIZE]
@@ -322,13 +322,13 @@ def _long(a: Foreign) -> None:
 @pytest.mark.parametrize(
     ("write", "sentence"),
     [
-        (_lone, "rank 0 has a message with rank 2 of 'MPI_COMM_WORLD', which it lacks"),
-        (_heavy, "rank 0 has a message of 1152921504606846976 B; they have 0 to 2^50"),
+        (_lone, "rank 0 has a message with rank 2 of 'MPI_COMM_WORLD', which has no such rank"),
+        (_heavy, "rank 0 has a message of 1152921504606846976 B; the maximum is 2^50"),
         (_tagged, "a message with tag 2147483648; they lie between 0 and 2^31 - 1"),
-        (_threaded, "'OMP thread 1' of 'MPI Rank 0' communicates, and is the thread of no rank"),
-        (_stranger, "rank 1 is none of the ranks of 'half', in which it communicates"),
+        (_threaded, "'OMP thread 1' of 'MPI Rank 0' communicates, but belongs to no rank"),
+        (_stranger, "rank 1 communicates in 'half', but it is not a member"),
         (_crossed, "members of a communicator call ALLREDUCE and BARRIER at the same time"),
-        (_rootless, "a collective with the root 4294967295, which is none of its ranks"),
+        (_rootless, "a collective with the root 4294967295, which is not one of its ranks"),
         (_long, "it is longer than 22 days"),
     ],
 )
@@ -343,7 +343,7 @@ def test_what_cannot_be_replayed_gets_a_sentence(
 def test_an_archive_without_ranks_and_a_folder_with_two_get_a_sentence(tmp_path: Path) -> None:
     with otf2.writer.open(str(tmp_path / "x"), timer_resolution=10**9):
         pass
-    assert "it has no ranks of MPI" in refusal(tmp_path / "x")
+    assert "it defines no group of MPI ranks" in refusal(tmp_path / "x")
     shutil.copy(tmp_path / "x" / "traces.otf2", tmp_path / "x" / "more.otf2")
     assert "has several OTF2 archives" in refusal(tmp_path / "x")
 
@@ -358,7 +358,7 @@ def test_an_archive_that_lacks_a_file_names_it(archive_of_all_kinds: Path, tmp_p
     archive = Path(shutil.copytree(archive_of_all_kinds, tmp_path / "y"))
     (archive / "traces" / "1.evt").unlink()
     assert (
-        f"it is damaged, or not whole; OTF2's library says: File or directory does not exist: POSIX: '{archive}"
+        f"it is damaged or incomplete; the OTF2 library reports: File or directory does not exist: POSIX: '{archive}"
         in refusal(archive)
     )
 

@@ -52,19 +52,23 @@ NONE_LATE = [1.0] * 64
 
 def test_the_first_sentence_answers_what_was_asked() -> None:
     first, *_ = said("probability=1%,rto=5ms:200ms", p10_5=HARDLY, p10_200=ALL_LATE)
-    assert first == "1 % loss: 1.4 times as long with a time-out of 200 ms, 1.01 with 5 ms."
+    assert first == "With 1 % loss the time grows to 1.4 times at a time-out of 200 ms, 1.01 times at 5 ms."
 
 
 def test_each_line_of_a_sweep_costs_or_does_not_cost_or_cannot_be_said() -> None:
     lines = said("probability=0.1%:1%,rto=5ms:200ms", p1_5=HARDLY, p10_5=HARDLY, p1_200=NONE_LATE, p10_200=ONE_LATE)
-    assert lines[0].startswith("1 % loss: 3.52 times as long with a time-out of 200 ms (the draws say only: 1 to ")
-    assert lines[1].startswith("0.1 % loss: ")
+    assert lines[0].startswith(
+        "With 1 % loss the time grows to 3.52 times at a time-out of 200 ms (95 % interval: 1 to "
+    )
+    assert lines[1].startswith("With 0.1 % loss the time grows to ")
     assert (
-        "With a least time-out of 5.00 ms the time grows by less than a tenth even at a loss of 1 % (1.01 times)."
+        "With a smallest time-out of 5.00 ms, the time grows by less than a tenth even at a loss of 1 % (1.01 times)."
         in lines
     )
-    (unsure,) = [line for line in lines if line.startswith("With a least time-out of 200 ms")]
-    assert "64 draws cannot say whether a loss of 1 % costs a tenth of the time (1 to " in unsure
+    (unsure,) = [line for line in lines if line.startswith("With a smallest time-out of 200 ms")]
+    assert (
+        "64 draws are too few to decide whether a loss of 1 % costs a tenth of the time (95 % interval: 1 to " in unsure
+    )
     assert "Use --set repeats=" in unsure
     assert not any("no loss" in line for line in lines)
 
@@ -72,14 +76,14 @@ def test_each_line_of_a_sweep_costs_or_does_not_cost_or_cannot_be_said() -> None
 def test_what_surely_costs_stands_beside_what_perhaps_does() -> None:
     lines = said("probability=0.1%:1%,rto=200ms", p1_200=ONE_LATE, p10_200=ALL_LATE)
     assert lines[-1] == (
-        "With a least time-out of 200 ms the time grows by more than a tenth from a loss of 1 % on (1.4 times), perhaps from a "
-        "loss of 0.1 % on."
+        "With a smallest time-out of 200 ms, the time grows by more than a tenth from a loss of 1 % on (1.4 times), perhaps from "
+        "a loss of 0.1 % on."
     )
 
 
 def test_draws_without_a_loss_do_not_prove_that_none_costs() -> None:
     """A loss in up to 5.6 % of all runs would have shown in none of 64: of 2 s it costs more than a tenth, of 5 ms not."""
-    assert "64 draws cannot say" in said("probability=0.1%:1%,rto=2s", p1_2000=NONE_LATE, p10_2000=NONE_LATE)[-1]
+    assert "64 draws are too few" in said("probability=0.1%:1%,rto=2s", p1_2000=NONE_LATE, p10_2000=NONE_LATE)[-1]
     assert "less than a tenth" in said("probability=0.1%:1%,rto=5ms", p1_5=NONE_LATE, p10_5=NONE_LATE)[-1]
 
 

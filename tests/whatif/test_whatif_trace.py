@@ -248,7 +248,7 @@ def test_the_command_traces_and_whatif_says_the_traced_time(
     small_trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cli.run_words(["whatif", str(small_trace), "--set", "network=L=1us,o=100ns"])
-    assert "Traced: " in capsys.readouterr().out
+    assert "Traced time: " in capsys.readouterr().out
     cli.run_words(["whatif", str(small_trace), "--set", "network=L=1us,o=100ns", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["traced"]["time"] > 0
@@ -258,7 +258,7 @@ def test_the_command_traces_and_whatif_says_the_traced_time(
 
 def test_a_command_without_mpi_leaves_no_trace_and_is_told_so(elsewhere: Path, here: Machine) -> None:
     mpi("default", here)
-    with pytest.raises(MachineFailed, match="left no trace"):
+    with pytest.raises(MachineFailed, match="wrote no trace"):
         cli.run_words(["trace", "-o", "here", "--", "/bin/true"])
     with pytest.raises(UsageError, match="cannot be started"):
         cli.run_words(["trace", "-o", "here", "--", "/bin/no-such-program"])
@@ -279,7 +279,7 @@ def test_a_program_of_another_mpi_ends_with_a_sentence(
     library, program = tmp_path / "libother.so", tmp_path / "starts"
     subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "other.c", "-o", library], check=True)
     subprocess.run(["cc", tmp_path / "starts.c", library, "-o", program], check=True)
-    with pytest.raises(MachineFailed, match="Name its own MPI with --mpi"):
+    with pytest.raises(MachineFailed, match="Name the MPI of the program with --mpi"):
         tracing.record([str(program)], tmp_path / "trace", here, own)
     assert "compiled for another MPI than that of this program" in capfd.readouterr().err
 
@@ -296,7 +296,7 @@ def test_a_tracer_for_another_mpi_ends_the_program_with_a_sentence(
 ) -> None:
     own = mpi(made_for, here)
     subprocess.run([own.path.replace("mpicxx", "mpicc"), SOURCES / "endings.c", "-o", tmp_path / "endings"], check=True)
-    with pytest.raises(MachineFailed, match="Name its own MPI with --mpi"):
+    with pytest.raises(MachineFailed, match="Name the MPI of the program with --mpi"):
         tracing.record(mpiexec(tmp_path / "endings", 2, own, monkeypatch), tmp_path / "trace", here, mpi(told, here))
     assert "compiled for another MPI than that of this program" in capfd.readouterr().err
 
@@ -309,7 +309,7 @@ def test_a_program_that_loads_its_mpi_late_is_traced_or_says_what_it_needs(
     subprocess.run(["cc", source, "-o", tmp_path / "late", "-ldl"], check=True)
     words = [*mpiexec(tmp_path / "late", 2, own, monkeypatch), str(tmp_path / "module.so")]
     if own.name == "openmpi":
-        with pytest.raises(MachineFailed, match="left no trace"):
+        with pytest.raises(MachineFailed, match="wrote no trace"):
             tracing.record(words, tmp_path / "none", here, own)
         assert "put its libmpi.so into LD_PRELOAD" in capfd.readouterr().err
         needed = subprocess.run(["ldd", tmp_path / "module.so"], check=True, capture_output=True, text=True).stdout
@@ -331,9 +331,9 @@ def test_a_process_without_mpi_loads_none_with_the_tracer(own: Tool, here: Machi
 def test_a_folder_that_is_taken_is_refused_before_the_command_runs(elsewhere: Path) -> None:
     (elsewhere / "here").mkdir()
     (elsewhere / "here" / "x").touch()
-    with pytest.raises(UsageError, match="something is there"):
+    with pytest.raises(UsageError, match="exists already"):
         cli.run_words(["trace", "-o", "here", "--", "touch", "ran"])
-    with pytest.raises(UsageError, match="is not there"):
+    with pytest.raises(UsageError, match="does not exist"):
         cli.run_words(["trace", "-o", "a/b", "--", "touch", "ran"])
     assert not (elsewhere / "ran").exists()
     with pytest.raises(UsageError, match="no trace"):

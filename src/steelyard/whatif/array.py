@@ -1,4 +1,4 @@
-"""A question that the tasks of a batch array share: what each is given, what it answers, and all answers together."""
+"""A question that the tasks of a batch array share: the work of each task, its answers, and all answers together."""
 
 import json
 import os
@@ -16,12 +16,13 @@ from steelyard.launch.scheduler import Request
 from steelyard.machine import describe
 from steelyard.whatif import engine
 from steelyard.whatif.engine import Part
+from steelyard.words import plural
 
-MOST = 1000  # tasks: Slurm's MaxArraySize is 1001 where a site has not said more
+MOST = 1000  # tasks: the default of Slurm's MaxArraySize is 1001
 WORK, SHARE = "work.json", "--share"
-PAUSE = 1.0  # s between two looks
+PAUSE = 1.0  # s between two checks
 GRACE = 30.0  # s that a network file system may take to show a file of a task that has ended
-LAST = 10  # lines of a task's words that are shown where it failed
+LAST = 10  # lines of the output of a failed task that are shown
 
 
 @dataclass(frozen=True)
@@ -36,25 +37,25 @@ class Work:
 
 
 def lay_out(folder: Path, work: Work) -> None:
-    """Writes down what the tasks are to do."""
+    """Writes the file with the work of the tasks."""
     files.write(folder / WORK, "The work of the tasks", json.dumps(asdict(work)))
 
 
 def carry_out(folder: Path, task: int) -> None:
-    """Answers the lines of a task, on all processors that it was given."""
+    """Answers the lines of a task on all its processors."""
     found = json.loads((folder / WORK).read_text(encoding="utf-8"))
     part = Part(found["part"]["iterations"], found["part"]["regions"] and tuple(found["part"]["regions"]))
-    threads = len(os.sched_getaffinity(0))  # which change no answer
+    threads = len(os.sched_getaffinity(0))  # their number changes no answer
     with engine.engine(Path(found["trace"]), describe(), found["flops"], part) as running:
         own = found["lines"][task :: found["tasks"]]
         answers = {line: running.ask(re.sub(r"\bthreads=\d+", f"threads={threads}", line)) for line in own}
     made = _answers(folder, task)
     files.write(made.with_suffix(".part"), "The answers of a task", json.dumps(answers))
-    made.with_suffix(".part").rename(made)  # at once: who looks for it reads all of it
+    made.with_suffix(".part").rename(made)  # atomically, so that nobody reads half of the file
 
 
 def request(folder: Path, program: tuple[str, ...], tasks: int, options: tuple[str, ...], to: BatchSystem) -> Request:
-    """What the scheduler shall start, so many times."""
+    """Returns the request of the array for the scheduler."""
     assert to.batch.array
     words = ("whatif", SHARE, str(folder))
     return Request(
@@ -63,7 +64,7 @@ def request(folder: Path, program: tuple[str, ...], tasks: int, options: tuple[s
 
 
 def gather(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[int, int], None]) -> dict[str, Any]:
-    """Waits for all tasks. MachineFailed, with its last words, where one has ended without an answer."""
+    """Waits for all tasks. MachineFailed, with its last lines of output, if a task ended without an answer."""
     assert to.batch.array
     idle = 0.0
     while missing := [task for task in range(tasks) if not _answers(folder, task).exists()]:
@@ -82,7 +83,7 @@ def gather(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[
 def shared(
     folder: Path, work: Work, start: Request, to: BatchSystem, show: Callable[[int, int], None]
 ) -> dict[str, Any]:
-    """The answers to all lines. Who interrupts it cancels the job."""
+    """Returns the answers to all lines. Ctrl-C cancels the job."""
     lay_out(folder, work)
     job = batch.submit(to.batch.script(start), to)
     try:
@@ -100,6 +101,6 @@ def _failed(folder: Path, job: str, missing: list[int], to: BatchSystem) -> str:
     said = [path for task in missing if (path := folder / f"task-{task}.err").exists()]
     last = "\n".join(said[0].read_text(encoding="utf-8", errors="replace").splitlines()[-LAST:]) if said else ""
     return (
-        f"Of {to.title} job {job} {len(missing)} tasks have ended without an answer, task {missing[0]} first; what they wrote is "
-        f"in '{folder}'. Do the nodes see this folder and the trace under the same path?\n{last}"
+        f"{plural(len(missing), 'task')} of {to.title} job {job} ended without an answer; the first is task {missing[0]}. Their "
+        f"output is in '{folder}'. Check that the nodes see this folder and the trace under the same path.\n{last}"
     ).rstrip()

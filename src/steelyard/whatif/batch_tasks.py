@@ -13,6 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.launch import batch
 from steelyard.launch.batch import BatchSystem
 from steelyard.launch.scheduler import Request
+from steelyard.words import plural
 
 if TYPE_CHECKING:
     from steelyard.whatif import Question
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def carry_out(folder: Path) -> None:
-    """The part of one task, whose number the scheduler has put into the environment."""
+    """Does the work of one task. The scheduler puts the number of the task into the environment."""
     from steelyard.whatif import array
 
     to = _system()
     number = os.environ.get(to.batch.array.variable, "") if to.batch.array else ""
     if not number.isdecimal():
-        raise UsageError(f"{array.SHARE} is for the tasks that --submit starts, and this is none: name a trace.")
+        raise UsageError(f"{array.SHARE} is for the tasks that --submit starts. This process is none: give a trace.")
     array.carry_out(folder, int(number))
 
 
@@ -40,7 +41,7 @@ def answer(
     options: Sequence[str],
     quiet: bool,
 ) -> None:
-    """Lets the tasks answer the questions, over a folder that is removed then: the engine knows the answers afterwards."""
+    """Lets the tasks answer the questions through a folder, which it removes; the engine then has the answers."""
     from steelyard.whatif import array, engine, question
 
     to = _system()
@@ -52,7 +53,10 @@ def answer(
     submit.refuse(start, to)
     folder.mkdir()
     if not quiet:
-        print(f"{len(lines)} parts of the question go to {to.title}, over {tasks} tasks: {folder}", file=sys.stderr)
+        print(
+            f"Submitting {len(lines)} parts in {plural(tasks, 'task')} to {to.title}. Folder: {folder}",
+            file=sys.stderr,
+        )
     work = array.Work(str(trace.absolute()), whole["flops"], engine.part(whole), lines, tasks)
     _ask(running, folder, work, start, to, quiet)
 
@@ -73,10 +77,10 @@ def _ask(running: "Engine", folder: Path, work: "Work", start: Request, to: Batc
 
 
 def _system() -> BatchSystem:
-    """The scheduler that is there. UsageError where it has no arrays that are known here."""
+    """Returns the scheduler of this machine. UsageError if Steelyard cannot use job arrays with it."""
     to = batch.system(None, batch.Around(listener=submit.Printed()))
     if not to.batch.array:
         raise UsageError(
-            f"--submit needs a scheduler whose arrays are known here, which are Slurm's; here is {to.title}."
+            f"--submit needs Slurm, because it uses Slurm's job arrays. The scheduler of this machine is {to.title}."
         )
     return to

@@ -1,4 +1,4 @@
-"""A trace of a program of ours, made on this machine, for who has none at hand; and what to ask of it.
+"""The demonstration: a trace that is recorded on this machine, and its scenario.
 
 The program is the solver LU of the NAS Parallel Benchmarks: its ranks pass their borders on in a pipeline of small messages.
 """
@@ -20,10 +20,10 @@ from steelyard.whatif import tracing
 
 BENCHMARK, KERNEL, SIZE = "application.npb_lu", "lu", "W"
 MOST_RANKS = 8
-# The program reads its case from its input, and the word that ends it: not every launcher passes on the end of the input. What it
-# found goes to a file.
+# The program reads its case and the word that ends it from its input, since not every launcher passes on the end of the input.
+# Its output goes to a file.
 START = 'case=$1 found=$2; shift 2; printf "%s\\nend\\n" "$case" | "$@" > "$found" 2>&1'
-LAST = 5  # lines of what it said that are shown where it failed
+LAST = 5  # lines of the output that are shown after a failure
 SCENARIO = Path(__file__).with_name("demo.toml")
 SOME_RANKS = "Lost packets at some ranks"
 
@@ -41,12 +41,12 @@ def scenario(ranks: int, settings: Sequence[str]) -> SettingsFile:
 
 
 def ranks_for(machine: Machine) -> int:
-    """As many as it has processors, 2 to 8, a power of two."""
+    """Returns the number of ranks: a power of two from 2 to 8 that fits the processors."""
     return 1 << (min(MOST_RANKS, max(2, len(machine.cpus))).bit_length() - 1)
 
 
 def trace(folder: Path, machine: Machine) -> tracing.Made:
-    """Compiles the program, runs and records it. UsageError without an MPI, MachineFailed where what it computes is wrong."""
+    """Compiles the program and traces it. UsageError without an MPI, MachineFailed if its result is wrong."""
     mpi = build.default_mpi(machine)
     if mpi is None:
         raise UsageError(tracing.NO_MPI)
@@ -78,6 +78,6 @@ def _expect_right(found: Path, made: tracing.Made) -> None:
     if made.code or not (records and records[0]["check"]["passed"]):
         said = "\n".join(line for line in lines[-LAST:] if not line.startswith('{"'))
         raise MachineFailed(
-            f"The program that was to be traced ended with {made.code} and without a right result; its trace is in "
-            f"'{made.folder}'. 'steelyard run --only {BENCHMARK} --set model=mpi' says more.\n{said}".rstrip()
+            f"The traced program ended with exit code {made.code} and without a correct result. Its trace is in "
+            f"'{made.folder}'. For the cause: steelyard run --only {BENCHMARK} --set model=mpi\n{said}".rstrip()
         )

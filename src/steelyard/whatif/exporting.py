@@ -1,4 +1,4 @@
-"""Traces written in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto; and as Parquet."""
+"""Writes traces in the formats of other tools: SimGrid's TI, GOAL, Paraver, Perfetto, and Parquet."""
 
 import contextlib
 import shutil
@@ -11,14 +11,14 @@ from steelyard.errors import MachineFailed
 from steelyard.model import Machine
 from steelyard.whatif import otf2, program, readable, table, tracing
 
-# Whether it is a folder of several files.
+# Formats, and whether the export is a folder of several files.
 FORMATS = {"ti": True, "goal": False, "prv": True, "perfetto": False, "parquet": True}
 WORK = 1e9  # flop/s: one flop of a TI trace is 1 ns
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written. `apart`: how often a wait for several receives became one wait after the other, which TI cannot say."""
+    """The size of an export. `apart`: waits for some of several receives, which TI writes as one wait after the other."""
 
     ranks: int
     messages: int
@@ -26,16 +26,16 @@ class Exported:
 
 
 def is_trace(path: Path) -> bool:
-    """A folder with a trace, or any file: a run is a folder."""
+    """Returns whether the path is a folder with a trace, or any file; a run is a folder."""
     if files.is_file(path) or files.is_file(path / "rank-0.trace"):
         return True
     return table.is_table(path) or otf2.anchor_of(path) is not None
 
 
 def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
-    """Writes the trace. UsageError where the format cannot hold it, or where something is in the way.
+    """Writes the trace. UsageError if the format cannot hold it, or if the output exists.
 
-    MachineFailed where it cannot be written; then nothing of it is left.
+    MachineFailed if it cannot be written; the output is then removed.
     """
     if FORMATS[form]:
         tracing.expect_folder(output)
@@ -64,7 +64,7 @@ def _file(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
 
 @contextlib.contextmanager
 def _whole(output: Path) -> Iterator[None]:
-    """Of a folder that is written only in part nothing stays."""
+    """Removes the content of a folder that is only partly written."""
     there = files.is_folder(output)
     try:
         yield
@@ -76,6 +76,6 @@ def _whole(output: Path) -> Iterator[None]:
         if isinstance(error, OSError):
             why = error.strerror or error
             raise MachineFailed(
-                f"The export could not be written to '{output}': {why}. Make room there, or name another."
+                f"The export could not be written to '{output}': {why}. Free space there, or name another place."
             ) from error
         raise

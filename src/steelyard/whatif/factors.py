@@ -1,4 +1,4 @@
-"""POP's factors of a program as it ran: from its trace, and a replay on a network on which messages cost nothing."""
+"""POP's factors of a measured run, from its trace and a replay on a network on which messages cost nothing."""
 
 from pathlib import Path
 from statistics import fmean
@@ -11,18 +11,18 @@ from steelyard.whatif.question import PS, Point, Question, lines
 
 
 def factors(trace: Path, machine: Machine) -> Factors:
-    """Of a trace of ours, which alone has the time that was measured. UsageError for any other, and where nothing is computed."""
+    """Returns the factors of a trace of ours. UsageError for other formats, and if no rank computes."""
     with engine(trace, machine, 1e9) as running:
         traced = running.trace.traced
         if traced is None:
             raise UsageError(
-                f"The trace '{trace}' does not say how long its program took. Expected is a folder of 'steelyard trace'."
+                f"The trace '{trace}' has no measured time of its program. Give a folder that 'steelyard trace' wrote."
             )
         ((_, asked),) = lines(Question((Point(network=IDEAL),)))
         found = running.ask(f"{asked} accounts=yes")
     computing, ideal = [x / PS for x in found["computing"]], found["time"][0] / PS
     if not traced.time or not ideal or not max(computing):
-        raise UsageError(f"In the trace '{trace}' no rank computes: there is nothing to be shared out.")
+        raise UsageError(f"No rank computes in the trace '{trace}', so it has no efficiency. Give another trace.")
     return Factors(
         name=trace.absolute().name,
         ranks=running.trace.ranks,

@@ -8,15 +8,15 @@ from steelyard.units import percent, quantity
 from steelyard.words import plural
 
 PS, NS = 1e12, 1e-9
-FEW = 0.01  # of the computing: outliers that take less are worth no work
+FEW = 0.01  # share of the computing time below which outliers do not matter
 
 
 @dataclass(frozen=True, kw_only=True)
 class Phases:
-    """Counts by row of ranks and by bin of length. Times in s, `waited` for a processor: what a trace of ours says of it.
+    """Counts by row of ranks and by bin of length. Times are in s; `waited` is the wait for a processor, in traces of ours.
 
-    Outliers are at least `limit` long: in a longer bin than the longest phase of the median rank. Without their wait the
-    `explained` are none.
+    Outliers are at least `limit` long: in a longer bin than the longest phase of the median rank. `explained` of them would
+    not be outliers without that wait.
     """
 
     count: int
@@ -55,38 +55,39 @@ def of(found: Mapping[str, Any]) -> Phases:
 
 
 def _waits(phases: Phases) -> Iterator[str]:
-    """What interferes with all ranks alike makes no outliers."""
+    """Reports interference that affects all ranks alike and therefore makes no outliers."""
     share = phases.waited / phases.computing
     if share >= FEW:
         yield (
-            f"In longer phases the ranks waited {quantity(phases.waited, 's')} for a processor in all, {percent(share, 1)} of "
-            "the computing: interference, by whatever else ran there."
+            f"In their longer phases all ranks together waited {quantity(phases.waited, 's')} for a processor, "
+            f"{percent(share, 1)} of the computing time. Other processes cause this interference."
         )
 
 
 def sentences(phases: Phases | None, ranks: int, measured: bool) -> Iterator[str]:
-    """Imbalance or interference? `measured`: whether the trace knows who waited for a processor."""
+    """Says whether outliers are imbalance or interference. `measured`: the trace has the waits for a processor."""
     if phases is None or not phases.count or ranks < 2:
         return
     if not phases.outliers:
-        yield "No computing phase of any rank is an outlier, longer than the longest of the median rank."
+        yield "No computing phase is an outlier: none is longer than the longest phase of the median rank."
         yield from _waits(phases)
         return
     share = phases.outlying / phases.computing
     where = f"{plural(phases.outliers, 'outlier')} on {plural(phases.outlying_ranks, 'rank')}"
     yield (
-        f"The {phases.count} computing phases have {where}, at least {quantity(phases.limit, 's')} long and longer than the "
-        f"longest of the median rank: {percent(share, 1)} of the computing{', too little to matter' if share < FEW else ''}."
+        f"The {phases.count} computing phases have {where}, which take {percent(share, 1)} of the computing time"
+        f"{', too little to matter' if share < FEW else ''}. An outlier is at least {quantity(phases.limit, 's')} long, longer "
+        "than the longest phase of the median rank."
     )
     if not measured:
-        yield "Whether they are imbalance or interference the trace does not say: it has no waits for a processor."
+        yield "The trace has no waits for a processor. The cause, imbalance or interference, is therefore unknown."
     elif 2 * phases.explained >= phases.outliers:
         yield (
-            f"They are interference: {phases.explained} of {phases.outliers} would be none had their ranks not waited for a "
-            "processor, which something else had."
+            f"The cause is interference: without the waits for a processor, {phases.explained} of {phases.outliers} would not be "
+            "outliers. Other processes used the processor."
         )
     else:
         yield (
-            f"They are imbalance: without their waits for a processor {phases.explained} of {phases.outliers} would be none; "
-            "their ranks have more to compute, or compute more slowly."
+            f"The cause is imbalance: without the waits for a processor, {phases.explained} of {phases.outliers} would not be "
+            "outliers. The ranks have more work, or slower cores."
         )

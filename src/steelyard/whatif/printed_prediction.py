@@ -1,4 +1,4 @@
-"""What a replay predicts, on the terminal or as JSON."""
+"""Prints a prediction on the terminal or as JSON."""
 
 import contextlib
 import json
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from steelyard.whatif.engine import Trace, Traced
 
 Shown = Callable[["Point"], str]
-MOST_BROKEN = 8  # ranks that are named one by one
-ALIKE = 0.05  # of the traced time: a difference of the prediction from it that needs no reason
+MOST_BROKEN = 8  # incomplete ranks that are named one by one
+ALIKE = 0.05  # difference of the prediction from the traced time, as a share of it, that needs no explanation
 UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
 
 
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Says on a terminal how many replays are done and how long the others take."""
+    """Shows on a terminal how many replays are done, and the time for the others."""
     live, begun = sys.stderr.isatty() and not quiet, time.monotonic()
 
     def show(done: int, of: int) -> None:
@@ -59,14 +59,14 @@ class Part:
 
 
 def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
-    """The predictions: one is an object in JSON, those of a sweep are a list."""
+    """Prints the predictions: in JSON one object, or a list of the objects of a sweep."""
     if as_json:
         rows = [row for part in parts for row in _rows(part, trace)]
         print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
         return
     console, asked = Console(highlight=False), parts[0].asked
     console.print(
-        f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')} of {quantity(trace.bytes, 'B')} in all; "
+        f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')} of {quantity(trace.bytes, 'B')} in total; "
         f"{_mode(asked)}, seed {asked.seed}"
     )
     for part in parts:
@@ -77,7 +77,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     for sentence in undisturbed(parts[0].answer):
         console.print(escape(sentence))
     if trace.unreceived:
-        console.print(f"{plural(trace.unreceived, 'message')} of the trace are sent and never received.")
+        console.print(f"No rank receives {plural(trace.unreceived, 'message')} of the trace.")
     replays = sum(len(p.times) for part in parts for p in part.answer.predictions)
     seconds = sum(part.answer.seconds for part in parts)
     rate = trace.events * replays / seconds if seconds else None
@@ -85,12 +85,12 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
 
 
 def _mode(asked: "Question") -> str:
-    """The mode, or the rule that replaces it where all points have it."""
+    """Returns the mode, or the rule that replaces it if all points have it."""
     return "receive=stream" if all(p.network.receive == "stream" for p in asked.points) else f"mode {asked.mode}"
 
 
 def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
-    """The page of the answers, named on standard error."""
+    """Writes the page of the answers, and prints its path on standard error."""
     from steelyard.whatif import prediction_page
 
     shown = [prediction_page.Part(part.title, part.asked, part.answer, table(part.answer)) for part in parts]
@@ -130,12 +130,12 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
 
 
 def _parameter(point: "Point", name: str, unit: str) -> str:
-    """Of a network, or of several protocols, which sizes part."""
+    """Returns a parameter of each protocol between nodes."""
     return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
 
 
 def _within(point: "Point", place: str) -> str:
-    """What ranks of one node pay, where that is another than between nodes."""
+    """Returns the parameters of ranks of one node, if they differ from those between nodes."""
     protocols = getattr(point.network, place) or ()
     said = (
         f"{name} {quantity(getattr(p, name), unit)}"
@@ -148,7 +148,7 @@ def _within(point: "Point", place: str) -> str:
 
 def _places(point: "Point") -> str:
     each = {"cache": point.places.cache, "socket": point.places.socket}
-    return ", ".join(f"{number} a {name}" for name, number in each.items() if number)
+    return ", ".join(f"{number} per {name}" for name, number in each.items() if number)
 
 
 def _tree(tree: "Tree") -> str:
@@ -165,7 +165,7 @@ def _noise(point: "Point") -> str:
     return f"{quantity(noise.duration, 's')} / {often}{', together' if noise.together else ''}"
 
 
-# What a point may differ in, as a column: its name, and its words.
+# The conditions in which points may differ, as columns: the heading, and the text of a cell.
 COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("network", lambda p: p.network.name),
     *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
@@ -175,7 +175,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("within a socket", partial(_within, place="socket")),
     ("within a cache", partial(_within, place="cache")),
     ("places", _places),
-    ("ranks a node", lambda p: str(p.ranks_per_node or "")),
+    ("ranks per node", lambda p: str(p.ranks_per_node or "")),
     ("tree", lambda p: _tree(p.tree)),
     ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
     ("RTO", lambda p: quantity(p.loss.rto, "s")),
@@ -193,7 +193,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
 
 
 def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
-    """The predictions in words: a column for each condition that varies, and for draws where there are any."""
+    """Returns the headings and rows of the predictions, with a column for each condition that varies, and for draws."""
     points = [p.point for p in found.predictions]
     varying = [(name, say) for name, say in COLUMNS if len({say(p) for p in points}) > 1]
     varying = varying or [(name, say) for name, say in COLUMNS if say(points[0]) != say(found.undisturbed[0].point)]
@@ -215,17 +215,14 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
 
 
 def _traced(trace: "Trace", predicted: float, console: Console) -> None:
-    """The traced time beside the predicted ones, and where the trace is not whole."""
+    """Prints the traced time, and which parts the trace lacks."""
     traced = trace.traced
     if trace.crossing:
-        console.print(
-            f"Left out: {plural(trace.crossing, 'message')} across the borders of the region, sent within and taken outside or "
-            "the other way round."
-        )
+        console.print(f"The replay leaves out {plural(trace.crossing, 'message')} across the borders of the region.")
     if trace.even:
         console.print(
-            f"Of {plural(trace.even, 'call')} of MPI_Alltoallv the archive has the sum of bytes alone: each rank's are shared "
-            "out evenly."
+            f"The archive has only the total bytes of {plural(trace.even, 'call')} of MPI_Alltoallv. The replay divides the "
+            "bytes of each rank evenly."
         )
     if not traced:
         return
@@ -233,23 +230,22 @@ def _traced(trace: "Trace", predicted: float, console: Console) -> None:
     if trace.crossing is None and not traced.broken and abs(predicted / traced.time - 1) > ALIKE:
         console.print(
             f"The undisturbed replay takes {quantity(predicted, 's', 4)}, {predicted / traced.time:.3g} times the traced time. "
-            "It keeps what the ranks computed between their calls, and replaces all time within MPI by that of the network "
-            "named. In the run other causes count, too: the real network, ranks that wait for a processor within a call, and "
-            "the tracer."
+            "The replay keeps the computing time between calls of MPI, and replaces the time within MPI by that of its network. "
+            "The run had its real network, waits for a processor within calls, and the tracer."
         )
     for one in traced.broken[:MOST_BROKEN]:
         console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
     if len(traced.broken) > MOST_BROKEN:
-        console.print(f"So do {plural(len(traced.broken) - MOST_BROKEN, 'further rank')}.")
+        console.print(f"Further ranks that end early: {len(traced.broken) - MOST_BROKEN}.")
 
 
 def _whole(traced: "Traced", trace: "Trace", console: Console) -> None:
-    """What was measured, which is of the whole run."""
+    """Prints the measurements of the whole run."""
     if trace.crossing is not None:
-        console.print(f"The ranks begin the region together; the whole run took {quantity(traced.time, 's', 4)}.")
+        console.print(f"The ranks begin the region together. The whole run took {quantity(traced.time, 's', 4)}.")
         return
-    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank that waited most)"
+    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank with the longest wait)"
     console.print(
-        f"Traced: {quantity(traced.time, 's', 4)}{waited if traced.preempted else ''}; {plural(traced.calls, 'call')}, "
+        f"Traced time: {quantity(traced.time, 's', 4)}{waited if traced.preempted else ''}; {plural(traced.calls, 'call')}, "
         f"{quantity(traced.bytes, 'B')}"
     )

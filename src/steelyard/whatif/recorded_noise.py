@@ -1,4 +1,4 @@
-"""Noise as a run recorded it (noise.quanta), or as a file of another tool has it, for the engine."""
+"""Recorded noise for the engine: from a run (noise.quanta), or from a file of another tool."""
 
 import contextlib
 import tempfile
@@ -15,11 +15,11 @@ NANO = 1e9
 
 @contextlib.contextmanager
 def recorded_noise(text: str, runs: Path) -> Iterator[Path]:
-    """The file for the engine: two columns, start and duration in ns. `text` is such a file, or a run.
+    """Yields a file with two columns, start and duration in ns. `text` names such a file, or a run.
 
-    UsageError where it is neither, or the run has no quanta.
+    UsageError if there is neither, or if the run has no quanta.
     """
-    # The engine's words have no blanks: the file lies where none are.
+    # The engine reads words without blanks, so the path must have none.
     with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
         path = Path(folder) / "noise"
         if Path(text).is_file():
@@ -29,14 +29,14 @@ def recorded_noise(text: str, runs: Path) -> Iterator[Path]:
             lines = list(_lines(r for r in found.records if r.benchmark == "noise.quanta"))
             if len(lines) < 2:
                 raise UsageError(
-                    f"The run {found.id} recorded no noise: measure it with 'steelyard run --only noise.quanta'."
+                    f"The run {found.id} has no recorded noise. Measure it: steelyard run --only noise.quanta"
                 )
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         yield path
 
 
 def _lines(measured: Iterable[Record]) -> Iterator[str]:
-    """The quanta of all threads one after the other, each detour at the begin of its quantum; their length first."""
+    """Yields the total length, then the detours of all threads in a row, each at the begin of its quantum."""
     end, detours = 0.0, []
     for record in measured:
         for thread, observed in analysed(record):

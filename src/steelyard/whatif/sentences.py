@@ -1,4 +1,4 @@
-"""What an answer means, in words."""
+"""Sentences about an answer."""
 
 from collections.abc import Iterator
 
@@ -8,18 +8,18 @@ from steelyard.whatif.answer import Answer, CriticalPath, Shares
 from steelyard.whatif.sensitivity import ENOUGH, MATTERS, Sensitivity
 from steelyard.words import plural
 
-GOOD = 0.8  # POP: an efficiency from which on a program is not worth the work of improving it
-BALANCED = 0.95  # load balance: from which on no rank is worth a word
+GOOD = 0.8  # efficiency from which POP calls a program good enough
+BALANCED = 0.95  # load balance from which no rank is named
 
 
 def sentences(answer: Answer) -> tuple[str, ...]:
-    """The most important first."""
+    """Returns all sentences, the most important first."""
     ranks = len(answer.account.computing) if answer.account else 0
     return (*undisturbed(answer), *slowdowns.sentences(answer, ranks))
 
 
 def undisturbed(answer: Answer) -> tuple[str, ...]:
-    """Where the time goes, and what would help."""
+    """Returns sentences about the undisturbed replay: where the time goes, and which changes would help."""
     ranks = len(answer.account.computing) if answer.account else 0
     longer = phases.sentences(answer.phases, ranks, answer.measured)
     return (*_efficiency(answer.shares), *_busiest(answer), *longer, *_path(answer.path), *_gains(answer.sensitivities))
@@ -33,17 +33,17 @@ def _efficiency(shares: Shares | None) -> Iterator[str]:
         f"serialisation {percent(shares.serialisation)} × transfer {percent(shares.transfer)}."
     )
     causes = {
-        "some ranks have more to compute than others: no network makes up for that": shares.load_balance,
-        "ranks wait for each other even where messages cost nothing: the order of their work does it": shares.serialisation,
-        "messages cost it: see which of their costs below": shares.transfer,
+        "load imbalance: some ranks compute longer than others. A faster network does not help": shares.load_balance,
+        "serialisation: ranks wait for each other even if messages cost nothing": shares.serialisation,
+        "the transfer of messages: the sentences below say which of its costs matters": shares.transfer,
     }
     cause = min(causes, key=lambda name: causes[name])
     if shares.parallel < GOOD:
-        yield f"Most of the rest is lost because {cause}."
+        yield f"The main loss is {cause}."
 
 
 def _busiest(answer: Answer) -> Iterator[str]:
-    """Which rank has the most to compute, where that costs something."""
+    """Names the rank that computes most, if the load is not balanced."""
     if answer.account is None or answer.shares is None or answer.shares.load_balance > BALANCED:
         return
     times = answer.account.computing
@@ -56,7 +56,7 @@ def _path(path: CriticalPath | None) -> Iterator[str]:
     if path is None or not path.messages:
         return
     parts = [f"{percent(part / path.time)} {name}" for name, part in (
-        ("computing", path.computing), ("the processors' part of messages", path.talking), ("the network", path.network)
+        ("computing", path.computing), ("message overhead", path.talking), ("the network", path.network)
     )]  # fmt: skip
     visited = sum(time > 0 for time in path.ranks)
     longest = max(range(len(path.ranks)), key=lambda rank: path.ranks[rank])
@@ -70,15 +70,17 @@ def _gains(found: tuple[Sensitivity, ...]) -> Iterator[str]:
     matter = sorted((s for s in found if s.tenth >= MATTERS), key=lambda s: -s.tenth)
     for s in matter:
         stops = (
-            f"; below {percent(s.enough)} of it less than {percent(ENOUGH)} is left to gain" if 0 < s.enough < 1 else ""
+            f" A reduction below {percent(s.enough)} of it saves less than {percent(ENOUGH)} more."
+            if 0 < s.enough < 1
+            else ""
         )
-        best = "What would help most: a" if s == matter[0] else "A"
+        best = "The largest gain: a" if s == matter[0] else "A"
         yield (
-            f"{best} tenth less {_cost(s)} brings {percent(s.tenth, 1)} of the time; "
-            f"if it cost nothing, {percent(s.most)}{stops}."
+            f"{best} tenth less {_cost(s)} saves {percent(s.tenth, 1)} of the time. "
+            f"Without this cost the program saves {percent(s.most)}.{stops}"
         )
     if rest := [_cost(s) for s in found if s.tenth < MATTERS]:
-        yield f"A tenth less {' or '.join(rest)} brings less than {percent(MATTERS)}."
+        yield f"A tenth less {' or '.join(rest)} saves less than {percent(MATTERS)} of the time."
 
 
 def _cost(s: Sensitivity) -> str:

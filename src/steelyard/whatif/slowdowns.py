@@ -1,4 +1,4 @@
-"""What loss and noise cost, in words: it costs, it does not cost, or so few draws cannot say."""
+"""Sentences about the cost of loss and noise: they cost time, they do not, or the draws are too few to decide."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -30,12 +30,12 @@ class Slowdown:
 
     @property
     def costs(self) -> bool | None:
-        """Whether it costs more than a tenth of the time; None where the draws do not say it."""
+        """Returns whether it costs more than a tenth of the time; None if the interval includes a tenth."""
         return True if self.low > TENTH_MORE else False if self.high <= TENTH_MORE else None
 
     @property
     def enough(self) -> int:
-        """So many draws make the interval narrow enough for an answer, if their mean and their spread stay as they are."""
+        """Returns a number of draws that suffices for an answer, if their mean and their spread stay as they are."""
         away = abs(self.times - TENTH_MORE)
         half = max(self.high - self.times, self.times - self.low)
         draws = len(self.prediction.times)
@@ -47,7 +47,7 @@ Line = list[Slowdown]
 
 
 def sentences(answer: Answer, ranks: int) -> tuple[str, ...]:
-    """What was asked first: how much longer it takes; then from which ranks and from which probability on it costs a tenth."""
+    """Returns first how much longer the program takes, then the ranks and the probability from which it costs a tenth."""
     found = [
         _slowdown(p, base.time)
         for p, base in zip(answer.predictions, answer.undisturbed, strict=True)
@@ -64,7 +64,7 @@ def _slowdown(p: Prediction, base: float) -> Slowdown:
 
 
 def _losses(found: Line) -> Iterator[str]:
-    """How many times as long each probability takes, by time-out; of the most ranks, and the first of other conditions."""
+    """States the slowdown of each probability by time-out, for the largest share of ranks and the first other conditions."""
     lossy = [s for s in found if s.point.loss.probability]
     if not lossy:
         return
@@ -79,21 +79,20 @@ def _losses(found: Line) -> Iterator[str]:
         line = [s for s in alike if s.point.loss.probability == probability]
         line.sort(key=lambda s: -s.point.loss.rto)
         parts = [
-            f"{s.times:.3g}{' times as long' if s == line[0] else ''} with {'a time-out of ' if s == line[0] else ''}"
-            f"{_short(s.point.loss.rto)}{_doubt(s)}"
+            f"{s.times:.3g} times at {'a time-out of ' if s == line[0] else ''}{_short(s.point.loss.rto)}{_doubt(s)}"
             for s in line
         ]
-        yield f"{100 * probability:g} % loss: {', '.join(parts)}."
+        yield f"With {100 * probability:g} % loss the time grows to {', '.join(parts)}."
 
 
 def _short(seconds: float) -> str:
-    """'200 ms', '5 ms': without decimals that say nothing."""
+    """Returns '200 ms' or '5 ms', without superfluous decimals."""
     number, _, unit = quantity(seconds, "s", 6).partition(" ")
     return f"{float(number):g} {unit}"
 
 
 def _doubt(s: Slowdown) -> str:
-    return f" (the draws say only: {s.low:.3g} to {s.high:.3g} times)" if s.costs is None else ""
+    return f" (95 % interval: {s.low:.3g} to {s.high:.3g})" if s.costs is None else ""
 
 
 def _range(found: Line) -> str:
@@ -102,8 +101,8 @@ def _range(found: Line) -> str:
     base = worst.prediction.time / worst.times
     least, most = (extreme(worst.prediction.times) / base for extreme in (min, max))
     return (
-        f"Disturbed, the time is up to {worst.times:.3g} times that of the undisturbed replay, as a mean over "
-        f"{plural(len(worst.prediction.times), 'draw')}; the draws lie between {least:.3g} and {most:.3g}."
+        f"The largest mean over {plural(len(worst.prediction.times), 'draw')} is {worst.times:.3g} times the undisturbed time. "
+        f"Its draws lie between {least:.3g} and {most:.3g} times."
     )
 
 
@@ -117,43 +116,42 @@ def _lines(found: Line, same: Callable[[Point], Point], value: Callable[[Point],
             yield sorted(line, key=lambda s: value(s.point))
 
 
-def _answered(line: Line, of: str, where: Callable[[Point], str]) -> str:
-    """The first of a line that surely costs a tenth; that none does; or that the draws do not say it."""
+def _answered(line: Line, condition: str, where: Callable[[Point], str]) -> str:
+    """Names the first point of a line that surely costs a tenth; or says that none does, or that the draws are too few."""
     over = next((s for s in line if s.costs), None)
     before = line if over is None else line[: line.index(over)]
     doubtful = [s for s in before if s.costs is None]
     if over:
         perhaps = f", perhaps from {where(doubtful[0].point)} on" if doubtful else ""
-        return (
-            f"{of} the time grows by more than a tenth from {where(over.point)} on ({over.times:.3g} times){perhaps}."
-        )
+        return f"{condition}, the time grows by more than a tenth from {where(over.point)} on ({over.times:.3g} times){perhaps}."
     if doubtful:
         unsure = doubtful[-1]
         return (
-            f"{of} {plural(len(unsure.prediction.times), 'draw')} cannot say whether {where(unsure.point)} costs a tenth of the "
-            f"time ({unsure.low:.3g} to {unsure.high:.3g} times). Use --set repeats={unsure.enough}."
+            f"{condition}, {plural(len(unsure.prediction.times), 'draw')} are too few to decide whether {where(unsure.point)} "
+            f"costs a tenth of the time (95 % interval: {unsure.low:.3g} to {unsure.high:.3g} times). "
+            f"Use --set repeats={unsure.enough}."
         )
     last = line[-1]
-    return f"{of} the time grows by less than a tenth even at {where(last.point)} ({last.times:.3g} times)."
+    return f"{condition}, the time grows by less than a tenth even at {where(last.point)} ({last.times:.3g} times)."
 
 
 def _from_ranks(found: Line, ranks: int) -> Iterator[str]:
-    """Of the conditions in which the number of ranks makes the difference, the harshest: the fewest that cost a tenth."""
+    """Names the fewest affected ranks that cost a tenth, under the harshest of the conditions that are swept over ranks."""
 
     def where(point: Point) -> str:
         return f"{plural(round(point.affected * ranks), 'rank')} of {ranks}"
 
     lines = list(_lines(found, lambda p: replace(p, affected=1.0), lambda p: p.affected))
     for line in sorted(lines, key=lambda line: -line[-1].times)[:1]:
-        yield _answered(line, f"{_conditions(line[0].point)} at some of the ranks:", where)
+        yield _answered(line, f"If some of the ranks have {_conditions(line[0].point)}", where)
 
 
 def _from_probability(found: Line) -> Iterator[str]:
-    """For each delay: the least probability of the sweep that costs a tenth."""
+    """Names for each time-out the smallest probability of the sweep that costs a tenth."""
     lines = _lines(found, lambda p: replace(p, loss=replace(p.loss, probability=0.0)), lambda p: p.loss.probability)
     for line in lines:
         if line[0].point.affected == 1:
-            rto = f"With a least time-out of {quantity(line[0].point.loss.rto, 's')}"
+            rto = f"With a smallest time-out of {quantity(line[0].point.loss.rto, 's')}"
             yield _answered(line, rto, lambda point: f"a loss of {_loss(point)}")
 
 
@@ -163,5 +161,5 @@ def _loss(point: Point) -> str:
 
 def _conditions(point: Point) -> str:
     if point.loss.probability:
-        return f"A loss of {_loss(point)} with a least time-out of {quantity(point.loss.rto, 's')}"
-    return f"Interruptions of {quantity(point.noise.duration, 's')}"
+        return f"a loss of {_loss(point)} with a smallest time-out of {quantity(point.loss.rto, 's')}"
+    return f"interruptions of {quantity(point.noise.duration, 's')}"

@@ -1,4 +1,4 @@
-"""Traces of our own as two Parquet files in a folder, a row a record, and back without a loss."""
+"""Converts traces of ours to two Parquet files with one row per record, and back without loss."""
 
 import tempfile
 from pathlib import Path
@@ -11,7 +11,7 @@ from steelyard.whatif import program
 
 RANKS, RECORDS = "ranks.parquet", "records.parquet"
 
-# Of a rank: what the header of its file holds. Ticks and keys of 64 bits stand as signed numbers.
+# The header of a rank's file. Ticks and keys of 64 bits are written as signed numbers.
 _RANKS = ("rank", "ranks", "shift", "finished", "begin_ticks", "begin_ns", "end_ticks", "end_ns", "offset_begin",
           "offset_end", "offset_error", "offset_known", "first_ticks", "host")  # fmt: skip
 _RECORDS = {
@@ -22,12 +22,12 @@ _AS_LIST = "CASE WHEN numbers IS NULL THEN []::BIGINT[] ELSE string_split(number
 
 
 def is_table(path: Path) -> bool:
-    """A folder with the two files."""
+    """Returns whether the path is a folder with the two files."""
     return files.is_file(path / RANKS) and files.is_file(path / RECORDS)
 
 
 def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
-    """Makes a folder of Parquet files of a trace of ours."""
+    """Writes a trace of ours as a folder of Parquet files."""
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="steelyard-") as found:
@@ -50,7 +50,7 @@ def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
 
 
 def rebuild(table: Path, folder: Path, machine: Machine) -> None:
-    """Makes the ranks' files of a table in `folder`. UsageError where it cannot be read."""
+    """Writes the ranks' files of a table into `folder`. UsageError if the table cannot be read."""
     import duckdb
 
     try:

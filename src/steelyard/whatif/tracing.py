@@ -1,4 +1,4 @@
-"""Traces of our own: the tracer compiled for the MPI of a command, and the command carried out with it."""
+"""Records traces: compiles the tracer for the MPI of a command, and runs the command with it."""
 
 import json
 import os
@@ -17,15 +17,15 @@ from steelyard.model import Machine, Tool
 from steelyard.mpi import HOW_TO_INSTALL
 
 SOURCE = Path(__file__).with_name("tracer") / "tracer.cpp"
-FOLDER = "STEELYARD_TRACE"  # the environment's name for where the ranks write
+FOLDER = "STEELYARD_TRACE"  # environment variable with the folder for the ranks' files
 FORMAT = 1
-NO_MPI = f"There is no MPI with its headers on this machine, for which the tracer could be compiled. {HOW_TO_INSTALL}"
-RANKS = struct.Struct("<8s2I")  # how a rank's file begins: its mark, which rank, of how many
+NO_MPI = f"The tracer needs an MPI with its headers, and this machine has none. {HOW_TO_INSTALL}"
+RANKS = struct.Struct("<8s2I")  # header of a rank's file: its mark, the rank, the number of ranks
 
 
 @dataclass(frozen=True)
 class Made:
-    """A trace that was made: how the command ended, how many ranks have written, and B of all files."""
+    """A recorded trace: the exit code of the command, the number of ranks that wrote, and B of all files."""
 
     folder: Path
     code: int
@@ -35,7 +35,7 @@ class Made:
 
 
 def mpi_of(words: Sequence[str], named: str | None, machine: Machine) -> Tool:
-    """The MPI that is named, or else the one whose mpiexec the command begins with, or else the usual one."""
+    """Returns the named MPI, or the one whose mpiexec the command starts with, or the default one."""
     if named:
         return build.resolve_mpi(named, machine)
     starter = shutil.which(words[0])
@@ -54,7 +54,7 @@ def _place(program: str) -> Path:
 
 
 def tracer(machine: Machine, mpi: Tool) -> Path:
-    """The library, compiled where the cache lacks it."""
+    """Returns the path of the tracer's library, which is compiled if the cache lacks it."""
     toolchain = build.resolve(build.default(machine), machine)
     source = build.preloaded("whatif.tracer.so", SOURCE, toolchain, mpi)
     build.make([source])
@@ -62,21 +62,21 @@ def tracer(machine: Machine, mpi: Tool) -> Path:
 
 
 def expect_folder(folder: Path) -> None:
-    """Refuses a place for a trace that is not free, before the command runs."""
+    """Raises UsageError if a new folder cannot be made at this path."""
     if files.is_file(folder) or (files.is_folder(folder) and any(folder.iterdir())):
-        raise UsageError(f"The trace cannot be written to '{folder}': something is there. Name a new folder with -o.")
+        raise UsageError(f"The trace cannot be written to '{folder}', which exists already. Name a new folder with -o.")
     if not files.is_folder(folder.absolute().parent):
         raise UsageError(
-            f"The trace cannot be written to '{folder}': the folder '{folder.absolute().parent}' is not there. Make it first."
+            f"The trace cannot be written to '{folder}', because the folder '{folder.absolute().parent}' does not exist."
         )
 
 
 def record(
     words: Sequence[str], folder: Path, machine: Machine, mpi: Tool, environment: Mapping[str, str] | None = None
 ) -> Made:
-    """Runs the command to its end, with the tracer in each of its processes, and `environment` besides the own one.
+    """Runs the command to its end, with the tracer in each of its processes; `environment` adds variables.
 
-    MachineFailed where no rank wrote.
+    MachineFailed if no rank wrote a file.
     """
     expect_folder(folder)
     library = tracer(machine, mpi)
@@ -92,8 +92,8 @@ def record(
         raise SystemExit(128 + done.ended)
     if not ranks:
         raise MachineFailed(
-            f"The command '{words[0]}' ended with {done.code} and left no trace: no process of it called MPI_Init of "
-            f"{build.mpi_name(mpi)} with the environment that it was started with. Name its own MPI with --mpi; between hosts, "
+            f"The command '{words[0]}' ended with exit code {done.code} and wrote no trace. No process called MPI_Init of "
+            f"{build.mpi_name(mpi)} with the environment of the tracer. Name the MPI of the program with --mpi. Between hosts, "
             "pass on LD_PRELOAD and STEELYARD_TRACE (mpiexec -x, -genvlist)."
         )
     seconds = (done.whole.end - done.whole.begin) / 1e9
@@ -116,6 +116,6 @@ def _moment(ns: int) -> str:
 
 
 def _ranks(path: Path) -> int:
-    """Of how many ranks a file says that it is one."""
+    """Returns the number of ranks in the header of a rank's file."""
     with path.open("rb") as file:
         return int(RANKS.unpack(file.read(RANKS.size).ljust(RANKS.size, b"\0"))[2])

@@ -23,14 +23,14 @@ def command(
         typer.Option(
             "--mpi",
             metavar="MPI",
-            help="MPI library of the application, such as mpich-5.0.2, or its mpicxx (default: the one it is linked with).",
+            help="MPI library of the application, such as mpich-5.0.2, or its mpicxx (default: that of the command's mpiexec).",
         ),
     ] = None,
 ) -> None:
-    """Run an MPI application and record its calls, for **steelyard whatif**: one file a rank, in a folder.
+    """Run an MPI application and record its calls for **steelyard whatif**, in a folder with one file per rank.
 
-    The application is not changed and not linked anew. Whatever ends it, the trace can be read up to there. The exit code is
-    the command's. MPI_Pcontrol(n) begins region n, which whatif can replay alone or with faster cores.
+    The application is not changed and not linked again. If it crashes, the trace has all earlier calls. The exit code is that
+    of the command. MPI_Pcontrol(n) begins region n, which whatif can replay alone or with faster cores.
 
     Examples: **steelyard trace -- mpiexec -n 4 ./solver input.nml** · **steelyard trace -o cg -- srun -n 64 ./cg** ·
     **steelyard trace --mpi mpich -- mpiexec.mpich -n 8 ./lu**

@@ -28,7 +28,7 @@ def anchor_of(path: Path) -> Path | None:
 def _expect() -> None:
     if importlib.util.find_spec("otf2") is None:
         raise MachineFailed(
-            f"OTF2 is read by the Python package otf2, which is not installed. Do: {install_extra('otf2')}"
+            f"Reading OTF2 needs the Python package otf2, which is not installed. Install it: {install_extra('otf2')}"
         )
 
 
@@ -43,7 +43,7 @@ def _said(errors: str) -> str:
     """The first error of OTF2's library, without the place in its sources; or that its Python package did not know a record."""
     lines = errors.splitlines()
     if any("unhandled python exception" in line for line in lines):
-        return "a record is not understood (communicators between two groups are none that its Python package reads)"
+        return "its Python package cannot read a record, such as a communicator between two groups"
     return next((line.partition(" error: ")[2] for line in lines if line.startswith("[OTF2]")), "")
 
 
@@ -51,7 +51,7 @@ def _expect_ordinary(anchor: Path) -> None:
     """OTF2's library would wait for a pipe."""
     for path in (anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*")):
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise UsageError(f"The OTF2 archive '{anchor}' cannot be read: '{path.name}' is no ordinary file.")
+            raise UsageError(f"The OTF2 archive '{anchor}' cannot be read: '{path.name}' is not an ordinary file.")
 
 
 def rebuild(anchor: Path, folder: Path, machine: Machine) -> int:
@@ -64,7 +64,9 @@ def rebuild(anchor: Path, folder: Path, machine: Machine) -> int:
     except (IndexError, ValueError):
         found = {"failed": f"its process ended with {done.returncode}"}
     if "failed" in found:
-        found["error"] = f"it is damaged, or not whole; OTF2's library says: {_said(done.stderr) or found['failed']}"
+        found["error"] = (
+            f"it is damaged or incomplete; the OTF2 library reports: {_said(done.stderr) or found['failed']}"
+        )
     if "error" in found:
         raise UsageError(f"The OTF2 archive '{anchor}' cannot be read: {found['error']}.")
     program.written([str(folder), "1e9", "rebuilt", str(folder)], machine)

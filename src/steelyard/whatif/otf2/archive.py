@@ -21,7 +21,7 @@ class Definitions:
         groups = [g for g in defined.groups if g.paradigm == enums.Paradigm.MPI]
         all_ranks = [g for g in groups if g.group_type == enums.GroupType.COMM_LOCATIONS]
         if len(all_ranks) != 1 or not all_ranks[0].members:
-            raise Refusal("it has no ranks of MPI: no group of their locations is defined")
+            raise Refusal("it defines no group of MPI ranks")
         self.locations: list[Any] = list(all_ranks[0].members)
         self.rank_of: Mapping[int, int] = {id(one): rank for rank, one in enumerate(self.locations)}
         self.resolution = int(defined.clock_properties.timer_resolution)
@@ -48,7 +48,7 @@ class Definitions:
                 continue
             ranks = tuple(self.rank_of.get(id(member), -1) for member in group.members)
             if -1 in ranks or len(set(ranks)) != len(ranks):
-                raise Refusal(f"the communicator '{one.name}' has members that are no ranks, or one twice")
+                raise Refusal(f"the communicator '{one.name}' has a member that is not a rank, or one rank twice")
             first = ranks == whole and WORLD not in self.members
             number = WORLD if first else len(self.members) + 2
             self._numbers[id(one)] = number
@@ -59,7 +59,9 @@ class Definitions:
         found = self._numbers.get(id(communicator))
         if found is None:
             name = getattr(communicator, "name", "?")
-            raise Refusal(f"the communicator '{name}' joins two groups, or is none of MPI: such cannot be replayed")
+            raise Refusal(
+                f"the communicator '{name}' joins two groups, or is not one of MPI; the replay supports neither"
+            )
         return found
 
     def ranks(self, number: int, own: int) -> tuple[int, ...]:

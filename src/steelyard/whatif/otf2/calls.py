@@ -74,7 +74,7 @@ class Calls:
         if self.first is None:
             self.first = self._last = event.time
         if event.time < self._last and act is not None and self._depth == 0:
-            raise Refusal(f"times of rank {self.rank} go back")
+            raise Refusal(f"the times of rank {self.rank} decrease")
         if act is None:
             return
         if self._depth or act in (Calls._enter, Calls._leave, Calls._flush):
@@ -119,7 +119,7 @@ class Calls:
 
     def _close(self, end: int) -> None:
         if end < self._begin:
-            raise Refusal(f"times of rank {self.rank} go back")
+            raise Refusal(f"the times of rank {self.rank} decrease")
         name = self._region.name if self._region is not None else ""
         rows = exchanged(self._pending) if name.startswith("MPI_Sendrecv") else self._pending
         if self._how_many:
@@ -154,17 +154,17 @@ class Calls:
         number = self._defined.number(communicator)
         if partner is not None and partner >= len(self._defined.ranks(number, self.rank)):
             raise Refusal(
-                f"rank {self.rank} has a message with rank {partner} of '{communicator.name}', which it lacks"
+                f"rank {self.rank} has a message with rank {partner} of '{communicator.name}', which has no such rank"
             )
         if number > SELF:
             self.used.add(number)
         if self.rank not in self._defined.ranks(number, self.rank):
-            raise Refusal(f"rank {self.rank} is none of the ranks of '{communicator.name}', in which it communicates")
+            raise Refusal(f"rank {self.rank} communicates in '{communicator.name}', but it is not a member")
         return number
 
     def _bytes(self, size: int) -> int:
         if size > MOST_BYTES:
-            raise Refusal(f"rank {self.rank} has a message of {size} B; they have 0 to 2^50")
+            raise Refusal(f"rank {self.rank} has a message of {size} B; the maximum is 2^50")
         return size
 
     def _tag(self, tag: int) -> int:
@@ -232,7 +232,9 @@ class Calls:
         ranks = self._defined.ranks(on, self.rank)
         rooted = number in sizes.ROOTED
         if rooted and event.root >= len(ranks):
-            raise Refusal(f"rank {self.rank} has a collective with the root {event.root}, which is none of its ranks")
+            raise Refusal(
+                f"rank {self.rank} has a collective with the root {event.root}, which is not one of its ranks"
+            )
         root = event.root if rooted else 0
         sent, received = self._bytes(event.size_sent), self._bytes(event.size_received)
         part = sizes.Part(len(ranks), ranks.index(self.rank), root, sent, received)
@@ -271,7 +273,7 @@ class Calls:
         if window is None:
             return  # of another paradigm
         if event.remote >= len(self._defined.ranks(window[1], self.rank)):
-            raise Refusal(f"rank {self.rank} puts to rank {event.remote} of a window, which it lacks")
+            raise Refusal(f"rank {self.rank} accesses rank {event.remote} of a window, which has no such rank")
         kind = PUT if type(event).__name__ == "RmaPut" else GET
         self._pending.append(Row(kind, window[1], [window[0], event.remote, self._bytes(event.bytes)]))
 

@@ -33,13 +33,11 @@ def convert(anchor: Path, folder: Path) -> int:
             if rank is not None:
                 ranks[rank].take(event)
             elif type(event).__name__ in COMMUNICATION:
-                raise Refusal(
-                    f"'{location.name}' of '{location.group.name}' communicates, and is the thread of no rank"
-                )
+                raise Refusal(f"'{location.name}' of '{location.group.name}' communicates, but belongs to no rank")
         for rank, location in enumerate(defined.locations):
             expected = int(location.number_of_events)
             if ranks[rank].events != expected:
-                raise Refusal(f"rank {rank} has {ranks[rank].events} events, and its definition says {expected}")
+                raise Refusal(f"rank {rank} has {ranks[rank].events} events, but its definition says {expected}")
         even = _agree(ranks)
         _finish(ranks, defined.ours)
         _write(ranks, defined, folder)

@@ -1,4 +1,4 @@
-"""The page of a replay: what it predicts, what that means, where the time goes, and what would help."""
+"""The page of a replay: its predictions, sentences about them, and figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from steelyard.whatif.prediction_page.timeline_figures import timeline_figures
 from steelyard.whatif.sensitivity import FACTORS
 from steelyard.whatif.sentences import undisturbed
 
-MOST_RANKS = 512  # on a figure: of more, neighbours are put together as their mean
+MOST_RANKS = 512  # on a figure: neighbours of more ranks share a point, their mean
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part as the template shows it."""
+    """A part in the form that the template shows."""
 
     title: str
     anchor: str
@@ -43,7 +43,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """What the template shows: the sections, and around them what all parts have in common."""
+    """The content of the template: the sections, and the facts and figures that all parts have in common."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
@@ -57,7 +57,7 @@ class Page:
 
 
 def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
-    """The data of the page. The parts are of one trace on one network: what is said of it undisturbed is the first one's."""
+    """Returns the data of the page. The undisturbed replay of the first part stands for all parts."""
     answer, asked = parts[0].answer, parts[0].asked
     facts = (
         ("Trace", name),
@@ -82,7 +82,11 @@ def write(page: Page, path: Path) -> Path:
 
 def _traced(traced: Traced) -> str:
     waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor" if traced.preempted else ""
-    return f"{quantity(traced.time, 's')}{waited} (the rank that waited most)" if waited else quantity(traced.time, "s")
+    return (
+        f"{quantity(traced.time, 's')}{waited} (the rank with the longest wait)"
+        if waited
+        else quantity(traced.time, "s")
+    )
 
 
 def _engine(answers: Sequence[Answer]) -> str:
@@ -94,7 +98,7 @@ def _network(found: Prediction) -> str:
     own, name = link(found), found.point.network.name
     words = f"latency L {quantity(own.L, 's')}, overhead o {quantity(own.o, 's')}, gap g {quantity(own.g, 's')}, "
     return (
-        f"{name + ': ' if name else ''}{words}{quantity(1 / own.G, 'B/s') if own.G else 'any number of bytes a second'}"
+        f"{name + ': ' if name else ''}{words}{quantity(1 / own.G, 'B/s') if own.G else 'unlimited bytes per second'}"
     )
 
 
@@ -124,14 +128,14 @@ def _ranks(account: Account | None) -> list[Figure]:
     x = tuple(float(first) for first in range(0, count, together))
     parts = (
         ("computing", account.computing),
-        ("processor's part of messages", account.talking),
+        ("message overhead", account.talking),
         ("waiting", account.waiting),
     )
     lines = tuple(
         Series(name, x, tuple(sum(of[i : i + together]) / len(of[i : i + together]) for i in range(0, count, together)))
         for name, of in parts
     )
-    caption = f" Each point is the mean of {together} neighbours." if together > 1 else ""
+    caption = f" Each point is the mean of {together} neighbouring ranks." if together > 1 else ""
     return [
         Figure(
             name="ranks",
@@ -140,7 +144,7 @@ def _ranks(account: Account | None) -> list[Figure]:
             x=Axis("rank"),
             y=Axis("time", "s"),
             series=lines,
-            caption=f"Waiting is for messages, and at the end for the last rank.{caption}",
+            caption=f"Ranks wait for messages, and at the end for the last rank.{caption}",
         )
     ]
 
@@ -155,12 +159,12 @@ def _sensitivity(answer: Answer) -> list[Figure]:
     return [
         Figure(
             name="sensitivity",
-            title="What less of each cost would bring",
+            title="Time against each cost",
             kind="lines",
-            x=Axis("what is left of the cost, %"),
+            x=Axis("remaining cost, %"),
             y=Axis("time / time today"),
             series=lines,
-            caption="One cost at a time, undisturbed. Bandwidth: the time for each byte; cores: the time to compute. "
-            "Where a line is flat, more of it brings nothing.",
+            caption="Each line changes one cost, without loss and noise. Bandwidth: the time for each byte. Cores: the time to "
+            "compute. A flat line means that a further reduction saves nothing.",
         )
     ]

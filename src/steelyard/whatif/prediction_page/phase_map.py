@@ -1,4 +1,4 @@
-"""The histogram of a trace's computing phases, by rank and by how long they take."""
+"""The histogram of the computing phases of a trace, by rank and length."""
 
 from steelyard.model.figure import Axis, Figure
 from steelyard.units import quantity
@@ -6,14 +6,14 @@ from steelyard.whatif.phases import Phases
 
 
 def phase_map(phases: Phases | None) -> list[Figure]:
-    """A cell for each row of ranks and each bin of length; none where there are no phases."""
+    """Returns the figure, with a cell for each row of ranks and bin of length; none if there are no phases."""
     if phases is None or not phases.count:
         return []
     rows = tuple(
         _ranks(first, phases.together) for first in range(0, len(phases.rows) * phases.together, phases.together)
     )
     limit = (
-        f" From {quantity(phases.limit, 's')} on they are outliers: longer than the longest of the median rank."
+        f" Phases from {quantity(phases.limit, 's')} on are outliers: longer than the longest phase of the median rank."
         if phases.outliers
         else ""
     )
@@ -28,8 +28,8 @@ def phase_map(phases: Phases | None) -> list[Figure]:
             columns=phases.edges,
             rows=rows,
             value=Axis("phases", log=True),
-            caption="What a rank computes between two calls of MPI is a phase; each column is a tenth of a factor of ten wide. "
-            f"Where all ranks have the same columns, the work is in balance.{limit}",
+            caption="A phase is the computing of a rank between two calls of MPI. Each column is a tenth of a decade wide. "
+            f"If all ranks have the same columns, the work is balanced.{limit}",
         )
     ]
 

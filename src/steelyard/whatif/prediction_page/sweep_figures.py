@@ -1,4 +1,4 @@
-"""The figures of a sweep: the time against each condition that people draw over, and noise as a map."""
+"""The figures of a sweep: the time against each condition, and noise as a map."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.report.values import quantity
 from steelyard.whatif import Answer, Prediction, Protocol
 
-DECADES = 20  # the greatest by the least, from which on an axis is logarithmic
-MOST_LINES = 7  # of a sweep: the palette has no more colours
+DECADES = 20  # ratio of the greatest to the smallest value from which an axis is logarithmic
+MOST_LINES = 7  # the palette has no more colours
 
 Value = Callable[[Prediction], float]
 Words = Callable[[Prediction], str]
-Scaled = Sequence[tuple[Prediction, float]]  # each with the time by which its own is divided
+Scaled = Sequence[tuple[Prediction, float]]  # predictions, with the times by which theirs are divided
 
 
 @dataclass(frozen=True)
 class Swept:
-    """A condition that can be an axis: its title, unit, value and words."""
+    """A condition that can be an axis: its title and unit, and functions for its value and its label."""
 
     title: str
     unit: str
@@ -27,7 +27,7 @@ class Swept:
 
 
 def link(found: Prediction) -> Protocol:
-    """That of the smallest messages."""
+    """Returns the protocol of the smallest messages between nodes."""
     return found.point.network.across[0]
 
 
@@ -42,12 +42,12 @@ PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: f"each {
 
 
 def _swept(ranks: int) -> tuple[Swept, Swept, tuple[Swept, ...]]:
-    """Probability, ranks concerned, and all: the more a condition is what people draw over, the earlier it stands."""
+    """Returns probability, affected ranks, and all conditions, those that are most often an axis first."""
 
     def concerned(found: Prediction) -> float:
         return round(found.point.affected * ranks)
 
-    affected = Swept("ranks concerned", "", concerned, lambda p: f"{concerned(p):g} of {ranks} ranks")
+    affected = Swept("affected ranks", "", concerned, lambda p: f"{concerned(p):g} of {ranks} ranks")
     others = (
         DURATION,
         PERIOD,
@@ -61,9 +61,9 @@ def _swept(ranks: int) -> tuple[Swept, Swept, tuple[Swept, ...]]:
 
 
 def sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
-    """The time beside the undisturbed one, or where nothing disturbs the time itself, over what varies.
+    """Returns the figures of the conditions that vary: the time as a multiple of the undisturbed time, or in s.
 
-    Against the probability of loss at all ranks that are swept, and against these at the greatest probability.
+    If the probability of loss and the affected ranks vary, each has a figure at the greatest value of the other.
     """
     found = answer.predictions
     probability, affected, conditions = _swept(ranks)
@@ -89,7 +89,7 @@ def _greatest(scaled: Scaled, of: Swept) -> Scaled:
 
 
 def _map(scaled: Scaled, name: str) -> Figure:
-    """Noise: how often against how long. Each cell has one prediction, or none."""
+    """Draws the period against the length of noise. Each cell has one prediction, or none."""
     cells = {(PERIOD.value(p), DURATION.value(p)): p.time / by for p, by in scaled}
     rows, columns = (tuple(sorted(set(values))) for values in zip(*cells, strict=True))
     return Figure(
@@ -102,8 +102,8 @@ def _map(scaled: Scaled, name: str) -> Figure:
         rows=rows,
         columns=columns,
         value=Axis("time / undisturbed time", log=True),
-        caption="Means of the draws. Interruptions themselves take their length by their period of the time; what is lost "
-        "beyond that is waiting for ranks that are interrupted.",
+        caption="Means of the draws. Interruptions alone take the share length / period of the time. The rest of the loss is "
+        "waiting for interrupted ranks.",
     )
 
 
@@ -122,8 +122,12 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
         high = tuple((p.time if p.high is None else p.high) / by for p, by in pairs)
         lines.append(Series(", ".join(s.words(pairs[0][0]) for s in others) or "predicted", x, y, low, high))
     tall = _wide([y for line in lines for y in line.y if y is not None])
-    more = f" The first {MOST_LINES} of {len(lines)} lines; the table has all." if len(lines) > MOST_LINES else ""
-    at = f" All with {fixed.words(scaled[0][0])}." if fixed else ""
+    more = (
+        f" The figure has the first {MOST_LINES} of {len(lines)} lines. The table has all."
+        if len(lines) > MOST_LINES
+        else ""
+    )
+    at = f" All points have {fixed.words(scaled[0][0])}." if fixed else ""
     return Figure(
         name=name,
         title=f"Time against {over.title}",

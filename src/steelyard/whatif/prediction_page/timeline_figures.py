@@ -1,4 +1,4 @@
-"""Two timelines of one program, undisturbed and disturbed, one above the other; and how long messages are on their way."""
+"""Two timelines of a program, undisturbed and disturbed, one above the other; and the times of its messages."""
 
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.report.values import quantity
@@ -7,7 +7,7 @@ from steelyard.whatif.timelines import Timeline, Timelines, edge
 
 
 def timeline_figures(found: Timelines | None, name: str) -> list[Figure]:
-    """None where nothing disturbs."""
+    """Returns the two figures; none if nothing disturbs the replay."""
     if found is None or not found.span:
         return []
     return [_lines(found, name), _sent(found, name)]
@@ -17,10 +17,10 @@ def _lines(found: Timelines, name: str) -> Figure:
     above, below = _waiting(found.undisturbed, found), _waiting(found.disturbed, found)
     steps, together = len(above[0]), found.together
     ranks = [str(first) if together == 1 else f"{first}…" for first in range(0, len(above) * together, together)]
-    grouped = f" A line is the mean of {together} neighbouring ranks." if together > 1 else ""
+    grouped = f" Each line is the mean of {together} neighbouring ranks." if together > 1 else ""
     return Figure(
         name=f"{name}-timelines",
-        title="What the ranks do, undisturbed (above) and disturbed (below)",
+        title="Activity of the ranks, undisturbed (above) and disturbed (below)",
         kind="heat",
         x=Axis("time, from", "s"),
         y=Axis("ranks"),
@@ -28,14 +28,14 @@ def _lines(found: Timelines, name: str) -> Figure:
         columns=tuple(found.span * step / steps for step in range(steps)),
         rows=(*(f"{rank} undisturbed" for rank in ranks), "", *(f"{rank} disturbed" for rank in ranks)),
         value=Axis("waiting", "%"),
-        caption=f"One draw with {_conditions(found.disturbed.point)}: {quantity(found.disturbed.time, 's')} instead of "
+        caption=f"One draw with {_conditions(found.disturbed.point)}. It takes {quantity(found.disturbed.time, 's')} instead of "
         f"{quantity(found.undisturbed.time, 's')}. "
-        f"Dark: computing, and the processor's part of messages. Light: waiting.{grouped}",
+        f"Dark: computing and message overhead. Light: waiting.{grouped}",
     )
 
 
 def _waiting(line: Timeline, found: Timelines) -> tuple[tuple[float | None, ...], ...]:
-    """What is left of each step up to the end of the replay."""
+    """Returns the share of waiting in each step, up to the end of the replay."""
     steps = len(line.computing[0])
     width = found.span / steps
 
@@ -60,13 +60,13 @@ def _sent(found: Timelines, name: str) -> Figure:
         )
     return Figure(
         name=f"{name}-sent",
-        title="How long messages are on their way",
+        title="Time from the sender to the receiver of messages",
         kind="lines",
         x=Axis("time until the message has arrived, from", "s", log=True),
         y=Axis("share of the messages", "%", log=True),
         series=tuple(series),
-        caption="From where the sender hands a message over until it has arrived, in columns a tenth of a factor of ten wide. "
-        "What is far to the right is late: lost and sent again, or it waits for what was.",
+        caption="From the network interface of the sender to the arrival, in columns of a tenth of a decade. Messages far to the "
+        "right are late: they were lost and sent again, or they waited for such messages.",
     )
 
 
@@ -74,12 +74,12 @@ def _conditions(point: Point) -> str:
     parts = []
     if point.loss.probability:
         parts.append(
-            f"a loss of {100 * point.loss.probability:g} % and a least time-out of {quantity(point.loss.rto, 's')}"
+            f"a loss of {100 * point.loss.probability:g} % and a smallest time-out of {quantity(point.loss.rto, 's')}"
         )
     if point.noise.any:
         parts.append(f"interruptions of {quantity(point.noise.duration, 's')}")
     if point.noise.period:
         parts[-1] += f" each {quantity(point.noise.period, 's')}"
     if point.affected < 1:
-        parts.append(f"{100 * point.affected:.3g} % of the ranks concerned")
+        parts.append(f"at {100 * point.affected:.3g} % of the ranks")
     return ", ".join(parts)
