@@ -83,7 +83,8 @@ def benchmark_of(path):
 
     nothing = lambda *given: ()
     return Benchmark(
-        f"weather.{path.stem}", "Rain", "", "", "", "", (Source(str(path), False, foreign=True),), nothing, (), nothing, nothing
+        name=f"weather.{path.stem}", title="Rain", summary="", reading="", caution="", source="",
+        sources=(Source(str(path), False, foreign=True),), axes=nothing, metrics=(), limit=nothing, figures=nothing,
     )
 '''
 TRACES = '''"""Door: traces of clouds."""

@@ -67,61 +67,23 @@ class Measure:
         return ~(reading < bound) if self.higher else ~(reading > bound)
 
 
+# fmt: off
 MEASURES = {
     m.kind: m
     for m in (
-        Measure(
-            kind="core_clock",
-            higher=True,
-            loss=CLOCK_LOSS,
-            brief=True,
-            cause="core clock",
-            words="the core ran at {}",
-            scale=1e-9,
-            unit="GHz",
-        ),
-        Measure(
-            kind="issued",
-            higher=True,
-            loss=ISSUE_LOSS,
-            brief=True,
-            cause="shared core",
-            words="the core issued {}",
-            scale=1,
-            unit="additions per cycle",
-        ),
-        Measure(
-            kind="stream",
-            higher=True,
-            loss=STREAM_LOSS,
-            brief=False,
-            cause="shared memory",
-            words="a read of the memory reached {}",
-            scale=1e-9,
-            unit="GB/s",
-        ),
-        Measure(
-            kind="chase",
-            higher=False,
-            loss=CHASE_LOSS,
-            brief=False,
-            cause="shared memory",
-            words="an access to the memory took {}",
-            scale=1e9,
-            unit="ns",
-        ),
-        Measure(
-            kind="exchange",
-            higher=False,
-            loss=EXCHANGE_LOSS,
-            brief=False,
-            cause="slow messages",
-            words="a message round trip took {}",
-            scale=1e6,
-            unit="µs",
-        ),
+        Measure(kind="core_clock", higher=True, loss=CLOCK_LOSS, brief=True, cause="core clock",
+                words="the core ran at {}", scale=1e-9, unit="GHz"),
+        Measure(kind="issued", higher=True, loss=ISSUE_LOSS, brief=True, cause="shared core",
+                words="the core issued {}", scale=1, unit="additions per cycle"),
+        Measure(kind="stream", higher=True, loss=STREAM_LOSS, brief=False, cause="shared memory",
+                words="a read of the memory reached {}", scale=1e-9, unit="GB/s"),
+        Measure(kind="chase", higher=False, loss=CHASE_LOSS, brief=False, cause="shared memory",
+                words="an access to the memory took {}", scale=1e9, unit="ns"),
+        Measure(kind="exchange", higher=False, loss=EXCHANGE_LOSS, brief=False, cause="slow messages",
+                words="a message round trip took {}", scale=1e6, unit="µs"),
     )
 }
+# fmt: on
 
 
 @dataclass(frozen=True)
