@@ -45,7 +45,7 @@ def stumbling(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(rule: str, error: Exception) -> Finding:
         raise AssertionError(f"the rule '{rule}' stumbled") from error
 
-    monkeypatch.setattr(findings, "_cannot", fail)
+    monkeypatch.setattr(findings, "_failed_rule", fail)
 
 
 @pytest.fixture(autouse=True)

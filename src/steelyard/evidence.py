@@ -86,9 +86,9 @@ def noted(kind: str, text: str, /, **numbers: float | None) -> Evidence:
     """Returns evidence of a kind of the table, with its numbers that are known and finite."""
     assert kind in KINDS or not kind, kind
     assert numbers.keys() <= NUMBERS.keys() | KINDS.keys(), numbers
-    known = {name: x for name, x in numbers.items() if x is not None and math.isfinite(x)}
+    finite = {name: x for name, x in numbers.items() if x is not None and math.isfinite(x)}
     # JSON cannot hold NumPy's numbers.
-    return Evidence(kind, text, {name: x if isinstance(x, int) else float(x) for name, x in known.items()})
+    return Evidence(kind, text, {name: x if isinstance(x, int) else float(x) for name, x in finite.items()})
 
 
 def sentence(evidence: Evidence) -> str:
@@ -105,7 +105,7 @@ def sentences(evidence: Iterable[Evidence]) -> str:
 
 def distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Removes evidence with the same sentence as an earlier one."""
-    found: dict[str, Evidence] = {}
-    for each in evidence:
-        found.setdefault(sentence(each), each)
-    return tuple(found.values())
+    first: dict[str, Evidence] = {}
+    for one in evidence:
+        first.setdefault(sentence(one), one)
+    return tuple(first.values())

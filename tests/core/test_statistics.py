@@ -236,7 +236,7 @@ def test_medians_are_to_the_last_bit_those_of_numpy(length):
 @pytest.mark.parametrize("count", range(1, 9))
 def test_the_median_over_columns_is_that_of_numpy(count):
     columns = list(np.random.default_rng(count).standard_normal((count, 3, 200)))
-    assert np.array_equal(sides._middles(columns.copy()), np.median(np.stack(columns), axis=0))
+    assert np.array_equal(sides._medians_of_columns(columns.copy()), np.median(np.stack(columns), axis=0))
 
 
 @settings(max_examples=50)

@@ -45,21 +45,21 @@ def rule(name: str) -> ModuleType:
 
 def judge(evaluation: Evaluation) -> Evaluation:
     """Returns the evaluation with the findings of all rules, ordered by weight."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name, module in rules().items():
         try:
-            found += importlib.import_module(module).find(evaluation)
+            findings += importlib.import_module(module).find(evaluation)
         except Exception as error:  # a rule that fails must not hide the findings of the others
-            found.append(_cannot(name, error))
-    return replace(evaluation, findings=ranked(found))
+            findings.append(_failed_rule(name, error))
+    return replace(evaluation, findings=ranked(findings))
 
 
-def _cannot(rule: str, error: Exception) -> Finding:
-    said = f"{type(error).__name__}: {error}"
+def _failed_rule(rule: str, error: Exception) -> Finding:
+    message = f"{type(error).__name__}: {error}"
     return Finding(
         rule=rule,
         level="notice",
-        seen=f"The rule '{rule}' failed on this run ({said}).",
+        seen=f"The rule '{rule}' failed on this run ({message}).",
         evidence=(),
         cause="The records contain data that Steelyard does not write: they are damaged, or another program wrote them.",
         remedy="Measure again. If nobody changed the records, please report this message.",

@@ -35,14 +35,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs that the memory or communication limits."""
     timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if not messages.oversubscribed(r)]
-    near = [n for r in usable if (n := _near(r, evaluation)) is not None]
-    costly = [c for r in usable if (c := _costly(r, usable)) is not None]
+    near = [n for r in usable if (n := _memory_bound(r, evaluation)) is not None]
+    costly = [c for r in usable if (c := _communication_bound(r, usable)) is not None]
     if not near and not costly:
         return []
     near.sort(key=lambda n: -n.share)
     costly.sort(key=lambda c: -c.seen.ratio)
-    said_so = [_of_memory(near)] if near else []
-    said_so += [_of_messages(costly)] if costly else []
+    said_so = [_memory_claim(near)] if near else []
+    said_so += [_messages_claim(costly)] if costly else []
     caution = cases.caution(*(n.result for n in near), *(r for c in costly for r in (c.result, c.threads)))
     return [
         Finding(
@@ -61,27 +61,27 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
 
 
-def _near(result: Result, evaluation: Evaluation) -> Near | None:
+def _memory_bound(result: Result, evaluation: Evaluation) -> Near | None:
     """Returns None unless the rate of its bytes is near the Triad bandwidth with the same number of threads."""
     seconds, record = applications.seconds(result), result.records[0]
     moved = record.work.get("bytes_moved") or record.work.get("bytes")
     if not seconds or not moved or messages.apart(result):
         return None
     threads, size = applications.workers(result), working_set(result)
-    roof = _memory(evaluation, threads)
+    roof = _memory_bandwidth(evaluation, threads)
     if roof is None or (size and level_of(size, threads, evaluation.run.machine) != MEMORY):
         return None
     near = Near(result, moved / seconds, moved / seconds / roof)
     return near if NEAR <= near.share <= BEYOND else None
 
 
-def _memory(evaluation: Evaluation, threads: int) -> float | None:
+def _memory_bandwidth(evaluation: Evaluation, threads: int) -> float | None:
     """Returns the Triad bandwidth with this number of threads; None if it was not measured, or is 0."""
     roofs = bandwidths(evaluation, threads)
     return next((roof.value for roof in roofs if roof.name == MEMORY and roof.value > 0), None)
 
 
-def _costly(result: Result, among: list[Result]) -> Costly | None:
+def _communication_bound(result: Result, among: list[Result]) -> Costly | None:
     """Returns None unless it certainly takes longer than the same number of threads on one node for the same problem."""
     if not applications.parallel(result) or messages.apart(result) or applications.workers(result) < 2:
         return None
@@ -91,9 +91,9 @@ def _costly(result: Result, among: list[Result]) -> Costly | None:
         )
         alike = alike and applications.workers(other) == applications.workers(result)
         if alike and applications.problem(other) == applications.problem(result):
-            observed = compare(messages.seconds(other), messages.seconds(result))
-            if observed.low > 1 and observed.ratio > SLOWER and observed.call == "SLOWER":
-                return Costly(result, other, observed)
+            comparison = compare(messages.seconds(other), messages.seconds(result))
+            if comparison.low > 1 and comparison.ratio > SLOWER and comparison.call == "SLOWER":
+                return Costly(result, other, comparison)
     return None
 
 
@@ -101,7 +101,7 @@ def _names(results: list[Result]) -> str:
     return ", ".join(dict.fromkeys(r.benchmark for r in results))
 
 
-def _of_memory(near: list[Near]) -> str:
+def _memory_claim(near: list[Near]) -> str:
     most = near[0]
     verb = "are" if len({n.result.benchmark for n in near}) > 1 else "is"
     return (
@@ -110,7 +110,7 @@ def _of_memory(near: list[Near]) -> str:
     )
 
 
-def _of_messages(costly: list[Costly]) -> str:
+def _messages_claim(costly: list[Costly]) -> str:
     worst = costly[0]
     return (
         f"Communication takes a large part of the time of {_names([c.result for c in costly])}. {worst.result.benchmark} "

@@ -11,22 +11,24 @@ NAMED = 8
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all of them, the shortest first."""
-    known = [(s, r) for r in npb.of(evaluation.results) if (s := applications.seconds(r)) is not None]
-    short = [(s, r) for s, r in known if s < LEAST_SECONDS or not applications.large_enough(r)]
+    times = [(s, r) for r in npb.of(evaluation.results) if (s := applications.seconds(r)) is not None]
+    short = [(s, r) for s, r in times if s < LEAST_SECONDS or not applications.large_enough(r)]
     if not short:
         return []
     short.sort(key=lambda pair: pair[0])
     programs = len({r.benchmark for _, r in short})
     least, longest = short[0][0], short[-1][0]
     span = quantity(least, "s") if len(short) == 1 else f"{quantity(least, 's')} to {quantity(longest, 's')}"
-    several = f"{len(short)} of {len(known)} results of {programs} programs" if programs > 1 else _of_one(short, known)
+    several = (
+        f"{len(short)} of {len(times)} results of {programs} programs" if programs > 1 else _count_of_one(short, times)
+    )
     return [
         Finding(
             "class_too_small",
             "notice",
             f"{several} of the NAS Parallel Benchmarks come from runs of {span}. This is too short for a speed, so no other "
             "finding uses them.",
-            tuple(f"{_named(r)}: {quantity(s, 's')}." for s, r in short[:NAMED]) + _more(len(short)),
+            tuple(f"{_label(r)}: {quantity(s, 's')}." for s, r in short[:NAMED]) + _more(len(short)),
             f"Below {quantity(LEAST_SECONDS, 's', 2)} the start and the end of the team, empty caches or a single "
             "interruption take "
             "a large part of the time. Class S is only for verification.",
@@ -35,13 +37,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
 
 
-def _of_one(short: list[tuple[float, Result]], known: list[tuple[float, Result]]) -> str:
-    mine = short[0][1].benchmark
-    of = sum(r.benchmark == mine for _, r in known)
-    return f"{len(short)} of {of} results of {mine}"
+def _count_of_one(short: list[tuple[float, Result]], times: list[tuple[float, Result]]) -> str:
+    benchmark = short[0][1].benchmark
+    total = sum(r.benchmark == benchmark for _, r in times)
+    return f"{len(short)} of {total} results of {benchmark}"
 
 
-def _named(result: Result) -> str:
+def _label(result: Result) -> str:
     return f"{result.benchmark} ({applications.named(result)})"
 
 

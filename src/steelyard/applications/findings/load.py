@@ -42,20 +42,20 @@ class Line:
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs; nothing if no program is certain."""
-    lines = [line for line in (*_of_one_node(evaluation), *_of_nodes(evaluation)) if line.less or line.all]
+    lines = [line for line in (*_lines_of_one_node(evaluation), *_lines_of_nodes(evaluation)) if line.less or line.all]
     less = sorted((line for line in lines if line.less), key=lambda line: line.stop.count / line.cores)
     if not lines:
         return []
-    reported = [*less, *(line for line in lines if line.all)]
-    caution = cases.caution(*(r for line in reported for r in line.results))
-    evidence = tuple(_evidence(line) for line in reported[:NAMED])
+    decided = [*less, *(line for line in lines if line.all)]
+    caution = cases.caution(*(r for line in decided for r in line.results))
+    evidence = tuple(_evidence(line) for line in decided[:NAMED])
     if not less:
-        return [Finding("load", "good", f"{_everything(lines)}{caution}", evidence, _cause(less), "")]
+        return [Finding("load", "good", f"{_full_claim(lines)}{caution}", evidence, _cause(less), "")]
     return [
         Finding(
             "load",
             "notice",
-            f"{_sum(less, lines)}{caution}",
+            f"{_limited_claim(less, lines)}{caution}",
             evidence,
             _cause(less),
             "Use only this number of cores per node. Spread the program over more nodes, or leave the other cores to programs "
@@ -66,9 +66,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
 
 
-def _of_one_node(evaluation: Evaluation) -> list[Line]:
+def _lines_of_one_node(evaluation: Evaluation) -> list[Line]:
     """Returns the lines of threads, or of ranks on a single host."""
-    found = []
+    lines = []
     for sweep in sweeps(evaluation, lambda name: name.startswith(applications.EVERY)):
         results = tuple(sweep.results.values())
         one = sweep.over in ("threads", "ranks") and not any(messages.apart(r) for r in results)
@@ -77,7 +77,7 @@ def _of_one_node(evaluation: Evaluation) -> list[Line]:
         )  # one core per worker
         if one and not sweep.scaling.weak and sweep.scaling.stop and all(applications.timed(r) for r in results):
             cores = max(len(evaluation.run.machine.cpus), 1)
-            found.append(
+            lines.append(
                 Line(
                     first=results[0],
                     nodes=None,
@@ -87,44 +87,44 @@ def _of_one_node(evaluation: Evaluation) -> list[Line]:
                     results=results,
                 )
             )
-    return found
+    return lines
 
 
-def _of_nodes(evaluation: Evaluation) -> list[Line]:
+def _lines_of_nodes(evaluation: Evaluation) -> list[Line]:
     """Returns lines by the ranks per node on the same number of nodes: the fewest nodes for each program."""
     groups: dict[Identity, dict[int, dict[int, Result]]] = {}
     for result in applications.of_all(evaluation.results):
-        ranks, each = (cases.number(result, name) for name in ("ranks", "ranks_per_node"))
+        ranks, per_node = (cases.number(result, name) for name in ("ranks", "ranks_per_node"))
         if (
             ranks
-            and each
-            and ranks % each == 0
+            and per_node
+            and ranks % per_node == 0
             and applications.workers(result) == ranks
             and applications.timed(result)
         ):
             of_program = groups.setdefault(identity(result, "ranks", "ranks_per_node"), {})
-            of_program.setdefault(int(ranks // each), {})[int(each)] = result
-    found = []
+            of_program.setdefault(int(ranks // per_node), {})[int(per_node)] = result
+    lines = []
     for of_program in groups.values():
         several = sorted(nodes for nodes, loads in of_program.items() if len(loads) > 1)
         line = _line(several[0], of_program[several[0]], evaluation.run.machine) if several else None
-        found += [line] if line else []
-    return found
+        lines += [line] if line else []
+    return lines
 
 
 def _line(nodes: int, loads: dict[int, Result], machine: Machine) -> Line | None:
     crowded = {load for load, result in loads.items() if messages.oversubscribed(result)}
-    observed = scaling({load: messages.seconds(result) for load, result in loads.items()}, crowded=crowded)
+    curve = scaling({load: messages.seconds(result) for load, result in loads.items()}, crowded=crowded)
     cores = min((host.slots for host in machine.hosts), default=len(machine.cpus)) or 1
     first = next(iter(loads.values()))
     return (
-        Line(first=first, nodes=nodes, cores=cores, scaling=observed, stop=observed.stop, results=tuple(loads.values()))
-        if observed.stop
+        Line(first=first, nodes=nodes, cores=cores, scaling=curve, stop=curve.stop, results=tuple(loads.values()))
+        if curve.stop
         else None
     )
 
 
-def _sum(less: list[Line], lines: list[Line]) -> str:
+def _limited_claim(less: list[Line], lines: list[Line]) -> str:
     shares = sorted({line.stop.count / line.cores for line in less})
     worst = less[0]
     span = percent(shares[0]) if len(shares) == 1 else f"{percent(shares[0])} to {percent(shares[-1])}"
@@ -133,12 +133,12 @@ def _sum(less: list[Line], lines: list[Line]) -> str:
     verb = "use" if len(limited) > 1 else "uses"
     many = f"{_program(worst)} uses" if len(programs) == 1 else f"{len(limited)} of {len(programs)} programs {verb}"
     return (
-        f"{many} only {span} of the cores of a node well. {_named(worst)} uses {worst.stop.count} of {worst.cores}: one more "
+        f"{many} only {span} of the cores of a node well. {_label(worst)} uses {worst.stop.count} of {worst.cores}: one more "
         f"core adds the speed of {_adds(worst)} cores."
     )
 
 
-def _everything(lines: list[Line]) -> str:
+def _full_claim(lines: list[Line]) -> str:
     most = min(line.most for line in lines)
     cores = max(line.cores for line in lines)
     loaded = f"all {cores} cores" if most >= cores else f"{most} of {cores} cores (the most that were measured)"
@@ -151,7 +151,7 @@ def _program(line: Line) -> str:
     return line.first.benchmark
 
 
-def _named(line: Line) -> str:
+def _label(line: Line) -> str:
     hidden = ("threads", "ranks", "ranks_per_node", "pinning")
     threads = "threads, " if not applications.parallel(line.first) else ""
     on = "" if line.nodes is None else f", on {plural(line.nodes, 'node')}"
@@ -169,7 +169,7 @@ def _adds(line: Line) -> str:
 def _evidence(line: Line) -> str:
     speeds = [f"{p.count}: {percent(p.efficiency.value)}" for p in line.scaling.points if not p.crowded]
     verdict = f"{line.stop.count} of {line.cores} are worth using" if line.less else f"all {line.most} are worth using"
-    return f"{_named(line)}: efficiency relative to {line.scaling.base}, by cores: {', '.join(speeds)}. {verdict.capitalize()}."
+    return f"{_label(line)}: efficiency relative to {line.scaling.base}, by cores: {', '.join(speeds)}. {verdict.capitalize()}."
 
 
 def _cause(less: list[Line]) -> str:

@@ -29,40 +29,40 @@ def find(evaluation: Evaluation) -> list[Finding]:
     matched = [(sent, sided) for model in ONE_SIDED for sent, sided in cases.pairs(usable, "model", "mpi", model)]
     if not matched:
         return []
-    observed = compare_all([(messages.seconds(sent), messages.seconds(sided)) for sent, sided in matched], SMALLEST)
-    pairs = [Pair(sided, sent, found) for (sent, sided), found in zip(matched, observed, strict=True)]
+    comparisons = compare_all([(messages.seconds(sent), messages.seconds(sided)) for sent, sided in matched], SMALLEST)
+    pairs = [Pair(sided, sent, comparison) for (sent, sided), comparison in zip(matched, comparisons, strict=True)]
     models = [m for m in ONE_SIDED if any(applications.model(p.sided) == m for p in pairs)]
     calls = [p.seen.call for p in pairs]
-    different, known = "FASTER" in calls or "SLOWER" in calls, "UNCLEAR" not in calls
+    different, clear = "FASTER" in calls or "SLOWER" in calls, "UNCLEAR" not in calls
     furthest = sorted(pairs, key=lambda p: -max(p.seen.ratio, 1 / p.seen.ratio))[:NAMED]
     return [
         Finding(
             "one_sided",
-            "good" if known and not different else "notice",
-            " ".join(_judged(m, [p for p in pairs if applications.model(p.sided) == m]) for m in models),
+            "good" if clear and not different else "notice",
+            " ".join(_claim(m, [p for p in pairs if applications.model(p.sided) == m]) for m in models),
             tuple(_line(p) for p in furthest),
-            _cause(different, known),
+            _cause(different, clear),
             "Use the faster variant for such exchanges. The difference is valid for this MPI and this transport only."
             if different
-            else ("" if known else "Use more launches: steelyard run --preset standard, or --preset full."),
+            else ("" if clear else "Use more launches: steelyard run --preset standard, or --preset full."),
             effect=max(max(p.seen.ratio, 1 / p.seen.ratio) for p in pairs) if different else None,
             reach="program",
         )
     ]
 
 
-def _cause(different: bool, known: bool) -> str:
+def _cause(different: bool, clear: bool) -> str:
     if different:
         return (
             "Writing into the memory of another rank needs no matching of messages, but each exchange needs a separate "
             "synchronisation. MPIs often implement one on top of the other."
         )
-    if known:
+    if clear:
         return "The programs mostly compute, or both variants use the same copies."
     return "The launches differ from each other by more than the models do, or there were too few launches."
 
 
-def _judged(model: str, pairs: list[Pair]) -> str:
+def _claim(model: str, pairs: list[Pair]) -> str:
     """Returns for example 'OpenSHMEM is up to 1.12 (1.08 to 1.16) times as fast as MPI messages.'"""
     name, calls = said("model", model) or model, [p.seen.call for p in pairs]
     faster, slower = calls.count("FASTER"), calls.count("SLOWER")
@@ -86,8 +86,8 @@ def _care(pairs: list[Pair]) -> str:
 
 
 def _speed(pair: Pair) -> str:
-    observed = pair.seen
-    return f"{1 / observed.ratio:.2f} ({1 / observed.high:.2f} to {1 / observed.low:.2f})"
+    comparison = pair.seen
+    return f"{1 / comparison.ratio:.2f} ({1 / comparison.high:.2f} to {1 / comparison.low:.2f})"
 
 
 def _line(pair: Pair) -> str:

@@ -31,19 +31,19 @@ class Choice:
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs, without oversubscribed results and without runs that are too short."""
-    found = _choices(evaluation)
-    if not found:
+    choices = _choices(evaluation)
+    if not choices:
         return []
-    matter = sorted((c for c in found if c.worse), key=lambda c: -c.worse[0].seen.ratio)
-    same = all(o.seen.call == "SAME" for c in found for o in c.others)
-    caution = cases.caution(*(r for c in found for o in c.others for r in (o.first, o.second)))
-    reported = [*matter, *(c for c in found if not c.worse)]
+    matter = sorted((c for c in choices if c.worse), key=lambda c: -c.worse[0].seen.ratio)
+    same = all(o.seen.call == "SAME" for c in choices for o in c.others)
+    caution = cases.caution(*(r for c in choices for o in c.others for r in (o.first, o.second)))
+    ordered = [*matter, *(c for c in choices if not c.worse)]
     return [
         Finding(
             "threads_or_ranks",
             "good" if same else "notice",
-            f"{_sum(matter, found, same)}{caution}",
-            tuple(_line(c) for c in reported[:NAMED]),
+            f"{_claim(matter, choices, same)}{caution}",
+            tuple(_line(c) for c in ordered[:NAMED]),
             _cause(bool(matter), same),
             _remedy(matter, same),
             effect=matter[0].worse[0].seen.ratio if matter else None,
@@ -108,7 +108,7 @@ def _seconds(result: Result) -> float:
     return messages.operation(result)
 
 
-def _named(result: Result) -> str:
+def _division_label(result: Result) -> str:
     ranks, threads = _cut(result)
     if not ranks:
         return f"{plural(threads, 'thread')} without ranks"
@@ -121,24 +121,24 @@ def _program(choice: Choice) -> str:
     return f"{program}{f' ({words})' if words else ''} on {plural(choice.cores, 'core')}"
 
 
-def _sum(matter: list[Choice], found: list[Choice], same: bool) -> str:
+def _claim(matter: list[Choice], choices: list[Choice], same: bool) -> str:
     if matter:
         first = matter[0]
         worst = first.worse[0]
-        many = f"in {len(matter)} of {len(found)} cases" if len(found) > 1 else "in this case"
+        many = f"in {len(matter)} of {len(choices)} cases" if len(choices) > 1 else "in this case"
         return (
             f"The division of the cores into ranks and threads matters {many}. {_program(first)} is fastest with "
-            f"{_named(first.fastest)}; with {_named(worst.second)} it takes {worst.longer} times as long."
+            f"{_division_label(first.fastest)}; with {_division_label(worst.second)} it takes {worst.longer} times as long."
         )
     if same:
-        many = f"any of {len(found)} cases" if len(found) > 1 else _program(found[0])
+        many = f"any of {len(choices)} cases" if len(choices) > 1 else _program(choices[0])
         return f"Divisions of the same cores into ranks and threads do not differ by more than {percent(SMALLEST)} in {many}."
     return "The intervals are too wide to compare divisions of the same cores into ranks and threads."
 
 
 def _line(choice: Choice) -> str:
-    others = [f"{_named(o.second)}: {o.longer} times as long{_call(o)}" for o in choice.others]
-    first = f"{_named(choice.fastest)}: {quantity(_seconds(choice.fastest), 's')}"
+    others = [f"{_division_label(o.second)}: {o.longer} times as long{_call(o)}" for o in choice.others]
+    first = f"{_division_label(choice.fastest)}: {quantity(_seconds(choice.fastest), 's')}"
     return f"{_program(choice)}: {'; '.join([first, *others])}."
 
 
@@ -160,5 +160,5 @@ def _cause(matter: bool, same: bool) -> str:
 
 def _remedy(matter: list[Choice], same: bool) -> str:
     if matter:
-        return f"Start this program with {_named(matter[0].fastest)} on {plural(matter[0].cores, 'core')}."
+        return f"Start this program with {_division_label(matter[0].fastest)} on {plural(matter[0].cores, 'core')}."
     return "" if same else "Use more launches: steelyard run --preset standard, or --preset full."

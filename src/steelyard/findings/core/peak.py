@@ -32,36 +32,40 @@ def find(evaluation: Evaluation) -> list[Finding]:
     fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma", precision="double")
     fused = [r for r in fused if "flops" in r.metrics and _width(r) in WIDTHS and cases.number(r, "threads")]
     widest = _widest(fused)
-    ends = [max(found, key=_speed) for found in (cases.with_most(widest, "threads"), _alone(widest)) if found]
+    ends = [
+        max(candidates, key=_speed)
+        for candidates in (cases.with_most(widest, "threads"), _with_one_thread(widest))
+        if candidates
+    ]
     if not ends:
         return []
     machine = evaluation.run.machine
-    judged = _judged(ends, machine)
+    judged = _judge_all(ends, machine)
     if not judged:
         return [_unknown(ends[0], machine)]
     shares = [j.share for j in judged]
-    observed = "; ".join(map(_describe, judged[: 1 if judged[0].result is judged[-1].result else 2]))
-    evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_licence(judged[0], machine))
-    reported, caution = observed, cases.caution(*(j.result for j in judged))
-    observed = f"The widest vectors reach {reported}.{caution}"
+    claim = "; ".join(map(_describe, judged[: 1 if judged[0].result is judged[-1].result else 2]))
+    evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_clock_note(judged[0], machine))
+    details, caution = claim, cases.caution(*(j.result for j in judged))
+    claim = f"The widest vectors reach {details}.{caution}"
     if max(shares) > ABOVE:
         doubt = max(shares)
         cause = "The processor has more pipes than the table of processors states, or the clock rose after Steelyard read it."
         remedy = "Set the peak in a system file (flops = …, --system FILE.toml), and report the processor."
         much = percent(doubt)
-        observed = f"The widest vectors reach {much} of their limit, which is impossible: {reported}.{caution}"
-        return [Finding("peak", "notice", observed, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
+        claim = f"The widest vectors reach {much} of their limit, which is impossible: {details}.{caution}"
+        return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
     if min(shares) >= NEAR:
         cause = "The pipes are busy in every cycle, as the table of processors states."
-        return [Finding("peak", "good", observed, evidence, cause, "", BENCHMARK)]
+        return [Finding("peak", "good", claim, evidence, cause, "", BENCHMARK)]
     low = min(judged, key=lambda j: j.share)
     narrower = [
-        j for j in _judged(fused, machine) if j.result.parameters["threads"] == low.result.parameters["threads"]
+        j for j in _judge_all(fused, machine) if j.result.parameters["threads"] == low.result.parameters["threads"]
     ]
     cause, remedy = _why(low, narrower, evaluation.run.records)
     evidence = (*evidence, *map(_line, narrower))
     effect = 1 / low.share if low.share > 0 else None
-    return [Finding("peak", "notice", observed, evidence, cause, remedy, BENCHMARK, effect=effect)]
+    return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=effect)]
 
 
 def _widest(results: list[Result]) -> list[Result]:
@@ -73,7 +77,7 @@ def _width(result: Result) -> str:
     return str(result.parameters.get("vector_width"))
 
 
-def _alone(results: list[Result]) -> list[Result]:
+def _with_one_thread(results: list[Result]) -> list[Result]:
     return [r for r in results if cases.number(r, "threads") == 1]
 
 
@@ -82,7 +86,7 @@ def _speed(result: Result) -> tuple[int, float]:
     return -trust.ORDER.index(result.verdict.level), result.metrics["flops"].value
 
 
-def _judged(results: Iterable[Result], machine: Machine) -> list[Judged]:
+def _judge_all(results: Iterable[Result], machine: Machine) -> list[Judged]:
     bounds = ((r, limit("flops", r, machine)) for r in results)
     return [Judged(r, b, r.metrics["flops"].value / b.value) for r, b in bounds if b is not None and b.value > 0]
 
@@ -97,14 +101,14 @@ def _line(judged: Judged) -> str:
     return f"{'Scalars' if width == 'scalar' else f'Vectors of {width} bits'}: {_describe(judged)}."
 
 
-def _licence(judged: Judged, machine: Machine) -> list[str]:
+def _clock_note(judged: Judged, machine: Machine) -> list[str]:
     """Returns a sentence on the share of the node limit, which uses the clock without vectors, if that limit is known."""
     whole, clocks = machine.limits.get("flops"), [clock_under_load(r) for r in rests_on(judged.result)]
-    known = [clock for clock in clocks if clock]
-    if whole is None or whole.value <= 0 or not known or cases.number(judged.result, "threads") != len(machine.cpus):
+    measured = [clock for clock in clocks if clock]
+    if whole is None or whole.value <= 0 or not measured or cases.number(judged.result, "threads") != len(machine.cpus):
         return []
     share = judged.result.metrics["flops"].value / whole.value
-    clock = quantity(median(known), "Hz")
+    clock = quantity(median(measured), "Hz")
     return [f"The clock under this load is {clock}. The result is {percent(share)} of the node limit ({whole.source})."]
 
 
@@ -112,10 +116,10 @@ def _why(low: Judged, narrower: list[Judged], records: Iterable[Record]) -> tupl
     """Returns the likely cause and the remedy."""
     again = f"steelyard run --only {BENCHMARK}"
     rates = sorted(rate for r in records if (rate := _issued(r)) is not None)
-    own = [rate for r in rests_on(low.result) if (rate := _issued(r)) is not None]
-    if own and median(own) < SHARED * rates[-1 - len(rates) // 50]:
+    issued = [rate for r in rests_on(low.result) if (rate := _issued(r)) is not None]
+    if issued and median(issued) < SHARED * rates[-1 - len(rates) // 50]:
         cause = (
-            f"Other work shared the cores: they issued {median(own):.2g} additions per cycle, and "
+            f"Other work shared the cores: they issued {median(issued):.2g} additions per cycle, and "
             f"{rates[-1]:.2g} at other times."
         )
         return (
@@ -143,8 +147,8 @@ def _why(low: Judged, narrower: list[Judged], records: Iterable[Record]) -> tupl
 
 
 def _issued(record: Record) -> float | None:
-    known = [float(x) for x in record.surroundings.samples.issued or () if x and x > 0]
-    return median(known) if known else None
+    readings = [float(x) for x in record.surroundings.samples.issued or () if x and x > 0]
+    return median(readings) if readings else None
 
 
 def _unknown(best: Result, machine: Machine) -> Finding:

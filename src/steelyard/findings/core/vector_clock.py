@@ -37,22 +37,22 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Compares fused multiply-adds on scalars with those on the widest vectors, with the same threads."""
     fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma")
     threads = sorted({int(n) for r in fused if (n := cases.number(r, "threads"))})
-    observed = [clocks for n in threads if (clocks := _clocks(n, cases.where(fused, threads=n))) is not None]
-    if not observed:
+    by_threads = [clocks for n in threads if (clocks := _clocks(n, cases.where(fused, threads=n))) is not None]
+    if not by_threads:
         return []
-    evidence = tuple(_line(c) for c in observed)
-    worst = max(observed, key=lambda c: c.drop)
+    evidence = tuple(_line(c) for c in by_threads)
+    worst = max(by_threads, key=lambda c: c.drop)
     widest = _bits(list(worst.by_width)[-1])
     caution = cases.caution(*fused)
     if worst.drop <= DROP:
-        reported = (
+        claim = (
             f"Wide vectors do not reduce the clock: it is {quantity(median(worst.wide), 'Hz')} with {widest}.{caution}"
         )
         return [
             Finding(
                 "vector_clock",
                 "good",
-                reported,
+                claim,
                 evidence,
                 "The processor keeps its clock for every vector width.",
                 "",
@@ -62,24 +62,24 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ends = f"{quantity(median(worst.wide), 'Hz')} with {widest}, {quantity(median(worst.scalar), 'Hz')} with scalars"
     where = in_words("threads", worst.threads)
     if not worst.apart:
-        reported = (
+        claim = (
             f"Steelyard cannot decide whether wide vectors reduce the clock: the readings overlap. The clock is {ends} "
             f"({where}).{caution}"
         )
         cause = "The clock changes for other reasons: turbo, other programs, or other guests."
-        return [Finding("vector_clock", "notice", reported, evidence, cause, _again(), BENCHMARK)]
-    reported = f"Wide vectors reduce the clock by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
+        return [Finding("vector_clock", "notice", claim, evidence, cause, _again(), BENCHMARK)]
+    claim = f"Wide vectors reduce the clock by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
     cause = (
         "The processor lowers its clock because wide multiplications need much power (frequency licence). Other code on the "
         "same core then also runs at the lower clock."
     )
     remedy = (
         "If a program uses wide vectors only in few places, compare it with a build for narrower "
-        f"vectors.{_worth(fused, worst)}"
+        f"vectors.{_gain_note(fused, worst)}"
     )
     effect = 1 / (1 - worst.drop)
     return [
-        Finding("vector_clock", "notice", reported, evidence, cause, remedy, BENCHMARK, effect=effect, reach="program")
+        Finding("vector_clock", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=effect, reach="program")
     ]
 
 
@@ -87,8 +87,8 @@ def _clocks(threads: int, results: list[Result]) -> Clocks | None:
     """Returns None without scalars, or without any vectors."""
     by_width: dict[str, list[float]] = {}
     for width in WIDTHS:
-        mine = (r for result in results if _width(result) == width for r in rests_on(result))
-        if readings := [hertz for r in mine if (hertz := clock_under_load(r))]:
+        records = (r for result in results if _width(result) == width for r in rests_on(result))
+        if readings := [hertz for r in records if (hertz := clock_under_load(r))]:
             by_width[width] = readings
     names = list(by_width)
     return (
@@ -107,19 +107,19 @@ def _bits(width: str) -> str:
 
 
 def _line(clocks: Clocks) -> str:
-    parts = (f"{quantity(median(observed), 'Hz')} with {_bits(width)}" for width, observed in clocks.by_width.items())
+    parts = (f"{quantity(median(readings), 'Hz')} with {_bits(width)}" for width, readings in clocks.by_width.items())
     return f"{in_words('threads', clocks.threads).capitalize()}: {', '.join(parts)}."
 
 
-def _worth(results: list[Result], clocks: Clocks) -> str:
+def _gain_note(results: list[Result], clocks: Clocks) -> str:
     """Returns a sentence on the gain of the widest vectors in double precision; '' if it was not measured."""
-    mine = cases.where(results, threads=clocks.threads, precision="double")
-    speeds = {_width(r): r.metrics["flops"].value for r in mine if "flops" in r.metrics}
-    known = [width for width in WIDTHS if speeds.get(width, 0.0) > 0]
-    if len(known) < 3 or known[-1] != list(clocks.by_width)[-1]:
+    matching = cases.where(results, threads=clocks.threads, precision="double")
+    speeds = {_width(r): r.metrics["flops"].value for r in matching if "flops" in r.metrics}
+    widths = [width for width in WIDTHS if speeds.get(width, 0.0) > 0]
+    if len(widths) < 3 or widths[-1] != list(clocks.by_width)[-1]:
         return ""
-    gain = speeds[known[-1]] / speeds[known[-2]]
-    return f" For pure arithmetic, {_bits(known[-1])} are {gain:.2g} times as fast as {_bits(known[-2])}."
+    gain = speeds[widths[-1]] / speeds[widths[-2]]
+    return f" For pure arithmetic, {_bits(widths[-1])} are {gain:.2g} times as fast as {_bits(widths[-2])}."
 
 
 def _again() -> str:

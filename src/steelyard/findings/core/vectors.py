@@ -35,19 +35,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
         if (gained := ratio(scalar, vectors)) is not None:
             gains.setdefault(str(vectors.parameters.get("toolchain", "")), []).append((vectors, gained))
     width = evaluation.run.machine.fma_width
-    found = [finding for name, members in gains.items() if (finding := _judge(name, members, width))]
+    findings = [finding for name, members in gains.items() if (finding := _judge(name, members, width))]
     compiled = {name: {r.kernel: r for r, _ in members} for name, members in gains.items()}
-    return found + [
-        _compared(a, b, compiled) for a, b in combinations(compiled, 2) if set(compiled[a]) & set(compiled[b])
+    return findings + [
+        _compare(a, b, compiled) for a, b in combinations(compiled, 2) if set(compiled[a]) & set(compiled[b])
     ]
 
 
 def _smallest(pairs: list[tuple[Result, Result]]) -> list[tuple[Result, Result]]:
     """Returns the pair with the fewest elements of each kernel and toolchain: in the nearest cache, arithmetic dominates."""
-    found: dict[tuple[str, str], tuple[Result, Result]] = {}
+    smallest: dict[tuple[str, str], tuple[Result, Result]] = {}
     for pair in sorted(pairs, key=lambda p: cases.number(p[1], "elements") or float("inf")):
-        found.setdefault((pair[1].kernel, str(pair[1].parameters.get("toolchain"))), pair)
-    return list(found.values())
+        smallest.setdefault((pair[1].kernel, str(pair[1].parameters.get("toolchain"))), pair)
+    return list(smallest.values())
 
 
 def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | None:
@@ -63,20 +63,20 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
     caution = cases.caution(*(r for r, _ in none + narrow + worse))
     if not lines:
         least = min(free, key=lambda g: g[1].value)
-        observed = (
+        claim = (
             f"{toolchain} vectorises all {len(free)} loops without dependencies. The smallest gain is "
             f"{least[1].value:.2f} times ({least[0].kernel})."
         )
         return Finding(
             "vectors",
             "good",
-            observed,
+            claim,
             tuple(map(_line, free[:NAMED])),
             "The loops are faster than their scalar versions.",
             "",
             BENCHMARK,
         )
-    reported = [
+    parts = [
         f"{', '.join(r.kernel for r, _ in some)} {words}"
         for some, words in (
             (none, f"{_verb(none, 'gains', 'gain')} less than {LITTLE} times from vectors"),
@@ -88,7 +88,7 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
     return Finding(
         "vectors",
         "notice",
-        f"{toolchain} does not use the vectors fully: {'; '.join(reported)}.{caution}",
+        f"{toolchain} does not use the vectors fully: {'; '.join(parts)}.{caution}",
         tuple(lines[:NAMED]),
         " ".join(_causes(none, narrow, worse)),
         " ".join(_remedies(none, narrow, worse)),
@@ -100,50 +100,50 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
 
 def _effect(narrow: list[Gain], worse: list[Gain], width: int | None) -> float | None:
     """Returns the greatest gain from scalar loops that are faster, or from full width; None if neither is known."""
-    found = [1 / g.value for _, g in worse if g.value > 0]
-    found += [width / g.value for _, g in narrow if width and g.value > 0]
-    return max(found, default=None)
+    gains = [1 / g.value for _, g in worse if g.value > 0]
+    gains += [width / g.value for _, g in narrow if width and g.value > 0]
+    return max(gains, default=None)
 
 
 def _causes(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[str]:
     functions = [r.kernel for r, _ in none if r.kernel in ("sqrt", "exp")]
-    reported = []
+    causes = []
     if "sqrt" in functions:
-        reported.append("The C standard requires that a square root can set errno, and vector instructions cannot.")
+        causes.append("The C standard requires that a square root can set errno, and vector instructions cannot.")
     if "exp" in functions:
-        reported.append("A compiler uses vector versions of exp only if it may compute less exactly.")
+        causes.append("A compiler uses vector versions of exp only if it may compute less exactly.")
     if any(r.kernel not in functions for r, _ in none):
-        reported.append(
+        causes.append(
             "The other loops are not vectorised, or the cost of their vectors equals the gain (elements in two vectors)."
         )
     if narrow:
-        reported.append(
+        causes.append(
             "The compiler prefers narrower vectors for this processor, because wide vectors lowered the clock of older ones."
         )
     if worse:
-        reported.append("Gather and scatter instructions take at least as long as the separate accesses.")
-    return reported
+        causes.append("Gather and scatter instructions take at least as long as the separate accesses.")
+    return causes
 
 
 def _remedies(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[str]:
     run = f"steelyard run --only {BENCHMARK} --toolchain gcc --toolchain"
-    reported = []
+    remedies = []
     if any(r.kernel == "sqrt" for r, _ in none):
-        reported.append("If no code reads errno, compile with -fno-math-errno.")
+        remedies.append("If no code reads errno, compile with -fno-math-errno.")
     if any(r.kernel == "exp" for r, _ in none):
-        reported.append("Use a library of vector functions (libmvec with -ffast-math, SVML, SLEEF).")
+        remedies.append("Use a library of vector functions (libmvec with -ffast-math, SVML, SLEEF).")
     if any(r.kernel not in ("sqrt", "exp") for r, _ in none):
-        reported.append(
+        remedies.append(
             "Tell the compiler that vectors do not overlap (__restrict, #pragma omp simd), and optimise with -O3."
         )
     if narrow:
-        reported.append(f"Try the full width: {run} 'gcc -O3 -march=native -mprefer-vector-width=512'.")
+        remedies.append(f"Try the full width: {run} 'gcc -O3 -march=native -mprefer-vector-width=512'.")
     if worse:
-        reported.append("Keep such loops scalar: #pragma GCC novector (GCC 14), #pragma clang loop vectorize(disable).")
-    return reported
+        remedies.append("Keep such loops scalar: #pragma GCC novector (GCC 14), #pragma clang loop vectorize(disable).")
+    return remedies
 
 
-def _compared(a: str, b: str, compiled: dict[str, dict[str, Result]]) -> Finding:
+def _compare(a: str, b: str, compiled: dict[str, dict[str, Result]]) -> Finding:
     """Compares the kernels of two toolchains, the largest difference first."""
     both = [(x, compiled[b][k]) for k, x in compiled[a].items() if k in compiled[b]]
     ratios = sorted(
@@ -158,23 +158,21 @@ def _compared(a: str, b: str, compiled: dict[str, dict[str, Result]]) -> Finding
             :NAMED
         ]
     )
-    reported = [
-        f"{b} is {word} in {len(m)} of {len(ratios)}" for m, word in ((slower, "slower"), (faster, "faster")) if m
-    ]
-    observed = (
-        f"The same loops with two compilers: compared with {a}, {' and '.join(reported)}."
-        if reported
+    parts = [f"{b} is {word} in {len(m)} of {len(ratios)}" for m, word in ((slower, "slower"), (faster, "faster")) if m]
+    claim = (
+        f"The same loops with two compilers: compared with {a}, {' and '.join(parts)}."
+        if parts
         else f"The same loops with two compilers: no difference above {percent(SMALLEST)} between {a} and {b} is certain."
     )
     if not different:
         cause = "Both compilers generate equally fast code for these loops."
-        return Finding("vectors", "good", observed, lines, cause, "", BENCHMARK)
+        return Finding("vectors", "good", claim, lines, cause, "", BENCHMARK)
     cause = (
         "The compilers differ in vectorisation: in the width, in the unrolling, or in the loops that they vectorise."
     )
     remedy = "Use the faster compiler for such loops, and name the compiler and its flags with every figure."
     effect = max(max(r.value, 1 / r.value) for _, _, r in different)
-    return Finding("vectors", "notice", observed, lines, cause, remedy, BENCHMARK, effect=effect, reach="program")
+    return Finding("vectors", "notice", claim, lines, cause, remedy, BENCHMARK, effect=effect, reach="program")
 
 
 def _verb(gains: list[Gain], one: str, several: str) -> str:

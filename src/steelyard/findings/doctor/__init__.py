@@ -25,13 +25,13 @@ def compiler(machine: Machine) -> Advice:
     """Checks that a C++ compiler is present, without which nothing can be built."""
     why = "Steelyard compiles its C++ kernels on the measured machine, for its processor."
     if machine.compilers:
-        found = "; ".join(f"{tool.name}: {tool.version}" for tool in machine.compilers)
-        return Advice("compiler", "fine", f"{found}.", why)
+        versions = "; ".join(f"{tool.name}: {tool.version}" for tool in machine.compilers)
+        return Advice("compiler", "fine", f"{versions}.", why)
     distribution = (setting(machine, "distribution").value or "").lower()
     command = next((command for words, command in _INSTALL if any(word in distribution for word in words)), "")
     remedy = "Install g++ 11 or later, or clang++ 14 or later. On a cluster, load a module: module load gcc."
-    observed = "There is no C++ compiler in PATH (searched: g++, clang++, icpx, nvc++, armclang++, c++)."
-    return Advice("compiler", "serious", observed, why, remedy, command, root=bool(command))
+    state = "There is no C++ compiler in PATH (searched: g++, clang++, icpx, nvc++, armclang++, c++)."
+    return Advice("compiler", "serious", state, why, remedy, command, root=bool(command))
 
 
 def clock_source(machine: Machine) -> Advice:
@@ -40,14 +40,14 @@ def clock_source(machine: Machine) -> Advice:
         "Reading the time-stamp counter takes about 20 ns. Other clock sources need a system call or a chip on the board. "
         "This takes up to some microseconds in every sample, a hundred times as long."
     )
-    known = setting(machine, "clock_source")
-    if known.value is None:
-        return unknown("clock source", known, why)
-    observed = f"The kernel's clock source is '{known.value}'."
-    if machine.architecture not in ("x86_64", "i686") or known.value == "tsc":
-        return Advice("clock source", "fine", observed, why)
+    source = setting(machine, "clock_source")
+    if source.value is None:
+        return unknown("clock source", source, why)
+    state = f"The kernel's clock source is '{source.value}'."
+    if machine.architecture not in ("x86_64", "i686") or source.value == "tsc":
+        return Advice("clock source", "fine", state, why)
     # A process reads these without a system call, from a page of the hypervisor.
-    in_process = known.value in ("kvm-clock", "hyperv_clocksource_tsc_page")
+    in_process = source.value in ("kvm-clock", "hyperv_clocksource_tsc_page")
     offered = (setting(machine, "clock_sources_offered").value or "").split()
     remedy, command = (
         "The kernel rejected the time-stamp counter. Its messages contain the reason.",
@@ -56,22 +56,22 @@ def clock_source(machine: Machine) -> Advice:
     if "tsc" in offered:
         remedy, command = (
             "The time-stamp counter is available. Select it.",
-            f"echo tsc | sudo tee {known.source}",
+            f"echo tsc | sudo tee {source.source}",
         )
     level: Literal["serious", "notice"] = "notice" if in_process else "serious"
-    return Advice("clock source", level, observed, why, remedy, command, root=True)
+    return Advice("clock source", level, state, why, remedy, command, root=True)
 
 
 def counters(machine: Machine) -> Advice:
     """Checks the hardware counters, which explain figures but are not needed to measure them."""
     why = "Instructions, cycles and cache misses help to explain the time of a case. Without them, the figures are still right."
-    known = setting(machine, "perf_event_paranoid")
-    value = natural(known.value)
+    paranoid = setting(machine, "perf_event_paranoid")
+    value = natural(paranoid.value)
     if value is None:
-        return unknown("performance counters", known, why)
-    observed = f"kernel.perf_event_paranoid is {value}."
+        return unknown("performance counters", paranoid, why)
+    state = f"kernel.perf_event_paranoid is {value}."
     if setting(machine, "performance_counters").value == "none":
-        observed = (
+        state = (
             "This machine has no usable performance counters: it is a virtual machine without them, or the "
             "driver is missing."
         )
@@ -79,12 +79,12 @@ def counters(machine: Machine) -> Advice:
             "If you administer the hypervisor of this virtual machine, enable the counters "
             "(libvirt: <pmu state='on'/>). The figures are right without them."
         )
-        return Advice("performance counters", "notice", observed, why, remedy)
+        return Advice("performance counters", "notice", state, why, remedy)
     if value <= 2:
-        return Advice("performance counters", "fine", f"{observed} Programs can count their own events.", why)
-    observed = f"{observed} Only root can count events."
+        return Advice("performance counters", "fine", f"{state} Programs can count their own events.", why)
+    state = f"{state} Only root can count events."
     remedy, command = "Allow programs to count their own events.", "sudo sysctl kernel.perf_event_paranoid=2"
-    return Advice("performance counters", "notice", observed, why, remedy, command, root=True)
+    return Advice("performance counters", "notice", state, why, remedy, command, root=True)
 
 
 def address_randomisation(machine: Machine) -> Advice:
@@ -93,11 +93,11 @@ def address_randomisation(machine: Machine) -> Advice:
         "Each start of a program uses different addresses, so two launches differ slightly. Steelyard repeats launches, and "
         "the interval includes this difference. Leave it on: fixed addresses would hide the effect, not remove it."
     )
-    known = setting(machine, "address_randomisation")
-    if known.value is None:
-        return unknown("address randomisation", known, why)
-    state = "off" if known.value == "0" else "on"
-    return Advice("address randomisation", "fine", f"Address randomisation is {state} ({known.value}).", why)
+    randomisation = setting(machine, "address_randomisation")
+    if randomisation.value is None:
+        return unknown("address randomisation", randomisation, why)
+    state = "off" if randomisation.value == "0" else "on"
+    return Advice("address randomisation", "fine", f"Address randomisation is {state} ({randomisation.value}).", why)
 
 
 _RULES: tuple[Callable[[Machine], Advice], ...] = (

@@ -17,17 +17,17 @@ def governor(machine: Machine) -> Advice:
         "The governor sets the clock by the load of the recent past. A short sample runs before the clock rises, so it is "
         "slower than the machine."
     )
-    known, driver = setting(machine, "governor"), setting(machine, "frequency_driver").value or ""
-    if known.value is None:
-        return unknown("governor", known, why)
-    observed = f"The frequency governor is '{known.value}'" + (f" (driver {driver})." if driver else ".")
-    if known.value == "performance":
-        return Advice("governor", "fine", observed, "The clock is always as high as permitted.")
+    policy, driver = setting(machine, "governor"), setting(machine, "frequency_driver").value or ""
+    if policy.value is None:
+        return unknown("governor", policy, why)
+    state = f"The frequency governor is '{policy.value}'" + (f" (driver {driver})." if driver else ".")
+    if policy.value == "performance":
+        return Advice("governor", "fine", state, "The clock is always as high as permitted.")
     # Under these drivers "powersave" still follows the load; elsewhere it means the lowest clock always.
-    follows_load = "pstate" in driver or "powersave" not in known.value
+    follows_load = "pstate" in driver or "powersave" not in policy.value
     remedy = "Set the governor to 'performance' while you measure. A restart restores the old setting."
     command = f"echo performance | sudo tee {_CPUFREQ}/scaling_governor"
-    return Advice("governor", "notice" if follows_load else "serious", observed, why, remedy, command, root=True)
+    return Advice("governor", "notice" if follows_load else "serious", state, why, remedy, command, root=True)
 
 
 def frequency_limit(machine: Machine) -> Advice:
@@ -38,10 +38,10 @@ def frequency_limit(machine: Machine) -> Advice:
         return unknown("frequency limit", highest if highest.value is None else possible, why)
     if highest.value == possible.value:
         return Advice("frequency limit", "fine", f"The clock can rise to {possible.value}, its maximum.", why)
-    observed = f"The clock can rise to {highest.value} only. The maximum of the processor is {possible.value}."
+    state = f"The clock can rise to {highest.value} only. The maximum of the processor is {possible.value}."
     remedy = "Remove the limit. A laptop on battery may set it again: connect it to power."
     command = f"for c in {_CPUFREQ}; do sudo cp $c/cpuinfo_max_freq $c/scaling_max_freq; done"
-    return Advice("frequency limit", "notice", observed, why, remedy, command, root=True)
+    return Advice("frequency limit", "notice", state, why, remedy, command, root=True)
 
 
 def turbo(machine: Machine) -> Advice:
@@ -51,14 +51,14 @@ def turbo(machine: Machine) -> Advice:
         "alone is faster than a thread among many. Steelyard measures the true clock beside every sample, so figures in "
         "cycles stay right."
     )
-    known = setting(machine, "turbo")
-    if known.value is None:
-        return unknown("turbo", known, why)
-    if known.value == "off":
+    turbo_setting = setting(machine, "turbo")
+    if turbo_setting.value is None:
+        return unknown("turbo", turbo_setting, why)
+    if turbo_setting.value == "off":
         return Advice("turbo", "fine", "Turbo is off.", "The clock does not depend on the load.")
-    bit = "1" if "no_turbo" in known.source else "0"
+    bit = "1" if "no_turbo" in turbo_setting.source else "0"
     remedy = "Switch turbo off to compare settings or compilers. Leave it on to measure the best speed of the machine."
-    command = f"echo {bit} | sudo tee {known.source}"
+    command = f"echo {bit} | sudo tee {turbo_setting.source}"
     return Advice("turbo", "notice", "Turbo is on.", why, remedy, command, root=True)
 
 
@@ -68,20 +68,20 @@ def smt(machine: Machine) -> Advice:
         "Two hardware threads of a core share its pipes and caches, so work on one slows the other down. Steelyard pins each "
         "thread to a separate core as long as there are cores. Threads that are not pinned may share a core."
     )
-    known = setting(machine, "smt")
-    if known.value is None:
-        return unknown("smt", known, why)
-    if known.value != "on":
+    smt_setting = setting(machine, "smt")
+    if smt_setting.value is None:
+        return unknown("smt", smt_setting, why)
+    if smt_setting.value != "on":
         return Advice(
             "smt",
             "fine",
             "Every core has one hardware thread.",
             "No hardware thread shares the core with a measured thread.",
         )
-    observed = "Every core has several hardware threads (SMT is on)."
+    state = "Every core has several hardware threads (SMT is on)."
     remedy = "Pin the threads, or switch SMT off while you measure. Write 'on' instead of 'off' to restore it."
     command = "echo off | sudo tee /sys/devices/system/cpu/smt/control"
-    return Advice("smt", "notice", observed, why, remedy, command, root=True)
+    return Advice("smt", "notice", state, why, remedy, command, root=True)
 
 
 def cpu_quota(machine: Machine) -> Advice:
@@ -90,19 +90,19 @@ def cpu_quota(machine: Machine) -> Advice:
         "A quota does not make the processor slower. When the process has used its share of a period (usually 0.1 s), the "
         "quota stops it until the next period. Some samples are fast, and others contain a stop."
     )
-    known = setting(machine, "cpu_quota")
-    if known.value is None:
-        return unknown("processor quota", known, why)
+    quota = setting(machine, "cpu_quota")
+    if quota.value is None:
+        return unknown("processor quota", quota, why)
     if machine.cpu_quota is None:
         return Advice("processor quota", "fine", "No control group limits the processor time.", why)
-    observed = f"A control group allows the time of {machine.cpu_quota:g} cores on {len(machine.cpus)} processors."
-    value = "max" if known.source.endswith("cpu.max") else "-1"
+    state = f"A control group allows the time of {machine.cpu_quota:g} cores on {len(machine.cpus)} processors."
+    value = "max" if quota.source.endswith("cpu.max") else "-1"
     remedy = (
         "Remove the quota: start the container without --cpus, or the service without CPUQuota=. If this is impossible, "
         f"use at most {max(1, int(machine.cpu_quota))} of the processors."
     )
-    command = f"echo {value} | sudo tee {known.source}"
-    return Advice("processor quota", "serious", observed, why, remedy, command, root=True)
+    command = f"echo {value} | sudo tee {quota.source}"
+    return Advice("processor quota", "serious", state, why, remedy, command, root=True)
 
 
 def allowed_processors(machine: Machine) -> Advice:
@@ -113,11 +113,11 @@ def allowed_processors(machine: Machine) -> Advice:
         return unknown("allowed processors", setting(machine, "online_cpus"), why)
     if set(online) <= set(machine.cpus):
         return Advice("allowed processors", "fine", f"This process may use all {len(online)} processors.", why)
-    mine = format_cpu_list(machine.cpus)
-    observed = f"This process may use {len(machine.cpus)} of {len(online)} processors ({mine})."
+    allowed = format_cpu_list(machine.cpus)
+    state = f"This process may use {len(machine.cpus)} of {len(online)} processors ({allowed})."
     words = "; ".join(f"{s.title}: {s.whole_nodes}" for s in schedulers().values() if s.whole_nodes)
     remedy = f"Start Steelyard without taskset, numactl or --cpuset-cpus, or ask the batch system for the whole node ({words})."
-    return Advice("allowed processors", "notice", observed, why, remedy)
+    return Advice("allowed processors", "notice", state, why, remedy)
 
 
 def isolation(machine: Machine) -> Advice:
@@ -126,22 +126,22 @@ def isolation(machine: Machine) -> Advice:
         "The scheduler never places a thread on an isolated processor by itself. Threads that are not pinned share the other "
         "processors; threads that are pinned there are not disturbed."
     )
-    known = setting(machine, "isolated_cpus")
-    if known.value is None:
-        return unknown("isolated processors", known, why)
-    isolated = set(readable_cpu_list(known.value) or ())
+    isolated_cpus = setting(machine, "isolated_cpus")
+    if isolated_cpus.value is None:
+        return unknown("isolated processors", isolated_cpus, why)
+    isolated = set(readable_cpu_list(isolated_cpus.value) or ())
     if not isolated:
         return Advice("isolated processors", "fine", "No processor is isolated from the scheduler.", why)
-    mine = isolated.intersection(machine.cpus)
-    if not mine:
-        observed = f"Processors {format_cpu_list(isolated)} are isolated, but this process may use none of them."
+    usable = isolated.intersection(machine.cpus)
+    if not usable:
+        state = f"Processors {format_cpu_list(isolated)} are isolated, but this process may use none of them."
         remedy = "Start Steelyard with an affinity that includes them, and pin the threads."
         command = f"taskset -c {format_cpu_list(isolated.union(machine.cpus))} steelyard run"
-        return Advice("isolated processors", "notice", observed, why, remedy, command)
-    named = format_cpu_list(mine)
-    observed = f"Processors {named} are isolated: {len(mine)} of the {len(machine.cpus)} that this process may use."
+        return Advice("isolated processors", "notice", state, why, remedy, command)
+    named = format_cpu_list(usable)
+    state = f"Processors {named} are isolated: {len(usable)} of the {len(machine.cpus)} that this process may use."
     remedy = f"Pin the threads to them with the placement '{named}': other work disturbs them least."
-    return Advice("isolated processors", "notice", observed, why, remedy)
+    return Advice("isolated processors", "notice", state, why, remedy)
 
 
 def hypervisor(machine: Machine) -> Advice:
@@ -151,12 +151,12 @@ def hypervisor(machine: Machine) -> Advice:
         "cannot observe. The hypervisor decides which cache sizes and topology it reports. Steelyard records the steal "
         "time around every sample."
     )
-    known = setting(machine, "hypervisor")
-    if known.value is None:
-        return unknown("hypervisor", known, why)
-    if known.value == "none":
+    kind = setting(machine, "hypervisor")
+    if kind.value is None:
+        return unknown("hypervisor", kind, why)
+    if kind.value == "none":
         return Advice("hypervisor", "fine", "There is no hypervisor.", "No other guest takes time from this machine.")
-    named = "a hypervisor that does not give its name" if known.value == "unnamed" else known.value
+    named = "a hypervisor that does not give its name" if kind.value == "unnamed" else kind.value
     remedy = "Measure while the host has little load, or on a dedicated host. Compare only runs that were interleaved."
     return Advice("hypervisor", "notice", f"This is a virtual machine ({named}).", why, remedy)
 
@@ -167,16 +167,16 @@ def mitigations(machine: Machine) -> Advice:
         "Mitigations of processor vulnerabilities make system calls and context switches slower. They affect small "
         "messages and thread wake-ups, but hardly memory and arithmetic. Compare machines with the same mitigations."
     )
-    known = setting(machine, "mitigations")
-    if known.value is None:
-        return unknown("mitigations", known, why)
-    if "mitigated" not in known.value:
-        return Advice("mitigations", "fine", f"No mitigation is active ({known.value}).", why)
+    active = setting(machine, "mitigations")
+    if active.value is None:
+        return unknown("mitigations", active, why)
+    if "mitigated" not in active.value:
+        return Advice("mitigations", "fine", f"No mitigation is active ({active.value}).", why)
     remedy = (
         "Leave them on unless no other user can access this machine. To measure their cost, add mitigations=off to the "
         "command line of the kernel and restart."
     )
-    return Advice("mitigations", "notice", f"{known.value[0].upper()}{known.value[1:]}.", why, remedy, root=True)
+    return Advice("mitigations", "notice", f"{active.value[0].upper()}{active.value[1:]}.", why, remedy, root=True)
 
 
 def load(machine: Machine) -> Advice:
@@ -185,15 +185,15 @@ def load(machine: Machine) -> Advice:
         "Other programs use time on the measured cores, space in the caches and memory bandwidth. The processor times do "
         "not show the last two."
     )
-    known = setting(machine, "load_average")
+    average = setting(machine, "load_average")
     try:
-        recent = float((known.value or "").split()[0])
+        recent = float((average.value or "").split()[0])
     except (IndexError, ValueError):
-        return unknown("load", known, why)
-    observed = f"The load average of the last minute is {recent:.2f} tasks on {len(machine.cpus)} processors."
+        return unknown("load", average, why)
+    state = f"The load average of the last minute is {recent:.2f} tasks on {len(machine.cpus)} processors."
     # 0.3: the load of an idle desktop or node with its daemons is lower. Half the processors: no core is certainly idle.
     if recent < 0.3:
-        return Advice("load", "fine", observed, why)
+        return Advice("load", "fine", state, why)
     level: Literal["serious", "notice"] = "serious" if recent >= max(1.0, len(machine.cpus) / 2) else "notice"
     remedy = "Check which programs run, and stop them or wait. After a build, the average needs a minute to fall."
-    return Advice("load", level, observed, why, remedy, "top -o %CPU")
+    return Advice("load", level, state, why, remedy, "top -o %CPU")

@@ -15,7 +15,7 @@ OF_DATA = ("bytes", "accesses", "working_set")  # of the work that an operation 
 NAMED = 8
 
 
-class Observed(NamedTuple):
+class Excess(NamedTuple):
     """A point of a sweep whose speed-up is above its count."""
 
     sweep: Sweep
@@ -24,43 +24,43 @@ class Observed(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each benchmark; none where a nearer cache may explain the speed-up."""
-    found: list[Finding] = []
-    observed = [Observed(s, p) for s in sweeps(evaluation, least=LEAST_SECONDS) for p in s.scaling.points if _above(p)]
-    observed = [s for s in observed if not _nearer(evaluation, s)]
-    for name in dict.fromkeys(s.sweep.benchmark for s in observed):
-        mine = sorted((s for s in observed if s.sweep.benchmark == name), key=lambda s: -s.point.efficiency.value)
-        found.append(_finding(name, mine))
-    return found
+    findings: list[Finding] = []
+    excesses = [Excess(s, p) for s in sweeps(evaluation, least=LEAST_SECONDS) for p in s.scaling.points if _is_above(p)]
+    excesses = [s for s in excesses if not _may_use_nearer_cache(evaluation, s)]
+    for name in dict.fromkeys(s.sweep.benchmark for s in excesses):
+        ordered = sorted((s for s in excesses if s.sweep.benchmark == name), key=lambda s: -s.point.efficiency.value)
+        findings.append(_finding(name, ordered))
+    return findings
 
 
-def _above(point: Point) -> bool:
+def _is_above(point: Point) -> bool:
     low = point.efficiency.low
     return not point.crowded and low is not None and low > ABOVE
 
 
-def _nearer(evaluation: Evaluation, observed: Observed) -> bool:
+def _may_use_nearer_cache(evaluation: Evaluation, excess: Excess) -> bool:
     """Returns whether a nearer cache may explain the speed-up, because each worker's share of the data is smaller."""
-    base, machine = observed.sweep.scaling.base, evaluation.run.machine
-    record = with_work(observed.sweep.results[base])
-    if observed.sweep.scaling.weak or record is None or not any(record.work.get(name) for name in OF_DATA):
+    base, machine = excess.sweep.scaling.base, evaluation.run.machine
+    record = with_work(excess.sweep.results[base])
+    if excess.sweep.scaling.weak or record is None or not any(record.work.get(name) for name in OF_DATA):
         return False  # the share of a worker stays the same, or there are no data
-    size = working_set(observed.sweep.results[base])
-    if size is None or observed.sweep.over not in ("threads", "ranks"):
+    size = working_set(excess.sweep.results[base])
+    if size is None or excess.sweep.over not in ("threads", "ranks"):
         return True
-    counts = (min(count, max(1, len(machine.cpus))) for count in (base, observed.point.count))
+    counts = (min(count, max(1, len(machine.cpus))) for count in (base, excess.point.count))
     return any(level_of(size, count, machine) != MEMORY for count in counts)
 
 
-def _finding(name: str, observed: list[Observed]) -> Finding:
-    most = observed[0]
+def _finding(name: str, excesses: list[Excess]) -> Finding:
+    most = excesses[0]
     sweep, point = most
     return Finding(
         "above_ideal",
         "notice",
-        f"{name} {_called(sweep)} runs {significant(point.speedup.value)} times as fast with {point.count} {_words(sweep)} "
+        f"{name} {_label(sweep)} runs {significant(point.speedup.value)} times as fast with {point.count} {_words(sweep)} "
         f"as with {sweep.scaling.base}. No cache explains a speed-up above {significant(point.count / sweep.scaling.base)}."
         f"{cases.caution(sweep.results[sweep.scaling.base], sweep.results[point.count])}",
-        tuple(map(_line, observed[:NAMED])),
+        tuple(map(_line, excesses[:NAMED])),
         f"The run with {sweep.scaling.base} was slower than it should be (another program on the core, a lower clock or "
         "remote memory), and no check showed it. Or the two runs did not do the same work.",
         f"Do not use this speed-up. Measure both counts again: steelyard scale {name}",
@@ -74,14 +74,14 @@ def _words(sweep: Sweep) -> str:
     return {"ranks_per_node": "ranks on each node"}.get(sweep.over, sweep.over)
 
 
-def _called(sweep: Sweep) -> str:
+def _label(sweep: Sweep) -> str:
     hidden = (sweep.over, "ranks", "elements", "pinning", "start", "device")
     return cases.describe(sweep.results[sweep.scaling.base], but=hidden)
 
 
-def _line(observed: Observed) -> str:
-    e = observed.point.efficiency
+def _line(excess: Excess) -> str:
+    e = excess.point.efficiency
     return (
-        f"{_called(observed.sweep)}, {observed.point.count} {_words(observed.sweep)}: efficiency {percent(e.value)} "
+        f"{_label(excess.sweep)}, {excess.point.count} {_words(excess.sweep)}: efficiency {percent(e.value)} "
         f"({percent(e.low or 0)} to {percent(e.high or 0)})."
     )

@@ -13,7 +13,7 @@ OWN = (efficiency.BENCHMARK, peak.BENCHMARK)  # other rules judge the limits of 
 NAMED = 8
 
 
-class Observed(NamedTuple):
+class Excess(NamedTuple):
     """A figure with its limit; `share` is the part of the limit that it reaches."""
 
     result: Result
@@ -24,16 +24,16 @@ class Observed(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each benchmark with such figures, the case furthest above its limit first."""
-    found = []
+    findings = []
     for name in (n for n in evaluation.benchmarks if n not in OWN):
-        mine = [r for r in evaluation.results if r.benchmark == name and r.verdict.level != "INVALID"]
-        observed = [s for r in mine if (s := _above(evaluation, r)) is not None]
-        if observed:
-            found.append(_finding(name, sorted(observed, key=lambda s: -s.share), len(mine)))
-    return found
+        results = [r for r in evaluation.results if r.benchmark == name and r.verdict.level != "INVALID"]
+        excesses = [s for r in results if (s := _find_excess(evaluation, r)) is not None]
+        if excesses:
+            findings.append(_finding(name, sorted(excesses, key=lambda s: -s.share), len(results)))
+    return findings
 
 
-def _above(evaluation: Evaluation, result: Result) -> Observed | None:
+def _find_excess(evaluation: Evaluation, result: Result) -> Excess | None:
     """Returns the first metric above its limit; None if there is none."""
     for metric, value in result.metrics.items():
         benchmark = evaluation.benchmarks.get(result.benchmark)
@@ -44,19 +44,19 @@ def _above(evaluation: Evaluation, result: Result) -> Observed | None:
         nearer = (value.high if lower else value.low) or value.value
         shares = [limit.value / v if lower else v / limit.value for v in (nearer, value.value)]
         if min(shares) > ABOVE:
-            return Observed(result, value, limit, shares[1])
+            return Excess(result, value, limit, shares[1])
     return None
 
 
-def _finding(name: str, observed: list[Observed], count: int) -> Finding:
-    most = observed[0]
+def _finding(name: str, excesses: list[Excess], count: int) -> Finding:
+    most = excesses[0]
     return Finding(
         "above_limit",
         "notice",
-        f"{_called(most)} reaches {quantity(most.value.value, most.value.unit)}: {percent(most.share)} of its limit of "
-        f"{quantity(most.limit.value, most.limit.unit)}. No figure can be above its limit, but {len(observed)} of {count} "
+        f"{_label(most)} reaches {quantity(most.value.value, most.value.unit)}: {percent(most.share)} of its limit of "
+        f"{quantity(most.limit.value, most.limit.unit)}. No figure can be above its limit, but {len(excesses)} of {count} "
         f"results of {name} are.{cases.caution(most.result)}",
-        (*(_line(s) for s in observed[:NAMED]), f"The limit: {most.limit.source}."),
+        (*(_line(s) for s in excesses[:NAMED]), f"The limit: {most.limit.source}."),
         "The limit is too low (a wrong system file or table of processors, or a clock that rose after Steelyard read it). "
         "Or the figure counts work that a cache or the compiler saved.",
         "Use neither the figure nor its share of the limit. Set the limit yourself: steelyard run --system FILE.toml",
@@ -66,9 +66,9 @@ def _finding(name: str, observed: list[Observed], count: int) -> Finding:
     )
 
 
-def _called(observed: Observed) -> str:
-    return f"{observed.result.benchmark} {cases.describe(observed.result, but=('elements',))}"
+def _label(excess: Excess) -> str:
+    return f"{excess.result.benchmark} {cases.describe(excess.result, but=('elements',))}"
 
 
-def _line(observed: Observed) -> str:
-    return f"{_called(observed)}: {quantity(observed.value.value, observed.value.unit)}, {percent(observed.share)} of the limit."
+def _line(excess: Excess) -> str:
+    return f"{_label(excess)}: {quantity(excess.value.value, excess.value.unit)}, {percent(excess.share)} of the limit."

@@ -32,14 +32,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
         _policy(evaluation.run.machine),
     )
     ends = f"from {quantity(lowest, 'Hz')} to {quantity(highest, 'Hz')}"
-    observed = f"{ends}, {quantity(spread, '%', 2)} of its median"
+    values = f"{ends}, {quantity(spread, '%', 2)} of its median"
     if spread <= UNSTEADY:
-        reported = f"The true core clock was steady: {observed}."
+        claim = f"The true core clock was steady: {values}."
         return [
             Finding(
                 "clock",
                 "good",
-                reported,
+                claim,
                 evidence,
                 "The clock is fixed, or the load did not change it.",
                 "",
@@ -47,9 +47,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
             )
         ]
     fell = end < begin * (1 - UNSTEADY / 2)
-    reported = f"The true core clock was not steady: {observed}."
+    claim = f"The true core clock was not steady: {values}."
     cause, remedy = _cause(fell), _remedy(evaluation.run.machine)
-    return [Finding("clock", "notice", reported, evidence, cause, remedy, effect=highest / lowest, reach="figures")]
+    return [Finding("clock", "notice", claim, evidence, cause, remedy, effect=highest / lowest, reach="figures")]
 
 
 def _cause(fell: bool) -> str:
@@ -63,14 +63,14 @@ def _cause(fell: bool) -> str:
 
 def _clock(record: Record) -> float | None:
     around = record.surroundings.core_clock
-    known = [float(hertz) for hertz in (*(around.before or ()), *(around.after or ())) if hertz and hertz > 0]
-    return median(known) if known else None
+    readings = [float(hertz) for hertz in (*(around.before or ()), *(around.after or ())) if hertz and hertz > 0]
+    return median(readings) if readings else None
 
 
 def _policy(machine: Machine) -> str:
-    known = [(name, setting(machine, name).value) for name in ("governor", "turbo", "hypervisor")]
-    reported = ", ".join(f"{name} {value}" for name, value in known if value)
-    return f"Settings: {reported}." if reported else "The governor and turbo settings of this machine cannot be read."
+    settings = [(name, setting(machine, name).value) for name in ("governor", "turbo", "hypervisor")]
+    words = ", ".join(f"{name} {value}" for name, value in settings if value)
+    return f"Settings: {words}." if words else "The governor and turbo settings of this machine cannot be read."
 
 
 def _remedy(machine: Machine) -> str:

@@ -17,13 +17,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each pair of toolchains, with the time of the second over that of the first by kernel."""
     usable = [r for r in evaluation.results if r.verdict.level != "INVALID" and cost(r) is not None]
     toolchains = list(dict.fromkeys(str(r.parameters["toolchain"]) for r in usable if "toolchain" in r.parameters))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for a, b in combinations(toolchains, 2):
         pairs = cases.pairs(usable, "toolchain", a, b)
         if pairs:
             compared = compare_all([(launches(x), launches(y)) for x, y in pairs], SMALLEST)
-            found.append(_finding(a, b, list(zip(pairs, compared, strict=True))))
-    return found
+            findings.append(_finding(a, b, list(zip(pairs, compared, strict=True))))
+    return findings
 
 
 def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Comparison]]) -> Finding:
@@ -33,7 +33,7 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
     calls = [c.call for _, c in compared]
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster
-    observed = (
+    claim = (
         f"{b} is faster than {a} in {faster} of {len(calls)} cases and slower in {slower}. "
         f"In the other {len(calls) - different}, no difference above {percent(SMALLEST)} is certain."
     )
@@ -41,7 +41,7 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
     return Finding(
         "compilers",
         "notice" if different else "good",
-        observed,
+        claim,
         tuple(_line(name, members, b, a) for name, members in lines),
         "The compilers differ in how they vectorise, unroll and choose stores."
         if different

@@ -19,9 +19,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not limits or not evaluation.results:
         return []
     evidence = [
-        f"{known.name}: {known.value} ({known.source})"
-        for known in (setting(machine, "cpu_quota"), setting(machine, "memory_limit"))
-        if known.value not in (None, "none")
+        f"{limit.name}: {limit.value} ({limit.source})"
+        for limit in (setting(machine, "cpu_quota"), setting(machine, "memory_limit"))
+        if limit.value not in (None, "none")
     ]
     if stopped:
         total = sum(seconds for _, seconds in stopped)

@@ -110,8 +110,8 @@ def _launches(evaluation: Evaluation) -> list[str]:
         Counter(k[0] for k, r in last.items() if r.verdict.level == "DISTURBED"),
     )
     worst = sorted(bad, key=lambda number: (-bad[number] / all_[number], number))[:NAMED]
-    reported = ", ".join(f"launch {n}: {bad[n]} of {all_[n]} cases" for n in worst)
-    return [f"Most affected were {reported}."] if reported else []
+    words = ", ".join(f"launch {n}: {bad[n]} of {all_[n]} cases" for n in worst)
+    return [f"Most affected were {words}."] if words else []
 
 
 def _benchmarks(measured: list[Result]) -> list[str]:

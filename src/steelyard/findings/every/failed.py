@@ -33,8 +33,8 @@ def _short(reason: str) -> str:
     if not report:
         return reason
     lines = [line.strip() for line in report.group(2).splitlines() if re.search(r"\w", line)]
-    said = next((line for line in lines if not is_remark(line)), lines[0] if lines else "nothing")
-    return f"{report.group(1)}, and printed: {said}"
+    first = next((line for line in lines if not is_remark(line)), lines[0] if lines else "nothing")
+    return f"{report.group(1)}, and printed: {first}"
 
 
 def _finding(evaluation: Evaluation, name: str, failed: list[Result]) -> Finding:

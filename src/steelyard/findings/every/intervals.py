@@ -13,28 +13,28 @@ NAMED = 5  # widest intervals in the list
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a good finding if nine in ten results are within the width of the plan, a notice below half."""
-    asked = _asked(evaluation)
-    known = [
+    asked = _planned_widths(evaluation)
+    half_widths = [
         (r, half, asked[r.benchmark])
         for r in evaluation.results
-        if r.benchmark in asked and (half := _half(r)) is not None
+        if r.benchmark in asked and (half := _half_width(r)) is not None
     ]
-    if not known:
+    if not half_widths:
         return []
-    reached = sum(half <= width for _, half, width in known)
-    share = reached / len(known)
+    reached = sum(half <= width for _, half, width in half_widths)
+    share = reached / len(half_widths)
     if FEW <= share < ENOUGH:
         return []
-    widths = sorted({width for _, _, width in known})
+    widths = sorted({width for _, _, width in half_widths})
     wanted = " or ".join(f"± {quantity(w, '%', 2)}" for w in widths)
-    observed = f"{reached} of {len(known)} results ({percent(share)}) have a 95 % interval within {wanted}"
+    claim = f"{reached} of {len(half_widths)} results ({percent(share)}) have a 95 % interval within {wanted}"
     if share >= ENOUGH:
         return [
             Finding(
                 "intervals",
                 "good",
-                f"{observed}.",
-                _widest(known),
+                f"{claim}.",
+                _widest(half_widths),
                 "The samples agree with each other, and so do the launches.",
                 "",
                 reach="figures",
@@ -44,28 +44,29 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "intervals",
             "notice",
-            f"Only {observed}, which is the width that the plan requires."
+            f"Only {claim}, which is the width that the plan requires."
             if reached
-            else f"None of {len(known)} results has a 95 % interval within {wanted}, which is the width that the plan requires.",
-            (*_widest(known), f"Each case had up to {_launches(evaluation)} launches."),
+            else f"None of {len(half_widths)} results has a 95 % interval within {wanted}, which is the width that "
+            "the plan requires.",
+            (*_widest(half_widths), f"Each case had up to {_launches(evaluation)} launches."),
             "The launches differ from each other, the machine was disturbed, or the time for a case was too short.",
             "Use more launches and more time: steelyard run --preset full (or run without --budget).",
-            effect=1 + median(half for _, half, _ in known),
+            effect=1 + median(half for _, half, _ in half_widths),
             reach="figures",
         )
     ]
 
 
-def _asked(evaluation: Evaluation) -> dict[str, float]:
+def _planned_widths(evaluation: Evaluation) -> dict[str, float]:
     """Returns the widest interval that the plan allows for each benchmark, with the difference between runs added."""
-    found: dict[str, float] = {}
+    widest: dict[str, float] = {}
     for launch in evaluation.run.plan.launches:
         for case in launch.cases:
-            found[launch.benchmark] = max(found.get(launch.benchmark, 0.0), case.sampling.width)
-    return {name: with_runs(width) for name, width in found.items()}
+            widest[launch.benchmark] = max(widest.get(launch.benchmark, 0.0), case.sampling.width)
+    return {name: with_runs(width) for name, width in widest.items()}
 
 
-def _half(result: Result) -> float | None:
+def _half_width(result: Result) -> float | None:
     """Returns half of the relative interval of the first metric that has one."""
     for value in result.metrics.values():
         half = _relative(value)
@@ -80,8 +81,8 @@ def _relative(value: Value) -> float | None:
     return (value.high - value.low) / 2 / value.value
 
 
-def _widest(known: list[tuple[Result, float, float]]) -> tuple[str, ...]:
-    worst = sorted(known, key=lambda k: -k[1] / k[2] if k[2] else 0)[:NAMED]
+def _widest(half_widths: list[tuple[Result, float, float]]) -> tuple[str, ...]:
+    worst = sorted(half_widths, key=lambda k: -k[1] / k[2] if k[2] else 0)[:NAMED]
     return tuple(f"{r.benchmark} {cases.describe(r)}: ± {percent(half, 1)}." for r, half, _ in worst)
 
 

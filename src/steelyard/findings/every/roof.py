@@ -39,15 +39,15 @@ _REMEDIES = {
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all kernels below their limit, by likely cause; a good one if there are none."""
     lines = rooflines(evaluation)
-    judged = [(p, p.share, line) for line in lines for p in line.places if p.share is not None and _judged(p, line)]
+    judged = [(p, p.share, line) for line in lines for p in line.places if p.share is not None and _is_judged(p, line)]
     low = sorted((item for item in judged if item[1] < BELOW), key=lambda item: item[1])
     if not judged:
         return []
-    above = sorted((item for item in judged if _beyond(item[0])), key=lambda item: -item[1])
-    return [*([_impossible([place for place, _, _ in above])] if above else []), *_below(judged, low)]
+    above = sorted((item for item in judged if _is_above_limit(item[0])), key=lambda item: -item[1])
+    return [*([_above_limit([place for place, _, _ in above])] if above else []), *_below(judged, low)]
 
 
-def _beyond(place: Place) -> bool:
+def _is_above_limit(place: Place) -> bool:
     """Returns whether a kernel is certainly faster than its limit. Triad's bandwidth of a cache does not bound other loops."""
     if place.roof is None or not place.bound or place.speed.low is None:
         return False
@@ -55,7 +55,7 @@ def _beyond(place: Place) -> bool:
     return most is not None and place.speed.low > most * place.bound
 
 
-def _impossible(above: Sequence[Place]) -> Finding:
+def _above_limit(above: Sequence[Place]) -> Finding:
     most = above[0]
     return Finding(
         "roof",
@@ -79,20 +79,20 @@ def _below(
     if not low:
         return [_good(len(judged), large)] if large else []
     causes = [why(place, line) for place, _, line in low]
-    found = [f"{_line(place)}: {cause}." for (place, _, _), cause in zip(low, causes, strict=True)]
-    if len(found) > MOST:
-        found = [*found[:MOST], f"The Roofline page shows {len(found) - MOST} more."]
+    lines = [f"{_line(place)}: {cause}." for (place, _, _), cause in zip(low, causes, strict=True)]
+    if len(lines) > MOST:
+        lines = [*lines[:MOST], f"The Roofline page shows {len(lines) - MOST} more."]
     counted = {cause: causes.count(cause) for cause in _REMEDIES if cause in causes}
-    observed = (
+    claim = (
         f"{len(low)} of {len(judged)} kernels reach less than {percent(BELOW)} of their roofline limit (lowest: "
-        f"{percent(low[0][1], 1)}).{_reached(large)}{cases.caution(*(place.result for place, _, _ in low[:1]))}"
+        f"{percent(low[0][1], 1)}).{_memory_note(large)}{cases.caution(*(place.result for place, _, _ in low[:1]))}"
     )
     return [
         Finding(
             "roof",
             "notice",
-            observed,
-            tuple(found),
+            claim,
+            tuple(lines),
             f"Likely causes: {'; '.join(f'{cause} ({count})' for cause, count in counted.items())}.",
             " ".join(_REMEDIES[cause] for cause in counted),
             effect=1 / max(median(share for _, share, _ in low), LEAST),
@@ -124,7 +124,7 @@ def why(place: Place, line: Roofline) -> str:
     return WAITING
 
 
-def _judged(place: Place, line: Roofline) -> bool:
+def _is_judged(place: Place, line: Roofline) -> bool:
     """Returns whether a kernel is judged: no limit was measured with it, and it is not scalar on purpose."""
     return place.result.parameters.get("vectors") != "no" and not any(
         roof.result is place.result for roof in line.roofs
@@ -141,7 +141,7 @@ def _line(place: Place) -> str:
     )
 
 
-def _reached(large: Sequence[Place]) -> str:
+def _memory_note(large: Sequence[Place]) -> str:
     """Returns a sentence on how many memory-bound kernels reach the share."""
     reached = sum((place.share or 0) >= BELOW for place in large)
     if not large:

@@ -19,21 +19,21 @@ NAMED = 8  # sweeps of a benchmark in the list
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each benchmark whose efficiency is certainly below half, with all such sweeps."""
-    own = sweeps(evaluation, lambda name: name.startswith(PROGRAMS), LEAST_SECONDS)
-    own = tuple(s for s in own if s.parameters.get("class") not in TOO_SMALL)
-    falling = [(s, from_) for s in own if (from_ := _below(s)) is not None]
-    found = []
+    program_sweeps = sweeps(evaluation, lambda name: name.startswith(PROGRAMS), LEAST_SECONDS)
+    program_sweeps = tuple(s for s in program_sweeps if s.parameters.get("class") not in TOO_SMALL)
+    falling = [(s, from_) for s in program_sweeps if (from_ := _below(s)) is not None]
+    findings = []
     for name in dict.fromkeys(s.benchmark for s, _ in falling):
-        mine = [(s, point) for s, point in falling if s.benchmark == name]
-        found.append(_finding(name, mine))
-    return found
+        members = [(s, point) for s, point in falling if s.benchmark == name]
+        findings.append(_finding(name, members))
+    return findings
 
 
 def _below(sweep: Sweep) -> Point | None:
     """Returns the least count from which the whole interval of the efficiency is below half, up to the greatest count."""
-    own = [p for p in sweep.scaling.points if not p.crowded and p.count != sweep.scaling.base]
+    points = [p for p in sweep.scaling.points if not p.crowded and p.count != sweep.scaling.base]
     tail: list[Point] = []
-    for point in reversed(own):
+    for point in reversed(points):
         high = point.efficiency.high
         if high is None or high >= HALF:
             break
@@ -41,22 +41,22 @@ def _below(sweep: Sweep) -> Point | None:
     return tail[-1] if tail else None
 
 
-def _finding(name: str, mine: list[tuple[Sweep, Point]]) -> Finding:
-    sweep, point = min(mine, key=lambda pair: pair[1].count)
-    others = f"{len(mine) - 1} other sweeps" if len(mine) > 2 else "another sweep"
+def _finding(name: str, members: list[tuple[Sweep, Point]]) -> Finding:
+    sweep, point = min(members, key=lambda pair: pair[1].count)
+    others = f"{len(members) - 1} other sweeps" if len(members) > 2 else "another sweep"
     more = (
         f" The same holds for {others} of this benchmark."
-        if len(mine) > 1
+        if len(members) > 1
         else ""
-        if len(mine) > 2
+        if len(members) > 2
         else " So does another sweep of it."
     )
     return Finding(
         "scaling",
         "notice",
-        f"With {point.count} {_words(sweep)}, the efficiency of {name} ({_named(sweep)}) is below {percent(HALF)}: "
-        f"{_share(point)}.{more}{cases.caution(*_rests_on(mine))}",
-        tuple(_evidence(s, p) for s, p in mine[:NAMED]),
+        f"With {point.count} {_words(sweep)}, the efficiency of {name} ({_label(sweep)}) is below {percent(HALF)}: "
+        f"{_share(point)}.{more}{cases.caution(*_rests_on(members))}",
+        tuple(_evidence(s, p) for s, p in members[:NAMED]),
         _cause(sweep),
         f"Use fewer {_words(sweep)} for each run and start several runs side by side, or solve a larger problem. To see "
         f"where the efficiency falls: steelyard scale {name}. The Scaling page shows the largest count that is worth using.",
@@ -66,19 +66,19 @@ def _finding(name: str, mine: list[tuple[Sweep, Point]]) -> Finding:
     )
 
 
-def _rests_on(mine: list[tuple[Sweep, Point]]) -> list[Result]:
-    return [s.results[count] for s, p in mine for count in (s.scaling.base, p.count)]
+def _rests_on(members: list[tuple[Sweep, Point]]) -> list[Result]:
+    return [s.results[count] for s, p in members for count in (s.scaling.base, p.count)]
 
 
 def _words(sweep: Sweep) -> str:
     return {"ranks_per_node": "ranks on each node"}.get(sweep.over, sweep.over)
 
 
-def _named(sweep: Sweep) -> str:
-    reported = [in_words(n, sweep.parameters[n]) for n in ("class", "model", "mode", "mpi") if n in sweep.parameters]
+def _label(sweep: Sweep) -> str:
+    words = [in_words(n, sweep.parameters[n]) for n in ("class", "model", "mode", "mpi") if n in sweep.parameters]
     size = [in_words(n, v) for n, v in sweep.parameters.items() if n in ("elements", "order", "bodies", "steps")]
     growing = ["work proportional to the count"] if sweep.scaling.weak else []
-    return ", ".join([sweep.kernel, *reported, *size, *growing])
+    return ", ".join([sweep.kernel, *words, *size, *growing])
 
 
 def _share(point: Point) -> str:
@@ -92,16 +92,16 @@ def _evidence(sweep: Sweep, first: Point) -> str:
         f"{p.count}: {_share(p)}" for p in sweep.scaling.points if p.count != sweep.scaling.base and not p.crowded
     ]
     base = sweep.scaling.base
-    return f"{_named(sweep)}: efficiency relative to {base} by number of {_words(sweep)}: {', '.join(points)}."
+    return f"{_label(sweep)}: efficiency relative to {base} by number of {_words(sweep)}: {', '.join(points)}."
 
 
 def _cause(sweep: Sweep) -> str:
     """Returns the cause: a constant serial fraction is a serial part; a rising one is waiting, messages or sharing."""
-    known = [(p.count, p.serial) for p in sweep.scaling.points if p.serial is not None and not p.crowded]
-    if len(known) < 2:
+    fractions = [(p.count, p.serial) for p in sweep.scaling.points if p.serial is not None and not p.crowded]
+    if len(fractions) < 2:
         return "A part of the program runs serially, or a shared resource (memory, caches, network) is saturated."
-    (last, most), low = known[-1], known[-1][1].low
-    for count, serial in known[:-1]:
+    (last, most), low = fractions[-1], fractions[-1][1].low
+    for count, serial in fractions[:-1]:
         if low is not None and serial.high is not None and low > serial.high and most.value > RISING * serial.value:
             return (
                 f"The serial fraction rises from {serial.value:.2g} at {count} to {most.value:.2g} at {last}. "

@@ -25,19 +25,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
         f"{min(rates):.2g}.",
     )
     if len(shared) <= OFTEN * len(rates):
-        reported = f"The measured cores were not shared: they issued {median(rates):.2g} additions per cycle (median)."
+        claim = f"The measured cores were not shared: they issued {median(rates):.2g} additions per cycle (median)."
         return [
             Finding(
                 "shared_core",
                 "good",
-                reported,
+                claim,
                 evidence,
                 "No other hardware thread used them.",
                 "",
                 reach="figures",
             )
         ]
-    reported = f"Other work shared the measured cores in {len(shared)} of {len(rates)} records."
+    claim = f"Other work shared the measured cores in {len(shared)} of {len(rates)} records."
     cause = (
         "Another hardware thread of the same core was busy: a process on the sibling thread or, in a virtual machine, another "
         "guest. It halves the issue rate and uses the caches of the core. Neither the load nor the steal time shows it."
@@ -46,4 +46,4 @@ def find(evaluation: Evaluation) -> list[Finding]:
         "Keep the sibling threads idle (steelyard doctor names them). In a cloud, use a dedicated host or whole cores."
     )
     effect = most / median(rates)
-    return [Finding("shared_core", "notice", reported, evidence, cause, remedy, effect=effect, reach="figures")]
+    return [Finding("shared_core", "notice", claim, evidence, cause, remedy, effect=effect, reach="figures")]

@@ -8,7 +8,7 @@ NAMED = 8  # cases that are listed
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one serious finding for each benchmark with a record whose check failed."""
-    found = []
+    findings = []
     for name in sorted({r.benchmark for r in evaluation.results}):
         wrong = [
             (result, record)
@@ -24,7 +24,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             f"{cases.describe(result)}, launch {record.launch}: {record.check.detail or 'no detail was given'}"
             for result, record in wrong
         )
-        found.append(
+        findings.append(
             Finding(
                 "wrong_result",
                 "serious",
@@ -37,4 +37,4 @@ def find(evaluation: Evaluation) -> list[Finding]:
                 name,
             )
         )
-    return found
+    return findings

@@ -23,25 +23,25 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """
     chase = cases.of(evaluation.results, BENCHMARK, "chase")
     machine = evaluation.run.machine
-    reported = [c for cpu in machine.cpus[:1] for c in cache_levels(machine, cpu)]
-    found: tuple[Level, ...] = ()
+    system_caches = [c for cpu in machine.cpus[:1] for c in cache_levels(machine, cpu)]
+    flat_parts: tuple[Level, ...] = ()
     with suppress(KeyError, TypeError, ValueError):  # a ladder with invalid points
-        found = levels(chase)
+        flat_parts = levels(chase)
     sizes = [n for r in chase if (n := cases.number(r, "bytes"))]
-    if not found or not reported or not sizes or max(sizes) <= MEMORY * reported[-1].size:
+    if not flat_parts or not system_caches or not sizes or max(sizes) <= MEMORY * system_caches[-1].size:
         return []
-    inside = [level for level in found if level.largest <= MEMORY * reported[-1].size]
-    matched = [(cache, _of(cache, inside)) for cache in reported]
+    inside = [level for level in flat_parts if level.largest <= MEMORY * system_caches[-1].size]
+    matched = [(cache, _matching(cache, inside)) for cache in system_caches]
     lines = [_line(cache, level) for cache, level in matched]
-    beyond = [level for level in found if level.largest > MEMORY * reported[-1].size]
+    beyond = [level for level in flat_parts if level.largest > MEMORY * system_caches[-1].size]
     lines += [f"Beyond the caches: {quantity(level.latency, 's')}." for level in beyond]
     strange = [cache for cache, level in matched if level is None]
-    return [_finding(tuple(lines), strange, len(reported))]
+    return [_finding(tuple(lines), strange, len(system_caches))]
 
 
-def _of(cache: Cache, found: Sequence[Level]) -> Level | None:
+def _matching(cache: Cache, flat_parts: Sequence[Level]) -> Level | None:
     """Returns the flat part that ends near the size of the cache, the longest of several."""
-    fitting = [level for level in found if SHORTEST <= level.largest / max(1, cache.size) <= LONGEST]
+    fitting = [level for level in flat_parts if SHORTEST <= level.largest / max(1, cache.size) <= LONGEST]
     return max(fitting, key=lambda level: level.largest, default=None)
 
 

@@ -17,8 +17,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     compared: list[tuple[Result, Result, Ratio]] = []
     for few in alone:
         partners = [b for n in _numbers(corner) for a, b in cases.pairs(corner, "accumulators", 1, n) if a is few]
-        found = [(few, many, r) for many in partners if (r := ratio(few, many)) is not None]
-        compared += [max(found, key=lambda c: c[2].value)] if found else []
+        ratios = [(few, many, r) for many in partners if (r := ratio(few, many)) is not None]
+        compared += [max(ratios, key=lambda c: c[2].value)] if ratios else []
     if not compared:
         return []
     few, many, factor = min(compared, key=lambda c: cases.number(c[0], "threads") or 1)
@@ -49,8 +49,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _numbers(corner: list[Result]) -> list[int]:
-    found = {n for r in corner if (n := cases.number(r, "accumulators")) is not None and n > 1}
-    return [int(n) for n in sorted(found)]
+    counts = {n for r in corner if (n := cases.number(r, "accumulators")) is not None and n > 1}
+    return [int(n) for n in sorted(counts)]
 
 
 def _describe(result: Result) -> str:

@@ -23,10 +23,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
     best = max(trusted, key=lambda r: _moved(r).value)
     limit = _limit(evaluation, best)
     if limit is not None and limit.value > 0:
-        return [_known(best, limit, len(evaluation.run.machine.cpus))]
-    known = evaluation.run.machine.limits.get("memory_bandwidth")
+        return [_compared(best, limit, len(evaluation.run.machine.cpus))]
+    given = evaluation.run.machine.limits.get("memory_bandwidth")
     fastest = max(trusted, key=lambda r: r.metrics["bandwidth"].value)
-    return [] if known else [_unknown(evaluation, fastest)]
+    return [] if given else [_without_limit(evaluation, fastest)]
 
 
 def _moved(result: Result) -> Value:
@@ -40,11 +40,11 @@ def _limit(evaluation: Evaluation, result: Result) -> Limit | None:
     return benchmark.known_limit("traffic", result, evaluation.run.machine)
 
 
-def _known(best: Result, limit: Limit, processors: int) -> Finding:
+def _compared(best: Result, limit: Limit, processors: int) -> Finding:
     moved, counted = _moved(best), best.metrics["bandwidth"]
     share = moved.value / limit.value
     caution = cases.caution(best)
-    observed = (
+    claim = (
         f"Triad moves {quantity(moved.value, moved.unit)}: {percent(share)} of the limit of "
         f"{quantity(limit.value, limit.unit)} ({cases.describe(best, but=('elements',))}).{caution}"
     )
@@ -59,7 +59,7 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
         return Finding(
             "efficiency",
             "notice",
-            f"{observed} No figure can be above its limit.",
+            f"{claim} No figure can be above its limit.",
             evidence,
             cause,
             remedy,
@@ -71,10 +71,10 @@ def _known(best: Result, limit: Limit, processors: int) -> Finding:
         level = "notice" if caution else "good"
         cause = "The memory itself is the limit."
         remedy = trust.again(best.verdict.level)
-        return Finding("efficiency", level, observed, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
+        return Finding("efficiency", level, claim, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
     cause, remedy = _why_low(int(cases.number(best, "threads") or 1), processors)
     return Finding(
-        "efficiency", "notice", observed, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None
+        "efficiency", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None
     )
 
 
@@ -91,16 +91,17 @@ def _why_low(threads: int, processors: int) -> tuple[str, str]:
     )
 
 
-def _how(best: Result) -> str:
+def _conditions(best: Result) -> str:
     return cases.describe(best, but=("elements",)).partition(" (")[2].removesuffix(")")
 
 
-def _unknown(evaluation: Evaluation, best: Result) -> Finding:
+def _without_limit(evaluation: Evaluation, best: Result) -> Finding:
     bandwidth = best.metrics["bandwidth"]
     return Finding(
         "efficiency",
         "notice",
-        f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)} ({_how(best)}). The memory limit is unknown, so the share "
+        f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)} ({_conditions(best)}). The memory limit is "
+        "unknown, so the share "
         "cannot be computed.",
         (bandwidth_unknown(evaluation.run.machine),),
         "Only root can read the firmware tables (SMBIOS), or a hypervisor hides them.",

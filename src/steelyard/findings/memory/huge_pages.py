@@ -19,9 +19,9 @@ BEYOND = 4  # times the last-level cache: almost no access hits it
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares small with huge pages if both were measured; otherwise checks whether the latency ladder shows the TLB."""
-    found = [_compared(evaluation, point.role.point, point.results) for point in points(evaluation)]
-    reported = [finding for finding in found if finding]
-    return reported or _ladder(evaluation)
+    compared = [_compared(evaluation, point.role.point, point.results) for point in points(evaluation)]
+    findings = [finding for finding in compared if finding]
+    return findings or _ladder(evaluation)
 
 
 def _compared(evaluation: Evaluation, point: str, results: Sequence[Result]) -> Finding | None:
@@ -52,7 +52,7 @@ def _differ(small: Result, huge: Result) -> bool:
 
 def _huge_share(result: Result) -> float | None:
     pages = (r.surroundings.pages for r in result.records)
-    shares = [float(each.huge) for each in pages if each and each.huge is not None]
+    shares = [float(page.huge) for page in pages if page and page.huge is not None]
     return fmean(shares) if shares else None
 
 
@@ -62,8 +62,8 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
         str(cases.value(huge, "page_size"))
     ]
     caution = cases.caution(small, huge)
-    known = setting(evaluation.run.machine, "transparent_huge_pages")
-    policy = f"Transparent huge pages are set to '{known.value}' here." if known.value else ""
+    policy_setting = setting(evaluation.run.machine, "transparent_huge_pages")
+    policy = f"Transparent huge pages are set to '{policy_setting.value}' here." if policy_setting.value else ""
     if factor.value > COSTS and factor.low > 1:
         return Finding(
             "huge_pages",
@@ -71,7 +71,7 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
             f"With small pages, {WHAT[point]} costs {factor.value:.2f} times as much as with {words}.{caution}",
             tuple(filter(None, (*lines, policy))),
             "The processor stores few address translations (TLB). Accesses to distant addresses also wait for the page tables.",
-            _remedy(known.value, known.source),
+            _remedy(policy_setting.value, policy_setting.source),
             small.benchmark,
             effect=factor.value,
         )
@@ -91,12 +91,12 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
 
 def _line(small: Result, huge: Result, factor: Ratio) -> str:
     a, b = cost(small), cost(huge)
-    reported = f": {quantity(a.seconds, 's')} and {quantity(b.seconds, 's')}," if a and b else ":"
+    times = f": {quantity(a.seconds, 's')} and {quantity(b.seconds, 's')}," if a and b else ":"
     share = _huge_share(huge)
     part = "" if share is None else f"; huge pages covered {percent(share)} of the memory"
     name = cases.describe(small, but=("elements", "page_size"))
     pages = f"{cases.value(small, 'page_size')} and {cases.value(huge, 'page_size')} pages"
-    return f"{name}, {pages}{reported} a factor of {factor.low:.2f} to {factor.high:.2f}{part}."
+    return f"{name}, {pages}{times} a factor of {factor.low:.2f} to {factor.high:.2f}{part}."
 
 
 def _remedy(value: str | None, source: str) -> str:
@@ -111,11 +111,11 @@ def _remedy(value: str | None, source: str) -> str:
 def _ladder(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding if huge pages are off and the latency still rises far beyond the caches."""
     machine = evaluation.run.machine
-    known = setting(machine, "transparent_huge_pages")
+    policy = setting(machine, "transparent_huge_pages")
     caches = [c for cpu in machine.cpus[:1] for c in cache_levels(machine, cpu)]
     chase = cases.of(evaluation.results, "memory.latency", "chase")
     chase = [r for r in cases.where(chase, chains=1, page_size="default") if (cases.number(r, "threads") or 1) == 1]
-    if known.value != "never" or not caches:
+    if policy.value != "never" or not caches:
         return []
     beyond = [r for r in chase if (cases.number(r, "bytes") or 0) >= BEYOND * caches[-1].size]
     for group in cases.groups(beyond, "bytes"):
@@ -132,10 +132,10 @@ def _ladder(evaluation: Evaluation) -> list[Finding]:
                 f"{quantity(rise.value - 1, '%', 2)}.{cases.caution(first, last)}",
                 (
                     f"The last-level cache holds {binary_size(caches[-1].size)}.",
-                    f"{known.source} contains '{known.value}'.",
+                    f"{policy.source} contains '{policy.value}'.",
                 ),
                 "With pages of 4 KiB, the address translations of so much memory fit neither the TLB nor the caches.",
-                _remedy(known.value, known.source),
+                _remedy(policy.value, policy.source),
                 "memory.latency",
                 effect=rise.value,
             )

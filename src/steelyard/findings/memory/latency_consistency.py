@@ -42,7 +42,7 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
     if overlap is None or access is None or latency is None:
         return None
     ladder = int(cases.number(nearest, "bytes") or 0)
-    observed = (
+    claim = (
         f"An access takes {quantity(access.seconds, 's')} at the worst corner (G) and {quantity(latency.seconds, 's')} in a "
         f"dependent chain. On average, {overlap.value:.1f} accesses are in flight at once.{cases.caution(corner, nearest)}"
     )
@@ -57,7 +57,7 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
     return Finding(
         "latency_consistency",
         "good" if consistent and doubt == "CLEAN" else "notice",
-        observed if consistent else f"{observed} The two figures contradict each other.",
+        claim if consistent else f"{claim} The two figures contradict each other.",
         evidence,
         "The addresses at G are known in advance, so the processor fetches several at once. The time of an access is "
         "the latency divided by this number."
@@ -74,19 +74,19 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
 
 
 def _apart(result: Result, size: float) -> float:
-    mine = cases.number(result, "bytes") or 1.0
-    return max(mine / size, size / mine)
+    own_size = cases.number(result, "bytes") or 1.0
+    return max(own_size / size, size / own_size)
 
 
 def _chains(chase: list[Result], nearest: Result, seconds: float) -> list[str]:
     """Returns a sentence on the number of parallel chains whose access time is nearest to that of G."""
     size = cases.number(nearest, "bytes")
-    reported = [
+    nearby = [
         (abs(c.seconds / seconds - 1), int(n), c.seconds)
         for r in chase
         if cases.number(r, "bytes") == size and (n := cases.number(r, "chains")) and (c := cost(r))
     ]
-    if len(reported) < 2:
+    if len(nearby) < 2:
         return []
-    _, chains, cost_ = min(reported)
+    _, chains, cost_ = min(nearby)
     return [f"The nearest time is {quantity(cost_, 's')} for an access, with {in_words('chains', chains)}."]

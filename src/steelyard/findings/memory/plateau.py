@@ -15,7 +15,7 @@ NEAREST, FURTHEST = 1.5, 5.0
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the two largest sizes of each Triad curve: falling (serious above 20 %) or flat (good)."""
     triad = cases.of(evaluation.results, BENCHMARK, "triad")
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for group in cases.groups(triad, "elements"):
         largest = group[-1]
         smaller = [r for r in group[:-1] if NEAREST <= _size(largest) / _size(r) <= FURTHEST]
@@ -23,8 +23,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         if smaller and largest in cases.with_most(triad, "elements"):
             slope = ratio(largest, smaller[-1])
             if slope:
-                found += _judge(smaller[-1], largest, slope)
-    return found
+                findings += _judge(smaller[-1], largest, slope)
+    return findings
 
 
 def _size(result: Result) -> float:
@@ -73,5 +73,5 @@ def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
 
 def _line(result: Result) -> str:
     bandwidth = result.metrics.get("bandwidth")
-    reported = quantity(bandwidth.value, bandwidth.unit) if bandwidth else "the bandwidth is unknown"
-    return f"Vectors of {binary_size(int(_size(result)) * 8)} each: {reported}."
+    speed = quantity(bandwidth.value, bandwidth.unit) if bandwidth else "the bandwidth is unknown"
+    return f"Vectors of {binary_size(int(_size(result)) * 8)} each: {speed}."

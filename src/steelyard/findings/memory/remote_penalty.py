@@ -33,12 +33,12 @@ class _Remote:
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the slowest and the fastest remote node with the local one, for Triad and for latency."""
-    found = []
+    findings = []
     for kernel, what in KERNELS.items():
         remote = _remote(cases.of(evaluation.results, BENCHMARK, kernel), evaluation.run.machine)
         if remote:
-            found.append(_finding(what, remote, evaluation.run.machine))
-    return found
+            findings.append(_finding(what, remote, evaluation.run.machine))
+    return findings
 
 
 def _remote(results: list[Result], machine: Machine) -> list[_Remote]:
@@ -47,19 +47,19 @@ def _remote(results: list[Result], machine: Machine) -> list[_Remote]:
         cpu, memory = _cpu_node(result, machine), _memory_node(result)
         if cpu is not None and memory is not None:
             placed[cpu, memory, identity(result, *PLACES)] = result
-    found = []
+    remote = []
     for (cpu, memory, rest), result in placed.items():
         local = placed.get((cpu, cpu, rest))
         penalty = ratio(result, local) if local and cpu != memory else None
         if local and penalty:
-            found.append(_Remote(cpu, memory, local, result, penalty))
-    return _most_threads(found)
+            remote.append(_Remote(cpu, memory, local, result, penalty))
+    return _most_threads(remote)
 
 
-def _most_threads(found: list[_Remote]) -> list[_Remote]:
+def _most_threads(remote: list[_Remote]) -> list[_Remote]:
     """Returns the result with the most threads for each pair of nodes: few threads do not saturate the link."""
     ways: dict[tuple[int, int], _Remote] = {}
-    for one in sorted(found, key=lambda f: cases.number(f.result, "threads") or 1):
+    for one in sorted(remote, key=lambda f: cases.number(f.result, "threads") or 1):
         ways[one.cpu, one.memory] = one
     return list(ways.values())
 
@@ -122,7 +122,7 @@ def _line(f: _Remote, machine: Machine) -> str:
     )
     distances = next((n.distances for n in machine.nodes if n.number == f.cpu), ())
     position = next((i for i, n in enumerate(machine.nodes) if n.number == f.memory), None)
-    own = next((i for i, n in enumerate(machine.nodes) if n.number == f.cpu), None)
-    if position is not None and own is not None and max(position, own) < len(distances) and distances[own]:
-        text += f"; the distances in the firmware (SLIT) have a ratio of {distances[position] / distances[own]:.1f}"
+    local = next((i for i, n in enumerate(machine.nodes) if n.number == f.cpu), None)
+    if position is not None and local is not None and max(position, local) < len(distances) and distances[local]:
+        text += f"; the distances in the firmware (SLIT) have a ratio of {distances[position] / distances[local]:.1f}"
     return f"{text}."

@@ -16,36 +16,36 @@ AGAIN = "Measure again on a quiet machine: steelyard run"
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding for each point that was measured with one thread and with more; the most threads decide."""
-    found = ((point.role, [t for t in tolerance(point) if t.usual]) for point in points(evaluation))
-    return [_finding(role, mine) for role, mine in found if mine]
+    usual = ((point.role, [t for t in tolerance(point) if t.usual]) for point in points(evaluation))
+    return [_finding(role, tolerances) for role, tolerances in usual if tolerances]
 
 
-def _finding(role: TolerancePoint, mine: list[Tolerance]) -> Finding:
-    most = max(mine, key=lambda t: t.threads)
-    judged = _judged(most)
+def _finding(role: TolerancePoint, tolerances: list[Tolerance]) -> Finding:
+    most = max(tolerances, key=lambda t: t.threads)
+    judged = _verdict(most)
     caution = trust.caution(most.level)
     lines = tuple(
         f"{t.label}, {t.threads} threads: speed-up {t.ratio:.2f} ({t.low:.2f} to {t.high:.2f}), "
         f"efficiency {percent(t.efficiency)}."
-        for t in sorted(mine, key=lambda t: t.threads)
+        for t in sorted(tolerances, key=lambda t: t.threads)
     )
     if not judged:
-        observed = f"Steelyard cannot decide whether threads hide the latency of {role.title}. The speed-up with "
-        observed += f"{most.threads} threads is between {most.low:.2f} and {most.high:.2f}.{caution}"
+        claim = f"Steelyard cannot decide whether threads hide the latency of {role.title}. The speed-up with "
+        claim += f"{most.threads} threads is between {most.low:.2f} and {most.high:.2f}.{caution}"
         cause = "The launches or the samples differ too much from each other."
-        return Finding("tolerance", "notice", observed, lines, cause, AGAIN, most.benchmark)
-    observed = f"The machine is {judged} for {role.title}: an operation with {most.threads} threads costs "
-    observed += f"{1 / most.ratio:.2g} of its cost with one thread ({percent(most.efficiency)} of the ideal).{caution}"
+        return Finding("tolerance", "notice", claim, lines, cause, AGAIN, most.benchmark)
+    claim = f"The machine is {judged} for {role.title}: an operation with {most.threads} threads costs "
+    claim += f"{1 / most.ratio:.2g} of its cost with one thread ({percent(most.efficiency)} of the ideal).{caution}"
     if judged == "tolerant":
         cause = "Each thread has the resources that it needs, and the threads wait for the memory at the same time."
         level: Literal["notice", "good"] = "notice" if caution else "good"
-        return Finding("tolerance", level, observed, lines, cause, trust.again(most.level), most.benchmark)
+        return Finding("tolerance", level, claim, lines, cause, trust.again(most.level), most.benchmark)
     return Finding(
-        "tolerance", "notice", observed, lines, role.shared, _remedy(role, most), most.benchmark, 1 / most.efficiency
+        "tolerance", "notice", claim, lines, role.shared, _remedy(role, most), most.benchmark, 1 / most.efficiency
     )
 
 
-def _judged(most: Tolerance) -> str:
+def _verdict(most: Tolerance) -> str:
     """Returns the verdict in a word; '' if the interval is too wide."""
     if most.high > TOO_WIDE * most.low:
         return ""

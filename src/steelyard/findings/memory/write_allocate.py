@@ -23,14 +23,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ordinary, streaming, factor = max(compared, key=lambda c: cases.number(c[0], "threads") or 0)
     lines = tuple(_line(*c) for c in sorted(compared, key=lambda c: cases.number(c[0], "threads") or 0))
     caution = cases.caution(ordinary, streaming)
-    observed = (
+    claim = (
         f"With {in_words('threads', cases.value(ordinary, 'threads'))}, Triad takes {factor.value:.2f} "
         f"times as long with ordinary stores as with streaming stores.{caution}"
     )
-    return _judge(observed, lines, factor, not caution)
+    return _judge(claim, lines, factor, not caution)
 
 
-def _judge(observed: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> list[Finding]:
+def _judge(claim: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> list[Finding]:
     if factor.value > SEEN and factor.low > 1:
         cause = (
             "Write-allocate: the processor reads each cache line before it writes it. Triad then moves four vectors, but "
@@ -41,28 +41,28 @@ def _judge(observed: str, lines: tuple[str, ...], factor: Ratio, certain: bool) 
             "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc). Compare systems with the same kind of "
             "stores: steelyard run --only memory.stream --set stores=ordinary,streaming"
         )
-        return [Finding("write_allocate", "notice", observed, lines, cause, remedy, BENCHMARK, factor.value, "program")]
+        return [Finding("write_allocate", "notice", claim, lines, cause, remedy, BENCHMARK, factor.value, "program")]
     if factor.value < 1 / SEEN and factor.high < 1:
         cause = "Streaming stores wait for the few write-combining buffers. This costs more than the additional reads."
         remedy = "Use ordinary stores on this machine: steelyard run --only memory.stream --set stores=ordinary"
         return [
-            Finding("write_allocate", "notice", observed, lines, cause, remedy, BENCHMARK, 1 / factor.value, "program")
+            Finding("write_allocate", "notice", claim, lines, cause, remedy, BENCHMARK, 1 / factor.value, "program")
         ]
     if factor.high < SEEN and factor.low > 1 / SEEN and certain:
         cause = (
             "The processor recognises lines that are written completely and does not read them first, or the memory is "
             "not the limit."
         )
-        return [Finding("write_allocate", "good", observed, lines, cause, "", BENCHMARK)]
+        return [Finding("write_allocate", "good", claim, lines, cause, "", BENCHMARK)]
     return []
 
 
 def _line(ordinary: Result, streaming: Result, factor: Ratio) -> str:
-    reported = []
+    bandwidths = []
     for result, word in ((ordinary, "ordinary"), (streaming, "streaming")):
         bandwidth = result.metrics.get("bandwidth")
         if bandwidth:
-            reported.append(f"{quantity(bandwidth.value, bandwidth.unit)} {word}")
-    counted = f" ({', '.join(reported)}, by STREAM's count)" if reported else ""
+            bandwidths.append(f"{quantity(bandwidth.value, bandwidth.unit)} {word}")
+    counted = f" ({', '.join(bandwidths)}, by STREAM's count)" if bandwidths else ""
     name = cases.describe(ordinary, but=("elements", "stores"))
     return f"{name}: a factor of {factor.value:.2f}, {factor.low:.2f} to {factor.high:.2f}{counted}."

@@ -21,7 +21,7 @@ NAMED = 8  # results that are listed
 MOVING = ("ranks", "partner", "pairs", "round", "placement")  # parameters that change with the number of ranks
 
 
-class Observed(NamedTuple):
+class Waiting(NamedTuple):
     """A result with more ranks than processors, the same case with fewer ranks, and the ratio of their times."""
 
     crowded: Result
@@ -32,60 +32,60 @@ class Observed(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each MPI on small messages and collectives that more ranks than processors make far slower."""
     # Kernels without messages do not wait for any.
-    known = [r for r in evaluation.results if r.benchmark.startswith("network.") and cases.number(r, "ranks")]
-    usable = [r for r in known if messages.size(r) <= SMALL and messages.operation(r) > 0]
+    network = [r for r in evaluation.results if r.benchmark.startswith("network.") and cases.number(r, "ranks")]
+    usable = [r for r in network if messages.size(r) <= SMALL and messages.operation(r) > 0]
     spare: dict[Identity, Result] = {}
     for result in sorted((r for r in usable if not messages.oversubscribed(r)), key=_ranks):
         spare[identity(result, *MOVING)] = result
-    by_mpi: dict[str, list[Observed]] = {}
+    by_mpi: dict[str, list[Waiting]] = {}
     for result in filter(messages.oversubscribed, usable):
-        observed = _examine(result, spare.get(identity(result, *MOVING)))
-        if observed:
-            by_mpi.setdefault(str(result.parameters.get("mpi", "")), []).append(observed)
-    return [_finding(mpi, sorted(observed, key=lambda s: -s.factor)) for mpi, observed in by_mpi.items()]
+        waiting = _examine(result, spare.get(identity(result, *MOVING)))
+        if waiting:
+            by_mpi.setdefault(str(result.parameters.get("mpi", "")), []).append(waiting)
+    return [_finding(mpi, sorted(waiting, key=lambda s: -s.factor)) for mpi, waiting in by_mpi.items()]
 
 
 def _ranks(result: Result) -> float:
     return cases.number(result, "ranks") or 1.0
 
 
-def _examine(crowded: Result, spare: Result | None) -> Observed | None:
+def _examine(crowded: Result, spare: Result | None) -> Waiting | None:
     """Returns None if the number of ranks explains the time: all ranks exchange with all, and take turns on a processor."""
     seconds = messages.operation(crowded)
     if spare is None:
-        return Observed(crowded, None, seconds / TURN) if seconds > TURN and _waited(crowded) > WAITED else None
+        return Waiting(crowded, None, seconds / TURN) if seconds > TURN and _waiting_share(crowded) > WAITED else None
     explained = (_ranks(crowded) / _ranks(spare)) ** 3
     factor = seconds / messages.operation(spare)
-    return Observed(crowded, spare, factor) if factor > SLOWER * explained else None
+    return Waiting(crowded, spare, factor) if factor > SLOWER * explained else None
 
 
-def _waited(result: Result) -> float:
+def _waiting_share(result: Result) -> float:
     """Returns the share of the time in which ranks waited for a processor, the median of the records; it may exceed 1."""
     samples = [r.surroundings.samples for r in rests_on(result)]
     columns = [(numbers(s.waited), numbers(s.seconds)) for s in samples]
-    known = [float(w.sum() / s.sum()) for w, s in columns if len(w) == len(s) and s.sum() > 0]
-    return median(known) if known else 0.0
+    shares = [float(w.sum() / s.sum()) for w, s in columns if len(w) == len(s) and s.sum() > 0]
+    return median(shares) if shares else 0.0
 
 
-def _finding(mpi: str, observed: list[Observed]) -> Finding:
-    most = observed[0]
-    reported = f"{mpi or 'The MPI'} waits in a loop. With {_ranks(most.crowded):g} ranks on fewer processors an operation takes "
+def _finding(mpi: str, waits: list[Waiting]) -> Finding:
+    most = waits[0]
+    claim = f"{mpi or 'The MPI'} waits in a loop. With {_ranks(most.crowded):g} ranks on fewer processors an operation takes "
     if most.spare is not None:
-        reported += (
+        claim += (
             f"up to {significant(most.factor, 2)} times as long as with {_ranks(most.spare):g} ranks "
             f"({quantity(messages.operation(most.crowded), 's')} instead of {quantity(messages.operation(most.spare), 's')})."
         )
     else:
-        reported += f"{quantity(messages.operation(most.crowded), 's')}, longer than a time slice of the scheduler."
+        claim += f"{quantity(messages.operation(most.crowded), 's')}, longer than a time slice of the scheduler."
     lines: dict[str, str] = {}
-    for each in observed:  # the worst of each kernel and size comes first
-        lines.setdefault(_called(each.crowded), _times(each))
-    known = labelled(mpi)
-    advice = (known and known.waiting) or "read in the manual of the MPI how its ranks yield the processor"
+    for wait in waits:  # the worst of each kernel and size comes first
+        lines.setdefault(_label(wait.crowded), _times(wait))
+    flavour = labelled(mpi)
+    advice = (flavour and flavour.waiting) or "read in the manual of the MPI how its ranks yield the processor"
     return Finding(
         "busy_waiting",
         "notice",
-        reported,
+        claim,
         tuple(f"{what}: {times}." for what, times in lines.items())[:NAMED],
         "A waiting rank checks for its message again and again. It keeps the processor busy until the scheduler runs the "
         "rank that should send the message. Each message then costs a time slice of about a millisecond.",
@@ -95,16 +95,12 @@ def _finding(mpi: str, observed: list[Observed]) -> Finding:
     )
 
 
-def _called(result: Result) -> str:
+def _label(result: Result) -> str:
     size = messages.size(result)
     of_size = f", {messages.sizes(size, size)}" if messages.SIZE in result.parameters else ""
     return f"{result.benchmark} {result.kernel}{of_size}"
 
 
-def _times(observed: Observed) -> str:
-    before = (
-        f", {quantity(messages.operation(observed.spare), 's')} with {_ranks(observed.spare):g}"
-        if observed.spare
-        else ""
-    )
-    return f"{quantity(messages.operation(observed.crowded), 's')} with {_ranks(observed.crowded):g} ranks{before}"
+def _times(wait: Waiting) -> str:
+    before = f", {quantity(messages.operation(wait.spare), 's')} with {_ranks(wait.spare):g}" if wait.spare else ""
+    return f"{quantity(messages.operation(wait.crowded), 's')} with {_ranks(wait.crowded):g} ranks{before}"

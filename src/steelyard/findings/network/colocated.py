@@ -13,14 +13,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not shared:
         return []
     names = sorted({host for record in shared for host in messages.hosts(record)})
-    reported = f"At least two of the hosts {_listed(names)} are the same machine."
+    claim = f"At least two of the hosts {_listed(names)} are the same machine."
     if len(names) == 2:
-        reported = f"The hosts {' and '.join(names)} are the same machine."
+        claim = f"The hosts {' and '.join(names)} are the same machine."
     return [
         Finding(
             "colocated",
             "notice",
-            reported,
+            claim,
             (
                 f"{len(shared)} of {len(records)} records with several ranks show the same boot identity of the kernel.",
                 f"These records come from {_listed(sorted({r.benchmark for r in shared}))}.",

@@ -28,7 +28,7 @@ REMEDY = (
 )
 
 
-class Observed(NamedTuple):
+class ClockError(NamedTuple):
     """A record with its greatest clock `error` (s) within a machine, or its greatest uncertainty between two machines."""
 
     record: Record
@@ -40,20 +40,20 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on ranks of one machine, where the offset is the error, and one on ranks of several machines."""
     records = [r for r in evaluation.run.records if r.verdict.level != "INVALID"]
     alone = [r for r in records if not r.surroundings.oversubscribed] or records
-    same = [observed for r in alone if (observed := _within(r))]
-    several = [observed for r in alone if (observed := _between(r))]
+    same = [error for r in alone if (error := _error_within(r))]
+    several = [error for r in alone if (error := _error_between(r))]
     return [*_finding(same, SAME, GOOD), *_finding(several, SEVERAL, GOOD_BETWEEN)]
 
 
-def _within(record: Record) -> Observed | None:
+def _error_within(record: Record) -> ClockError | None:
     offsets = [abs(offset) for offset, _, _, same in _clocks(record) if same and math.isfinite(offset)]
-    return Observed(record, max(offsets), None) if offsets else None
+    return ClockError(record, max(offsets), None) if offsets else None
 
 
-def _between(record: Record) -> Observed | None:
+def _error_between(record: Record) -> ClockError | None:
     others = [(u, r) for _, u, r, same in _clocks(record) if not same and math.isfinite(u) and u >= 0]
     missed = [abs(r) for _, r in others if math.isfinite(r)]
-    return Observed(record, max(u for u, _ in others), max(missed, default=None)) if others else None
+    return ClockError(record, max(u for u, _ in others), max(missed, default=None)) if others else None
 
 
 def _clocks(record: Record) -> Iterable[tuple[float, float, float, bool]]:
@@ -66,29 +66,29 @@ def _clocks(record: Record) -> Iterable[tuple[float, float, float, bool]]:
     return list(zip(*(column.tolist() for column in columns), same, strict=True))[1:]
 
 
-def _finding(observed: list[Observed], what: str, good: str) -> list[Finding]:
-    if not observed:
+def _finding(errors: list[ClockError], what: str, good: str) -> list[Finding]:
+    if not errors:
         return []
-    usual = sorted(s.error for s in observed)[math.ceil(MOST * len(observed)) - 1]
-    shortest = _shortest(observed)
-    reported = f"{what} {quantity(usual, 's')} (in {percent(MOST)} of {len(observed)} records)."
-    evidence = (*_spread(observed), *_by_transport(observed), *_share(shortest, usual))
+    usual = sorted(s.error for s in errors)[math.ceil(MOST * len(errors)) - 1]
+    shortest = _shortest_sample(errors)
+    claim = f"{what} {quantity(usual, 's')} (in {percent(MOST)} of {len(errors)} records)."
+    evidence = (*_spread(errors), *_by_transport(errors), *_share(shortest, usual))
     if usual < EXACT or (shortest is not None and usual < MATTERS * shortest):
-        return [Finding("common_clock", "good", reported, evidence, good, "", reach="program")]
+        return [Finding("common_clock", "good", claim, evidence, good, "", reach="program")]
     effect = 1 + usual / shortest if shortest else None
-    return [Finding("common_clock", "notice", reported, evidence, CAUSE, REMEDY, effect=effect, reach="program")]
+    return [Finding("common_clock", "notice", claim, evidence, CAUSE, REMEDY, effect=effect, reach="program")]
 
 
-def _spread(observed: list[Observed]) -> Iterable[str]:
-    errors, missed = [s.error for s in observed], [s.residual for s in observed if s.residual is not None]
+def _spread(clock_errors: list[ClockError]) -> Iterable[str]:
+    errors, missed = [s.error for s in clock_errors], [s.residual for s in clock_errors if s.residual is not None]
     yield f"The median is {quantity(median(errors), 's')}, the maximum {quantity(max(errors), 's')}."
     if missed:
         yield f"New measurements differ from the prediction of the older ones by {quantity(median(missed), 's')} (median)."
 
 
-def _by_transport(observed: list[Observed]) -> list[str]:
+def _by_transport(errors: list[ClockError]) -> list[str]:
     groups: dict[str, list[float]] = {}
-    for s in observed:
+    for s in errors:
         words = [str(s.record.parameters[n]) for n in ("mpi", "transport") if n in s.record.parameters]
         groups.setdefault(", ".join(w for w in words if w != "default"), []).append(s.error)
     return [
@@ -96,9 +96,9 @@ def _by_transport(observed: list[Observed]) -> list[str]:
     ]
 
 
-def _shortest(observed: list[Observed]) -> float | None:
+def _shortest_sample(errors: list[ClockError]) -> float | None:
     """Returns the shortest median sample (s) of the records that began by the clock."""
-    started = (s.record for s in observed if s.record.parameters.get("start") == "clock" and s.record.samples)
+    started = (s.record for s in errors if s.record.parameters.get("start") == "clock" and s.record.samples)
     return min((median(r.samples) * r.operations for r in started), default=None)
 
 

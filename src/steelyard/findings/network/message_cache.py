@@ -6,7 +6,7 @@ from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.roles import Messages
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.benchmark_roles import playing
-from steelyard.statistics.results.reuse import Observed, artefacts
+from steelyard.statistics.results.reuse import Reuse, artefacts
 from steelyard.units import binary_size, quantity, significant
 
 NAMED = 8  # curves that are listed
@@ -22,49 +22,49 @@ REMEDY = (
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each benchmark on all its curves; nothing if reused buffers make no difference."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     roles = [(name, role) for name, role in playing(evaluation, Messages) if role.reused]
     for benchmark in dict.fromkeys(name for name, _ in roles):
         kernels = [(role.kernel, role.reused) for name, role in roles if name == benchmark]
-        observed = [
+        curves = [
             s
             for kernel, buffers in kernels
             for s in artefacts(cases.of(evaluation.results, benchmark, kernel), evaluation.run.machine, buffers)
         ]
-        if observed:
-            found.append(_finding(benchmark, sorted(observed, key=lambda s: -s.artefact.factor)))
-    return found
+        if curves:
+            findings.append(_finding(benchmark, sorted(curves, key=lambda s: -s.artefact.factor)))
+    return findings
 
 
-def _finding(benchmark: str, observed: list[Observed]) -> Finding:
-    most = observed[0].artefact
-    reported = (
+def _finding(benchmark: str, curves: list[Reuse]) -> Finding:
+    most = curves[0].artefact
+    claim = (
         f"Reused buffers make messages of {messages.sizes(most.first, most.last)} appear up to "
-        f"{significant(most.factor, 2)} times faster than fresh buffers ({_called(observed[0])}). At "
+        f"{significant(most.factor, 2)} times faster than fresh buffers ({_label(curves[0])}). At "
         f"{binary_size(int(most.size))} an application gets {quantity(most.bandwidth, 'B/s')}, not "
         f"{quantity(most.apparent, 'B/s')}."
-        f"{cases.caution(*_at(observed[0]))}"
+        f"{cases.caution(*_results_at_size(curves[0]))}"
     )
-    lines = tuple(line for s in observed[:NAMED] for line in _lines(s))
-    return Finding("message_cache", "notice", reported, lines, CAUSE, REMEDY, benchmark, effect=most.factor)
+    lines = tuple(line for s in curves[:NAMED] for line in _lines(s))
+    return Finding("message_cache", "notice", claim, lines, CAUSE, REMEDY, benchmark, effect=most.factor)
 
 
-def _at(observed: Observed) -> list[Result]:
-    return [r for r in observed.curve if messages.size(r) == observed.artefact.size]
+def _results_at_size(curve: Reuse) -> list[Result]:
+    return [r for r in curve.curve if messages.size(r) == curve.artefact.size]
 
 
-def _called(observed: Observed) -> str:
-    return f"{observed.curve[0].kernel}, {messages.called(observed.curve[0])}"
+def _label(curve: Reuse) -> str:
+    return f"{curve.curve[0].kernel}, {messages.called(curve.curve[0])}"
 
 
-def _lines(observed: Observed) -> Iterator[str]:
-    a, name = observed.artefact, _called(observed)
+def _lines(curve: Reuse) -> Iterator[str]:
+    a, name = curve.artefact, _label(curve)
     interval = f" ({quantity(a.low, 'B/s')} to {quantity(a.high, 'B/s')})" if a.low is not None else ""
     yield (
-        f"{name}: {len(a.sizes)} of {observed.compared} sizes; largest difference at {binary_size(int(a.size))}: "
+        f"{name}: {len(a.sizes)} of {curve.compared} sizes; largest difference at {binary_size(int(a.size))}: "
         f"{quantity(a.apparent, 'B/s')} with reused buffers, {quantity(a.bandwidth, 'B/s')}{interval} with fresh buffers."
     )
-    held = {"core": observed.caches.core, "last": observed.caches.last, "memory": None}
+    held = {"core": curve.caches.core, "last": curve.caches.last, "memory": None}
     for part in a.parts:
         size = f" ({binary_size(bytes_)})" if (bytes_ := held[part.place]) else ""
         yield f"{name}, {messages.sizes(part.first, part.last)}: {part.explanation}{size}."

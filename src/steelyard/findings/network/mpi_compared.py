@@ -24,27 +24,27 @@ class Pair(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each pair of MPIs; results with more ranks than processors are left out."""
-    known = [r for r in evaluation.results if "mpi" in r.parameters and messages.seconds(r)]
-    usable = [r for r in known if r.verdict.level != "INVALID" and not messages.oversubscribed(r)]
+    timed = [r for r in evaluation.results if "mpi" in r.parameters and messages.seconds(r)]
+    usable = [r for r in timed if r.verdict.level != "INVALID" and not messages.oversubscribed(r)]
     mpis = list(dict.fromkeys(str(r.parameters["mpi"]) for r in usable))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for a, b in combinations(mpis, 2):
         pairs = cases.pairs(usable, "mpi", a, b)
         if pairs:
             compared = compare_all([(messages.seconds(x), messages.seconds(y)) for x, y in pairs], SMALLEST)
-            found.append(
-                _finding(a, b, [Pair(*pair, observed) for pair, observed in zip(pairs, compared, strict=True)])
+            findings.append(
+                _finding(a, b, [Pair(*pair, comparison) for pair, comparison in zip(pairs, compared, strict=True)])
             )
-    return found
+    return findings
 
 
 def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
     calls = [p.seen.call for p in pairs]
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster > 0
-    reported = (
+    claim = (
         f"{b} is faster than {a} in {faster} of {len(calls)} cases and slower in {slower}. In the other cases, no difference "
-        f"above {percent(SMALLEST)} is certain.{_sums(pairs)}"
+        f"above {percent(SMALLEST)} is certain.{_means(pairs)}"
         if different
         else f"No difference above {percent(SMALLEST)} between {b} and {a} is certain in any of {len(calls)} cases."
     )
@@ -56,7 +56,7 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
     return Finding(
         "mpi_compared",
         "notice" if different else "good",
-        reported,
+        claim,
         tuple(_line(name, members, a, b) for name, members in furthest),
         "MPIs differ in how they use shared memory, in the size at which the protocol changes, and in their "
         "collective algorithms."
@@ -76,11 +76,11 @@ def _range(result: Result) -> str:
     return "small" if messages.size(result) <= SMALL else "large"
 
 
-def _sums(pairs: list[Pair]) -> str:
+def _means(pairs: list[Pair]) -> str:
     """Returns a sentence on small and large messages over the default transport, with a space before it."""
-    said = {"small": f"for messages up to {binary_size(SMALL)}", "large": "for larger messages"}
+    words_of = {"small": f"for messages up to {binary_size(SMALL)}", "large": "for larger messages"}
     sums = []
-    for size, words in said.items():
+    for size, words in words_of.items():
         ratios = [p.seen.ratio for p in pairs if _range(p.first) == size and messages.transport(p.first) == "default"]
         if ratios:
             sums.append(f"{geometric_mean(ratios):.2f} times as long {words}")

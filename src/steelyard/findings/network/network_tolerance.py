@@ -17,12 +17,12 @@ CAUSES = {
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each kernel with pairs, on its smallest and largest message at the most pairs."""
-    found = []
+    findings = []
     for benchmark, role in playing(evaluation, PairsPoint):
-        mine = cases.of(evaluation.results, benchmark, role.kernel)
-        if curves := [rows for rows in tolerances(mine) if rows[0].size > 0]:
-            found.append(_finding(benchmark, role.title, curves))
-    return found
+        results = cases.of(evaluation.results, benchmark, role.kernel)
+        if curves := [rows for rows in tolerances(results) if rows[0].size > 0]:
+            findings.append(_finding(benchmark, role.title, curves))
+    return findings
 
 
 def judged(one: PairTolerance) -> str:
@@ -40,7 +40,7 @@ def _finding(benchmark: str, title: str, curves: list[list[PairTolerance]]) -> F
     words = [judged(one) for one in ends]
     apart = messages.over_a_network(ends[0].many)
     where = "The network is" if apart else "Message passing within this machine is"
-    said = "; ".join(
+    verdicts = "; ".join(
         f"{word or 'not decided (the interval is too wide)'} for {_describe(one)}"
         for word, one in zip(words, ends, strict=True)
     )
@@ -49,8 +49,8 @@ def _finding(benchmark: str, title: str, curves: list[list[PairTolerance]]) -> F
     return Finding(
         "network_tolerance",
         "good" if good and not care else "notice",
-        f"{where} {said} ({title}).{care}",
-        tuple(_line(t) for rows in _few(curves) for t in rows),
+        f"{where} {verdicts} ({title}).{care}",
+        tuple(_line(t) for rows in _some_sizes(curves) for t in rows),
         CAUSES["tolerant"] if good else CAUSES[apart],
         ""
         if good
@@ -65,7 +65,7 @@ def _describe(one: PairTolerance) -> str:
     return f"messages of {binary_size(one.size)}, where {one.pairs} pairs reach {gain}"
 
 
-def _few(curves: list[list[PairTolerance]]) -> list[list[PairTolerance]]:
+def _some_sizes(curves: list[list[PairTolerance]]) -> list[list[PairTolerance]]:
     """Returns the smallest, a middle and the largest size."""
     return [curves[i] for i in sorted({0, len(curves) // 2, len(curves) - 1})]
 

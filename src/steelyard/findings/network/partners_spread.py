@@ -12,23 +12,23 @@ ALIKE = 0.10  # relative: the cluster of Celeron servers stayed below 7 % in its
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on latency and both bandwidths; nothing for one partner, or if ranks share processors."""
     usable = [r for r in evaluation.results if r.benchmark == BENCHMARK and not messages.oversubscribed(r)]
-    found = spreads(usable)
-    if not found:
+    all_spreads = spreads(usable)
+    if not all_spreads:
         return []
-    most = max(found, key=lambda s: s.share)
+    most = max(all_spreads, key=lambda s: s.share)
     apart = any(messages.apart(r) for r in most.results)
     alike = most.share <= ALIKE
     partners = len(most.results)
-    observed = (
-        f"The {partners} partners of rank 0 {'are alike' if alike else 'differ'}: {_what(most)} varies by "
+    claim = (
+        f"The {partners} partners of rank 0 {'are alike' if alike else 'differ'}: {_quantity_label(most)} varies by "
         f"{quantity(most.share, '%', 2)} among them.{cases.caution(*most.results)}"
     )
     return [
         Finding(
             "partners_spread",
             "good" if alike else "notice",
-            observed,
-            tuple(_line(s) for s in sorted(found, key=lambda s: -s.share)),
+            claim,
+            tuple(_line(s) for s in sorted(all_spreads, key=lambda s: -s.share)),
             "All paths from rank 0 have the same latency and bandwidth."
             if alike
             else "The paths differ in switches, links or network cards, or one of them carries other traffic."
@@ -42,7 +42,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _what(spread: Spread) -> str:
+def _quantity_label(spread: Spread) -> str:
     first = spread.results[0]
     if spread.metric == "latency":
         return "the latency"
@@ -55,7 +55,7 @@ def _line(spread: Spread) -> str:
         f"{quantity(r.metrics[spread.metric].value, r.metrics[spread.metric].unit)} with rank {r.parameters.get('partner')}"
         for r in (low, high)
     )
-    what = _what(spread)
+    what = _quantity_label(spread)
     return (
         f"{what[0].upper()}{what[1:]} ({messages.called(low)}): {quantity(spread.share, '%', 2)} of the median, "
         f"from {' to '.join(ends)}."

@@ -17,16 +17,16 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for result in crowded:
         by_benchmark.setdefault(result.benchmark, []).append(result)
     most = max(crowded, key=lambda r: cases.number(r, "ranks") or 0)
-    reported = (
+    claim = (
         f"{len(crowded)} of {len(measured)} results with several ranks used more ranks than processors "
         f"(up to {in_words('ranks', most.parameters['ranks'])}{_processors(most)})."
     )
-    lines = [f"{name}: {_counted(found)}." for name, found in sorted(by_benchmark.items())[:NAMED]]
+    lines = [f"{name}: {_counted(results)}." for name, results in sorted(by_benchmark.items())[:NAMED]]
     return [
         Finding(
             "ranks_oversubscribed",
             "notice",
-            reported,
+            claim,
             tuple(lines),
             "The ranks take turns on the processors: while one rank waits for a message, its sender may not be "
             "running. Latencies, "
@@ -51,6 +51,6 @@ def _processors(result: Result) -> str:
     return ""
 
 
-def _counted(found: list[Result]) -> str:
-    ranks = sorted({int(cases.number(r, "ranks") or 0) for r in found})
-    return f"{len(found)} {'result' if len(found) == 1 else 'results'} with {', '.join(map(str, ranks))} ranks"
+def _counted(results: list[Result]) -> str:
+    ranks = sorted({int(cases.number(r, "ranks") or 0) for r in results})
+    return f"{len(results)} {'result' if len(results) == 1 else 'results'} with {', '.join(map(str, ranks))} ranks"

@@ -55,28 +55,30 @@ class Slow(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding for each slow node, link and rank; a good one if there is none and the comparisons are precise."""
     alike = {(name, role.kernel) for name, role in playing(evaluation, Witness)}
-    reported = tell(evaluation.results, evaluation.run.machine, alike)
-    slow = sorted((s for t in reported for s in _slow(t)), key=lambda s: -s.factor)
+    reports = tell(evaluation.results, evaluation.run.machine, alike)
+    slow = sorted((s for t in reports for s in _slow(t)), key=lambda s: -s.factor)
     nodes = {host for s in slow if s.kind == "node" for host in s.hosts}
-    nodes |= {t.look.hosts[t.of_two.ranks[0]] for t in reported if t.of_two}
+    nodes |= {t.look.hosts[t.of_two.ranks[0]] for t in reports if t.of_two}
     # The finding on a slow node covers its ranks and its links.
     slow = [s for s in slow if s.kind == "node" or not s.hosts & nodes or not s.look.apart]
     by_name: dict[tuple[str, str], list[Slow]] = {}
     for s in slow:
         by_name.setdefault((s.kind, ", ".join(sorted(s.hosts)) if s.kind == "node" else s.who), []).append(s)
     order = ("node", "link", "rank")
-    found = [_finding(mine, reported) for _, mine in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))]
-    return [*found, *_of_two(reported)] or _good(reported)
+    findings = [
+        _finding(members, reports) for _, members in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))
+    ]
+    return [*findings, *_of_two(reports)] or _good(reports)
 
 
-def _of_two(reported: list[Report]) -> list[Finding]:
+def _of_two(reports: list[Report]) -> list[Finding]:
     """Returns a finding that one of two nodes is slower; a comparison of two cannot say which one is unusual."""
-    unequal = [(t.look, t.of_two) for t in reported if t.of_two]
+    unequal = [(t.look, t.of_two) for t in reports if t.of_two]
     if not unequal:
         return []
     look, most = max(unequal, key=lambda pair: pair[1].factor)
     slower, faster = look.names[most.ranks[0]], look.names[1 - most.ranks[0]]
-    observed = (
+    claim = (
         f"Node {slower} takes {significant(most.factor, 2)} times as long as node {faster}{_at(look)}. Two nodes alone do not "
         f"show which of them is unusual.{trust.caution(min((x.level for x, _ in unequal), key=trust.ORDER.index))}"
     )
@@ -84,47 +86,45 @@ def _of_two(reported: list[Report]) -> list[Finding]:
         f"{x.what}: {x.names[two.ranks[0]]} takes {significant(two.factor, 2)} times as long ({_chance(two.p)})."
         for x, two in unequal[:NAMED]
     ]
-    equal = [t.look.what for t in reported if t.look.apart and len(t.look.names) == 2 and not t.of_two]
+    equal = [t.look.what for t in reports if t.look.apart and len(t.look.names) == 2 and not t.of_two]
     if equal:
         evidence.append(f"These comparisons show no certain difference: {'; '.join(equal[:NAMED])}.")
-    return [Finding("slow_node", "notice", observed, tuple(evidence), CAUSES["node"], THIRD, effect=most.factor)]
+    return [Finding("slow_node", "notice", claim, tuple(evidence), CAUSES["node"], THIRD, effect=most.factor)]
 
 
 def _chance(p: float) -> str:
     return f"p = {p:.1g}" if p >= LEAST_CHANCE else f"p < {LEAST_CHANCE:g}"
 
 
-def _slow(reported: Report) -> Iterable[Slow]:
-    look = reported.look
-    for one in reported.single or ():
+def _slow(report: Report) -> Iterable[Slow]:
+    look = report.look
+    for one in report.single or ():
         name, host = look.names[one.ranks[0]], look.hosts[one.ranks[0]]
         node = look.apart and look.hosts.count(host) == 1
         yield Slow("node" if node else "rank", name, frozenset([host]), one.factor, one.p, look)
-    for link in reported.links or ():
+    for link in report.links or ():
         a, b = link.ranks
         who = f"{look.names[a]} and {look.names[b]}"
         yield Slow("link", who, frozenset([look.hosts[a], look.hosts[b]]), link.factor, link.p, look)
 
 
-def _finding(mine: list[Slow], reported: list[Report]) -> Finding:
-    most = mine[0]
+def _finding(members: list[Slow], reports: list[Report]) -> Finding:
+    most = members[0]
     what = {"node": "Node ", "link": "The link between ", "rank": "Rank "}[most.kind] + most.who.removeprefix("rank ")
-    caution = trust.caution(min((s.look.level for s in mine), key=trust.ORDER.index))
-    observed = (
+    caution = trust.caution(min((s.look.level for s in members), key=trust.ORDER.index))
+    claim = (
         f"{what} is slow: it takes {significant(most.factor, 2)} times as long as its peers{_at(most.look)}"
-        f"{_sizes(mine, most)}.{caution}"
+        f"{_sizes(members, most)}.{caution}"
     )
-    named = [s.look for s in mine]
-    others = [
-        t.look.what for t in reported if t.single is not None and t.look not in named and most.who in t.look.names
-    ]
+    named = [s.look for s in members]
+    others = [t.look.what for t in reports if t.single is not None and t.look not in named and most.who in t.look.names]
     clear = [f"It does not differ from its peers in: {'; '.join(others[:NAMED])}."] if others else []
     level: Literal["serious", "notice"] = "serious" if most.look.apart else "notice"
-    evidence = (*map(_shown, mine[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in mine) else []))
-    return Finding("slow_node", level, observed, evidence, CAUSES[most.kind], REMEDIES[most.kind], effect=most.factor)
+    evidence = (*map(_slow_line, members[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in members) else []))
+    return Finding("slow_node", level, claim, evidence, CAUSES[most.kind], REMEDIES[most.kind], effect=most.factor)
 
 
-def _shown(slow: Slow) -> str:
+def _slow_line(slow: Slow) -> str:
     return f"{slow.look.what}: {significant(slow.factor, 2)} times the time of its peers ({_chance(slow.p)} by chance)."
 
 
@@ -132,9 +132,9 @@ def _at(look: Look) -> str:
     return f" with messages of {binary_size(look.size)}" if look.size is not None else f" in {look.what}"
 
 
-def _sizes(mine: list[Slow], most: Slow) -> str:
+def _sizes(members: list[Slow], most: Slow) -> str:
     """Returns the smallest message size that shows it, if several sizes do."""
-    sizes = sorted({s.look.size for s in mine if s.look.size is not None})
+    sizes = sorted({s.look.size for s in members if s.look.size is not None})
     return (
         f"; the smallest size with an effect is {binary_size(sizes[0])}"
         if len(sizes) > 1 and most.look.size is not None
@@ -142,8 +142,8 @@ def _sizes(mine: list[Slow], most: Slow) -> str:
     )
 
 
-def _good(reported: list[Report]) -> list[Finding]:
-    judged = [t for t in reported if t.single is not None and not t.look.crowded and (t.scatter or 0.0) < PRECISE]
+def _good(reports: list[Report]) -> list[Finding]:
+    judged = [t for t in reports if t.single is not None and not t.look.crowded and (t.scatter or 0.0) < PRECISE]
     if not judged:
         return []
     apart = [t for t in judged if t.look.apart] or judged
@@ -154,11 +154,11 @@ def _good(reported: list[Report]) -> list[Finding]:
     among = f"the {count} partners of rank 0" if apart[0].look.partners else str(count)
     links = any(t.links is not None for t in apart)
     who = ("No node and no link" if links else "No node") if apart[0].look.apart else "No rank"
-    observed = f"{who} among {among} is slower than the others."
+    claim = f"{who} among {among} is slower than the others."
     cause = "The differences are not greater than the scatter of each."
-    return [Finding("slow_node", "good", observed, tuple(map(_line, judged[:NAMED])), cause, "")]
+    return [Finding("slow_node", "good", claim, tuple(map(_line, judged[:NAMED])), cause, "")]
 
 
-def _line(reported: Report) -> str:
-    scatter = f"; each varies by {quantity(reported.scatter, '%', 2)} between launches" if reported.scatter else ""
-    return f"{reported.look.what}: {len(reported.look.names)} were compared{scatter}."
+def _line(report: Report) -> str:
+    scatter = f"; each varies by {quantity(report.scatter, '%', 2)} between launches" if report.scatter else ""
+    return f"{report.look.what}: {len(report.look.names)} were compared{scatter}."

@@ -16,7 +16,7 @@ ABOVE = 1.05  # times the link rate: a greater figure is wrong
 LINK_SHARE = 0.5  # of the link rate; TCP on a fast fabric or a slot that is too narrow reaches less
 
 
-class Observed(NamedTuple):
+class Pair(NamedTuple):
     """The same small message by default and without shared memory; `gain` is the ratio of the two times."""
 
     usual: Result
@@ -28,23 +28,23 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns findings for each MPI: within a machine with and without shared memory, between machines if the rate is known."""
     usable = [r for r in evaluation.results if not messages.oversubscribed(r)]
     pingpong = [r for r in cases.of(usable, BENCHMARK, "pingpong") if cases.value(r, "buffers") == "reused"]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for mpi in dict.fromkeys(str(r.parameters.get("mpi", "")) for r in pingpong):
-        mine = [r for r in pingpong if r.parameters.get("mpi", "") == mpi]
-        found += [*_within(mpi, mine), *_between(mpi, mine, evaluation.run.machine)]
-    return found
+        curves = [r for r in pingpong if r.parameters.get("mpi", "") == mpi]
+        findings += [*_within_machine(mpi, curves), *_between_machines(mpi, curves, evaluation.run.machine)]
+    return findings
 
 
-def _within(mpi: str, results: list[Result]) -> list[Finding]:
+def _within_machine(mpi: str, results: list[Result]) -> list[Finding]:
     small = [r for r in results if messages.size(r) <= SMALL and r.parameters.get("placement") != "other node"]
     pairs = cases.pairs(small, "transport", "default", "no shared memory")
-    observed = [Observed(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
-    if not observed:
+    compared = [Pair(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
+    if not compared:
         return []
-    lines = tuple(_line(s) for s in sorted(observed, key=lambda s: messages.size(s.usual)))
-    least, caution = min(observed, key=lambda s: s.gain.value), cases.caution(*(r for s in observed for r in s[:2]))
-    if all(s.gain.high < SAME for s in observed) and _seconds(least.other) < KERNEL:
-        reported = (
+    lines = tuple(_line(s) for s in sorted(compared, key=lambda s: messages.size(s.usual)))
+    least, caution = min(compared, key=lambda s: s.gain.value), cases.caution(*(r for s in compared for r in s[:2]))
+    if all(s.gain.high < SAME for s in compared) and _seconds(least.other) < KERNEL:
+        claim = (
             f"The transport 'no shared memory' of {mpi or 'the MPI'} is as fast as the default: {_line(least)}{caution} "
             "The network stack of the kernel cannot be that fast."
         )
@@ -53,15 +53,15 @@ def _within(mpi: str, results: list[Result]) -> list[Finding]:
             "Do not use these results as those of a network. Check which transport the MPI uses "
             "(UCX_LOG_LEVEL=info, fi_info)."
         )
-        return [Finding("slow_transport", "notice", reported, lines, cause, remedy, BENCHMARK)]
-    if all(s.gain.high < SAME for s in observed):
-        reported = f"{mpi or 'The MPI'} is no faster with shared memory than without: {_line(least)}{caution}"
+        return [Finding("slow_transport", "notice", claim, lines, cause, remedy, BENCHMARK)]
+    if all(s.gain.high < SAME for s in compared):
+        claim = f"{mpi or 'The MPI'} is no faster with shared memory than without: {_line(least)}{caution}"
         cause = "The MPI does not use shared memory on this machine: its component is missing, switched off or not permitted."
         remedy = f"{_advice(mpi)}. In a container, make /dev/shm large enough."
-        return [Finding("slow_transport", "notice", reported, lines, cause, remedy, BENCHMARK)]
-    if all(s.gain.low > SHARED for s in observed):
-        first = min(observed, key=lambda s: messages.size(s.usual))
-        reported = (
+        return [Finding("slow_transport", "notice", claim, lines, cause, remedy, BENCHMARK)]
+    if all(s.gain.low > SHARED for s in compared):
+        first = min(compared, key=lambda s: messages.size(s.usual))
+        claim = (
             f"{mpi or 'The MPI'} uses shared memory within the machine. Without it, a message of "
             f"{binary_size(messages.size(first.usual))} takes {quantity(_seconds(first.other), 's')} instead of "
             f"{quantity(_seconds(first.usual), 's')}, {significant(first.gain.value, 2)} times as long.{caution}"
@@ -70,7 +70,7 @@ def _within(mpi: str, results: list[Result]) -> list[Finding]:
             Finding(
                 "slow_transport",
                 "good",
-                reported,
+                claim,
                 lines,
                 "The copy does not use the network stack of the kernel.",
                 "",
@@ -80,7 +80,7 @@ def _within(mpi: str, results: list[Result]) -> list[Finding]:
     return []
 
 
-def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
+def _between_machines(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
     """Returns a finding if a system file contains the link rate; the settings do not show which networks a host has."""
     link = machine.limits.get("network_bandwidth")
     across = [r for r in cases.where(results, transport="default", placement="other node") if "bandwidth" in r.metrics]
@@ -89,20 +89,20 @@ def _between(mpi: str, results: list[Result], machine: Machine) -> list[Finding]
     best = max(across, key=lambda r: r.metrics["bandwidth"].value)
     rate = best.metrics["bandwidth"].value
     if rate > ABOVE * link.value:
-        return [_beyond(best, rate, link)]
+        return [_above_link(best, rate, link)]
     if not 0 < rate < LINK_SHARE * link.value:
         return []
-    reported = (
+    claim = (
         f"Between two hosts, {mpi or 'the MPI'} reaches {quantity(rate, 'B/s')}: {percent(rate / link.value)} of the link rate "
         f"of {quantity(link.value, 'B/s')}.{cases.caution(best)}"
     )
     evidence = (f"The fastest message size is {binary_size(messages.size(best))}. The link rate: {link.source}.",)
     cause = "The messages may use TCP or the wrong network, or the slot of the network card is too narrow."
     remedy = f"Check which network the MPI uses ({_verbose(mpi)})."
-    return [Finding("slow_transport", "notice", reported, evidence, cause, remedy, BENCHMARK, effect=link.value / rate)]
+    return [Finding("slow_transport", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=link.value / rate)]
 
 
-def _beyond(best: Result, rate: float, link: Limit) -> Finding:
+def _above_link(best: Result, rate: float, link: Limit) -> Finding:
     return Finding(
         "slow_transport",
         "notice",
@@ -118,33 +118,33 @@ def _beyond(best: Result, rate: float, link: Limit) -> Finding:
     )
 
 
-def _line(observed: Observed) -> str:
-    times = [quantity(_seconds(result), "s") for result in observed[:2]]
+def _line(pair: Pair) -> str:
+    times = [quantity(_seconds(result), "s") for result in pair[:2]]
     return (
-        f"{binary_size(messages.size(observed.usual))}, {messages.called(observed.usual)}: {times[0]} by default, "
+        f"{binary_size(messages.size(pair.usual))}, {messages.called(pair.usual)}: {times[0]} by default, "
         f"{times[1]} without "
-        f"shared memory, {significant(observed.gain.value)} times ({significant(observed.gain.low)} to "
-        f"{significant(observed.gain.high)})."
+        f"shared memory, {significant(pair.gain.value)} times ({significant(pair.gain.low)} to "
+        f"{significant(pair.gain.high)})."
     )
 
 
 def _seconds(result: Result) -> float:
     """Returns the time of one direction."""
-    known = cost(result)
-    return known.seconds if known else 0.0
+    message_cost = cost(result)
+    return message_cost.seconds if message_cost else 0.0
 
 
 def _advice(mpi: str) -> str:
-    known = labelled(mpi)
+    flavour = labelled(mpi)
     return (
-        f"{known.title}: {known.shared_memory}"
-        if known and known.shared_memory
+        f"{flavour.title}: {flavour.shared_memory}"
+        if flavour and flavour.shared_memory
         else "Read in the manual of this MPI how to choose its transport"
     )
 
 
 def _verbose(mpi: str) -> str:
     """Returns the settings with which the MPI and the layers below it report their transport."""
-    known = labelled(mpi)
-    own = [f"{known.title}: {known.verbose}"] if known and known.verbose else []
-    return "; ".join([*own, "UCX: UCX_LOG_LEVEL=info", "libfabric: fi_info"])
+    flavour = labelled(mpi)
+    switches = [f"{flavour.title}: {flavour.verbose}"] if flavour and flavour.verbose else []
+    return "; ".join([*switches, "UCX: UCX_LOG_LEVEL=info", "libfabric: fi_info"])

@@ -17,7 +17,7 @@ NAMED = 8  # cases that are listed
 OTHERS = {"ring": "a ring", "chaos": "chaos"}
 
 
-class Observed(NamedTuple):
+class Star(NamedTuple):
     """The star at its best size, and the better of ring and chaos at the same size; `link` is B, and `source` its origin."""
 
     star: Result
@@ -29,11 +29,11 @@ class Observed(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all directions, numbers of ranks and MPIs; nothing if the link rate is unknown."""
     usable = [r for r in evaluation.results if r.benchmark == BENCHMARK and _throughput(r) > 0]
-    observed = [s for s in _stars(evaluation, [r for r in usable if not messages.oversubscribed(r)]) if _limited(s)]
-    if not observed:
+    stars = [s for s in _stars(evaluation, [r for r in usable if not messages.oversubscribed(r)]) if _is_limited(s)]
+    if not stars:
         return []
-    most = max(observed, key=lambda s: _throughput(s.other) / _throughput(s.star))
-    reported = (
+    most = max(stars, key=lambda s: _throughput(s.other) / _throughput(s.star))
+    claim = (
         f"The link of the master limits the star. {_ranks(most.star)} ranks reach {quantity(_throughput(most.star), 'B/s')} in "
         f"total: {percent(_throughput(most.star) / (2 * most.link))} of twice the link rate of {quantity(most.link, 'B/s')}. "
         f"They reach {quantity(_throughput(most.other), 'B/s')} in {OTHERS[str(most.other.parameters['topology'])]}."
@@ -43,8 +43,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "star_master",
             "notice",
-            reported,
-            (*map(_line, observed[:NAMED]), f"The link rate: {most.source}."),
+            claim,
+            (*map(_line, stars[:NAMED]), f"The link rate: {most.source}."),
             "Every message of a star passes the link of the master, for any number of ranks. In a ring and in chaos, each rank "
             "uses its own link.",
             "Do not send all data through one rank. Use collectives (their trees and rings spread the load) or several masters, "
@@ -64,7 +64,7 @@ def _ranks(result: Result) -> int:
     return int(cases.number(result, "ranks") or 0)
 
 
-def _stars(evaluation: Evaluation, results: list[Result]) -> Iterator[Observed]:
+def _stars(evaluation: Evaluation, results: list[Result]) -> Iterator[Star]:
     """Yields the star at its fastest message size, for each direction, number of ranks and MPI."""
     best: dict[Identity, Result] = {}
     for star in cases.where(results, topology="star"):
@@ -76,12 +76,12 @@ def _stars(evaluation: Evaluation, results: list[Result]) -> Iterator[Observed]:
         others = [r for r in results if r.parameters.get("topology") in OTHERS and identity(r, "topology") == same]
         link = _link(evaluation, star)
         if others and link:
-            yield Observed(star, max(others, key=_throughput), *link)
+            yield Star(star, max(others, key=_throughput), *link)
 
 
-def _limited(observed: Observed) -> bool:
-    star, other = _throughput(observed.star), _throughput(observed.other)
-    return NEAR <= star / (2 * observed.link) <= TOO_MUCH and other > BEYOND * star and other > 2 * observed.link
+def _is_limited(case: Star) -> bool:
+    star, other = _throughput(case.star), _throughput(case.other)
+    return NEAR <= star / (2 * case.link) <= TOO_MUCH and other > BEYOND * star and other > 2 * case.link
 
 
 def _link(evaluation: Evaluation, star: Result) -> tuple[float, str] | None:
@@ -89,8 +89,8 @@ def _link(evaluation: Evaluation, star: Result) -> tuple[float, str] | None:
     given = evaluation.run.machine.limits.get("network_bandwidth")
     if given is not None and given.value > 0 and messages.apart(star):
         return given.value, given.source
-    there, mpi = messages.apart(star), star.parameters.get("mpi")
-    same = [r for r in evaluation.results if r.parameters.get("mpi") == mpi and messages.apart(r) == there]
+    between_hosts, mpi = messages.apart(star), star.parameters.get("mpi")
+    same = [r for r in evaluation.results if r.parameters.get("mpi") == mpi and messages.apart(r) == between_hosts]
     same = [r for r in same if messages.transport(r) == messages.transport(star)]
     same = [r for r in same if r.parameters.get("buffers", "reused") == "reused"]  # as in the star itself
     best = max(same, key=_one_way, default=star)
@@ -101,15 +101,15 @@ def _link(evaluation: Evaluation, star: Result) -> tuple[float, str] | None:
 def _one_way(result: Result) -> float:
     """Returns the bandwidth of two ranks in one direction at a time; 0 for other results."""
     pair = result.kernel in ("pingpong", "transfer") or (result.kernel == "nettest" and _ranks(result) == 2)
-    known = result.metrics.get("throughput", result.metrics.get("bandwidth"))
-    return known.value if known and pair and result.parameters.get("direction", "one-way") == "one-way" else 0.0
+    rate = result.metrics.get("throughput", result.metrics.get("bandwidth"))
+    return rate.value if rate and pair and result.parameters.get("direction", "one-way") == "one-way" else 0.0
 
 
-def _line(observed: Observed) -> str:
-    star = observed.star
+def _line(case: Star) -> str:
+    star = case.star
     return (
         f"{star.parameters.get('direction', '')}, {messages.called(star)}, {binary_size(messages.size(star))}: star "
-        f"{quantity(_throughput(star), 'B/s')}, {observed.other.parameters['topology']} "
-        f"{quantity(_throughput(observed.other), 'B/s')}, "
-        f"twice the link rate {quantity(2 * observed.link, 'B/s')}."
+        f"{quantity(_throughput(star), 'B/s')}, {case.other.parameters['topology']} "
+        f"{quantity(_throughput(case.other), 'B/s')}, "
+        f"twice the link rate {quantity(2 * case.link, 'B/s')}."
     )

@@ -13,19 +13,19 @@ CLEAR = 1.2  # times the variation of the steadiest: the next topology is called
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for the most ranks; nothing for fewer than four, or if ranks share processors."""
     usable = [r for r in evaluation.results if r.benchmark == BENCHMARK and not messages.oversubscribed(r)]
-    found = steadiness(usable)
-    if not found:
+    by_case = steadiness(usable)
+    if not by_case:
         return []
-    best = max(found, key=lambda rows: cases.number(rows[0].results[0], "ranks") or 0)
+    best = max(by_case, key=lambda rows: cases.number(rows[0].results[0], "ranks") or 0)
     first, second = best[0], best[1]
     span = messages.sizes(first.first, first.last)
     if second.variation >= CLEAR * first.variation:
-        reported = f"The {first.topology} is the steadiest topology"
+        ranking = f"The {first.topology} is the steadiest topology"
     else:
-        reported = f"{first.topology.capitalize()} and {second.topology} are about as steady"
+        ranking = f"{first.topology.capitalize()} and {second.topology} are about as steady"
     ranks = in_words("ranks", first.results[0].parameters["ranks"])
-    observed = (
-        f"{reported} ({ranks}). For messages of {span}, its throughput varies by {quantity(first.variation, '%', 2)} over the "
+    claim = (
+        f"{ranking} ({ranks}). For messages of {span}, its throughput varies by {quantity(first.variation, '%', 2)} over the "
         f"sizes; the throughput of the {second.topology} varies by "
         f"{quantity(second.variation, '%', 2)}.{cases.caution(*first.results)}"
     )
@@ -33,8 +33,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "steadiest",
             "good",
-            observed,
-            tuple(_line(s) for rows in found for s in rows),
+            claim,
+            tuple(_line(s) for rows in by_case for s in rows),
             "If each rank has only two partners, few messages meet at a port. If many messages meet, the throughput depends on "
             "their size.",
             "",

@@ -31,7 +31,7 @@ REMEDIES = {
 }
 
 
-class Observed(NamedTuple):
+class Directions(NamedTuple):
     """The same message in one direction and in both; `gain` is the bandwidth of both over that of one."""
 
     one: Result
@@ -41,16 +41,16 @@ class Observed(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares both directions for transfer and rate, for large sizes and without oversubscribed results."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for benchmark in ("network.transfer", "network.rate"):
-        mine = [r for r in evaluation.results if r.benchmark == benchmark and messages.size(r) >= LEAST_BYTES]
-        observed = _compared([r for r in mine if not messages.oversubscribed(r)])
-        if observed:
-            found += _judged(benchmark, observed)
-    return found
+        results = [r for r in evaluation.results if r.benchmark == benchmark and messages.size(r) >= LEAST_BYTES]
+        compared = _compared([r for r in results if not messages.oversubscribed(r)])
+        if compared:
+            findings += _judge(benchmark, compared)
+    return findings
 
 
-def _compared(results: list[Result]) -> list[Observed]:
+def _compared(results: list[Result]) -> list[Directions]:
     """Pairs the results; a cost is the time of a message, so the ratio of costs is the ratio of bandwidths."""
     one_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="one-way")
     two_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="two-way")
@@ -58,23 +58,23 @@ def _compared(results: list[Result]) -> list[Observed]:
     two_way += cases.of(results, "network.rate", "both_ways")
     others = {identity(r, "direction")[2:]: r for r in two_way}
     pairs = ((r, others.get(identity(r, "direction")[2:])) for r in one_way)
-    return [Observed(a, b, gain) for a, b in pairs if b and (gain := ratio(a, b)) and gain.high <= KNOWN * gain.low]
+    return [Directions(a, b, gain) for a, b in pairs if b and (gain := ratio(a, b)) and gain.high <= KNOWN * gain.low]
 
 
-def _judged(benchmark: str, observed: list[Observed]) -> list[Finding]:
-    impossible = sorted((s for s in observed if s.gain.low > IMPOSSIBLE), key=lambda s: -s.gain.value)
-    possible = [s for s in observed if s not in impossible]
-    doubt = [_impossible(benchmark, impossible, len(observed))] if impossible else []
+def _judge(benchmark: str, compared: list[Directions]) -> list[Finding]:
+    impossible = sorted((s for s in compared if s.gain.low > IMPOSSIBLE), key=lambda s: -s.gain.value)
+    possible = [s for s in compared if s not in impossible]
+    doubt = [_impossible(benchmark, impossible, len(compared))] if impossible else []
     return doubt + (_possible(benchmark, possible) if possible else [])
 
 
-def _impossible(benchmark: str, impossible: list[Observed], count: int) -> Finding:
+def _impossible(benchmark: str, impossible: list[Directions], count: int) -> Finding:
     most = impossible[0]
     return Finding(
         "two_way",
         "notice",
-        f"Both directions at once reach {most.gain.value:.2f} times the bandwidth of one ({_called(most)}). More than twice "
-        f"is impossible, so one of the two figures is wrong. This concerns {_in(len(impossible), count)}."
+        f"Both directions at once reach {most.gain.value:.2f} times the bandwidth of one ({_label(most)}). More than twice "
+        f"is impossible, so one of the two figures is wrong. This concerns {_share_note(len(impossible), count)}."
         f"{cases.caution(most.one, most.both)}",
         tuple(map(_line, impossible[:NAMED])),
         "Two directions have at most twice the bandwidth of one. The figure of one direction is too low (another program on its "
@@ -87,54 +87,56 @@ def _impossible(benchmark: str, impossible: list[Observed], count: int) -> Findi
     )
 
 
-def _possible(benchmark: str, observed: list[Observed]) -> list[Finding]:
-    poor = sorted((s for s in observed if s.gain.high < FULL), key=lambda s: s.gain.value)
-    evidence = tuple(_line(s) for s in (poor or sorted(observed, key=lambda s: s.gain.value))[:NAMED])
-    middle = median(s.gain.value for s in observed)
+def _possible(benchmark: str, compared: list[Directions]) -> list[Finding]:
+    poor = sorted((s for s in compared if s.gain.high < FULL), key=lambda s: s.gain.value)
+    evidence = tuple(_line(s) for s in (poor or sorted(compared, key=lambda s: s.gain.value))[:NAMED])
+    middle = median(s.gain.value for s in compared)
     if poor and middle < FULL:
         worst = poor[0]
-        reported = (
-            f"Both directions at once reach {worst.gain.value:.2f} times the bandwidth of one ({_called(worst)}). In "
-            f"{len(poor)} of {len(observed)} comparisons, the factor is certainly below {FULL:g}."
+        claim = (
+            f"Both directions at once reach {worst.gain.value:.2f} times the bandwidth of one ({_label(worst)}). In "
+            f"{len(poor)} of {len(compared)} comparisons, the factor is certainly below {FULL:g}."
             f"{cases.caution(worst.one, worst.both)}"
         )
         apart = messages.over_a_network(worst.one)
         effect = 2 / worst.gain.value
-        return [Finding("two_way", "notice", reported, evidence, CAUSES[apart], REMEDIES[apart], benchmark, effect)]
-    if not poor and sum(s.gain.low > FULL for s in observed) * 2 > len(observed):
-        reported = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_of(len(observed))}."
+        return [Finding("two_way", "notice", claim, evidence, CAUSES[apart], REMEDIES[apart], benchmark, effect)]
+    if not poor and sum(s.gain.low > FULL for s in compared) * 2 > len(compared):
+        claim = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_median_note(len(compared))}."
         cause = (
             "The links carry both directions at the same time."
-            if messages.over_a_network(observed[0].one)
+            if messages.over_a_network(compared[0].one)
             else "The copies of both directions run at the same time."
         )
-        return [Finding("two_way", "good", reported, evidence, cause, "", benchmark)]
+        return [Finding("two_way", "good", claim, evidence, cause, "", benchmark)]
     return []
 
 
-def _in(impossible: int, count: int) -> str:
+def _share_note(impossible: int, count: int) -> str:
     return f"{impossible} of {count} comparisons" if count > 1 else "the only comparison"
 
 
-def _of(count: int) -> str:
+def _median_note(count: int) -> str:
     return f"(the median of {count} comparisons)" if count > 1 else "(in the only comparison)"
 
 
-def _called(observed: Observed) -> str:
-    size, partner = messages.size(observed.one), observed.one.parameters.get("partner")
-    reported = [
+def _label(directions: Directions) -> str:
+    size, partner = messages.size(directions.one), directions.one.parameters.get("partner")
+    words = [
         messages.sizes(size, size),
         f"with rank {partner}" if partner is not None else "",
-        messages.called(observed.one),
+        messages.called(directions.one),
     ]
-    if "pairs" in observed.one.parameters:
-        reported.insert(1, in_words("pairs", observed.one.parameters["pairs"]))
-    return ", ".join(word for word in reported if word)
+    if "pairs" in directions.one.parameters:
+        words.insert(1, in_words("pairs", directions.one.parameters["pairs"]))
+    return ", ".join(word for word in words if word)
 
 
-def _line(observed: Observed) -> str:
-    rates = [r.metrics["bandwidth"].value if "bandwidth" in r.metrics else None for r in (observed.one, observed.both)]
+def _line(directions: Directions) -> str:
+    rates = [
+        r.metrics["bandwidth"].value if "bandwidth" in r.metrics else None for r in (directions.one, directions.both)
+    ]
     return (
-        f"{_called(observed)}: {quantity(rates[0], 'B/s')} one way, {quantity(rates[1], 'B/s')} both ways, "
-        f"{observed.gain.value:.2f} times ({observed.gain.low:.2f} to {observed.gain.high:.2f})."
+        f"{_label(directions)}: {quantity(rates[0], 'B/s')} one way, {quantity(rates[1], 'B/s')} both ways, "
+        f"{directions.gain.value:.2f} times ({directions.gain.low:.2f} to {directions.gain.high:.2f})."
     )

@@ -16,7 +16,7 @@ LOSS = 1.10  # a notice from here on: mixed mode tried both alone, so it should 
 NAMED = 12  # kernels that are listed
 
 
-class Observed(NamedTuple):
+class Modes(NamedTuple):
     """A kernel in mixed mode, with threads alone and with the device alone; `seen` compares with the faster of the two."""
 
     mixed: Result
@@ -40,13 +40,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for three in _threes([r for r in usable if messages.seconds(r)]):
         parameters = three[0].parameters
         groups.setdefault((parameters.get("device"), parameters.get("toolchain")), []).append(three)
-    found = []
+    findings = []
     for threes in groups.values():
         best = [min(three[1:], key=messages.operation) for three in threes]
         rows = [(messages.seconds(b), messages.seconds(three[0])) for b, three in zip(best, threes, strict=True)]
         compared = compare_all(rows, SMALLEST)
-        found.append(_finding(evaluation.run.machine, [Observed(*t, c) for t, c in zip(threes, compared, strict=True)]))
-    return found
+        findings.append(_finding(evaluation.run.machine, [Modes(*t, c) for t, c in zip(threes, compared, strict=True)]))
+    return findings
 
 
 def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
@@ -54,24 +54,24 @@ def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
     return [(s.mixed, s.threads, s.device) for s in sides(results) if s.threads and s.device]
 
 
-def _finding(machine: Machine, observed: list[Observed]) -> Finding:
-    number = cases.number(observed[0].mixed, "device") or 0
+def _finding(machine: Machine, kernels: list[Modes]) -> Finding:
+    number = cases.number(kernels[0].mixed, "device") or 0
     device = next((d for d in machine.devices if d.number == number), None)
     called = f"device {number:.0f} ({device.name})" if device else f"device {number:.0f}"
-    pays, loses = [s for s in observed if s.seen.call == "FASTER"], [s for s in observed if s.loses]
-    reported = [
-        f"faster in {_listed(pays, len(observed))}" if pays else f"faster in none of {plural(len(observed), 'kernel')}"
+    pays, loses = [s for s in kernels if s.seen.call == "FASTER"], [s for s in kernels if s.loses]
+    parts = [
+        f"faster in {_listed(pays, len(kernels))}" if pays else f"faster in none of {plural(len(kernels), 'kernel')}"
     ]
-    reported += [f"more than {percent(LOSS - 1)} slower in {_listed(loses, len(observed))}"] if loses else []
-    unsure = sum(s.seen.call == "UNCLEAR" for s in observed)
-    rest = len(observed) - len(pays) - len(loses) - unsure
-    reported += [f"no relevant difference in {rest}"] if rest else []
-    reported += [f"not certain in {unsure}"] if unsure else []
-    ordered = sorted(observed, key=lambda s: (not s.loses, s.seen.ratio))
+    parts += [f"more than {percent(LOSS - 1)} slower in {_listed(loses, len(kernels))}"] if loses else []
+    unsure = sum(s.seen.call == "UNCLEAR" for s in kernels)
+    rest = len(kernels) - len(pays) - len(loses) - unsure
+    parts += [f"no relevant difference in {rest}"] if rest else []
+    parts += [f"not certain in {unsure}"] if unsure else []
+    ordered = sorted(kernels, key=lambda s: (not s.loses, s.seen.ratio))
     return Finding(
         "mixed_mode",
         "notice" if loses else "good",
-        f"Threads and {called} together, compared with the faster of both alone: {'; '.join(reported)}.",
+        f"Threads and {called} together, compared with the faster of both alone: {'; '.join(parts)}.",
         tuple(_line(s) for s in ordered[:NAMED]),
         _cause(device, bool(pays), bool(loses)),
         _remedy(device, pays) if loses else "",
@@ -80,11 +80,11 @@ def _finding(machine: Machine, observed: list[Observed]) -> Finding:
     )
 
 
-def _listed(members: list[Observed], of: int) -> str:
+def _listed(members: list[Modes], total: int) -> str:
     """'2 of 5 kernels (vector 0.71 times the time, spmv 0.80)'."""
     ordered = sorted(members, key=lambda s: -abs(s.seen.ratio - 1))[:NAMED]
     words = [f"{s.mixed.kernel} {s.seen.ratio:.2f}{' times the time' if n == 0 else ''}" for n, s in enumerate(ordered)]
-    return f"{len(members)} of {plural(of, 'kernel')} ({', '.join(words)})"
+    return f"{len(members)} of {plural(total, 'kernel')} ({', '.join(words)})"
 
 
 def _cause(device: Device | None, pays: bool, loses: bool) -> str:
@@ -104,7 +104,7 @@ def _cause(device: Device | None, pays: bool, loses: bool) -> str:
     return "One side is much faster: transferring work to the other side costs more time than it saves."
 
 
-def _remedy(device: Device | None, pays: list[Observed]) -> str:
+def _remedy(device: Device | None, pays: list[Modes]) -> str:
     if device and device.kind == "CPU":
         return (
             "Use threads alone on these cores: --set mode=threads. Mixed mode is for a separate device such as a GPU."
@@ -113,22 +113,22 @@ def _remedy(device: Device | None, pays: list[Observed]) -> str:
     return f"Use the faster of both alone for these kernels, or leave a core free to drive the device (--set threads=…).{keep}"
 
 
-def _line(observed: Observed) -> str:
-    times = [quantity(messages.operation(r), "s") for r in (observed.mixed, observed.threads, observed.device)]
-    threads = in_words("threads", observed.threads.parameters.get("threads"))
-    best = "the threads" if observed.best is observed.threads else "the device"
+def _line(modes: Modes) -> str:
+    times = [quantity(messages.operation(r), "s") for r in (modes.mixed, modes.threads, modes.device)]
+    threads = in_words("threads", modes.threads.parameters.get("threads"))
+    best = "the threads" if modes.best is modes.threads else "the device"
     return (
-        f"{observed.mixed.benchmark} {observed.mixed.kernel}: together {times[0]}, {threads} alone {times[1]}, the device alone "
-        f"{times[2]}; {observed.seen.ratio:.2f} times ({observed.seen.low:.2f} to {observed.seen.high:.2f}) as "
+        f"{modes.mixed.benchmark} {modes.mixed.kernel}: together {times[0]}, {threads} alone {times[1]}, the device alone "
+        f"{times[2]}; {modes.seen.ratio:.2f} times ({modes.seen.low:.2f} to {modes.seen.high:.2f}) as "
         f"long as {best} alone; "
-        f"{_share(observed.mixed)}.{cases.caution(observed.mixed, observed.best)}"
+        f"{_share(modes.mixed)}.{cases.caution(modes.mixed, modes.best)}"
     )
 
 
 def _share(result: Result) -> str:
     """Returns a phrase on the device's share of the work, the median of the launches."""
-    reported = ((r.surroundings.details or {}).get("share") for r in result.records)
-    shares = [share for share in reported if isinstance(share, int | float)]
+    details = ((r.surroundings.details or {}).get("share") for r in result.records)
+    shares = [share for share in details if isinstance(share, int | float)]
     if not shares:
         return "the share of the device is unknown"
     share = median(shares)

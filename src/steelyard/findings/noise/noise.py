@@ -29,9 +29,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     quanta = [r for r in evaluation.results if (r.benchmark, r.kernel) == (BENCHMARK, "fixed_work")]
     for result in cases.with_most(quanta, "threads"):
         for record in rests_on(result):
-            observed = _usual(record)
-            if observed:
-                return [_finding(evaluation, result, record, observed)]
+            detours = _usual(record)
+            if detours:
+                return [_finding(evaluation, result, record, detours)]
     return []
 
 
@@ -42,53 +42,53 @@ def _usual(record: Record) -> Detours | None:
         return None
 
 
-def _finding(evaluation: Evaluation, result: Result, record: Record, observed: Detours) -> Finding:
+def _finding(evaluation: Evaluation, result: Result, record: Record, detours: Detours) -> Finding:
     machine = evaluation.run.machine
     ranks = max(2, sum(host.slots for host in machine.hosts) or len(machine.cpus))
-    slower = expected_collective_slowdown(observed, ranks, BURSTS[1]).slowdown
-    reported = (
-        f"The system takes {quantity(observed.lost, '%', 2)} of a processor's time{_detours(observed)}. {ranks} ranks that "
+    slower = expected_collective_slowdown(detours, ranks, BURSTS[1]).slowdown
+    claim = (
+        f"The system takes {quantity(detours.lost, '%', 2)} of a processor's time{_detours_note(detours)}. {ranks} ranks that "
         f"synchronise after every {quantity(BURSTS[1], 's', 1)} of computing should take {quantity(slower, '%', 2)} longer."
         f"{cases.caution(result)}"
     )
-    rhythms = _fundamental(series.tones(record), observed.base)
-    threads = of_threads(record, [s for _, s in series.analysed(record)], observed)
+    rhythms = _fundamental(series.tones(record), detours.base)
+    threads = of_threads(record, [s for _, s in series.analysed(record)], detours)
     evidence = (
         *map(_rhythm, rhythms),
-        *(_expected(observed, n) for n in sorted({ranks, max(MANY, ranks)})),
-        *map(_measured, [*([threads] if threads else []), *of_ranks(evaluation, observed)]),
+        *(_expected_line(detours, n) for n in sorted({ranks, max(MANY, ranks)})),
+        *map(_measured_line, [*([threads] if threads else []), *of_ranks(evaluation, detours)]),
     )
-    if observed.lost <= LOST and slower <= SLOWER:
+    if detours.lost <= LOST and slower <= SLOWER:
         return Finding(
             "noise",
             "good",
-            reported,
+            claim,
             evidence,
             "The noise of the system is low enough for this number of ranks.",
             "",
             BENCHMARK,
         )
-    cause, effect = _cause(machine, result, rhythms), 1 + max(slower, observed.lost)
-    return Finding("noise", "notice", reported, evidence, cause, REMEDY, BENCHMARK, effect=effect)
+    cause, effect = _cause(machine, result, rhythms), 1 + max(slower, detours.lost)
+    return Finding("noise", "notice", claim, evidence, cause, REMEDY, BENCHMARK, effect=effect)
 
 
-def _detours(observed: Detours) -> str:
-    if observed.greatest is None:
+def _detours_note(detours: Detours) -> str:
+    if detours.greatest is None:
         return ", without single detours"
     return (
-        f", in {significant(observed.count / observed.seconds)} interruptions (detours) per second of up to "
-        f"{quantity(observed.greatest, 's')}"
+        f", in {significant(detours.count / detours.seconds)} interruptions (detours) per second of up to "
+        f"{quantity(detours.greatest, 's')}"
     )
 
 
 def _fundamental(tones: Sequence[Tone], quantum: float) -> list[Tone]:
     """Removes the multiples of a slower frequency (one thread's tone may be another's overtone) and too fast tones."""
-    found: list[Tone] = []
+    kept: list[Tone] = []
     for tone in sorted((t for t in tones if t.period > FASTEST * quantum), key=lambda t: t.frequency):
-        multiples = ((round(tone.frequency / f.frequency), f) for f in found)
+        multiples = ((round(tone.frequency / f.frequency), f) for f in kept)
         if not any(n > 1 and abs(tone.frequency - n * f.frequency) <= 2 * n * f.resolution for n, f in multiples):
-            found.append(tone)
-    return sorted(found, key=lambda t: -t.strength)
+            kept.append(tone)
+    return sorted(kept, key=lambda t: -t.strength)
 
 
 def _is_tick(tone: Tone) -> bool:
@@ -100,16 +100,16 @@ def _rhythm(tone: Tone) -> str:
     return f"Detours come at {quantity(tone.frequency, 'Hz')}, every {quantity(tone.period, 's')}{what}."
 
 
-def _expected(observed: Detours, ranks: int) -> str:
-    found = (expected_collective_slowdown(observed, ranks, burst) for burst in BURSTS)
-    parts = (f"{quantity(s.slowdown, '%', 2)} for {quantity(s.burst, 's', 1)}" for s in found)
+def _expected_line(detours: Detours, ranks: int) -> str:
+    slowdowns = (expected_collective_slowdown(detours, ranks, burst) for burst in BURSTS)
+    parts = (f"{quantity(s.slowdown, '%', 2)} for {quantity(s.burst, 's', 1)}" for s in slowdowns)
     return (
         f"Expected slowdown of {ranks} ranks with this noise, by the computing time between synchronisations: "
         f"{', '.join(parts)}."
     )
 
 
-def _measured(loss: Loss) -> str:
+def _measured_line(loss: Loss) -> str:
     return (
         f"Measured: {loss.what} that synchronised after each {quantity(loss.burst, 's')} took "
         f"{quantity(loss.measured, '%', 2)} longer on average. The detours explain {quantity(loss.expected, '%', 2)}."

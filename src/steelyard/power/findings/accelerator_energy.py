@@ -47,8 +47,8 @@ def _pairs(results: list[Result]) -> list[Pair]:
     """Returns the pairs of each case with the most threads."""
     best: dict[str, dict[Identity, Result]] = {"threads": {}, "opencl": {}}
     for r in sorted(results, key=lambda r: cases.number(r, "threads") or 0):
-        if (found := best.get(str(r.parameters["mode"]))) is not None:
-            found[identity(r, "mode", "threads", "device", "pinning")] = r
+        if (by_case := best.get(str(r.parameters["mode"]))) is not None:
+            by_case[identity(r, "mode", "threads", "device", "pinning")] = r
     return [Pair(r, best["opencl"][key]) for key, r in best["threads"].items() if key in best["opencl"]]
 
 
@@ -60,12 +60,12 @@ def _finding(pairs: list[Pair], by: str) -> Finding:
         (len(costs), "costs more energy in"),
         (rest, "has no certain effect in"),
     )
-    said = ", ".join(f"{words} {count}" for count, words in parts if count)
+    counts = ", ".join(f"{words} {count}" for count, words in parts if count)
     ordered = sorted(pairs, key=lambda p: p.speedup / p.needed)
     return Finding(
         "accelerator_energy",
         "notice" if costs else "good",
-        f"{by}Compared with threads, the device {said} of {plural(len(pairs), 'kernel')}.",
+        f"{by}Compared with threads, the device {counts} of {plural(len(pairs), 'kernel')}.",
         tuple(_line(p) for p in ordered[:NAMED]),
         "Energy is power times time. A device that draws P2/P1 times the power must be more than P2/P1 times as fast.",
         f"To save energy, run {', '.join(p.threads.kernel for p in costs[:NAMED])} with threads: --set mode=threads."
@@ -79,9 +79,9 @@ def _finding(pairs: list[Pair], by: str) -> Finding:
 def _line(pair: Pair) -> str:
     needs = f"the device needs a speed-up above {pair.needed:.2f} (P2/P1) to save energy and has {pair.speedup:.2f}"
     return (
-        f"{pair.other.benchmark} {pair.other.kernel}: {needs}. It draws {_written(pair.other.metrics['power'])} instead of "
-        f"{_written(pair.threads.metrics['power'])}, and an operation takes "
-        f"{_written(pair.other.metrics['energy'])} instead of {_written(pair.threads.metrics['energy'])}."
+        f"{pair.other.benchmark} {pair.other.kernel}: {needs}. It draws {_quantity(pair.other.metrics['power'])} instead of "
+        f"{_quantity(pair.threads.metrics['power'])}, and an operation takes "
+        f"{_quantity(pair.other.metrics['energy'])} instead of {_quantity(pair.threads.metrics['energy'])}."
         f"{cases.caution(pair.other, pair.threads)}"
     )
 
@@ -91,5 +91,5 @@ def _seconds(result: Result) -> float:
     return result.metrics["energy"].value / result.metrics["power"].value
 
 
-def _written(value: Value) -> str:
+def _quantity(value: Value) -> str:
     return quantity(value.value, value.unit)

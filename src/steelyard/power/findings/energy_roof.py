@@ -97,20 +97,20 @@ def _paid(line: Roofline, prices: Prices) -> Iterable[Paid]:
 def _finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Finding:
     much = [p for p in paid if p.much]
     threads = in_words("threads", line.threads)
-    reported = [
+    parts = [
         f"At the roofs ({threads}), a flop costs {quantity(prices.flop.value, 'J')} and a byte of the memory "
         f"{quantity(prices.byte.value, 'J')}. Below {significant(prices.balance)} flop/B, the bytes cost more than the flops"
     ]
     if paid:
         bytes_first = sum(p.bytes > p.flops for p in paid)
-        reported.append(f"This holds for {bytes_first} of {plural(len(paid), 'kernel')} with data in memory")
+        parts.append(f"This holds for {bytes_first} of {plural(len(paid), 'kernel')} with data in memory")
     if much:
-        reported.append(f"{len(much)} of them use more than {MUCH:.0f} times the energy of their work at the roof")
+        parts.append(f"{len(much)} of them use more than {MUCH:.0f} times the energy of their work at the roof")
     ordered = sorted(paid, key=lambda p: -p.times)
     return Finding(
         "energy_roof",
         "notice" if much else "good",
-        f"{by}{'. '.join(reported)}.{cases.caution(*prices.results)}",
+        f"{by}{'. '.join(parts)}.{cases.caution(*prices.results)}",
         (*_bases(prices), *(_line(p) for p in ordered[:NAMED])),
         "A kernel below its roof takes longer, and the machine draws its idle power during the additional time, too."
         if much

@@ -11,15 +11,15 @@ MUCH = 0.5  # of the power under load: above it, an idle second costs more than 
 
 def find(evaluation: Evaluation) -> list[Finding]:
     power = evaluation.power
-    found = [r.metrics["power"] for r in evaluation.results if "power" in r.metrics]
-    if not power or not power.idle or not found or not_idle(power.busy):
+    powers = [r.metrics["power"] for r in evaluation.results if "power" in r.metrics]
+    if not power or not power.idle or not powers or not_idle(power.busy):
         return []
-    known = courses(power.traces)
-    totals = cost(known, Stretch("idle", *power.idle)).totals
+    traces = courses(power.traces)
+    totals = cost(traces, Stretch("idle", *power.idle)).totals
     if modelled(power.traces) or not totals:  # the user sets both powers of a model
         return []
     source = max(totals, key=lambda name: totals[name].joules)
-    idle, loaded = totals[source], median(value.value for value in found)
+    idle, loaded = totals[source], median(value.value for value in powers)
     share = idle.power / loaded
     return [
         Finding(
@@ -29,7 +29,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             f"{quantity(loaded, 'W')}, by {source}).",
             (
                 f"Idle for {quantity(idle.seconds, 's')}: {quantity(idle.low / idle.seconds, 'W')} to "
-                f"{quantity(idle.high / idle.seconds, 'W')}. Median of {len(found)} cases under load: {quantity(loaded, 'W')}.",
+                f"{quantity(idle.high / idle.seconds, 'W')}. Median of {len(powers)} cases under load: {quantity(loaded, 'W')}.",
             ),
             "Fans, memory, power supplies and cores without deep sleep states draw power even if the machine does no work."
             if share > MUCH

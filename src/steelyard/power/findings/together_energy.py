@@ -13,7 +13,7 @@ NAMED = 12  # kernels that are listed
 
 
 @dataclass(frozen=True)
-class Observed:
+class Energies:
     """A kernel in mixed mode and by the side that uses less energy alone; `ratio` of the energies, `low` to `high`."""
 
     mixed: Result
@@ -30,8 +30,8 @@ class Observed:
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all kernels that were measured in mixed mode and with threads or device alone."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and _sure(r)]
-    observed = [_compare(one) for one in sides(usable) if one.threads or one.device]
-    return [_finding(observed, basis(evaluation.power))] if observed else []
+    energies = [_compare(one) for one in sides(usable) if one.threads or one.device]
+    return [_finding(energies, basis(evaluation.power))] if energies else []
 
 
 def _sure(result: Result) -> bool:
@@ -39,28 +39,30 @@ def _sure(result: Result) -> bool:
     return value is not None and value.low is not None and value.high is not None and value.low > 0
 
 
-def _compare(of: Sides) -> Observed:
-    best = min((r for r in (of.threads, of.device) if r), key=lambda r: r.metrics["energy"].value)
-    a, b = of.mixed.metrics["energy"], best.metrics["energy"]
+def _compare(kernel: Sides) -> Energies:
+    best = min((r for r in (kernel.threads, kernel.device) if r), key=lambda r: r.metrics["energy"].value)
+    a, b = kernel.mixed.metrics["energy"], best.metrics["energy"]
     low, high = (a.low or 0.0) / (b.high or b.value), (a.high or a.value) / (b.low or b.value)
-    return Observed(of.mixed, best, a.value / b.value, low, high)
+    return Energies(kernel.mixed, best, a.value / b.value, low, high)
 
 
-def _finding(observed: list[Observed], by: str) -> Finding:
-    costs, saves = [s for s in observed if s.low > 1], [s for s in observed if s.high < 1]
-    rest = len(observed) - len(costs) - len(saves)
-    many = plural(len(observed), "kernel")
+def _finding(energies: list[Energies], by: str) -> Finding:
+    costs, saves = [s for s in energies if s.low > 1], [s for s in energies if s.high < 1]
+    rest = len(energies) - len(costs) - len(saves)
+    many = plural(len(energies), "kernel")
     others = [f"less in {len(saves)}"] if saves else []
     others += [f"no certain difference in {rest}"] if rest else []
     if costs:
-        said = ", ".join((f"use more energy than the better one alone in {len(costs)} of {many}", *others))
+        counts = ", ".join((f"use more energy than the better one alone in {len(costs)} of {many}", *others))
     else:
-        said = f"use more energy than the better one alone in none of {many}, as far as is certain: {', '.join(others)}"
-    ordered = sorted(observed, key=lambda s: -s.ratio)
+        counts = (
+            f"use more energy than the better one alone in none of {many}, as far as is certain: {', '.join(others)}"
+        )
+    ordered = sorted(energies, key=lambda s: -s.ratio)
     return Finding(
         "together_energy",
         "notice" if costs else "good",
-        f"{by}Threads and device together {said}.",
+        f"{by}Threads and device together {counts}.",
         tuple(_line(s) for s in ordered[:NAMED]),
         "The second side draws additional power while both work. Both together save energy only if their speed-up over one side "
         "alone is above the ratio of the powers, P2/P1.",
@@ -70,25 +72,25 @@ def _finding(observed: list[Observed], by: str) -> Finding:
     )
 
 
-def _line(observed: Observed) -> str:
-    one, both = observed.best, observed.mixed
+def _line(energies: Energies) -> str:
+    one, both = energies.best, energies.mixed
     needed = both.metrics["power"].value / one.metrics["power"].value
     return (
-        f"{both.benchmark} {both.kernel}: together {_describe(both, 'energy')}, {observed.name} alone "
+        f"{both.benchmark} {both.kernel}: together {_describe(both, 'energy')}, {energies.name} alone "
         f"{_describe(one, 'energy')}: "
-        f"{observed.ratio:.2f} times ({observed.low:.2f} to {observed.high:.2f}). Together they draw "
+        f"{energies.ratio:.2f} times ({energies.low:.2f} to {energies.high:.2f}). Together they draw "
         f"{_describe(both, 'power')} instead of {_describe(one, 'power')}. They need a speed-up above {needed:.2f} "
         f"(P2/P1) and have {_seconds(one) / _seconds(both):.2f}."
         f"{cases.caution(both, one)}"
     )
 
 
-def _remedy(costs: list[Observed]) -> str:
+def _remedy(costs: list[Energies]) -> str:
     """Returns the advice to run each kernel on the side that uses less energy."""
     parts = []
     for side, mode in (("the device", "opencl"), ("the threads", "threads")):
-        if mine := [s.mixed.kernel for s in costs if s.name == side]:
-            parts.append(f"{', '.join(mine[:NAMED])} with {side} alone (--set mode={mode})")
+        if kernels := [s.mixed.kernel for s in costs if s.name == side]:
+            parts.append(f"{', '.join(kernels[:NAMED])} with {side} alone (--set mode={mode})")
     return f"To save energy, run {'; '.join(parts)}."
 
 

@@ -75,7 +75,7 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
     return compare_all([(a, b)], smallest, confidence)[0]
 
 
-def _observed(a: Side, b: Side, drawn: tuple[float, float], confidence: float) -> Comparison:
+def _compare_sides(a: Side, b: Side, drawn: tuple[float, float], confidence: float) -> Comparison:
     """The comparison without a call; `drawn` is the interval of the bootstrap, in logarithms."""
     difference = median(b.medians.tolist()) - median(a.medians.tolist())
     half, p = _student(a, b, difference, confidence)
@@ -131,10 +131,10 @@ def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: 
         )
     middle = _middle(row)
     low, high = -_end(-row, -middle), _end(row, middle)
-    observed = Comparison(
+    comparison = Comparison(
         ratio=math.exp(middle), low=math.exp(low), high=math.exp(high), p=_sign_flips(row), call="UNCLEAR", detail=""
     )
-    return _called(observed, smallest, level, MORE_ROUNDS)
+    return _with_call(comparison, smallest, level, MORE_ROUNDS)
 
 
 def _scores(row: Array) -> Array:
@@ -208,19 +208,21 @@ def compare_all(
     sides = sides_of([logs_of(launches, name) for pair in pairs for launches, name in zip(pair, "ab", strict=True)])
     a_sides, b_sides = sides[0::2], sides[1::2]
     drawn = bootstrap_intervals(a_sides, b_sides, (1 - confidence) / 2)
-    comparisons = [_observed(a, b, d, confidence) for a, b, d in zip(a_sides, b_sides, drawn, strict=True)]
+    comparisons = [_compare_sides(a, b, d, confidence) for a, b, d in zip(a_sides, b_sides, drawn, strict=True)]
     adjusted = holm([comparison.p for comparison in comparisons])
     return [
-        _called(replace(comparison, p=p), smallest, 1 - confidence, _advice(a, b))
+        _with_call(replace(comparison, p=p), smallest, 1 - confidence, _advice(a, b))
         for comparison, p, (a, b) in zip(comparisons, adjusted, pairs, strict=True)
     ]
 
 
 def compare_all_pairs(rows: Sequence[Sequence[float]], smallest: float, level: float) -> list[Comparison]:
     """`compare_pairs` for many rows of differences, with `p` corrected by `holm` for their number."""
-    found = [compare_pairs(differences, smallest, level) for differences in rows]
-    adjusted = holm([comparison.p for comparison in found])
-    return [_called(replace(c, p=p), smallest, level, MORE_ROUNDS) for c, p in zip(found, adjusted, strict=True)]
+    comparisons = [compare_pairs(differences, smallest, level) for differences in rows]
+    adjusted = holm([comparison.p for comparison in comparisons])
+    return [
+        _with_call(replace(c, p=p), smallest, level, MORE_ROUNDS) for c, p in zip(comparisons, adjusted, strict=True)
+    ]
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -235,15 +237,15 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _called(observed: Comparison, smallest: float, level: float, advice: str) -> Comparison:
-    span = f"the ratio of the times is {observed.ratio:.3f} (interval {observed.low:.3f} to {observed.high:.3f})"
-    certain = (observed.low > 1 or observed.high < 1) and observed.p < level
-    if certain and abs(observed.ratio - 1) > smallest:
-        word: Call = "SLOWER" if observed.ratio > 1 else "FASTER"
-        return replace(observed, call=word, detail=f"{word.capitalize()}: {span}, with p = {observed.p:.2g}.")
-    if observed.low > 1 - smallest and observed.high < 1 + smallest:
+def _with_call(comparison: Comparison, smallest: float, level: float, advice: str) -> Comparison:
+    span = f"the ratio of the times is {comparison.ratio:.3f} (interval {comparison.low:.3f} to {comparison.high:.3f})"
+    certain = (comparison.low > 1 or comparison.high < 1) and comparison.p < level
+    if certain and abs(comparison.ratio - 1) > smallest:
+        word: Call = "SLOWER" if comparison.ratio > 1 else "FASTER"
+        return replace(comparison, call=word, detail=f"{word.capitalize()}: {span}, with p = {comparison.p:.2g}.")
+    if comparison.low > 1 - smallest and comparison.high < 1 + smallest:
         return replace(
-            observed,
+            comparison,
             call="SAME",
             detail=f"The same: {span}, and the whole interval is within {percent(smallest, 1)} of 1.",
         )
@@ -251,15 +253,15 @@ def _called(observed: Comparison, smallest: float, level: float, advice: str) ->
     why = f"The interval is too wide for a difference of {percent(smallest, 1)}"
     if certain:
         kind, why = "hardly so large", f"There is a difference, but it may be below {percent(smallest, 1)}"
-    elif observed.low > 1 or observed.high < 1:
-        kind, why = "chance", f"With p = {observed.p:.2g}, this may be chance"
+    elif comparison.low > 1 or comparison.high < 1:
+        kind, why = "chance", f"With p = {comparison.p:.2g}, this may be chance"
     text = f"{span}. {why}{advice}."
-    return replace(observed, call="UNCLEAR", detail=f"Unclear: {text}", unclear=Unclear(kind, text))
+    return replace(comparison, call="UNCLEAR", detail=f"Unclear: {text}", unclear=Unclear(kind, text))
 
 
-def made_unclear(found: Comparison, kind: Why, text: str) -> Comparison:
+def made_unclear(comparison: Comparison, kind: Why, text: str) -> Comparison:
     """The comparison, UNCLEAR for a reason that its samples do not show."""
-    return replace(found, call="UNCLEAR", detail=text, unclear=Unclear(kind, text))
+    return replace(comparison, call="UNCLEAR", detail=text, unclear=Unclear(kind, text))
 
 
 def _advice(a: Launches, b: Launches) -> str:

@@ -55,12 +55,12 @@ def rounds(nodes: int) -> tuple[tuple[Pair, ...], ...]:
     mod (N − 1)) for i = 1 … N/2 − 1. Of each pair the lesser is first. Empty for fewer than two nodes.
     """
     players = nodes + nodes % 2
-    found = []
+    all_rounds = []
     for k in range(players - 1 if nodes > 1 else 0):
         pairs = [(players - 1, k)]
         pairs += [((k + i) % (players - 1), (k - i) % (players - 1)) for i in range(1, players // 2)]
-        found.append(tuple((min(p), max(p)) for p in pairs if max(p) < nodes))
-    return tuple(found)
+        all_rounds.append(tuple((min(p), max(p)) for p in pairs if max(p) < nodes))
+    return tuple(all_rounds)
 
 
 def effects(seconds: Mapping[Pair, float], groups: Mapping[int, str] | None = None) -> Effects | None:
@@ -70,19 +70,19 @@ def effects(seconds: Mapping[Pair, float], groups: Mapping[int, str] | None = No
     their nodes'. None with fewer than three nodes, or where one was measured with fewer than two others. Raises
     ValueError for a time that is not positive and finite, and for a rank without a group.
     """
-    known = table({pair: (value,) for pair, value in seconds.items()}, groups)
-    if known is None:
+    times = table({pair: (value,) for pair, value in seconds.items()}, groups)
+    if times is None:
         return None
-    middle = medians(np.moveaxis(known.values, 0, -1))[np.newaxis]
-    nodes, between = (part[0] for part in polished(known, middle))
-    observed = known.measured
-    typical = float(np.median(between[observed]))
+    middle = medians(np.moveaxis(times.values, 0, -1))[np.newaxis]
+    nodes, between = (part[0] for part in polished(times, middle))
+    measured = times.measured
+    typical = float(np.median(between[measured]))
     left = middle[0] - between - nodes[:, None] - nodes
-    levels = {names: math.exp(between[mask][0] - typical) for names, mask in known.classes.items()}
+    levels = {names: math.exp(between[mask][0] - typical) for names, mask in times.classes.items()}
     return Effects(
         math.exp(typical),
-        dict(zip(known.ranks, np.exp(nodes).tolist(), strict=True)),
-        dict(zip(known.pairs(observed), np.exp(left[observed]).tolist(), strict=True)),
+        dict(zip(times.ranks, np.exp(nodes).tolist(), strict=True)),
+        dict(zip(times.pairs(measured), np.exp(left[measured]).tolist(), strict=True)),
         levels if groups else {},
     )
 
@@ -102,75 +102,75 @@ def outliers(
     link where its two groups have six pairs. `nodes` is None with fewer than three nodes, `links` with fewer than four,
     both where the scatter is unknown. Errors as in `effects`.
     """
-    known = table(seconds, groups)
-    if known is None:
+    times = table(seconds, groups)
+    if times is None:
         return Outliers(None, None, None)
-    observed = known.measured
+    measured = times.measured
     # What a whole launch is slower by is nobody's fault.
-    common = medians((known.values - medians(np.moveaxis(known.values, 0, -1)))[:, observed])
-    steady = known.values - common[:, None, None]
+    common = medians((times.values - medians(np.moveaxis(times.values, 0, -1)))[:, measured])
+    steady = times.values - common[:, None, None]
     middle = medians(np.moveaxis(steady, 0, -1))
-    nodes, between = (part[0] for part in polished(known, middle[np.newaxis]))
+    nodes, between = (part[0] for part in polished(times, middle[np.newaxis]))
     left = middle - between - nodes[:, None] - nodes
-    pairs = _scatter(known, steady, left)
+    pairs = _scatter(times, steady, left)
     if pairs is None:
         return Outliers(None, None, None)
-    fewest = int(np.isfinite(steady).sum(axis=0)[observed].min())
+    fewest = int(np.isfinite(steady).sum(axis=0)[measured].min())
     shrunk = median_error(fewest) / math.sqrt(fewest)
-    count = len(known.ranks)
-    tests = count + (int(observed.sum()) if count >= LEAST_NODES_FOR_LINKS else 0)
+    count = len(times.ranks)
+    tests = count + (int(measured.sum()) if count >= LEAST_NODES_FOR_LINKS else 0)
     inflated = NODE_ERROR if count > 4 else NODE_ERROR_OF_FOUR
-    error = max(pairs.deviation * inflated / math.sqrt(count - 2), _moving(known, steady)) * shrunk
-    slow = _slow_nodes(known, nodes, error, pairs.freedom, tests, smallest, level)
+    error = max(pairs.deviation * inflated / math.sqrt(count - 2), _moving(times, steady)) * shrunk
+    slow = _slow_nodes(times, nodes, error, pairs.freedom, tests, smallest, level)
     relative = pairs.deviation if fewest > 1 else None
     if count < LEAST_NODES_FOR_LINKS:
         return Outliers(slow, None, relative)
     error = pairs.deviation * LINK_ERROR * shrunk
-    return Outliers(slow, _slow_links(known, left, error, pairs.freedom, tests, smallest, level), relative)
+    return Outliers(slow, _slow_links(times, left, error, pairs.freedom, tests, smallest, level), relative)
 
 
-def _scatter(known: Table, steady: Array, left: Array) -> Scatter | None:
+def _scatter(times: Table, steady: Array, left: Array) -> Scatter | None:
     """Of one pair from launch to launch; with one launch, of the residuals of many."""
-    observed = known.measured
-    rows = [row[np.isfinite(row)] for row in steady[:, observed].T]
+    measured = times.measured
+    rows = [row[np.isfinite(row)] for row in steady[:, measured].T]
     within = peers.scatter(rows)
     if within.freedom:
         # As many degrees went with the launches' common levels.
         return Scatter(within.deviation, max(1.0, within.freedom - (len(steady) - 1)))
-    spent = len(known.ranks) - len(known.names) + len(known.classes)
-    freedom = int(observed.sum()) - spent
-    if len(known.ranks) < LEAST_NODES_FOR_ONE_LAUNCH or freedom < LEAST_NODES_FOR_ONE_LAUNCH:
+    spent = len(times.ranks) - len(times.names) + len(times.classes)
+    freedom = int(measured.sum()) - spent
+    if len(times.ranks) < LEAST_NODES_FOR_ONE_LAUNCH or freedom < LEAST_NODES_FOR_ONE_LAUNCH:
         return None
     # Medians leave as many residuals at nothing as they took degrees of freedom.
-    distances = np.sort(np.abs(left[observed]))[spent:]
+    distances = np.sort(np.abs(left[measured]))[spent:]
     return Scatter(peers.MAD * float(np.median(distances)), MAD_EFFICIENCY * freedom)
 
 
-def _moving(known: Table, steady: Array) -> float:
+def _moving(times: Table, steady: Array) -> float:
     """How a node's effect moves from launch to launch: more than its pairs' where they move together."""
-    whole = steady[np.isfinite(steady[:, known.measured]).all(axis=1)]
+    whole = steady[np.isfinite(steady[:, times.measured]).all(axis=1)]
     if len(whole) < 2:
         return 0.0
-    return peers.scatter(polished(known, whole)[0].T).deviation
+    return peers.scatter(polished(times, whole)[0].T).deviation
 
 
 def _slow_nodes(
-    known: Table, nodes: Array, error: float, freedom: float, tests: int, smallest: float, level: float
+    times: Table, nodes: Array, error: float, freedom: float, tests: int, smallest: float, level: float
 ) -> tuple[Outlier, ...]:
     errors = np.full(len(nodes), math.inf)
-    for members in (known.group == g for g in range(len(known.names))):
+    for members in (times.group == g for g in range(len(times.names))):
         if members.sum() >= LEAST_NODES:
             errors[members] = max(error, peers.spread(nodes[members]))
-    ranks = [(rank,) for rank in known.ranks]
+    ranks = [(rank,) for rank in times.ranks]
     return peers.beyond_chance(ranks, nodes, errors, freedom, tests, smallest, level)
 
 
 def _slow_links(
-    known: Table, left: Array, error: float, freedom: float, tests: int, smallest: float, level: float
+    times: Table, left: Array, error: float, freedom: float, tests: int, smallest: float, level: float
 ) -> tuple[Outlier, ...]:
     errors = np.full(left.shape, math.inf)
-    for mask in known.classes.values():
+    for mask in times.classes.values():
         if mask.sum() >= LEAST_LINKS:
             errors[mask] = max(error, peers.spread(left[mask]))
-    observed = known.measured
-    return peers.beyond_chance(known.pairs(observed), left[observed], errors[observed], freedom, tests, smallest, level)
+    measured = times.measured
+    return peers.beyond_chance(times.pairs(measured), left[measured], errors[measured], freedom, tests, smallest, level)

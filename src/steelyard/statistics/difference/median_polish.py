@@ -25,19 +25,19 @@ class Table:
     @property
     def measured(self) -> NDArray[np.bool_]:
         """Which pairs were, each once: nodes × nodes."""
-        observed: NDArray[np.bool_] = np.triu(np.isfinite(self.values).any(axis=0))
-        return observed
+        mask: NDArray[np.bool_] = np.triu(np.isfinite(self.values).any(axis=0))
+        return mask
 
     @property
     def classes(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
         """By two groups, which of the measured pairs lie between them."""
         low, high = np.minimum.outer(self.group, self.group), np.maximum.outer(self.group, self.group)
-        found = {
+        masks = {
             (a, b): self.measured & (low == i) & (high == j)
             for i, a in enumerate(self.names)
             for j, b in enumerate(self.names[i:], i)
         }
-        return {names: mask for names, mask in found.items() if mask.any()}
+        return {names: mask for names, mask in masks.items() if mask.any()}
 
     def pairs(self, mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
         """The ranks of the pairs of `mask`, in the order of its true elements."""

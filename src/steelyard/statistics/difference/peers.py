@@ -115,12 +115,12 @@ def beyond_chance(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(excess > 0, excess / errors, 0.0)
     chances = stdtr(freedom, -ratios)
-    found, greatest = [], 0.0
+    outliers, greatest = [], 0.0
     for rank, index in enumerate(np.argsort(chances, kind="stable")):
         greatest = max(greatest, min(1.0, (tests - rank) * float(chances[index])))
         if greatest < level and excess[index] > math.log1p(smallest):
-            found.append(Outlier(ranks[index], math.exp(excess[index]), greatest))
-    return tuple(sorted(found, key=lambda outlier: -outlier.factor))
+            outliers.append(Outlier(ranks[index], math.exp(excess[index]), greatest))
+    return tuple(sorted(outliers, key=lambda outlier: -outlier.factor))
 
 
 def scatter(rows: Iterable[Array]) -> Scatter:

@@ -68,24 +68,26 @@ def bootstrap_intervals(a: Sequence[Side], b: Sequence[Side], tail: float) -> li
     alike: dict[tuple[int, int], list[int]] = {}
     for place, (one, other) in enumerate(zip(a, b, strict=True)):
         alike.setdefault((len(one.medians), len(other.medians)), []).append(place)
-    found: dict[int, tuple[float, float]] = {}
+    intervals: dict[int, tuple[float, float]] = {}
     for launches, places in alike.items():
         step = max(1, DRAWN_AT_ONCE // (BOOTSTRAPS * sum(launches)))
         for some in (places[first : first + step] for first in range(0, len(places), step)):
             draws = _bootstrap([b[i] for i in some], SEED) - _bootstrap([a[i] for i in some], SEED + 1)
             ends = np.quantile(draws, (tail, 1 - tail), axis=1)
-            found |= {place: (float(low), float(high)) for place, low, high in zip(some, *ends, strict=True)}
-    return [found[place] for place in range(len(a))]
+            intervals |= {place: (float(low), float(high)) for place, low, high in zip(some, *ends, strict=True)}
+    return [intervals[place] for place in range(len(a))]
 
 
 def _bootstrap(sides: Sequence[Side], seed: int) -> Array:
     """The median of each draw, a row for each side; all have as many launches."""
     drawn, moved = _draws(len(sides[0].medians), seed)
     middles, errors = (np.stack(column) for column in ([s.medians for s in sides], [s.errors for s in sides]))
-    return _middles([middles[:, one] + errors[:, one] * by for one, by in zip(drawn.T, moved.T, strict=True)])
+    return _medians_of_columns(
+        [middles[:, one] + errors[:, one] * by for one, by in zip(drawn.T, moved.T, strict=True)]
+    )
 
 
-def _middles(columns: list[Array]) -> Array:
+def _medians_of_columns(columns: list[Array]) -> Array:
     """The median over the columns at each place. A few are sorted against each other: quicker than place by place."""
     if len(columns) > FEW:
         return medians_of(np.sort(np.stack(columns, axis=-1), axis=-1))

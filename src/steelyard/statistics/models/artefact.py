@@ -72,15 +72,15 @@ def artefact(
     a message are used by each rank: one to send from and one to receive into.
     """
     by_size = {point.size: point for point in fresh}
-    found = [
+    differing = [
         (point, by_size[point.size])
         for point in sorted(reused)
-        if point.size in by_size and _apart(point, by_size[point.size], ratio)
+        if point.size in by_size and _differs(point, by_size[point.size], ratio)
     ]
-    if not found:
+    if not differing:
         return None
-    most, honest = max(found, key=lambda pair: pair[0].median / pair[1].median)
-    sizes = tuple(point.size for point, _ in found)
+    most, honest = max(differing, key=lambda pair: pair[0].median / pair[1].median)
+    sizes = tuple(point.size for point, _ in differing)
     factor = most.median / honest.median
     return Artefact(
         first=sizes[0],
@@ -109,7 +109,7 @@ def place(size: float, caches: Caches, buffers: int = 2) -> Place:
     return "memory"
 
 
-def _apart(reused: Point, fresh: Point, ratio: float) -> bool:
+def _differs(reused: Point, fresh: Point, ratio: float) -> bool:
     if reused.low is None or fresh.high is None or fresh.median <= 0:
         return False
     return reused.median > ratio * fresh.median and reused.low > fresh.high
@@ -119,10 +119,10 @@ def _parts(sizes: Sequence[float], caches: Caches, buffers: int) -> tuple[Part, 
     groups: dict[Place, list[float]] = {}
     for size in sizes:
         groups.setdefault(place(size, caches, buffers), []).append(size)
-    return tuple(Part(min(g), max(g), where, _explained(where, caches, buffers)) for where, g in groups.items())
+    return tuple(Part(min(g), max(g), where, _explain(where, caches, buffers)) for where, g in groups.items())
 
 
-def _explained(where: Place, caches: Caches, buffers: int) -> str:
+def _explain(where: Place, caches: Caches, buffers: int) -> str:
     of_rank = f"the {buffers} buffers of a rank" if buffers > 1 else "the buffer of a rank"
     if where == "core":
         return f"{of_rank} stay in the cache of its core"

@@ -118,7 +118,7 @@ def histogram(durations: Sequence[float], per_decade: int = BINS_PER_DECADE) -> 
     )
 
 
-def expected_collective_slowdown(observed: Detours, ranks: int, burst: float) -> Slowdown:
+def expected_collective_slowdown(detours_of_rank: Detours, ranks: int, burst: float) -> Slowdown:
     """What `seen` costs `ranks` alike that meet after each `burst` of computing (seconds), if they are hit by chance.
 
     Detours come to each rank at the rate and with the durations that were observed, independently: hit = 1 − exp(−rate ·
@@ -130,19 +130,19 @@ def expected_collective_slowdown(observed: Detours, ranks: int, burst: float) ->
     """
     if ranks < 1 or not 0 < burst < math.inf:
         raise ValueError(f"'{ranks}' ranks and a burst of '{burst}' s; expected at least one rank and seconds > 0")
-    each = observed.count / observed.seconds * burst  # expected detours of a rank in a burst
-    ordered = np.sort(np.asarray(observed.durations, dtype=float))
-    longer = each * (1 - np.arange(len(ordered)) / max(1, len(ordered)))  # expected ones that reach ordered[i]
+    per_burst = detours_of_rank.count / detours_of_rank.seconds * burst  # expected detours of a rank in a burst
+    ordered = np.sort(np.asarray(detours_of_rank.durations, dtype=float))
+    longer = per_burst * (1 - np.arange(len(ordered)) / max(1, len(ordered)))  # expected ones that reach ordered[i]
     steps = np.diff(ordered, prepend=0.0)
     longest = float((steps * -np.expm1(-ranks * longer)).sum())
     mean = float(ordered.mean()) if len(ordered) else 0.0
-    delay = max(longest, each * mean)
-    hit = -math.expm1(-each)
+    delay = max(longest, per_burst * mean)
+    hit = -math.expm1(-per_burst)
     return Slowdown(
         ranks=ranks,
         burst=burst,
         hit=hit,
-        any_hit=-math.expm1(-ranks * each),
+        any_hit=-math.expm1(-ranks * per_burst),
         delay=delay,
         slowdown=delay / burst,
         linear=ranks * hit * mean / burst,

@@ -53,9 +53,9 @@ def speeds(seconds: Mapping[int, float]) -> dict[int, float]:
 
     A mix that needs a module without a positive time is left out.
     """
-    known = {module: time for module, time in seconds.items() if time > 0}
+    positive = {module: time for module, time in seconds.items() if time > 0}
     return {
-        mix: operations(mix) / sum(known[module] * times for module, times in needed.items())
+        mix: operations(mix) / sum(positive[module] * times for module, times in needed.items())
         for mix, needed in MIXES.items()
-        if needed.keys() <= known.keys()
+        if needed.keys() <= positive.keys()
     }

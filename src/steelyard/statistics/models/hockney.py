@@ -91,15 +91,15 @@ def switches(regions: Sequence[Region]) -> tuple[Switch, ...]:
     above the last one at both sizes, by more than 5 % and more than three times the residuals. `factor` is the lesser
     of the two: finer sizes show a jump that coarse ones hide.
     """
-    found = []
+    jumps = []
     for before, after in pairwise(regions):
         ends = [(before.seconds(size), after.seconds(size)) for size in (before.last, after.first)]
         if min(min(end) for end in ends) <= 0:
             continue
         factor = min(late / early for early, late in ends)
         if factor > 1 + max(JUMP, SIGMAS * math.hypot(_scatter(before), _scatter(after))):
-            found.append(Switch(before.last, after.first, factor))
-    return tuple(found)
+            jumps.append(Switch(before.last, after.first, factor))
+    return tuple(jumps)
 
 
 def half_bandwidth(region: Region) -> Bandwidth | None:

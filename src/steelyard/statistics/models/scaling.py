@@ -112,10 +112,10 @@ def scaling(
         rows = [np.asarray(row, dtype=np.float64) for row in launches[count]]
         if not rows or not all(row.size and np.isfinite(row).all() and (row > 0).all() for row in rows):
             raise ValueError(f"count {count} has no launches, or samples that are not positive and finite")
-    own = [count for count in counts if count not in crowded]
-    base = min(own or counts)
+    uncrowded = [count for count in counts if count not in crowded]
+    base = min(uncrowded or counts)
     per_unit = {c: [np.asarray(row, dtype=np.float64) / done[c] for row in launches[c]] for c in counts}
-    costs = _costs({count: per_unit[count] for count in own}) if own else None
+    costs = _costs({count: per_unit[count] for count in uncrowded}) if uncrowded else None
     steps = _steps(costs, base) if costs else {}
     points = []
     for count in counts:
@@ -126,13 +126,13 @@ def scaling(
                 count=count,
                 time=Estimate(spread.value, spread.low, spread.high),
                 speedup=gained,
-                efficiency=_divided(gained, count / base),
+                efficiency=_divide(gained, count / base),
                 serial=_serial(gained, count, base, weak),
                 step=steps.get(count),
                 crowded=count in crowded,
             )
         )
-    fits, not_fitted = _laws((GUSTAFSON, USL) if weak else (AMDAHL, USL), costs, own)
+    fits, not_fitted = _laws((GUSTAFSON, USL) if weak else (AMDAHL, USL), costs, uncrowded)
     return Scaling(
         weak=weak,
         base=base,
@@ -159,7 +159,7 @@ def scaled_serial_fraction(speedup: float, count: float, base: float = 1) -> flo
     return (count - speedup * base) / below if below > 0 else None
 
 
-def _divided(speedup: Estimate, by: float) -> Estimate:
+def _divide(speedup: Estimate, by: float) -> Estimate:
     low, high = (None if end is None else end / by for end in (speedup.low, speedup.high))
     return Estimate(speedup.value / by, low, high)
 
@@ -177,8 +177,8 @@ def _serial(speedup: Estimate, count: int, base: int, weak: bool) -> Estimate | 
 
 
 def _speedup(base: Launches, other: Launches) -> Estimate:
-    found = compare(other, base)
-    return Estimate(found.ratio, found.low, found.high)
+    comparison = compare(other, base)
+    return Estimate(comparison.ratio, comparison.low, comparison.high)
 
 
 def _costs(per_unit: Mapping[int, Launches]) -> Costs:
@@ -199,11 +199,11 @@ def _costs(per_unit: Mapping[int, Launches]) -> Costs:
 
 def _laws(laws: Sequence[Law], costs: Costs | None, counts: Sequence[int]) -> tuple[tuple[Fit, ...], dict[str, str]]:
     not_fitted = {law.name: why for law in laws if (why := refused(law, counts))}
-    found = [fit(law, costs) for law in laws if costs and law.name not in not_fitted]
+    all_fits = [fit(law, costs) for law in laws if costs and law.name not in not_fitted]
     # Times of which no part falls with the count leave nothing that a law could share out.
-    odd = [f.law for f in found if not all(math.isfinite(e.value) for e in f.parameters.values())]
+    odd = [f.law for f in all_fits if not all(math.isfinite(e.value) for e in f.parameters.values())]
     not_fitted |= dict.fromkeys(odd, "no part of the time falls as the count rises")
-    return tuple(f for f in found if f.law not in odd), not_fitted
+    return tuple(f for f in all_fits if f.law not in odd), not_fitted
 
 
 # --------------------------------------------------------------------------- where to stop

@@ -151,18 +151,18 @@ def fit(law: Law, costs: Costs) -> Fit:
     widened = math.sqrt(max(1.0, float(((missed / costs.errors) ** 2).sum()) / freedom))
     draws = costs.logs + widened * costs.errors * costs.scatter
     drawn = law.parameters(_least_squares(columns, sign * draws))
-    own = law.parameters(best)[0]
-    estimates = {name: _estimate(float(own[i]), drawn[:, i]) for i, name in enumerate(law.names)}
+    values = law.parameters(best)[0]
+    estimates = {name: _estimate(float(values[i]), drawn[:, i]) for i, name in enumerate(law.names)}
     furthest = int(REACH * max(costs.counts))
     return Fit(
         law=law.name,
         formula=law.formula,
         parameters=estimates,
         deviation=float(np.sqrt(np.mean(missed**2))),
-        follows=bool((np.abs(missed) <= np.maximum(CLOSE, 3 * costs.errors)).all()) and bool(np.isfinite(own).all()),
+        follows=bool((np.abs(missed) <= np.maximum(CLOSE, 3 * costs.errors)).all()) and bool(np.isfinite(values).all()),
         counts=costs.counts,
         furthest=furthest,
-        peak=_peak(own, drawn, furthest) if law is USL else None,
+        peak=_peak(values, drawn, furthest) if law is USL else None,
     )
 
 
@@ -189,21 +189,21 @@ def _least_squares(columns: Array, logs: Array) -> Array:
             full = np.zeros((rows, many))
             full[:, list(chosen)] = x
             best = np.where(better[:, np.newaxis], full, best)
-    found: Array = best / scales[:, 0, :] * np.exp(middle)
-    return found
+    coefficients: Array = best / scales[:, 0, :] * np.exp(middle)
+    return coefficients
 
 
 def _estimate(value: float, drawn: Array) -> Estimate:
-    known = drawn[~np.isnan(drawn)]
-    if known.size < 0.9 * drawn.size:
+    defined = drawn[~np.isnan(drawn)]
+    if defined.size < 0.9 * drawn.size:
         return Estimate(value)
-    low, high = (float(v) for v in np.quantile(known, (0.025, 0.975), method="nearest"))
+    low, high = (float(v) for v in np.quantile(defined, (0.025, 0.975), method="nearest"))
     return Estimate(value, min(low, value), max(high, value) if math.isfinite(high) else None)
 
 
-def _peak(own: Array, drawn: Array, furthest: int) -> Estimate | None:
+def _peak(values: Array, drawn: Array, furthest: int) -> Estimate | None:
     """Where dS/dp = 0: p = √((1 − a)/b)."""
-    a, b = float(own[0]), float(own[1])
+    a, b = float(values[0]), float(values[1])
     if not b > 0 or not math.isfinite(b):
         return None
     at = math.sqrt(max(0.0, 1 - a) / b)

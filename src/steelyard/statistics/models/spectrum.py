@@ -48,12 +48,12 @@ def spectrum(quanta: Samples, starts: Samples) -> tuple[Tone, ...] | None:
     """
     if len(quanta) != len(starts):
         raise ValueError(f"'{len(quanta)}' quanta and '{len(starts)}' starts; expected one start for each quantum")
-    found = detours(quanta)
-    if found is None or found.count < LEAST:
+    hits = detours(quanta)
+    if hits is None or hits.count < LEAST:
         return None
     times = np.asarray(starts, dtype=float)
     length = float(times[-1] - times[0]) + float(quanta[-1])
-    lines = _lines(times[list(found.indices)] - times[0], length, len(times))
+    lines = _lines(times[list(hits.indices)] - times[0], length, len(times))
     return tuple(_tones(lines, length))
 
 

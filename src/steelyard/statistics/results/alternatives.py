@@ -37,8 +37,8 @@ class Rivals:
 
 def compared(pairs: Sequence[tuple[Result, Result]], smallest: float = SMALLEST) -> list[Rivals]:
     """All of them, corrected for their number. ValueError for a result without samples."""
-    found = compare_all([(messages.seconds(a), messages.seconds(b)) for a, b in pairs], smallest)
-    return [Rivals(a, b, observed) for (a, b), observed in zip(pairs, found, strict=True)]
+    comparisons = compare_all([(messages.seconds(a), messages.seconds(b)) for a, b in pairs], smallest)
+    return [Rivals(a, b, comparison) for (a, b), comparison in zip(pairs, comparisons, strict=True)]
 
 
 def judged(second: str, first: str, rivals: Sequence[Rivals], smallest: float = SMALLEST) -> str:

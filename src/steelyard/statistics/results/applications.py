@@ -39,16 +39,16 @@ WHO = frozenset(
 
 def of_all(results: Iterable[Result]) -> tuple[Result, ...]:
     """Those of all applications: by benchmark, class, model, cores loaded on each node, workers."""
-    mine = [r for r in results if r.benchmark.startswith(EVERY)]
+    programs = [r for r in results if r.benchmark.startswith(EVERY)]
     order = {name: number for number, name in enumerate(MODELS)}
 
     def place(result: Result) -> tuple[object, ...]:
         letter = str(result.parameters.get("class", ""))
         at = CLASSES.index(letter) if letter in CLASSES else len(CLASSES)
-        each = cases.number(result, "ranks_per_node") or 0
-        return (result.benchmark, at, letter, order.get(model(result), len(order)), each, workers(result))
+        per_node = cases.number(result, "ranks_per_node") or 0
+        return (result.benchmark, at, letter, order.get(model(result), len(order)), per_node, workers(result))
 
-    return tuple(sorted(mine, key=place))
+    return tuple(sorted(programs, key=place))
 
 
 def model(result: Result) -> str:
@@ -114,13 +114,13 @@ def timed(result: Result) -> bool:
 
 def phases(result: Result) -> dict[str, float]:
     """Seconds of each phase inside the timed region, a median over the launches; empty where they were not asked for."""
-    found: dict[str, list[float]] = {}
+    times: dict[str, list[float]] = {}
     for record in result.records:
-        reported = details(record).get("phases")
-        for name, value in reported.items() if isinstance(reported, Mapping) else ():
+        phase_times = details(record).get("phases")
+        for name, value in phase_times.items() if isinstance(phase_times, Mapping) else ():
             if number(value) is not None:
-                found.setdefault(str(name), []).append(float(value))
-    return {name: median(values) for name, values in found.items()}
+                times.setdefault(str(name), []).append(float(value))
+    return {name: median(values) for name, values in times.items()}
 
 
 def program(result: Result) -> str:

@@ -10,5 +10,5 @@ Kind = TypeVar("Kind", bound=Role)
 
 def playing(evaluation: Evaluation, kind: type[Kind]) -> list[tuple[str, Kind]]:
     """The roles of that kind, each with the name of its benchmark, by these names."""
-    found = ((name, role) for name, benchmark in sorted(evaluation.benchmarks.items()) for role in benchmark.roles)
-    return [(name, role) for name, role in found if isinstance(role, kind)]
+    roles = ((name, role) for name, benchmark in sorted(evaluation.benchmarks.items()) for role in benchmark.roles)
+    return [(name, role) for name, role in roles if isinstance(role, kind)]

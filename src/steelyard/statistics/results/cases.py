@@ -60,11 +60,11 @@ def pairs(results: Sequence[Result], name: str, first: Scalar, second: Scalar) -
 
 def groups(results: Iterable[Result], name: str) -> list[list[Result]]:
     """Results that are the same but for the parameter `name`, in the order of its numbers."""
-    found: dict[tuple[object, ...], list[Result]] = {}
+    members_of: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         if number(result, name) is not None:
-            found.setdefault(_but(result, name), []).append(result)
-    return [sorted(members, key=lambda r: number(r, name) or 0.0) for members in found.values()]
+            members_of.setdefault(_but(result, name), []).append(result)
+    return [sorted(members, key=lambda r: number(r, name) or 0.0) for members in members_of.values()]
 
 
 def describe(result: Result, but: Sequence[str] = ()) -> str:

@@ -74,8 +74,8 @@ def ratio(a: Result, b: Result) -> Ratio | None:
     cost_a, cost_b = cost(a), cost(b)
     if cost_a is None or cost_b is None or cost_a.unit != cost_b.unit:
         return None
-    found = compare(launches(b), launches(a))
-    return Ratio(found.ratio, found.low, found.high)
+    comparison = compare(launches(b), launches(a))
+    return Ratio(comparison.ratio, comparison.low, comparison.high)
 
 
 def _work(record: Record) -> tuple[float, str] | None:

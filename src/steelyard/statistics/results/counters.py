@@ -35,7 +35,7 @@ class Counted:
 def counted(result: Result) -> Counted | None:
     """The medians over the records on which the result rests; None where nothing was counted for any of them."""
     parts = [record.surroundings.counters for record in rests_on(result)]
-    found = Counted(
+    counts = Counted(
         instructions=_median(part.instructions for part in parts),
         cycles=_median(part.cycles for part in parts),
         cache_misses=_median(part.cache_misses for part in parts),
@@ -43,7 +43,7 @@ def counted(result: Result) -> Counted | None:
         energy=_median(part.energy for part in parts),
         share=min(_sound(part.share for part in parts), default=None),
     )
-    return found if any(value is not None for value in (found.instructions, found.cycles, found.energy)) else None
+    return counts if any(value is not None for value in (counts.instructions, counts.cycles, counts.energy)) else None
 
 
 def reasons(records: Iterable[Record]) -> tuple[str, ...]:
@@ -61,5 +61,5 @@ def _sound(values: Iterable[Number]) -> list[float]:
 
 
 def _median(values: Iterable[Number]) -> float | None:
-    known = _sound(values)
-    return median(known) if known else None
+    sound = _sound(values)
+    return median(sound) if sound else None

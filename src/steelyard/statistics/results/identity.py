@@ -5,7 +5,7 @@ from steelyard.model import Record, Result
 Identity = tuple[object, ...]
 
 
-def identity(of: Record | Result, *but: str) -> Identity:
+def identity(measured: Record | Result, *but: str) -> Identity:
     """Benchmark, kernel and every parameter but those named: equal for all that are the same case but for these."""
-    rest = sorted((name, str(value)) for name, value in of.parameters.items() if name not in but)
-    return (of.benchmark, of.kernel, *rest)
+    rest = sorted((name, str(value)) for name, value in measured.parameters.items() if name not in but)
+    return (measured.benchmark, measured.kernel, *rest)

@@ -29,19 +29,19 @@ def size(result: Result) -> int:
 
 def curves(results: Iterable[Result]) -> list[list[Result]]:
     """The results that are the same but for the size of the message, each curve by size."""
-    known = (r for r in cases.usable(results) if (cases.number(r, SIZE) or 0.0) >= 0)
-    return cases.groups(known, SIZE)
+    sized = (r for r in cases.usable(results) if (cases.number(r, SIZE) or 0.0) >= 0)
+    return cases.groups(sized, SIZE)
 
 
 def points(curve: Iterable[Result], metric: str) -> list[Point]:
     """The metric over the size, with its interval; without the results that do not have it."""
-    found = {size(r): r.metrics[metric] for r in curve if metric in r.metrics}
-    return [Point(bytes_, value.value, value.low, value.high) for bytes_, value in found.items()]
+    values = {size(r): r.metrics[metric] for r in curve if metric in r.metrics}
+    return [Point(bytes_, value.value, value.low, value.high) for bytes_, value in values.items()]
 
 
 def times(curve: Iterable[Result]) -> list[tuple[float, float]]:
     """(bytes, seconds of a message): the median of each launch."""
-    return [(float(size(result)), float(found)) for result in curve for found in medians(launches(result))]
+    return [(float(size(result)), float(middle)) for result in curve for middle in medians(launches(result))]
 
 
 @once
@@ -75,7 +75,7 @@ def rank_rates(record: Record, work: str) -> tuple[float | None, ...]:
     """
     times = rank_seconds(record)
     share = record.work[work] * record.operations / max(1, len(times))
-    return tuple(share / median(own) if own else None for own in times)
+    return tuple(share / median(samples) if samples else None for samples in times)
 
 
 def hosts(record: Record) -> tuple[str, ...]:
@@ -121,8 +121,8 @@ def caches(machine: Machine, result: Result) -> Caches:
         return Caches(None, None)
     last = levels[-1]
     below = [level for level in levels if level < last]
-    own = next((level for level in below if level == 2), below[-1] if below else None)
-    of_core, of_all = (_instance(machine, level, placed) for level in (own, last))
+    private = next((level for level in below if level == 2), below[-1] if below else None)
+    of_core, of_all = (_instance(machine, level, placed) for level in (private, last))
     core = of_core[0] // of_core[1] if of_core else None
     return Caches(core, of_all[0] if of_all else None, of_all[1] if of_all else 1)
 
@@ -130,24 +130,24 @@ def caches(machine: Machine, result: Result) -> Caches:
 def _instance(machine: Machine, level: int | None, placed: Sequence[tuple[str, int]]) -> tuple[int, int] | None:
     """Bytes of the first rank's cache of this level, and the most ranks that share one."""
     first = placed[0][1] if placed else machine.cpus[0]
-    mine = [c for c in machine.caches if c.level == level and c.kind != "instruction"]
-    size_ = next((c.size for c in mine if first in c.cpus), None)
+    instances = [c for c in machine.caches if c.level == level and c.kind != "instruction"]
+    size_ = next((c.size for c in instances if first in c.cpus), None)
     if size_ is None:
         return None
-    together = [sum(host == name and cpu in c.cpus for name, cpu in placed) for c in mine for host, _ in placed]
+    together = [sum(host == name and cpu in c.cpus for name, cpu in placed) for c in instances for host, _ in placed]
     return size_, max(together, default=1)
 
 
 def called(result: Result, but: Sequence[str] = ()) -> str:
     """How the ranks lie and talk, in words: 'same cache, without shared memory, openmpi-4.1.4'."""
-    reported = []
+    words = []
     if cases.number(result, "ranks") not in (None, 2.0):
-        reported.append(in_words("ranks", result.parameters["ranks"]))
+        words.append(in_words("ranks", result.parameters["ranks"]))
     for name in ("placement", "transport", "mpi"):
         value = result.parameters.get(name)
         if isinstance(value, str) and name not in but and value not in ("", "compact", "default"):
-            reported.append(SAID.get(value, value))
-    return ", ".join(reported) or result.kernel
+            words.append(SAID.get(value, value))
+    return ", ".join(words) or result.kernel
 
 
 def sizes(first: float, last: float) -> str:

@@ -33,19 +33,19 @@ def tolerances(results: Iterable[Result]) -> list[list[PairTolerance]]:
     """
     usable = [r for r in cases.usable(results) if not messages.oversubscribed(r)]
     usable = [r for r in usable if r.parameters.get("matching", "halves") == "halves"]
-    found = []
+    curves = []
     for group in cases.groups(usable, "pairs"):
-        if cases.number(group[0], "pairs") == 1 and (reported := _of(group)):
-            found.append(reported)
-    return sorted(found, key=lambda rows: rows[0].size)
+        if cases.number(group[0], "pairs") == 1 and (curve := _curve_of(group)):
+            curves.append(curve)
+    return sorted(curves, key=lambda rows: rows[0].size)
 
 
-def _of(group: Sequence[Result]) -> list[PairTolerance]:
-    one, found = group[0], []
+def _curve_of(group: Sequence[Result]) -> list[PairTolerance]:
+    one, curve = group[0], []
     for many in group[1:]:
         gain, pairs = ratio(one, many), int(cases.number(many, "pairs") or 0)
         if gain and pairs > 1:
-            found.append(
+            curve.append(
                 PairTolerance(
                     size=messages.size(one),
                     pairs=pairs,
@@ -57,4 +57,4 @@ def _of(group: Sequence[Result]) -> list[PairTolerance]:
                     many=many,
                 )
             )
-    return found
+    return curve

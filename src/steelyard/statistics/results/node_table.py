@@ -27,16 +27,22 @@ def node_columns(results: Iterable[Result]) -> list[Column]:
     Bandwidth and speed are sums over the ranks of a node, of the case with most ranks; the latency is that of the shortest
     message from rank 0, so the node of rank 0 has none; the clock is the mean over the ranks of a node.
     """
-    known = [r for r in cases.usable(results) if len(set(messages.hosts_of(r.records))) > 1]
+    over_network = [r for r in cases.usable(results) if len(set(messages.hosts_of(r.records))) > 1]
     columns = [
         Column(
-            "Triad", "B/s", "higher", _largest(known, CLUSTER_STREAM, lambda record: rates_of_nodes(record, "bytes"))
+            "Triad",
+            "B/s",
+            "higher",
+            _largest(over_network, CLUSTER_STREAM, lambda record: rates_of_nodes(record, "bytes")),
         ),
         Column(
-            "speed", "flop/s", "higher", _largest(known, CLUSTER_FLOPS, lambda record: rates_of_nodes(record, "flops"))
+            "speed",
+            "flop/s",
+            "higher",
+            _largest(over_network, CLUSTER_FLOPS, lambda record: rates_of_nodes(record, "flops")),
         ),
-        Column("clock", "Hz", "higher", _largest(known, CLUSTER_FLOPS, _clocks)),
-        Column("latency from rank 0", "s", "lower", _latencies(known)),
+        Column("clock", "Hz", "higher", _largest(over_network, CLUSTER_FLOPS, _clocks)),
+        Column("latency from rank 0", "s", "lower", _latencies(over_network)),
     ]
     return [column for column in columns if len(column.values) > 1 or (column.unit == "s" and column.values)]
 
@@ -45,8 +51,8 @@ def _largest(
     results: Iterable[Result], benchmark: str, values_of: Callable[[Record], Mapping[str, float]]
 ) -> Mapping[str, float]:
     """The median of each host over the records of the case with most ranks."""
-    mine = cases.with_most([r for r in results if r.benchmark == benchmark], "ranks")
-    rows = [values for r in mine[:1] for record in rests_on(r) if (values := values_of(record))]
+    largest = cases.with_most([r for r in results if r.benchmark == benchmark], "ranks")
+    rows = [values for r in largest[:1] for record in rests_on(r) if (values := values_of(record))]
     hosts = dict.fromkeys(host for row in rows for host in row)
     return {host: median(row[host] for row in rows if host in row) for host in hosts}
 
@@ -75,13 +81,13 @@ def _clocks(record: Record) -> Mapping[str, float]:
 
 
 def _latencies(results: Iterable[Result]) -> Mapping[str, float]:
-    mine = [r for r in results if r.benchmark == TRANSFER and "partner" in r.parameters and "latency" in r.metrics]
-    least = min((messages.size(r) for r in mine), default=0)
-    found: dict[str, float] = {}
-    for result in mine:
+    timed = [r for r in results if r.benchmark == TRANSFER and "partner" in r.parameters and "latency" in r.metrics]
+    least = min((messages.size(r) for r in timed), default=0)
+    least_of: dict[str, float] = {}
+    for result in timed:
         hosts, partner = messages.hosts_of(result.records), cases.number(result, "partner")
         if messages.size(result) == least and partner is not None and int(partner) < len(hosts):
             host = hosts[int(partner)]
             if host != hosts[0]:
-                found[host] = min(found.get(host, float("inf")), result.metrics["latency"].value)
-    return found
+                least_of[host] = min(least_of.get(host, float("inf")), result.metrics["latency"].value)
+    return least_of

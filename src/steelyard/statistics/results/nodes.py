@@ -8,10 +8,10 @@ from steelyard.statistics.difference.matrix import Pair
 
 def members(hosts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """The ranks of each host, in the order of the ranks."""
-    found: dict[str, list[int]] = {}
+    ranks_of: dict[str, list[int]] = {}
     for rank, host in enumerate(hosts):
-        found.setdefault(host, []).append(rank)
-    return {host: tuple(ranks) for host, ranks in found.items()}
+        ranks_of.setdefault(host, []).append(rank)
+    return {host: tuple(ranks) for host, ranks in ranks_of.items()}
 
 
 def pairs_of_nodes(seconds: Mapping[Pair, Sequence[float]], hosts: Sequence[str]) -> dict[Pair, list[float]]:

@@ -14,11 +14,11 @@ MESSAGES = 2  # of a pair in an operation: there and back
 
 def variants(records: Iterable[Record]) -> dict[tuple[tuple[str, Scalar], ...], tuple[Record, ...]]:
     """The records of kernel `pairs` by all their parameters but the round and the size: each group is one matrix a size."""
-    found: dict[tuple[tuple[str, Scalar], ...], list[Record]] = {}
+    groups: dict[tuple[tuple[str, Scalar], ...], list[Record]] = {}
     for record in records:
         if record.kernel == KERNEL:
-            found.setdefault(_variant(record), []).append(record)
-    return {key: tuple(members) for key, members in found.items()}
+            groups.setdefault(_variant(record), []).append(record)
+    return {key: tuple(members) for key, members in groups.items()}
 
 
 def pair_seconds(records: Iterable[Record], message_bytes: int) -> dict[Pair, list[float]]:
@@ -37,11 +37,11 @@ def pair_seconds(records: Iterable[Record], message_bytes: int) -> dict[Pair, li
         if record.verdict.level != "INVALID":
             launches.setdefault(record.launch, {}).update(_one_way(record))
     most = max(map(len, launches.values()), default=0)
-    found: dict[Pair, list[float]] = {}
+    seconds_of: dict[Pair, list[float]] = {}
     for times in (t for t in launches.values() if len(t) == most):
         for pair, seconds in times.items():
-            found.setdefault(pair, []).append(seconds)
-    return dict(sorted(found.items()))
+            seconds_of.setdefault(pair, []).append(seconds)
+    return dict(sorted(seconds_of.items()))
 
 
 def _variant(record: Record) -> tuple[tuple[str, Scalar], ...]:

@@ -46,5 +46,7 @@ def spreads(results: Iterable[Result]) -> list[Spread]:
         if "partner" in r.parameters and r.parameters.get("message_bytes") in (0, LARGE):
             groups.setdefault(identity(r, "partner"), []).append(r)
     metric = {True: "bandwidth", False: "latency"}
-    found = (spread(members, metric[members[0].parameters["message_bytes"] == LARGE]) for members in groups.values())
-    return [one for one in found if one]
+    candidates = (
+        spread(members, metric[members[0].parameters["message_bytes"] == LARGE]) for members in groups.values()
+    )
+    return [one for one in candidates if one]

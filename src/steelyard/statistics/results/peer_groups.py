@@ -64,19 +64,19 @@ def tell(results: Iterable[Result], machine: Machine, alike: Collection[tuple[st
 
     `alike`: benchmarks and kernels in which all ranks do the same.
     """
-    known = list(results)
-    found = [*_matrices(known, machine), *_partners(known, machine), *_alike(known, machine, alike)]
-    return [_judged(look, peers.LEVEL / len(found)) for look in found]
+    all_results = list(results)
+    looks = [*_matrices(all_results, machine), *_partners(all_results, machine), *_alike(all_results, machine, alike)]
+    return [_judge(look, peers.LEVEL / len(looks)) for look in looks]
 
 
-def _judged(look: Look, level: float) -> Report:
+def _judge(look: Look, level: float) -> Report:
     if look.pairs is not None:
         smallest = CROWDED if look.crowded else peers.SMALLEST
         groups = None if look.apart else dict(enumerate(look.groups))
-        observed = matrix.outliers(look.pairs, groups, smallest, level)
+        outliers = matrix.outliers(look.pairs, groups, smallest, level)
         # Within a machine no cable connects two ranks, and turns on one processor look like a slow link.
-        links = observed.links if look.apart and not look.crowded else None
-        return Report(look, observed.nodes, links, observed.scatter)
+        links = outliers.links if look.apart and not look.crowded else None
+        return Report(look, outliers.nodes, links, outliers.scatter)
     parts = [[i for i, g in enumerate(look.groups) if g == group and look.rows[i]] for group in set(look.groups)]
     single: list[Outlier] | None = None
     for members in parts:
@@ -96,11 +96,11 @@ def _judged(look: Look, level: float) -> Report:
 
 def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
     """All pairs, of nodes where there are several."""
-    records = [r for result in results for r in result.records if r.kernel == pairs.KERNEL and _whole(r)]
+    records = [r for result in results for r in result.records if r.kernel == pairs.KERNEL and _is_whole(r)]
     for members in pairs.variants(records).values():
         hosts, crowded = messages.hosts_of(members), any(r.surroundings.oversubscribed for r in members)
         apart = len(set(hosts)) > 1
-        if crowded and not (apart and all(map(_balanced, members))):
+        if crowded and not (apart and all(map(_is_balanced, members))):
             continue
         for size in sorted({int(r.parameters[messages.SIZE]) for r in members}):
             seconds = pairs.pair_seconds(members, size)
@@ -108,7 +108,7 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             if crowded:
                 seconds = {pair: times for pair, times in seconds.items() if pair in _on_two_processors(members)}
             yield Look(
-                what=_what(members[0], size),
+                what=_label(members[0], size),
                 names=_names(hosts, messages.processors(members[0])),
                 hosts=tuple(nodes.members(hosts)) if apart else hosts,
                 groups=() if apart else _groups(machine, messages.processors(members[0])),
@@ -119,7 +119,7 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             )
 
 
-def _whole(record: Record) -> bool:
+def _is_whole(record: Record) -> bool:
     """Whether the record holds what a matrix needs: a round of so many ranks, and each rank's seconds."""
     seconds, count = record.surroundings.ranks.seconds, record.parameters.get("ranks")
     names = (messages.SIZE, "round")
@@ -128,11 +128,11 @@ def _whole(record: Record) -> bool:
     if not seconds or type(count) is not int or len(seconds) != count:
         return False
     rows = all(t is not None for row in seconds for t in row)
-    known = len(messages.hosts(record)) == len(messages.processors(record)) == count
-    return rows and known and 0 <= int(record.parameters["round"]) < count + count % 2 - 1 and record.operations > 0
+    complete = len(messages.hosts(record)) == len(messages.processors(record)) == count
+    return rows and complete and 0 <= int(record.parameters["round"]) < count + count % 2 - 1 and record.operations > 0
 
 
-def _balanced(record: Record) -> bool:
+def _is_balanced(record: Record) -> bool:
     """Whether all processors have equally many ranks: otherwise those on the fuller ones are slower."""
     shares = Counter(cpu for cpu in messages.processors(record) if cpu >= 0)
     return len(set(shares.values())) == 1
@@ -151,11 +151,13 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
         partner = cases.number(result, "partner")
         if partner and not messages.oversubscribed(result):
             groups.setdefault(identity(result, "partner"), {})[int(partner)] = result
-    for found in groups.values():
-        first = next(iter(found.values()))
+    for by_partner in groups.values():
+        first = next(iter(by_partner.values()))
         hosts = messages.hosts(first.records[0])
         others = {
-            p: r for p, r in sorted(found.items()) if p < len(hosts) and (hosts[p] != hosts[0] or len(set(hosts)) == 1)
+            p: r
+            for p, r in sorted(by_partner.items())
+            if p < len(hosts) and (hosts[p] != hosts[0] or len(set(hosts)) == 1)
         }
         cpus = [_processor(result, partner) for partner, result in others.items()]
         direction, size = first.parameters.get("direction", ""), messages.size(first)
@@ -183,7 +185,7 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
         hosts, cpus = messages.hosts(records[0]), messages.processors(records[0])
         launches = [_rows(r) for r in records if messages.hosts(r) == hosts]
         several = 1 < len(set(hosts)) < len(hosts)
-        each = Look(
+        look = Look(
             what=f"{result.benchmark} {result.kernel} ({messages.called(result)})",
             names=tuple(f"rank {r} on {host}" for r, host in enumerate(hosts)) if several else _names(hosts, cpus),
             hosts=hosts,
@@ -197,8 +199,8 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
             members = tuple(nodes.members(hosts))
             rows = tuple(_row([of_nodes[n] for of_nodes in together]) for n in range(len(members)))
             names = _names(hosts, cpus)
-            yield replace(each, names=names, hosts=members, groups=("",) * len(members), rows=rows)
-        yield each
+            yield replace(look, names=names, hosts=members, groups=("",) * len(members), rows=rows)
+        yield look
 
 
 def _rows(record: Record) -> list[list[float]]:
@@ -206,12 +208,12 @@ def _rows(record: Record) -> list[list[float]]:
     seconds = messages.rank_seconds(record)
     if not seconds or len(messages.processors(record)) != len(seconds) or record.operations < 1:
         return []
-    if not all(_positive(t) for row in seconds for t in row):
+    if not all(_is_positive(t) for row in seconds for t in row):
         return []
     return [[t / record.operations for t in row] for row in seconds]
 
 
-def _positive(seconds: object) -> bool:
+def _is_positive(seconds: object) -> bool:
     return isinstance(seconds, int | float) and 0 < seconds < math.inf
 
 
@@ -234,7 +236,7 @@ def _processor(result: Result, rank: int) -> int:
     return cpus[rank] if rank < len(cpus) else -1
 
 
-def _what(record: Record, size: int) -> str:
+def _label(record: Record, size: int) -> str:
     turns = ", one after the other" if record.parameters.get("together") == "no" else ""
     words = [
         str(record.parameters[n]) for n in ("transport", "mpi") if record.parameters.get(n, "default") != "default"
@@ -258,5 +260,5 @@ def _name(host: str, ranks: Sequence[int], apart: bool, cpu: int) -> str:
     if len(ranks) == 1:
         return f"{host} (rank {ranks[0]})"
     through = list(ranks) == list(range(ranks[0], ranks[-1] + 1))
-    reported = f"{ranks[0]} to {ranks[-1]}" if through else ", ".join(map(str, ranks))
-    return f"{host} (ranks {reported})"
+    numbers = f"{ranks[0]} to {ranks[-1]}" if through else ", ".join(map(str, ranks))
+    return f"{host} (ranks {numbers})"

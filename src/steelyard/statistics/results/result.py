@@ -30,15 +30,15 @@ def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> t
             cases.setdefault(identity(record), []).append(record)
     believed_of = [(members, *believed(members)) for members in cases.values()]
     summaries = iter(summarise_all([undisturbed(r) for _, used, _ in believed_of for r in used]))
-    found = []
+    all_results = []
     for members, used, verdict in believed_of:
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
-        settled = _settled(members, used, spread, verdict)
+        settled = _with_doubt(members, used, spread, verdict)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark])
         rests_on.keep(result, used)
         spread_of.keep(result, spread)
-        found.append(result)
-    return tuple(found)
+        all_results.append(result)
+    return tuple(all_results)
 
 
 def undisturbed(record: Record) -> tuple[float, ...]:
@@ -62,7 +62,7 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
     groups: dict[str, list[Record]] = {"CLEAN": [], "DISTURBED": [], "INVALID": []}
     for record in last.values():
         level = record.verdict.level
-        groups[level if level in groups and _measured(record) else "INVALID"].append(record)
+        groups[level if level in groups and _is_measured(record) else "INVALID"].append(record)
     invalid = groups["INVALID"]
     if groups["CLEAN"]:
         left = len(last) - len(groups["CLEAN"])
@@ -93,7 +93,7 @@ def _of_launch(launch: int, evidence: Evidence) -> Evidence:
     return replace(evidence, numbers={**evidence.numbers, "launch": launch})
 
 
-def _measured(record: Record) -> bool:
+def _is_measured(record: Record) -> bool:
     """Whether it has samples that a clock can show: a damaged record may be called CLEAN without."""
     samples = undisturbed(record)
     return bool(samples) and min(samples) > SHORTEST and max(samples) < LONGEST and not math.isnan(sum(samples))
@@ -103,10 +103,10 @@ def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verd
     """The records of one case that its value rests on, how they spread, and the verdict of all; None where nothing is usable."""
     used, verdict = believed(records)
     spread = over_runs(combine([undisturbed(r) for r in used])) if used else None
-    return used, spread, _settled(records, used, spread, verdict)
+    return used, spread, _with_doubt(records, used, spread, verdict)
 
 
-def _settled(records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict) -> Verdict:
+def _with_doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict) -> Verdict:
     """The verdict, UNSETTLED instead of CLEAN where the figure may not come out alike again."""
     doubt = _doubt(records, used, spread) if spread and verdict.level == "CLEAN" else None
     return Verdict("UNSETTLED", (doubt, *verdict.evidence)) if doubt else verdict
@@ -168,7 +168,7 @@ def _value(metric: Metric, nearest: Record, seconds: float, low: float | None, h
     if value is None:
         return None
     ends = [metric.of(end, nearest) for end in (low, high) if end is not None]
-    known = sorted(end for end in ends if end is not None)
+    limits = sorted(end for end in ends if end is not None)
     # An interval of no width belongs to a metric that does not follow from the median, as a best of N: it has none.
-    stated = len(known) == 2 and known[0] < known[1]
-    return Value(value, metric.unit, known[0] if stated else None, known[1] if stated else None, metric.better)
+    stated = len(limits) == 2 and limits[0] < limits[1]
+    return Value(value, metric.unit, limits[0] if stated else None, limits[1] if stated else None, metric.better)

@@ -12,7 +12,7 @@ from steelyard.statistics.results.identity import identity
 KNOWN = 1.5
 
 
-class Observed(NamedTuple):
+class Reuse(NamedTuple):
     """What only reuse gives on the `curve` of reused buffers; `compared` sizes have both kinds."""
 
     curve: list[Result]
@@ -21,7 +21,7 @@ class Observed(NamedTuple):
     artefact: Artefact
 
 
-def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iterator[Observed]:
+def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iterator[Reuse]:
     """Each curve of one kernel's results on which reuse changes the bandwidth; those of crowded processors are left out.
 
     `buffers`: of the size of a message, that each rank uses.
@@ -29,18 +29,18 @@ def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iter
     usual = cases.where(results, transport="default")
     usual = [r for r in usual if not messages.oversubscribed(r)]
     fresh = {
-        identity(curve[0], messages.SIZE, "buffers"): _known(curve)
+        identity(curve[0], messages.SIZE, "buffers"): _precise_points(curve)
         for curve in messages.curves(cases.where(usual, buffers="fresh"))
     }
     for curve in messages.curves(cases.where(usual, buffers="reused")):
-        reused = _known(curve)
+        reused = _precise_points(curve)
         other = fresh.get(identity(curve[0], messages.SIZE, "buffers"), [])
         caches = messages.caches(machine, curve[0])
-        observed = artefact(reused, other, caches, buffers)
-        if observed:
-            yield Observed(curve, len({p.size for p in reused} & {p.size for p in other}), caches, observed)
+        difference = artefact(reused, other, caches, buffers)
+        if difference:
+            yield Reuse(curve, len({p.size for p in reused} & {p.size for p in other}), caches, difference)
 
 
-def _known(curve: list[Result]) -> list[Point]:
-    found = messages.points(curve, "bandwidth")
-    return [p for p in found if p.low is not None and p.high is not None and p.high <= KNOWN * p.low]
+def _precise_points(curve: list[Result]) -> list[Point]:
+    points = messages.points(curve, "bandwidth")
+    return [p for p in points if p.low is not None and p.high is not None and p.high <= KNOWN * p.low]

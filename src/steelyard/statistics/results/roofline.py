@@ -86,14 +86,14 @@ class Roofline:
 def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
     """Of one thread and of all processors; one is left out where a peak or every bandwidth of it was not measured."""
     machine = evaluation.run.machine
-    found = []
+    lines = []
     for threads in sorted({1, max(1, len(machine.cpus))}):
         roofs = (*bandwidths(evaluation, threads), *peaks(evaluation, threads))
         if {roof.kind for roof in roofs} == {"peak", "bandwidth"}:
-            chosen = _chosen(evaluation.results, threads, machine)
-            places = tuple(place for result in chosen if (place := _place(result, threads, roofs, machine)))
-            found.append(Roofline(threads, roofs, places))
-    return tuple(found)
+            chosen = _choose(evaluation.results, threads, machine)
+            places = tuple(place for result in chosen if (place := _place_under_roof(result, threads, roofs, machine)))
+            lines.append(Roofline(threads, roofs, places))
+    return tuple(lines)
 
 
 def speed_of(result: Result) -> Value | None:
@@ -109,31 +109,31 @@ def speed_of(result: Result) -> Value | None:
     return Value(flops / spread.value, "flop/s", low, high, "higher")
 
 
-def _place(result: Result, threads: int, roofs: Sequence[Roof], machine: Machine) -> Place | None:
+def _place_under_roof(result: Result, threads: int, roofs: Sequence[Roof], machine: Machine) -> Place | None:
     record, speed = with_work(result), speed_of(result)
     if record is None or speed is None:
         return None
     size, work = working_set(result), record.work
     level = level_of(size, threads, machine) if size else None
 
-    def intensity(of: str | None) -> float:
+    def intensity(place_name: str | None) -> float:
         """By the bytes that pass the border behind which the data lie."""
-        moved = work.get("bytes_moved") if of not in (FIRST, None) else None
+        moved = work.get("bytes_moved") if place_name not in (FIRST, None) else None
         return work["flops"] / (moved or work["bytes"])
 
     for candidate in [level] if level else [roof.name for roof in _slowest(roofs)]:
-        roof = _above(result, candidate, intensity(candidate), roofs)
+        roof = _roof_above(result, candidate, intensity(candidate), roofs)
         # With something to spare: a median above a roof by its own scatter has not gone through it.
         if level or (roof and speed.value <= 1.05 * roof.at(intensity(candidate))):
-            own = intensity(candidate)
+            value = intensity(candidate)
             return Place(
                 result=result,
                 threads=threads,
-                intensity=own,
+                intensity=value,
                 speed=speed,
                 level=level,
                 roof=roof,
-                bound=roof.at(own) if roof else None,
+                bound=roof.at(value) if roof else None,
             )
     return Place(
         result=result, threads=threads, intensity=intensity(None), speed=speed, level=level, roof=None, bound=None
@@ -145,7 +145,7 @@ def _slowest(roofs: Sequence[Roof]) -> list[Roof]:
     return sorted((roof for roof in roofs if roof.kind == "bandwidth"), key=lambda roof: roof.value)
 
 
-def _above(result: Result, level: str, intensity: float, roofs: Sequence[Roof]) -> Roof | None:
+def _roof_above(result: Result, level: str, intensity: float, roofs: Sequence[Roof]) -> Roof | None:
     """The roof that bounds a kernel whose data lie in that level; None where it was not measured."""
     named = {roof.name: roof for roof in roofs}
     peak = named[VECTORS]
@@ -158,7 +158,7 @@ def _above(result: Result, level: str, intensity: float, roofs: Sequence[Roof]) 
     return peak if memory and memory.at(intensity) >= peak.value else None
 
 
-def _chosen(results: Iterable[Result], threads: int, machine: Machine) -> list[Result]:
+def _choose(results: Iterable[Result], threads: int, machine: Machine) -> list[Result]:
     """One result for each kernel, and for its working set in the caches and in memory: the usual one, the largest.
 
     A set that lies between the two stands for its kernel only where there is no other.
@@ -169,13 +169,13 @@ def _chosen(results: Iterable[Result], threads: int, machine: Machine) -> list[R
             size = working_set(result)
             level = level_of(size, threads, machine) if size else None
             regime = "unclear" if level is None else MEMORY if level == MEMORY else "cache"
-            own = tuple(cases.value(result, name) for name in _OWN)
-            groups.setdefault((result.benchmark, result.kernel, *own), {}).setdefault(regime, []).append(result)
+            settings = tuple(cases.value(result, name) for name in _OWN)
+            groups.setdefault((result.benchmark, result.kernel, *settings), {}).setdefault(regime, []).append(result)
     clear = [(regimes, sorted(set(regimes) - {"unclear"}) or ["unclear"]) for regimes in groups.values()]
-    return [max(regimes[name], key=_standing) for regimes, names in clear for name in names]
+    return [max(regimes[name], key=_preference) for regimes, names in clear for name in names]
 
 
-def _standing(result: Result) -> tuple[float, ...]:
+def _preference(result: Result) -> tuple[float, ...]:
     """The greater, the better a result stands for its kernel."""
     usual = sum(result.parameters.get(name) in (None, cases.USUAL.get(name, "default")) for name in _USUAL)
     fast = result.metrics.get("flops") or result.metrics.get("bandwidth")

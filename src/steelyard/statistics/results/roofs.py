@@ -58,15 +58,15 @@ def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     """The fastest arithmetic in double precision: on vectors, on vectors without fused operations, on scalars."""
     machine = evaluation.run.machine
     names = {name for name, _ in playing(evaluation, Peak)}
-    mine = [
+    measured = [
         r
         for r in evaluation.results
         if r.benchmark in names and threads_of(r, machine) == threads and "flops" in r.metrics and usable(r)
         and r.parameters.get("precision", "double") == "double"
     ]  # fmt: skip
-    scalar = [r for r in mine if _width(r) == "scalar"]
-    wide = [r for r in mine if _width(r) != "scalar"]
-    fastest = _best(wide or mine, "flops")
+    scalar = [r for r in measured if _width(r) == "scalar"]
+    wide = [r for r in measured if _width(r) != "scalar"]
+    fastest = _best(wide or measured, "flops")
     if fastest:
         yield Roof("peak", VECTORS, fastest.metrics["flops"].value, fastest)
     apart = _best([r for r in wide if r.parameters.get("operation") == "add_mul"], "flops")
@@ -81,12 +81,12 @@ def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     """The best bandwidth of the memory and of each cache, by what is moved; the first cache by what the loop reads and writes."""
     machine = evaluation.run.machine
     kernels = {(name, role.kernel) for name, role in playing(evaluation, Bandwidth)}
-    mine = [
+    measured = [
         r
         for r in evaluation.results
         if (r.benchmark, r.kernel) in kernels and usable(r) and threads_of(r, machine) == threads
     ]
-    sized = [(r, size) for r in mine if (size := working_set(r))]
+    sized = [(r, size) for r in measured if (size := working_set(r))]
     beyond = [r for r, size in sized if level_of(size, threads, machine) == MEMORY]
     yield from _roof(MEMORY, cases.with_most(beyond, "elements"))
     levels = _capacities(threads, machine)
@@ -107,8 +107,8 @@ def _roof(name: str, results: Sequence[Result]) -> Iterator[Roof]:
 
 
 def _best(results: Sequence[Result], metric: str) -> Result | None:
-    known = [r for r in results if metric in r.metrics]
-    return max(trust.most_trusted(known), key=lambda r: r.metrics[metric].value, default=None)
+    measured = [r for r in results if metric in r.metrics]
+    return max(trust.most_trusted(measured), key=lambda r: r.metrics[metric].value, default=None)
 
 
 def working_set(result: Result) -> float | None:
@@ -125,8 +125,8 @@ def threads_of(result: Result, machine: Machine) -> int:
     """Processors at work: threads × ranks; OpenCL takes all that it is given, however many threads wait for it."""
     if result.parameters.get("mode") == "opencl":
         return len(machine.cpus)
-    each = cases.number(result, "threads") or 1
-    return int(each * (cases.number(result, "ranks") or 1))
+    threads = cases.number(result, "threads") or 1
+    return int(threads * (cases.number(result, "ranks") or 1))
 
 
 def _width(result: Result) -> Scalar | None:

@@ -18,14 +18,14 @@ class Sides:
 
 def sides(results: Iterable[Result]) -> list[Sides]:
     """One for each result in mixed mode, in their order. All `results` have the parameter `mode`."""
-    known = list(results)
+    all_results = list(results)
     by_mode: dict[str, dict[Identity, Result]] = {"threads": {}, "opencl": {}}
-    for r in known:
+    for r in all_results:
         if (mode := str(r.parameters["mode"])) in by_mode:
             by_mode[mode][_key(r, "threads" if mode == "threads" else "device")] = r
     return [
         Sides(r, by_mode["threads"].get(_key(r, "threads")), by_mode["opencl"].get(_key(r, "device")))
-        for r in known
+        for r in all_results
         if r.parameters["mode"] == "mixed"
     ]
 

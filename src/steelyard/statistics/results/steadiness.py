@@ -38,7 +38,7 @@ def steadiness(results: Iterable[Result]) -> list[list[Steadiness]]:
             key = identity(r, "topology", "direction", "message_bytes")
             line = (str(r.parameters.get("topology")), str(r.parameters.get("direction")))
             settings.setdefault(key, {}).setdefault(line, {})[messages.size(r)] = r
-    return [found for lines in settings.values() if (found := _of(lines))]
+    return [rows for lines in settings.values() if (rows := _rows_of(lines))]
 
 
 def _usable(result: Result) -> bool:
@@ -46,7 +46,7 @@ def _usable(result: Result) -> bool:
     return value is not None and 0 < value.value < math.inf and (cases.number(result, "ranks") or 0) >= LEAST_RANKS
 
 
-def _of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
+def _rows_of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
     common = sorted(set.intersection(*(set(line) for line in lines.values())))
     values = {name: {size: line[size].metrics["throughput"].value for size in common} for name, line in lines.items()}
     if not common or len({topology for topology, _ in lines}) < 2:
@@ -55,12 +55,12 @@ def _of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
     sizes = [size for size in common if size >= climbed]
     if len(sizes) < LEAST_SIZES:
         return []
-    found = []
+    steadinesses = []
     for topology in dict.fromkeys(topology for topology, _ in lines):
         rows = {way: [values[topology, way][s] for s in sizes] for t, way in lines if t == topology}
         ways = tuple((way, pstdev(row) / fmean(row)) for way, row in sorted(rows.items()))
         used = tuple(lines[topology, way][s] for way, _ in ways for s in sizes)
-        found.append(
+        steadinesses.append(
             Steadiness(
                 topology=topology,
                 variation=fmean(v for _, v in ways),
@@ -70,4 +70,4 @@ def _of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
                 results=used,
             )
         )
-    return sorted(found, key=lambda s: s.variation)
+    return sorted(steadinesses, key=lambda s: s.variation)

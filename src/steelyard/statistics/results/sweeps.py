@@ -59,7 +59,7 @@ def sweeps(
         named = of(result.benchmark) and not result.benchmark.startswith(WITHOUT)
         if named and measured and "plant" not in result.parameters:
             usable.setdefault((result.benchmark, result.kernel), []).append(result)
-    found: list[Sweep] = []
+    all_sweeps: list[Sweep] = []
     for members in usable.values():
         ranked = [r for r in members if cases.number(r, "ranks") is not None]
         threaded = [r for r in members if cases.number(r, "ranks") is None]
@@ -69,8 +69,8 @@ def sweeps(
         for results, name in ((ranked, "ranks"), (threaded, "threads"), (both, "threads")):
             for over, counted in _lines(results, name):
                 if sweep := _sweep(over, counted, cpus, least):
-                    found.append(sweep)
-    return tuple(found)
+                    all_sweeps.append(sweep)
+    return tuple(all_sweeps)
 
 
 def _lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, Result]]]:
@@ -78,12 +78,12 @@ def _lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, R
     groups = cases.groups(results, name)
     lines = [line for line in groups if len({cases.number(r, name) for r in line}) > 1]
     left = [r for line in groups if line not in lines for r in line]
-    found = [_counted(line, name) for line in lines]
+    lines_with_counts = [_counted(line, name) for line in lines]
     for second in sorted({k for r in left for k in r.parameters if k != name and cases.number(r, k) is not None}):
         for line in _following(left, name, second):
-            found.append(_counted(line, "ranks_per_node" if second == "ranks_per_node" else name))
+            lines_with_counts.append(_counted(line, "ranks_per_node" if second == "ranks_per_node" else name))
             left = [r for r in left if r not in line]
-    return found
+    return lines_with_counts
 
 
 def _following(results: Sequence[Result], name: str, second: str) -> list[list[Result]]:
@@ -92,13 +92,13 @@ def _following(results: Sequence[Result], name: str, second: str) -> list[list[R
     for result in results:
         if cases.number(result, second) is not None:
             groups.setdefault(identity(result, name, second), []).append(result)
-    found = []
+    matching = []
     for line in groups.values():
         pairs = {(cases.number(r, name), cases.number(r, second)) for r in line}
         one_each = len({a for a, _ in pairs}) == len({b for _, b in pairs}) == len(pairs) == len(line)
         if len(line) > 1 and one_each:
-            found.append(sorted(line, key=lambda r: cases.number(r, name) or 0.0))
-    return found
+            matching.append(sorted(line, key=lambda r: cases.number(r, name) or 0.0))
+    return matching
 
 
 def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -> Sweep | None:
@@ -113,7 +113,7 @@ def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -
     launches = {count: messages.seconds(result) for count, result in counted.items()}
     first = next(iter(counted.values()))
     common = {k: v for k, v in first.parameters.items() if all(r.parameters.get(k) == v for r in counted.values())}
-    found = scaling(launches, work, kind == "weak", crowded)
+    curve = scaling(launches, work, kind == "weak", crowded)
     return Sweep(
         benchmark=first.benchmark,
         kernel=first.kernel,
@@ -122,7 +122,7 @@ def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -
         results=counted,
         unit=unit,
         shortest=shortest,
-        scaling=found,
+        scaling=curve,
     )
 
 
@@ -136,25 +136,25 @@ def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]
     """What was swept, and the results by their count, in its order."""
     if name == "ranks" and all(cases.number(r, "ranks_per_node") for r in line):
         # A number of ranks on each node that stays: the nodes are what grows.
-        each = [(int(cases.number(r, "ranks") or 0), int(cases.number(r, "ranks_per_node") or 1), r) for r in line]
-        if all(ranks % per_node == 0 for ranks, per_node, _ in each):
-            return "nodes", {ranks // per_node: r for ranks, per_node, r in sorted(each, key=lambda e: e[0])}
+        triples = [(int(cases.number(r, "ranks") or 0), int(cases.number(r, "ranks_per_node") or 1), r) for r in line]
+        if all(ranks % per_node == 0 for ranks, per_node, _ in triples):
+            return "nodes", {ranks // per_node: r for ranks, per_node, r in sorted(triples, key=lambda e: e[0])}
     over: Over = "ranks_per_node" if name == "ranks_per_node" else "ranks" if name == "ranks" else "threads"
-    found = {int(cases.number(r, name) or 0): r for r in line}
-    return over, dict(sorted(found.items()))
+    by_count = {int(cases.number(r, name) or 0): r for r in line}
+    return over, dict(sorted(by_count.items()))
 
 
 def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | None, str, Mapping[int, float] | None]:
     """Whether the work of an operation stays the same or grows with the count, in which unit, and how much it is."""
-    reported = {count: rests_on(result)[0].work for count, result in counted.items()}
-    unit = next((u for u in WORK if all(work.get(u, 0) > 0 for work in reported.values())), None)
+    work_of = {count: rests_on(result)[0].work for count, result in counted.items()}
+    unit = next((u for u in WORK if all(work.get(u, 0) > 0 for work in work_of.values())), None)
     if unit is None:
-        return ("strong", "", None) if not any(any(work.values()) for work in reported.values()) else (None, "", None)
-    amounts = {count: float(work[unit]) for count, work in reported.items()}
-    each = [amount / count for count, amount in amounts.items()]
+        return ("strong", "", None) if not any(any(work.values()) for work in work_of.values()) else (None, "", None)
+    amounts = {count: float(work[unit]) for count, work in work_of.items()}
+    per_count = [amount / count for count, amount in amounts.items()]
     if max(amounts.values()) <= SAME * min(amounts.values()):
         return "strong", unit, amounts
-    return ("weak", unit, amounts) if max(each) <= ROUNDED * min(each) else (None, unit, None)
+    return ("weak", unit, amounts) if max(per_count) <= ROUNDED * min(per_count) else (None, unit, None)
 
 
 def _length(result: Result) -> float:

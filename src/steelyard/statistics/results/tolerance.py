@@ -50,8 +50,8 @@ class Point(NamedTuple):
 def points(evaluation: Evaluation) -> list[Point]:
     """The points that were measured, in the order that their roles give."""
     roles = sorted(playing(evaluation, TolerancePoint), key=lambda pair: pair[1].order)
-    found = (Point(name, role, role.at(cases.of(evaluation.results, name, role.kernel))) for name, role in roles)
-    return [point for point in found if point.results]
+    measured = (Point(name, role, role.at(cases.of(evaluation.results, name, role.kernel))) for name, role in roles)
+    return [point for point in measured if point.results]
 
 
 def at_point(evaluation: Evaluation, name: str) -> list[Result]:
@@ -61,26 +61,28 @@ def at_point(evaluation: Evaluation, name: str) -> list[Result]:
 
 def tolerance(point: Point) -> list[Tolerance]:
     """For every case with one thread and the same with more. Empty where no number of threads was varied."""
-    found: list[Tolerance] = []
+    tolerances: list[Tolerance] = []
     groups = cases.groups(point.results, "threads")
     varying = _varying(point.results)
     chosen = _usual(groups, point.role)
     for group in groups:
         alone, name = group[0], point.role.point
         if cases.number(alone, "threads") == 1:
-            reported = ", ".join(in_words(name_, cases.value(alone, name_)) for name_ in varying)
-            found += _of_group(name, f"{name} ({reported})" if reported else name, alone, group[1:], group is chosen)
-    return found
+            words = ", ".join(in_words(name_, cases.value(alone, name_)) for name_ in varying)
+            tolerances += _group_tolerances(
+                name, f"{name} ({words})" if words else name, alone, group[1:], group is chosen
+            )
+    return tolerances
 
 
-def _of_group(point: str, label: str, alone: Result, many: Sequence[Result], usual: bool) -> list[Tolerance]:
-    found = []
+def _group_tolerances(point: str, label: str, alone: Result, many: Sequence[Result], usual: bool) -> list[Tolerance]:
+    tolerances = []
     for result in many:
         speedup = ratio(alone, result)
         threads = cases.number(result, "threads")
         if speedup is None or threads is None or threads < 2:
             continue
-        found.append(
+        tolerances.append(
             Tolerance(
                 benchmark=alone.benchmark,
                 point=point,
@@ -94,7 +96,7 @@ def _of_group(point: str, label: str, alone: Result, many: Sequence[Result], usu
                 level=cases.doubt(alone, result),
             )
         )
-    return found
+    return tolerances
 
 
 def _varying(members: Sequence[Result]) -> list[str]:

@@ -27,24 +27,30 @@ class Loss(NamedTuple):
     expected: float
 
 
-def of_threads(record: Record, observed: Sequence[Detours], usual: Detours) -> Loss | None:
+def of_threads(record: Record, detours_of_threads: Sequence[Detours], usual: Detours) -> Loss | None:
     """Of equal series of quanta, after which the harness waits for the slowest thread; None for one thread.
 
     `seen` are all threads' detours; a series without any takes as long as the slowest thread's undisturbed quanta.
     """
     threads, quanta = record.parameters.get("threads"), record.work.get("quanta", 0.0)
-    if type(threads) is not int or threads < 2 or not observed or not record.samples or not 0 < quanta < math.inf:
+    if (
+        type(threads) is not int
+        or threads < 2
+        or not detours_of_threads
+        or not record.samples
+        or not 0 < quanta < math.inf
+    ):
         return None
-    burst = max(s.base for s in observed) * quanta / threads
+    burst = max(s.base for s in detours_of_threads) * quanta / threads
     return _loss(f"{threads} threads", threads, burst, record.samples, usual)
 
 
 def of_ranks(evaluation: Evaluation, usual: Detours) -> Iterator[Loss]:
     """Of kernels whose ranks wait for each other, the smallest message and the most ranks, one a processor: mean over median."""
     for name, role in playing(evaluation, Waiting):
-        mine = [r for r in evaluation.results if (r.benchmark, r.kernel) == (name, role.kernel)]
-        mine = [r for r in mine if messages.size(r) <= SMALL and not messages.oversubscribed(r)]
-        for result in cases.with_most(mine, "ranks")[:1]:
+        waiting = [r for r in evaluation.results if (r.benchmark, r.kernel) == (name, role.kernel)]
+        waiting = [r for r in waiting if messages.size(r) <= SMALL and not messages.oversubscribed(r)]
+        for result in cases.with_most(waiting, "ranks")[:1]:
             samples = [s for row in messages.seconds(result) for s in row]
             ranks = int(cases.number(result, "ranks") or 0)
             if ranks > 1 and samples:

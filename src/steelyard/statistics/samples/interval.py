@@ -141,7 +141,7 @@ def _mean_ranks(ordered: Array, places: NDArray[np.intp]) -> Array:
 def _at(ordered: Array, rank: Array) -> Array:
     n = ordered.shape[1]
     below = np.minimum(rank.astype(int), max(1, n - 1))
-    each = np.arange(len(ordered))
-    lower, upper = ordered[each, below - 1], ordered[each, np.minimum(below, n - 1)]
+    rows = np.arange(len(ordered))
+    lower, upper = ordered[rows, below - 1], ordered[rows, np.minimum(below, n - 1)]
     value: Array = np.clip(lower + (rank - below) * (upper - lower), lower, upper)  # rounding stays inside
     return value

@@ -100,7 +100,7 @@ def median_error(n: int) -> float:
     return MEDIAN_ERROR.get(n, MEDIAN_OF_MANY)
 
 
-def moderated(groups: Sequence[Array], lone: float, own: float) -> tuple[float, int]:
+def moderated(groups: Sequence[Array], lone: float, median_variance: float) -> tuple[float, int]:
     """The variance of launches within `groups` (logarithms of their medians), and its degrees of freedom.
 
     What is usual, `USUAL_SPREAD` or `lone` where no group has two, and the variance `own` of a median itself, is believed
@@ -109,7 +109,7 @@ def moderated(groups: Sequence[Array], lone: float, own: float) -> tuple[float, 
     """
     freedom = sum(len(group) - 1 for group in groups)
     squares = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
-    usual = (USUAL_SPREAD if freedom else lone) ** 2 + own
+    usual = (USUAL_SPREAD if freedom else lone) ** 2 + median_variance
     return (squares + USUAL_WEIGHT * usual) / (freedom + USUAL_WEIGHT), freedom + USUAL_WEIGHT
 
 
@@ -134,11 +134,11 @@ def _between(summaries: Sequence[Summary], medians: Sequence[float]) -> float:
     """The end of Student's interval over its middle: the launches' spread, with the error of their own medians."""
     from scipy.special import stdtrit
 
-    own = [
+    variances = [
         (math.log(s.high / s.low) / 2 / normal_quantile(CONFIDENCE)) ** 2
         for s in summaries
         if s.low is not None and s.high is not None
     ]
-    variance, freedom = moderated([np.log(medians)], LONE_SPREAD, fmean(own) if own else 0.0)
+    variance, freedom = moderated([np.log(medians)], LONE_SPREAD, fmean(variances) if variances else 0.0)
     error = median_error(len(medians)) * math.sqrt(variance / len(medians))
     return math.exp(float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error)

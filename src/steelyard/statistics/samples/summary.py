@@ -44,26 +44,26 @@ def summarise(samples: Samples) -> Summary:
 
 def summarise_all(rows: Sequence[Samples]) -> list[Summary]:
     """The same of many rows: those of one length together, which is many times as fast as one by one."""
-    found: dict[int, Summary] = {}
+    summaries: dict[int, Summary] = {}
     for places, block in _blocks([_row(samples) for samples in rows]):
-        found.update(zip(places, _summaries(block), strict=True))
-    return [found[place] for place in range(len(rows))]
+        summaries.update(zip(places, _summaries(block), strict=True))
+    return [summaries[place] for place in range(len(rows))]
 
 
 def medians(rows: Sequence[Array]) -> Array:
     """Of each row."""
-    found = np.empty(len(rows))
+    middles = np.empty(len(rows))
     for places, block in _blocks(rows):
-        found[places] = medians_of(np.sort(block, axis=1))
-    return found
+        middles[places] = medians_of(np.sort(block, axis=1))
+    return middles
 
 
 def effective_sizes(rows: Sequence[Array]) -> Array:
     """The `effective_size` of each row."""
-    found = np.empty(len(rows))
+    sizes = np.empty(len(rows))
     for places, block in _blocks([_row(row) for row in rows]):
-        found[places] = correlations(block)[1]
-    return found
+        sizes[places] = correlations(block)[1]
+    return sizes
 
 
 def _blocks(rows: Sequence[Array]) -> Iterator[tuple[list[int], Array]]:

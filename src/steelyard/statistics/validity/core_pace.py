@@ -18,14 +18,14 @@ ISSUE_DIP = 0.15  # relative: a second thread on the core takes up to half, and 
 CLOCK_READINGS = 4  # fewer are judged by what was read before and after all samples
 
 
-def core_clock(observed: Measured) -> Observation | None:
+def core_clock(case: Measured) -> Observation | None:
     """A true core clock that was not the same all the time, where the figure followed it."""
-    around = observed.surroundings.core_clock
-    clocks = observed.column(observed.surroundings.samples.core_clock)
+    around = case.surroundings.core_clock
+    clocks = case.column(case.surroundings.samples.core_clock)
     if clocks is None or np.isfinite(clocks).sum() < CLOCK_READINGS:
-        return _changed(observed, numbers(around.before), numbers(around.after))
+        return _changed(case, numbers(around.before), numbers(around.after))
     return _followed(
-        observed,
+        case,
         "core clock",
         "core_clock",
         clocks,
@@ -37,13 +37,13 @@ def core_clock(observed: Measured) -> Observation | None:
     )
 
 
-def shared_core(observed: Measured) -> Observation | None:
+def shared_core(case: Measured) -> Observation | None:
     """Another hardware thread on the same core, which no account tells of, where the figure followed it."""
-    issued = observed.column(observed.surroundings.samples.issued)
+    issued = case.column(case.surroundings.samples.issued)
     if issued is None or np.isfinite(issued).sum() < CLOCK_READINGS:
         return None
     return _followed(
-        observed,
+        case,
         "shared core",
         "issued",
         issued,
@@ -56,7 +56,7 @@ def shared_core(observed: Measured) -> Observation | None:
 
 
 def _followed(
-    observed: Measured, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str]
+    case: Measured, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str]
 ) -> Observation | None:
     """Whether the figure followed a pace of the core that was sometimes lower than its usual best by the share `dip`.
 
@@ -68,7 +68,7 @@ def _followed(
     slow = steady < (1 - dip) * most
     if not slow.any():
         return None
-    moved = observed.moved(slow)
+    moved = case.moved(slow)
     # A slower core makes samples longer; where those are not, the core is not what the figure follows.
     disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
     effect = (
@@ -77,9 +77,9 @@ def _followed(
         else "The figure did not change with it"
     )
     border, least = (1 - dip) * most, float(steady.min())
-    reported = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
+    words = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
     numbers = {"samples": int(slow.sum()), "of": len(slow), name: least, "best": most, "bound": border}
-    return Observation(disturbed, noted(kind, f"{reported}. {effect}.", **numbers, moved=moved if disturbed else None))
+    return Observation(disturbed, noted(kind, f"{words}. {effect}.", **numbers, moved=moved if disturbed else None))
 
 
 def _steady(clocks: Array) -> Array:
@@ -89,29 +89,29 @@ def _steady(clocks: Array) -> Array:
     neighbours the highest counts. A sample without a reading has the one before it, the first ones the first.
     """
     at = np.flatnonzero(np.isfinite(clocks))
-    known = clocks[at]
-    highest = known.copy()
-    np.maximum(highest[:-1], known[1:], out=highest[:-1])
-    np.maximum(highest[1:], known[:-1], out=highest[1:])
-    if len(known) == len(clocks):
+    readings = clocks[at]
+    highest = readings.copy()
+    np.maximum(highest[:-1], readings[1:], out=highest[:-1])
+    np.maximum(highest[1:], readings[:-1], out=highest[1:])
+    if len(readings) == len(clocks):
         return highest
     return np.asarray(highest[np.maximum(0, np.searchsorted(at, np.arange(len(clocks)), side="right") - 1)])
 
 
-def _changed(observed: Measured, before: Array, after: Array) -> Observation | None:
+def _changed(case: Measured, before: Array, after: Array) -> Observation | None:
     if len(before) != len(after):
         return None
-    known = (before > 0) & (after > 0)
-    if not known.any():
+    usable = (before > 0) & (after > 0)
+    if not usable.any():
         return None
-    ratios = after[known] / before[known]
+    ratios = after[usable] / before[usable]
     typical, furthest = float(np.median(ratios)), float(ratios[np.argmax(np.abs(ratios - 1))])
     if abs(typical - 1) <= CLOCK_CHANGE and abs(furthest - 1) <= CLOCK_CHANGE_OF_ONE:
         return None
     change = typical if abs(typical - 1) > CLOCK_CHANGE else furthest
     word = "rose" if change > 1 else "dropped"
-    quarter = max(1, len(observed.row) // 4)
-    moved = float(np.median(observed.row[-quarter:]) / np.median(observed.row[:quarter])) - 1
+    quarter = max(1, len(case.row) // 4)
+    moved = float(np.median(case.row[-quarter:]) / np.median(case.row[:quarter])) - 1
     disturbed = abs(moved) > CLOCK_EFFECT
     effect = (
         f"The time changed by {percent(moved, 1, signed=True)} during the case"
@@ -123,10 +123,10 @@ def _changed(observed: Measured, before: Array, after: Array) -> Observation | N
         noted(
             "core clock",
             f"the true clock {word} by {short_percent(abs(change - 1))} during the case (median of the "
-            f"threads: from {np.median(before[known]) / 1e9:.3g} to {np.median(after[known]) / 1e9:.3g} GHz). {effect}.",
+            f"threads: from {np.median(before[usable]) / 1e9:.3g} to {np.median(after[usable]) / 1e9:.3g} GHz). {effect}.",
             change=change - 1,
-            before=float(np.median(before[known])),
-            after=float(np.median(after[known])),
+            before=float(np.median(before[usable])),
+            after=float(np.median(after[usable])),
             moved=moved if disturbed else None,
         ),
     )

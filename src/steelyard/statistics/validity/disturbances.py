@@ -24,38 +24,38 @@ FAULT_SECONDS = 5e-7  # of one minor page fault of 4 KiB, cleared: 0.25 … 1 µ
 Rule = Callable[[Measured], Observation | None]
 
 
-def competing_load(observed: Measured) -> Observation | None:
+def competing_load(case: Measured) -> Observation | None:
     """Threads that wanted to run and were not let, or, where that is not reported, were interrupted by others."""
-    waited = observed.waited
-    if waited is None or observed.lengths is None:
-        return _switched(observed)
-    known = np.isfinite(waited) & (observed.lengths > 0)
-    hit = known & (waited > HIT * observed.lengths)
+    waited = case.waited
+    if waited is None or case.lengths is None:
+        return _switched(case)
+    measured = np.isfinite(waited) & (case.lengths > 0)
+    hit = measured & (waited > HIT * case.lengths)
     if not hit.any():
         return None
-    share = float(hit.sum() / known.sum())
-    lost = float(waited[known].sum() / observed.lengths[known].sum())
-    disturbed = share > HIT_SHARE and (lost > 0.01 or abs(observed.moved(hit)) > 0.01)
+    share = float(hit.sum() / measured.sum())
+    lost = float(waited[measured].sum() / case.lengths[measured].sum())
+    disturbed = share > HIT_SHARE and (lost > 0.01 or abs(case.moved(hit)) > 0.01)
     disturbed = disturbed or (share > SOME and lost > 0.05)
     effect = "" if disturbed else ". These samples are too few to change the median"
-    mostly, of_rank = _waiting_rank(observed)
+    mostly, of_rank = _waiting_rank(case)
     return Observation(
         disturbed,
         noted(
             "competing load",
             f"a thread waited for its processor for more than {short_percent(HIT)} of the sample in {hit.sum()} of "
-            f"{known.sum()} samples, in total for {short_percent(lost)} of the time{effect}.{mostly}",
+            f"{measured.sum()} samples, in total for {short_percent(lost)} of the time{effect}.{mostly}",
             samples=int(hit.sum()),
-            of=int(known.sum()),
+            of=int(measured.sum()),
             share=lost,
             **of_rank,
         ),
     )
 
 
-def _waiting_rank(observed: Measured) -> tuple[str, Mapping[str, float]]:
+def _waiting_rank(case: Measured) -> tuple[str, Mapping[str, float]]:
     """Which of many ranks it was, where it was mostly one."""
-    ranks = observed.surroundings.ranks
+    ranks = case.surroundings.ranks
     seconds, hosts, cpus = numbers(ranks.waited), ranks.hosts or (), ranks.cpus or ()
     if not len(seconds) == len(hosts) == len(cpus) or not np.nansum(seconds) > 0:
         return "", {}
@@ -68,12 +68,12 @@ def _waiting_rank(observed: Measured) -> tuple[str, Mapping[str, float]]:
     return words, {"rank": most, "rank_share": share}
 
 
-def _switched(observed: Measured) -> Observation | None:
-    switches = observed.column(observed.surroundings.samples.switches)
+def _switched(case: Measured) -> Observation | None:
+    switches = case.column(case.surroundings.samples.switches)
     if switches is None:
         return None
     hit = switches > 0
-    share, moved = float(hit.mean()), observed.moved(hit)
+    share, moved = float(hit.mean()), case.moved(hit)
     # A switch alone costs little and comes on every machine: only with its effect it is a disturbance.
     if share <= 0.25 or moved <= 0.02 or np.isinf(moved):
         return None
@@ -90,67 +90,67 @@ def _switched(observed: Measured) -> Observation | None:
     )
 
 
-def other_load(observed: Measured) -> Observation | None:
+def other_load(case: Measured) -> Observation | None:
     """Processor time of other processes on the processors used."""
     # Where each thread tells how long it waited, this adds only what pollutes caches between the waits.
-    share = 0.03 if observed.waited is None else 0.10
+    share = 0.03 if case.waited is None else 0.10
     # What is usual on an idle machine (0.3 % a processor), and what one tick on each processor can look like.
     return _processor_time(
-        observed,
-        observed.surroundings.processor_seconds.other,
-        share + 0.003 * observed.cpus,
-        0.01 + TICK * observed.cpus,
+        case,
+        case.surroundings.processor_seconds.other,
+        share + 0.003 * case.cpus,
+        0.01 + TICK * case.cpus,
         "competing load",
         "other processes ran on the measured processors",
     )
 
 
-def machine_load(observed: Measured) -> Observation | None:
+def machine_load(case: Measured) -> Observation | None:
     """Other processes on the whole machine: they share caches, memory channels and the power budget."""
-    cores = observed.surroundings.machine_other
-    if cores is None or cores <= 0.5 or (observed.elapsed is not None and cores * observed.elapsed < 10 * TICK):
+    cores = case.surroundings.machine_other
+    if cores is None or cores <= 0.5 or (case.elapsed is not None and cores * case.elapsed < 10 * TICK):
         return None
     text = f"other processes kept {cores:.1f} cores of the machine busy during the case."
     return Observation(True, noted("competing load", text, cores=cores))
 
 
-def steal(observed: Measured) -> Observation | None:
+def steal(case: Measured) -> Observation | None:
     """Time that the hypervisor gave to other guests."""
     what = "the hypervisor gave the measured processors to other guests"
-    return _processor_time(observed, observed.surroundings.processor_seconds.steal, 0.02, 2 * TICK, "steal", what)
+    return _processor_time(case, case.surroundings.processor_seconds.steal, 0.02, 2 * TICK, "steal", what)
 
 
-def interrupts(observed: Measured) -> Observation | None:
+def interrupts(case: Measured) -> Observation | None:
     """Time spent in interrupts on the processors used."""
     what = "the measured processors served interrupts"
-    seconds = observed.surroundings.processor_seconds.interrupts
-    return _processor_time(observed, seconds, 0.05, 2 * TICK, "interrupts", what)
+    seconds = case.surroundings.processor_seconds.interrupts
+    return _processor_time(case, seconds, 0.05, 2 * TICK, "interrupts", what)
 
 
-def throttled(observed: Measured) -> Observation | None:
+def throttled(case: Measured) -> Observation | None:
     """Time in which the control group's processor quota was used up."""
-    seconds = observed.surroundings.throttled
+    seconds = case.surroundings.throttled
     if seconds is None or seconds <= 0:
         return None
-    disturbed = observed.elapsed is None or seconds > HIT * observed.elapsed
+    disturbed = case.elapsed is None or seconds > HIT * case.elapsed
     return Observation(
         disturbed,
         noted(
             "throttled",
-            f"the processor quota of the control group stopped the case for {seconds:.3g} s{_of(seconds, observed)}.",
+            f"the processor quota of the control group stopped the case for {seconds:.3g} s{_share_of_case(seconds, case)}.",
             seconds=seconds,
-            elapsed=observed.elapsed,
-            share=seconds / observed.elapsed if observed.elapsed else None,
+            elapsed=case.elapsed,
+            share=seconds / case.elapsed if case.elapsed else None,
         ),
     )
 
 
-def page_faults(observed: Measured) -> Observation | None:
+def page_faults(case: Measured) -> Observation | None:
     """Page faults inside samples: memory was touched for the first time, or moved, while time was taken."""
-    faults = observed.column(observed.surroundings.samples.faults)
-    if faults is None or observed.lengths is None:
+    faults = case.column(case.surroundings.samples.faults)
+    if faults is None or case.lengths is None:
         return None
-    hit = faults * FAULT_SECONDS > HIT * observed.lengths
+    hit = faults * FAULT_SECONDS > HIT * case.lengths
     if not hit.any():
         return None
     return Observation(
@@ -166,34 +166,34 @@ def page_faults(observed: Measured) -> Observation | None:
     )
 
 
-def oversubscribed(observed: Measured) -> Observation | None:
+def oversubscribed(case: Measured) -> Observation | None:
     """More threads or ranks than processors."""
-    if not observed.surroundings.oversubscribed:
+    if not case.surroundings.oversubscribed:
         return None
-    text = f"more threads or ranks than processors ({observed.cpus}) took turns."
-    return Observation(True, noted("oversubscribed", text, processors=observed.cpus))
+    text = f"more threads or ranks than processors ({case.cpus}) took turns."
+    return Observation(True, noted("oversubscribed", text, processors=case.cpus))
 
 
-def bimodal(observed: Measured) -> Observation | None:
+def bimodal(case: Measured) -> Observation | None:
     """Two modes: the median is one of two answers by chance."""
-    found = modes(observed.row)
-    if found is None:
+    two_modes = modes(case.row)
+    if two_modes is None:
         return None
     return Observation(
         True,
         noted(
             "bimodal",
-            f"{short_percent(found.upper_share)} of the samples lie around a value that is "
-            f"{short_percent(found.upper / found.lower - 1)} above the others.",
-            share=found.upper_share,
-            apart=found.upper / found.lower - 1,
+            f"{short_percent(two_modes.upper_share)} of the samples lie around a value that is "
+            f"{short_percent(two_modes.upper / two_modes.lower - 1)} above the others.",
+            share=two_modes.upper_share,
+            apart=two_modes.upper / two_modes.lower - 1,
         ),
     )
 
 
-def drifting(observed: Measured) -> Observation | None:
+def drifting(case: Measured) -> Observation | None:
     """A trend over time: the median depends on how long was measured."""
-    total = drift(observed.row)
+    total = drift(case.row)
     if total is None:
         return None
     word = "rose" if total > 0 else "fell"
@@ -201,10 +201,10 @@ def drifting(observed: Measured) -> Observation | None:
     return Observation(True, noted("drift", text, change=total))
 
 
-def autocorrelation(observed: Measured) -> Observation | None:
+def autocorrelation(case: Measured) -> Observation | None:
     """Samples that depend on each other: no disturbance, but a wider interval."""
-    n = len(observed.row)
-    effective = float(correlations(observed.row[np.newaxis, :])[1][0])
+    n = len(case.row)
+    effective = float(correlations(case.row[np.newaxis, :])[1][0])
     if effective >= n / 2:
         return None
     return Observation(
@@ -226,16 +226,16 @@ RULES: tuple[Rule, ...] = (
 
 
 def _processor_time(
-    observed: Measured, seconds: Number, share: float, least: float, kind: str, what: str
+    case: Measured, seconds: Number, share: float, least: float, kind: str, what: str
 ) -> Observation | None:
-    if seconds is None or observed.elapsed is None or seconds <= least + share * observed.elapsed:
+    if seconds is None or case.elapsed is None or seconds <= least + share * case.elapsed:
         return None
-    text = f"{what} for {seconds:.3g} s{_of(seconds, observed)}."
-    lost = {"seconds": seconds, "elapsed": observed.elapsed, "share": seconds / observed.elapsed}
+    text = f"{what} for {seconds:.3g} s{_share_of_case(seconds, case)}."
+    lost = {"seconds": seconds, "elapsed": case.elapsed, "share": seconds / case.elapsed}
     return Observation(True, noted(kind, text, **lost))
 
 
-def _of(seconds: float, observed: Measured) -> str:
-    if observed.elapsed is None:
+def _share_of_case(seconds: float, case: Measured) -> str:
+    if case.elapsed is None:
         return ""
-    return f", {short_percent(seconds / observed.elapsed)} of the {observed.elapsed:.3g} s of the case"
+    return f", {short_percent(seconds / case.elapsed)} of the {case.elapsed:.3g} s of the case"

@@ -111,17 +111,17 @@ def typicals(record: Record) -> dict[Kind, float]:
     """The same of each kind, with what was read before the samples and after them."""
     samples, pace = record.surroundings.samples, record.surroundings.pace
     medians = [(kind, _median(samples.of(kind), pace.before.of(kind), pace.after.of(kind))) for kind in MEASURES]
-    return {kind: found for kind, found in medians if found is not None}
+    return {kind: middle for kind, middle in medians if middle is not None}
 
 
 def _median(column: Column, *ends: Number) -> float | None:
-    known = sorted(filter(None, (*(column or ()), *ends)))
-    if known and not (known[0] > 0 and sum(known) < math.inf):
-        known = sorted([x for x in known if 0 < x < math.inf])
-    middle = len(known) // 2
-    if not known:
+    positive = sorted(filter(None, (*(column or ()), *ends)))
+    if positive and not (positive[0] > 0 and sum(positive) < math.inf):
+        positive = sorted([x for x in positive if 0 < x < math.inf])
+    middle = len(positive) // 2
+    if not positive:
         return None
-    return float(known[middle] if len(known) % 2 else (known[middle - 1] + known[middle]) / 2)
+    return float(positive[middle] if len(positive) % 2 else (positive[middle - 1] + positive[middle]) / 2)
 
 
 def seconds_waited(record: Record) -> float:
@@ -147,29 +147,29 @@ class Choice:
         return kept >= min(LEAST_KEPT, len(self.aside)) and kept > 0
 
 
-def choose(observed: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choice:
+def choose(case: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choice:
     """The samples whose own surroundings were disturbed: a reading beside them beyond a bound, or threads that waited.
 
     `beyond`: what `exceeded` found of them, where that is known.
     """
-    aside = np.zeros(len(observed.row), dtype=bool)
+    aside = np.zeros(len(case.row), dtype=bool)
     causes: dict[str, int] = {}
-    found: list[tuple[Kind, _Beside]] = []
-    for measure, bound in exceeded(observed.surroundings, bounds) if beyond is None else beyond:
-        beside = _beside(observed, measure, bound)
+    hits: list[tuple[Kind, _Beside]] = []
+    for measure, bound in exceeded(case.surroundings, bounds) if beyond is None else beyond:
+        beside = _beside(case, measure, bound)
         if beside.hit.any():
             cause = measure.cause
             causes[cause] = max(causes.get(cause, 0), int(beside.hit.sum()))
-            found.append((measure.kind, beside))
+            hits.append((measure.kind, beside))
             aside |= beside.hit
-    waiting = _waited(observed)
+    waiting = _waited(case)
     if waiting.any():
         causes["competing load"] = int(waiting.sum())
         aside |= waiting
     choice = Choice(aside, causes)
     if choice.enough:
         return choice
-    return replace(choice, evidence=tuple(_evidence(observed, kind, beside, bounds) for kind, beside in found))
+    return replace(choice, evidence=tuple(_evidence(case, kind, beside, bounds) for kind, beside in hits))
 
 
 def waiting(surroundings: Observed) -> bool:
@@ -195,11 +195,11 @@ def exceeded(surroundings: Observed, bounds: Bounds) -> Beyond:
 
 def _worst(readings: Sequence[float | None], measure: Measure) -> float | None:
     """Of those that were taken."""
-    of = min if measure.higher else max
+    worst_of = min if measure.higher else max
     try:
-        return of(readings, default=None)  # type: ignore[type-var]
+        return worst_of(readings, default=None)  # type: ignore[type-var]
     except TypeError:  # none was taken beside some of the samples
-        return of((x for x in readings if x is not None), default=None)
+        return worst_of((x for x in readings if x is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -208,12 +208,12 @@ class _Beside:
     worst: float
 
 
-def _beside(observed: Measured, measure: Measure, bound: float) -> _Beside:
+def _beside(case: Measured, measure: Measure, bound: float) -> _Beside:
     """The samples with a reading beyond the bound beside them."""
-    count = len(observed.row)
-    place, readings = _readings(observed, measure.kind)
-    known = np.isfinite(readings)
-    place, readings = place[known], readings[known]
+    count = len(case.row)
+    place, readings = _readings(case, measure.kind)
+    taken = np.isfinite(readings)
+    place, readings = place[taken], readings[taken]
     if not readings.size:
         return _Beside(np.zeros(count, dtype=bool), np.nan)
     holds = measure.holds(readings, bound)
@@ -228,12 +228,12 @@ def _beside(observed: Measured, measure: Measure, bound: float) -> _Beside:
     return _Beside(~spared, float(readings.min() if measure.higher else readings.max()))
 
 
-def _readings(observed: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
+def _readings(case: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     """All readings in the order of time, NaN for none, each with the number of the sample that follows it."""
-    count = len(observed.row)
-    column = observed.column(observed.surroundings.samples.of(kind))
+    count = len(case.row)
+    column = case.column(case.surroundings.samples.of(kind))
     rows = column if column is not None else np.full(count, np.nan)
-    pace = observed.surroundings.pace
+    pace = case.surroundings.pace
     before, after = (np.nan if (x := when.of(kind)) is None else x for when in (pace.before, pace.after))
     places, looked = numbers(pace.looks.sample), numbers(pace.looks.of(kind))
     if len(places) != len(looked) or not len(places) or not np.isfinite(places).all():
@@ -245,27 +245,27 @@ def _readings(observed: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
 
 def _with_those_beside(holds: Mask) -> Mask:
     """Those that hold, and those before and after them as well."""
-    found = holds.copy()
-    found[1:] &= holds[:-1]
-    found[:-1] &= holds[1:]
-    return found
+    both = holds.copy()
+    both[1:] &= holds[:-1]
+    both[:-1] &= holds[1:]
+    return both
 
 
-def _waited(observed: Measured) -> Mask:
-    waited = observed.waited
-    if waited is None or observed.lengths is None:
-        return np.zeros(len(observed.row), dtype=bool)
-    hit = np.isfinite(waited) & (waited > HIT * observed.lengths)
+def _waited(case: Measured) -> Mask:
+    waited = case.waited
+    if waited is None or case.lengths is None:
+        return np.zeros(len(case.row), dtype=bool)
+    hit = np.isfinite(waited) & (waited > HIT * case.lengths)
     hit[1:] |= hit[:-1]  # the next one finds the caches as the other process left them
     return np.asarray(hit)
 
 
-def _evidence(observed: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
+def _evidence(case: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
     measure, hit = MEASURES[kind], int(beside.hit.sum())
     many, them = (f"{hit} of {len(beside.hit)} samples", "them") if len(beside.hit) > 1 else ("the sample", "it")
     worst = measure.words.format(measure.written(beside.worst))
     best = measure.written(bounds.best[kind])
-    mostly, of_rank = _rank(observed, kind)
+    mostly, of_rank = _rank(case, kind)
     numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
     text = (
         f"{many} had a slow reading beside {them}: at worst, {worst}. The best value of this machine is {best}.{mostly}"
@@ -273,9 +273,9 @@ def _evidence(observed: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -
     return noted(measure.cause, text, **numbers)
 
 
-def _rank(observed: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
+def _rank(case: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
     """Which of many ranks it was, where its slowest reading is clearly beyond the others'."""
-    ranks = observed.surroundings.ranks
+    ranks = case.surroundings.ranks
     readings, hosts, cpus = numbers(ranks.of(kind)), ranks.hosts or (), ranks.cpus or ()
     if not len(readings) == len(hosts) == len(cpus) > 1:
         return "", {}

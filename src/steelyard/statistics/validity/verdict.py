@@ -59,19 +59,17 @@ def _measured(samples: Sequence[float], surroundings: Observed) -> Measured:
     return Measured(np.asarray(samples, dtype=np.float64), surroundings)
 
 
-def _judge(
-    observed: Measured, check: Check | None, bounds: pace.Bounds, choice: pace.Choice | None = None
-) -> Judgement:
+def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pace.Choice | None = None) -> Judgement:
     """`choice`: what the bounds set aside, where that is known."""
-    row = observed.row
+    row = case.row
     sound = bool(row.size) and bool(times(row).all())
-    invalid = [*_wrong(row, sound, check), *_too_coarse(observed, CLOCK_INVALID)]
+    invalid = [*_wrong(row, sound, check), *_too_coarse(case, CLOCK_INVALID)]
     if not sound:
         return Judgement(Verdict("INVALID", tuple(invalid)))
-    choice = choice or pace.choose(observed, bounds)
-    kept = observed.only(~choice.aside) if choice.enough else observed
+    choice = choice or pace.choose(case, bounds)
+    kept = case.only(~choice.aside) if choice.enough else case
     # Who took the processor in many samples left his traces in the caches of the others, too.
-    observations = [found for rule in RULES if (found := rule(observed if rule is competing_load else kept))]
+    observations = [outcome for rule in RULES if (outcome := rule(case if rule is competing_load else kept))]
     disturbing = [observation.evidence for observation in observations if observation.disturbed]
     harmless = [observation.evidence for observation in observations if not observation.disturbed]
     if not choice.enough:
@@ -85,8 +83,8 @@ def _judge(
         disturbing = [_set_aside(choice)]
     level: Level = "DISTURBED" if disturbing else "CLEAN"
     if disturbing:
-        disturbing += _range(observed)
-    return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(observed, CLOCK_NOTED))), aside)
+        disturbing += _range(case)
+    return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(case, CLOCK_NOTED))), aside)
 
 
 def judged_again(record: Record, bounds: pace.Bounds) -> Record:
@@ -94,13 +92,13 @@ def judged_again(record: Record, bounds: pace.Bounds) -> Record:
     beyond = pace.exceeded(record.surroundings, bounds)
     if record.samples and not beyond and not pace.waiting(record.surroundings):
         return record if not record.aside else with_verdict(record, bounds)
-    observed = _measured(record.samples, record.surroundings)
-    choice = pace.choose(observed, bounds, beyond)
+    case = _measured(record.samples, record.surroundings)
+    choice = pace.choose(case, bounds, beyond)
     if _stands(record, choice):
         return record
     if record.error is not None:
         return with_verdict(record, bounds)
-    return _with(record, _judge(observed, record.check, bounds, choice))
+    return _with(record, _judge(case, record.check, bounds, choice))
 
 
 def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
@@ -108,8 +106,8 @@ def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
     return _with(record, judgement(record.samples, record.surroundings, record.check, record.error, bounds))
 
 
-def _with(record: Record, found: Judgement) -> Record:
-    return replace(record, verdict=found.verdict, aside=found.aside)
+def _with(record: Record, outcome: Judgement) -> Record:
+    return replace(record, verdict=outcome.verdict, aside=outcome.aside)
 
 
 def _stands(record: Record, choice: pace.Choice) -> bool:
@@ -122,8 +120,8 @@ def _stands(record: Record, choice: pace.Choice) -> bool:
 def _by_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
     """The first of each kind."""
     first: dict[str, Evidence] = {}
-    for each in evidence:
-        first.setdefault(each.kind, each)
+    for one in evidence:
+        first.setdefault(one.kind, one)
     return first.values()
 
 
@@ -138,10 +136,10 @@ def _set_aside(choice: pace.Choice) -> Evidence:
     return noted("set aside", text, **numbers)
 
 
-def _range(observed: Measured) -> Iterator[Evidence]:
+def _range(case: Measured) -> Iterator[Evidence]:
     """What the disturbance makes of the samples: no interval, since more of them would not narrow it."""
-    if len(observed.row) >= pace.LEAST_KEPT:
-        ordered = np.sort(observed.row)
+    if len(case.row) >= pace.LEAST_KEPT:
+        ordered = np.sort(case.row)
         low, high = (quantile_of(ordered, share) / quantile_of(ordered, 0.5) for share in (0.05, 0.95))
         text = f"the middle 90 % of the samples took {low:.2f} to {high:.2f} times their median."
         yield noted("range", text, low=low, high=high)
@@ -162,11 +160,11 @@ def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
         yield noted("samples", f"{wrong} of {row.size} samples are impossible times.", samples=wrong, of=row.size)
 
 
-def _too_coarse(observed: Measured, share: float) -> Iterator[Evidence]:
-    resolution = observed.surroundings.clock.resolution
-    if resolution is None or observed.lengths is None:
+def _too_coarse(case: Measured, share: float) -> Iterator[Evidence]:
+    resolution = case.surroundings.clock.resolution
+    if resolution is None or case.lengths is None:
         return
-    length = middle(observed.lengths[~np.isnan(observed.lengths)])
+    length = middle(case.lengths[~np.isnan(case.lengths)])
     if resolution > share * length:
         part = resolution / length if length > 0 else math.inf
         yield noted(
